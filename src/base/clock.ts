@@ -1,0 +1,65 @@
+/**
+ * Time as an injected capability. Nothing outside this file reads the wall clock or sets a timer, so that a whole
+ * topology can run in virtual time.
+ */
+export interface Timer {
+  cancel(): void
+}
+
+export interface Clock {
+  /** Wall-clock time in milliseconds since the epoch. */
+  now(): number
+  /** Monotonic time in milliseconds with a fraction, for durations. */
+  monotonic(): number
+  /** Runs `fn` once after `ms`. Timers never keep the process alive. */
+  setTimer(ms: number, fn: () => void): Timer
+  /** Runs `fn` every `ms` until cancelled. */
+  setRepeating(ms: number, fn: () => void): Timer
+  /** Resolves after `ms`, or rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+/** Node cannot hold a longer timeout; a longer one fires at once. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(ms, fn) {
+    const handle = setTimeout(fn, Math.min(Math.max(ms, 0), TIMEOUT_MS_MAX))
+    handle.unref()
+    return { cancel: () => clearTimeout(handle) }
+  },
+  setRepeating(ms, fn) {
+    const handle = setInterval(fn, Math.min(Math.max(ms, 1), TIMEOUT_MS_MAX))
+    handle.unref()
+    return { cancel: () => clearInterval(handle) }
+  },
+  sleep(ms, signal) {
+    return sleepWith(systemClock, ms, signal)
+  },
+}
+
+/** `clock.sleep` for any clock, made of its `setTimer`. */
+export const sleepWith = (clock: Pick<Clock, 'setTimer'>, ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason)
+      return
+    }
+    const onAbort = () => {
+      timer.cancel()
+      reject(signal?.reason)
+    }
+    const timer = clock.setTimer(ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+
+/** A clock that shows another clock's time shifted by `skewMs()`; timers are not shifted. */
+export const skewedClock = (clock: Clock, skewMs: () => number): Clock => ({
+  ...clock,
+  now: () => clock.now() + skewMs(),
+})

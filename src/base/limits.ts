@@ -1,0 +1,32 @@
+/** Every bound of the product, by name and unit, checked by whoever writes. */
+export const LIMITS = {
+  /** Request bodies (RELIABILITY P11). */
+  bodyBytesMax: 32 * 1024 * 1024,
+  jsonDepthMax: 300,
+  headerBytesMax: 32 * 1024,
+  headerReadMs: 10_000,
+  bodyReadMs: 30_000,
+  requestMs: 90_000,
+  idleMs: 300_000,
+  connectionsMax: 4096,
+  /** Shutdown: how long requests in flight may take. */
+  drainMs: 10_000,
+  /** A replication message on the cluster port, in both directions. */
+  rpcMessageBytesMax: 64 * 1024 * 1024,
+  /** Values one transaction may hold: what fits a replication message with room to spare. */
+  transactionBytesMax: 48 * 1024 * 1024,
+  /** Key shares of a seal. */
+  sharesMax: 255,
+  shareBytesMin: 16,
+  shareBytesMax: 33,
+  otpLength: 28,
+  hmacInputBytesMax: 4096,
+  roleNameBytesMax: 4095,
+  secondariesMax: 1024,
+  secondaryIdBytesMax: 256,
+  filterPathsMax: 10_000,
+  activationTtlSecondsMax: 768 * 3600,
+} as const
+
+/** 768 hours: the default and maximal lease time of a mount unless configured, in seconds. */
+export const DEFAULT_LEASE_TTL_SECONDS = 2_764_800

@@ -1,0 +1,74 @@
+import net from 'node:net'
+import type { Duplex } from 'node:stream'
+
+/**
+ * The network as an injected capability, so that clusters of one process can be joined by links that fail on demand.
+ * Addresses are `host:port`; IPv6 hosts stand in brackets.
+ */
+export interface Network {
+  /** Resolves when connected; rejects with the system's error, or when `signal` is aborted. */
+  dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex>
+  /** Resolves when listening, with the address really bound (port 0 is replaced). Rejects when it is taken. */
+  listen(address: string, onConnection: (socket: Duplex) => void): Promise<NetworkListener>
+}
+
+export interface NetworkListener {
+  readonly address: string
+  /** Stops accepting and destroys what is open. */
+  close(): Promise<void>
+}
+
+export const parseHostPort = (address: string): { host: string; port: number } => {
+  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/.exec(address)
+  if (!match || Number(match[3]) > 65535) throw new Error(`"${address}" is not of the form host:port`)
+  return { host: match[1] ?? match[2] ?? '', port: Number(match[3]) }
+}
+
+export const formatHostPort = (host: string, port: number): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+export const systemNetwork: Network = {
+  dial(address, { timeoutMs, signal }) {
+    const { host, port } = parseHostPort(address)
+    return new Promise((resolve, reject) => {
+      const socket = net.connect({ host, port, noDelay: true })
+      const fail = (error: unknown) => {
+        socket.destroy()
+        reject(error)
+      }
+      const onAbort = () => fail(signal?.reason ?? new Error('aborted'))
+      socket.setTimeout(timeoutMs, () => fail(new Error(`no connection to ${address} within ${timeoutMs} ms`)))
+      signal?.addEventListener('abort', onAbort, { once: true })
+      socket.once('error', fail)
+      socket.once('connect', () => {
+        socket.setTimeout(0)
+        socket.off('error', fail)
+        signal?.removeEventListener('abort', onAbort)
+        resolve(socket)
+      })
+    })
+  },
+  listen(address, onConnection) {
+    const { host, port } = parseHostPort(address)
+    return new Promise((resolve, reject) => {
+      const open = new Set<net.Socket>()
+      const server = net.createServer({ noDelay: true }, (socket) => {
+        open.add(socket)
+        socket.once('close', () => open.delete(socket))
+        onConnection(socket)
+      })
+      server.once('error', reject)
+      server.listen(port, host || undefined, () => {
+        const bound = server.address() as net.AddressInfo
+        resolve({
+          address: formatHostPort(bound.address, bound.port),
+          close: () =>
+            new Promise<void>((done) => {
+              server.close(() => done())
+              for (const socket of open) socket.destroy()
+            }),
+        })
+      })
+    })
+  },
+}

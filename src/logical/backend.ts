@@ -1,0 +1,97 @@
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Random } from '../base/random.js'
+import type { FieldTable, Values } from './fields.js'
+import type { LoginAuth, NamespaceRef, Operation, Request, Response } from './request.js'
+import type { Storage } from './storage.js'
+
+/** What a mount tells its backend about itself, read fresh at every use since tuning changes it. Seconds. */
+export interface MountView {
+  readonly accessor: string
+  readonly uuid: string
+  /** `secret/`, `auth/approle/`. */
+  readonly path: string
+  readonly namespace: NamespaceRef
+  readonly isLocal: boolean
+  readonly defaultLeaseTtlSeconds: number
+  readonly maxLeaseTtlSeconds: number
+  readonly options: Readonly<Record<string, string>>
+}
+
+/** Everything a backend is given when its mount is opened. */
+export interface BackendContext {
+  readonly storage: Storage
+  /** Never leaves this performance cluster, but is on its DR copies. For normal mounts the keys named local. */
+  readonly localStorage: Storage
+  readonly mount: MountView
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** True where replicated keys cannot be written here (a performance secondary, for a mount that is not local). */
+  isReadOnly(): boolean
+}
+
+/** One call of a handler. `Values` are coerced; `supplied` tells an explicit zero from an absent field. */
+export interface Call<T extends FieldTable = FieldTable> {
+  readonly request: Request
+  readonly values: Values<T>
+  supplied(name: keyof T & string): boolean
+  /** The path below the mount, without a list's trailing slash. */
+  readonly path: string
+}
+
+export type Handler<T extends FieldTable> = (
+  call: Call<T>,
+) => Response | undefined | Promise<Response | undefined>
+
+/**
+ * One endpoint. `pattern` is literal segments and `:name` for one segment (a field of that name must be in `fields`);
+ * a last `*name` takes the rest, slashes and all. A trailing `/?` says that a trailing slash is tolerated.
+ */
+export interface PathSpec<T extends FieldTable = FieldTable> {
+  readonly pattern: string
+  readonly fields: T
+  readonly operations: { readonly [O in Operation]?: Handler<T> }
+  /** Tells create from update; without it every write is an update. */
+  readonly exists?: (call: Call<T>) => boolean
+  readonly summary: string
+  /** `data` is repeated at the top level of the envelope. */
+  readonly mirror?: boolean
+  /** Extra keys of the body are data, not mistakes: no warning about unrecognized parameters. */
+  readonly takesAnyField?: boolean
+}
+
+/** Keeps the field types of one row while rows of a table differ. */
+export const definePath = <T extends FieldTable>(spec: PathSpec<T>): PathSpec => spec as unknown as PathSpec
+
+export interface Backend {
+  /** `kv`, `approle`, `token`, `userpass`, `system`, `cubbyhole`, `identity`. */
+  readonly type: string
+  readonly paths: readonly PathSpec[]
+  /** Paths below the mount that need no token; a last `*` matches any rest. */
+  readonly unauthenticated: readonly string[]
+  /** Paths below the mount that need the sudo capability; a last `*` matches any rest. */
+  readonly sudo: readonly string[]
+  /** Answers what no path of the table matches, in place of `unsupported path`. */
+  readonly fallback?: (request: Request, path: string) => Response | undefined
+  /** Login tokens: the current values of what issued them. Throws LogicalError when they may not be renewed. */
+  renew?(auth: LoginAuth): Promise<LoginAuth> | LoginAuth
+  /** Replication changed keys below this mount. */
+  invalidate?(key: string): void
+  /** Starts background work; it ends with the signal. */
+  start?(signal: AbortSignal): void
+  /** Waits for background work to end. */
+  stop?(): Promise<void>
+}
+
+/** Makes a backend for one mount. */
+export type BackendFactory = (context: BackendContext) => Backend
+
+/** A type that can be mounted. */
+export interface BackendType {
+  readonly name: string
+  readonly kind: 'secret' | 'auth'
+  readonly factory: BackendFactory
+  /** Key prefixes below the mount whose data stays on this performance cluster. */
+  readonly localPrefixes: readonly string[]
+}

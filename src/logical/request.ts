@@ -1,0 +1,126 @@
+import type { JsonObject, RawJson } from './json.js'
+
+export type Operation = 'create' | 'update' | 'patch' | 'read' | 'list' | 'delete' | 'help'
+
+/** A namespace: id `root` and path `` for the root namespace, else a short id and a path that ends with `/`. */
+export interface NamespaceRef {
+  readonly id: string
+  readonly path: string
+}
+
+export const ROOT_NAMESPACE: NamespaceRef = { id: 'root', path: '' }
+
+/** What the client asked for the answer to be wrapped in. */
+export interface WrapRequest {
+  readonly ttlSeconds: number
+  readonly format: 'token' | 'jwt'
+}
+
+/** The token a request was made with, as backends may see it. */
+export interface TokenView {
+  /** The internal id; secret. */
+  readonly id: string
+  readonly accessor: string
+  readonly policies: readonly string[]
+  readonly displayName: string
+  readonly entityId: string
+  readonly type: TokenType
+  readonly isRoot: boolean
+  readonly namespace: NamespaceRef
+}
+
+export type TokenType = 'service' | 'batch'
+
+/** One request, from whatever door it came. Mutable only where the pipeline fills it in. */
+export interface Request {
+  readonly id: string
+  operation: Operation
+  /** Below `/v1/` and below the namespace, percent-decoded, without a leading slash: `auth/approle/login`. */
+  path: string
+  namespace: NamespaceRef
+  /** Body fields of a write, query parameters of a read, list or delete. A null-prototype object. */
+  data: JsonObject
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The client's address as CIDR rules judge it: canonical, IPv4-mapped addresses as IPv4. */
+  readonly remoteAddress: string
+  readonly remotePort: number
+  /** As the client sent it. */
+  readonly clientToken: string | undefined
+  wrap: WrapRequest | undefined
+  /** Set by the pipeline when the token was found good. */
+  token?: TokenView
+  /** True when another cluster forwarded the request: it was authorised there. */
+  readonly isForwarded?: boolean
+}
+
+/** What an auth method answers to a good login: the core makes the token. Durations in seconds, 0 = not set. */
+export interface LoginAuth {
+  displayName: string
+  policies: string[]
+  metadata: Record<string, string>
+  /** The identity alias: its entity is found or made by the core. */
+  alias?: { name: string; metadata: Record<string, string> }
+  tokenType: 'default' | TokenType
+  ttlSeconds: number
+  maxTtlSeconds: number
+  explicitMaxTtlSeconds: number
+  periodSeconds: number
+  numUses: number
+  boundCidrs: string[]
+  noDefaultPolicy: boolean
+  /** Kept with the token and handed back to the backend at renewal. */
+  internal: JsonObject
+}
+
+/** `auth` of an answer. */
+export interface AuthAnswer {
+  clientToken: string
+  accessor: string
+  policies: string[]
+  tokenPolicies: string[]
+  identityPolicies: string[]
+  metadata: Record<string, string> | null
+  leaseDurationSeconds: number
+  renewable: boolean
+  entityId: string
+  tokenType: TokenType
+  orphan: boolean
+  numUses: number
+}
+
+export interface WrapInfo {
+  token: string
+  accessor: string
+  ttlSeconds: number
+  creationTime: string
+  creationPath: string
+  wrappedAccessor: string
+}
+
+/** What a handler answers. Undefined instead of a Response means 204, or 404 for a read or a list. */
+export interface Response {
+  data?: Record<string, unknown> | RawJson | null
+  warnings?: string[]
+  /** A login's result; the core turns it into `auth`. */
+  login?: LoginAuth
+  auth?: AuthAnswer
+  /** Asks for wrapping whatever the client said; or names the accessor shown as `wrapped_accessor`. */
+  wrap?: WrapRequest
+  wrappedAccessor?: string
+  wrapInfo?: WrapInfo
+  leaseDurationSeconds?: number
+  leaseId?: string
+  renewable?: boolean
+  /** Overrides 200 or 204. */
+  status?: number
+  /** `data` is the whole body: no envelope. */
+  bare?: boolean
+  /** `data` is repeated at the top level of the envelope. */
+  mirror?: boolean
+  /** A body that is no envelope: an unwrapped answer, metrics text, a snapshot. */
+  raw?: { contentType: string; body: string | Buffer | AsyncIterable<Buffer> }
+  headers?: Record<string, string>
+  /** `mount_type` of the envelope; set by the pipeline. */
+  mountType?: string
+}

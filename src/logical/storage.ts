@@ -1,0 +1,39 @@
+/**
+ * Storage as backends see it: keys below one mount, plain values (the barrier is beneath). Reads are synchronous and see
+ * what is committed. A write is a synchronous function over a transaction: it reads (its own writes and those queued
+ * before it included), decides and writes, all in one turn, so no lock is needed for read-modify-write; the promise
+ * resolves when the whole of it is durable. What the function throws is thrown, and nothing is written.
+ */
+export interface ReadStorage {
+  get(key: string): Buffer | undefined
+}
+
+export interface Transaction extends ReadStorage {
+  put(key: string, value: Buffer): void
+  delete(key: string): void
+}
+
+export interface ListOptions {
+  /** Only names after this one. */
+  after?: string
+  limit?: number
+}
+
+export interface Storage extends ReadStorage {
+  /** The names directly below `prefix` (which ends with `/` or is empty), sorted; folders end with `/`. */
+  list(prefix: string, options?: ListOptions): Promise<string[]>
+  /** All keys below `prefix`, sorted, at full length. */
+  keys(prefix: string, options?: ListOptions): Promise<string[]>
+  /** Fails with LogicalError `read-only` where a replicated key may not be written on this cluster. */
+  write<T>(fn: (tx: Transaction) => T): Promise<T>
+}
+
+/** Reads and writes one JSON record per key. */
+export const readJson = <T>(storage: ReadStorage, key: string): T | undefined => {
+  const value = storage.get(key)
+  return value === undefined ? undefined : (JSON.parse(value.toString('utf8')) as T)
+}
+
+export const putJson = (tx: Transaction, key: string, value: unknown): void => {
+  tx.put(key, Buffer.from(JSON.stringify(value)))
+}

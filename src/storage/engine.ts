@@ -1,0 +1,54 @@
+/**
+ * The only thing that touches a disk. An ordered map from text keys to bytes with synchronous point reads, scans, and one
+ * atomic batch. Two implementations, LevelDB and a Map, pass one conformance suite.
+ */
+export interface Engine {
+  readonly name: 'level' | 'memory'
+  get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
+  /** Entries of the range in key order, in chunks. */
+  scan(range: KeyRange, options?: ScanOptions): AsyncIterable<readonly Entry[]>
+  batch(): EngineBatch
+  /** A view that later writes do not change. Whoever makes it closes it. */
+  snapshot(): EngineSnapshot
+  /** Bytes on disk, or in memory. */
+  sizeBytes(): Promise<number>
+  close(): Promise<void>
+}
+
+/** `gte <= key < lt`. Both default to the whole. */
+export interface KeyRange {
+  readonly gte?: string
+  readonly gt?: string
+  readonly lt?: string
+  readonly lte?: string
+}
+
+export interface ScanOptions {
+  readonly limit?: number
+  readonly reverse?: boolean
+  readonly snapshot?: EngineSnapshot
+  /** False leaves `value` empty and is faster. */
+  readonly values?: boolean
+}
+
+export interface Entry {
+  readonly key: string
+  readonly value: Buffer
+}
+
+export interface EngineSnapshot {
+  close(): Promise<void>
+}
+
+/** Collects operations; `write` makes them all happen, or none. */
+export interface EngineBatch {
+  put(key: string, value: Buffer): void
+  delete(key: string): void
+  readonly length: number
+  /** Resolves when applied; with `isDurable` when it survives power loss. */
+  write(options: { isDurable: boolean }): Promise<void>
+}
+
+/** The range of all keys that begin with `prefix`. */
+export const prefixRange = (prefix: string): KeyRange =>
+  prefix === '' ? {} : { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1) }

@@ -1,0 +1,123 @@
+import type { Category, Tree } from './prefixes.js'
+
+/**
+ * What the store offers to replication: positions in its log, frames, snapshots for a resync, and the two ways in which
+ * foreign changes arrive. Everything here is stored bytes; nothing is decrypted.
+ */
+
+/** A key's stored value after a transaction; undefined = deleted. */
+export interface Mutation {
+  readonly key: string
+  readonly value: Buffer | undefined
+}
+
+/** Announced once a batch is durable. */
+export interface Commit {
+  /** Last index of the log after this batch; unchanged when it held ignored keys only. */
+  readonly lastIndex: number
+  readonly mutations: readonly Mutation[]
+  readonly origin: 'own' | 'applied' | 'resynced'
+}
+
+/** A place in a cluster's log: transactions are numbered from 1; `hash` is that of the frame that ends there. */
+export interface WalPosition {
+  readonly index: number
+  readonly hash: Buffer
+}
+
+/**
+ * One frame: the transactions of one durable batch. `bytes` is header and body as they lie on disk; `body` is the part
+ * after the header, equal on every cluster.
+ */
+export interface Frame {
+  readonly firstIndex: number
+  readonly lastIndex: number
+  readonly previousHash: Buffer
+  readonly hash: Buffer
+  readonly timeMs: number
+  readonly bytes: Buffer
+  readonly body: Buffer
+  /** False when no entry of the frame touches a key of that tree. */
+  readonly hasReplicated: boolean
+  readonly hasLocal: boolean
+}
+
+/** One transaction of a frame, decoded. */
+export interface WalEntry {
+  readonly index: number
+  readonly operations: readonly WalOperation[]
+}
+
+/** `delta` = XOR of the key's old and new leaf hash: what this operation does to its sub-page. */
+export interface WalOperation {
+  readonly key: string
+  readonly category: Exclude<Category, 'ignored'>
+  readonly value: Buffer | undefined
+  readonly delta: Buffer
+}
+
+/** Where a follower stands in the log of the cluster it follows; stored in the same batch as what it applied. */
+export interface RemotePosition extends WalPosition {
+  readonly epoch: string
+}
+
+export interface SubPageKeys {
+  readonly subPage: number
+  /** Leaf hash of every key, with the key. */
+  readonly leaves: readonly { readonly key: string; readonly leaf: Buffer }[]
+}
+
+/** The merkle hashes of one tree at one moment. 65,536 sub-pages, 16 to a group, 16 groups to a page, 256 pages. */
+export interface TreeHashes {
+  root(): Buffer
+  /** 256 hashes of 20 bytes. */
+  pages(): Buffer
+  /** The 16 group hashes of a page. */
+  groups(page: number): Buffer
+  /** The 16 sub-page hashes of a group (0..4095). */
+  subPages(group: number): Buffer
+}
+
+/** A frozen view of data and trees at one index, for a follower that resyncs. Holds back log trimming while open. */
+export interface SyncSnapshot {
+  readonly position: WalPosition
+  readonly trees: Readonly<Record<Tree, TreeHashes>>
+  leaves(tree: Tree, subPages: readonly number[]): Promise<SubPageKeys[]>
+  get(key: string): Buffer | undefined
+  /** All data of a tree, in key order, in chunks; `after` goes on behind a key. */
+  scan(tree: Tree, after?: string): AsyncIterable<readonly { readonly key: string; readonly value: Buffer }[]>
+  close(): Promise<void>
+}
+
+export interface ReplicableStore {
+  readonly position: WalPosition
+  /** Last index whose transaction touched a replicated key; a replicated or local key. */
+  readonly lastReplicatedIndex: number
+  readonly lastShippedIndex: number
+  /** Oldest index still on disk. */
+  readonly firstIndex: number
+  readonly trees: Readonly<Record<Tree, TreeHashes>>
+  /** Called after each durable batch, in order. Returns the unsubscribe function. */
+  onCommit(listener: (commit: Commit, frame: Frame | undefined) => void): () => void
+  /** True when a frame that ends at this index with this hash is in the log (or is its end). */
+  hasPosition(position: WalPosition): boolean
+  /** Frames after `index`, from memory where they are recent, else from disk, coalesced up to `maxBytes`; empty at the end. Undefined when trimmed away. */
+  framesAfter(index: number, maxBytes: number): Promise<readonly Frame[] | undefined>
+  decodeFrame(frame: Frame): readonly WalEntry[]
+  /** Undefined when the bytes are no frame or its hash is wrong. */
+  parseFrame(bytes: Buffer): Frame | undefined
+  snapshot(): SyncSnapshot
+
+  /**
+   * Applies foreign entries (already filtered to `trees`) as one durable batch with one own frame, and stores `remote`
+   * with it. Resolves to false, and changes nothing, when a delta shows that this store had diverged.
+   */
+  applyEntries(entries: readonly WalEntry[], remote: RemotePosition): Promise<boolean>
+  /**
+   * Writes data of a resync without log entries: the log is cut, so that followers of this store resync too. With
+   * `remote` the resync is complete and the position stored.
+   */
+  importMutations(mutations: readonly Mutation[], remote?: RemotePosition): Promise<void>
+  /** The stored position of what this store follows; undefined after a cut or on a cluster that never followed. */
+  readonly remotePosition: RemotePosition | undefined
+}
