@@ -1,0 +1,188 @@
+/**
+ * The `token_*` parameters that every auth method's roles and users share: one field table, one record, one set of
+ * checks. The record holds what was written; nothing is added to it that the writer did not say.
+ */
+import { formatCidr, parseCidrOrAddress } from '../base/cidr.js'
+import type { Call } from './backend.js'
+import { invalid } from './errors.js'
+import { bool, commaList, duration, type FieldTable, int, string } from './fields.js'
+import type { LoginAuth } from './request.js'
+
+export const TOKEN_FIELDS = {
+  token_policies: commaList('Policies of the tokens that are issued.'),
+  token_ttl: duration('Life of a token until it must be renewed; the value of the time of renewal counts.'),
+  token_max_ttl: duration('Longest life of a token with all its renewals; the value of the time of renewal counts.'),
+  token_explicit_max_ttl: duration('A hard end of life that is fixed when the token is issued.'),
+  token_period: duration('Makes tokens periodic: each renewal sets their life to this.'),
+  token_num_uses: int('How many requests a token may be used for; 0 is no limit.'),
+  token_no_default_policy: bool('Leaves the policy named default out of the tokens.'),
+  token_bound_cidrs: commaList('Address blocks from which one may log in and use the token.'),
+  token_type: string('service, batch, or default for what the mount says.', 'default'),
+} as const satisfies FieldTable
+
+export type TokenFieldTable = typeof TOKEN_FIELDS
+
+/** What a role or user says about its tokens, as stored. Durations in whole seconds, 0 = not set. */
+export interface TokenSettings {
+  readonly policies: readonly string[]
+  readonly ttlSeconds: number
+  readonly maxTtlSeconds: number
+  readonly explicitMaxTtlSeconds: number
+  readonly periodSeconds: number
+  readonly numUses: number
+  readonly noDefaultPolicy: boolean
+  /** Canonical: a single address without its length, host bits as written. */
+  readonly boundCidrs: readonly string[]
+  readonly type: LoginAuth['tokenType']
+}
+
+export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
+  policies: [],
+  ttlSeconds: 0,
+  maxTtlSeconds: 0,
+  explicitMaxTtlSeconds: 0,
+  periodSeconds: 0,
+  numUses: 0,
+  noDefaultPolicy: false,
+  boundCidrs: [],
+  type: 'default',
+}
+
+/** `default-service` and `default-batch` belong to token roles; elsewhere they mean the plain word and a warning. */
+const TOKEN_TYPES: Readonly<Record<string, { type: LoginAuth['tokenType']; warning?: string }>> = {
+  '': { type: 'default' },
+  default: { type: 'default' },
+  service: { type: 'service' },
+  batch: { type: 'batch' },
+  'default-service': {
+    type: 'service',
+    warning: 'default-service has no useful meaning; adjusting to service',
+  },
+  'default-batch': { type: 'batch', warning: 'default-batch has no useful meaning; adjusting to batch' },
+}
+
+/**
+ * `current` with the fields that were sent written over it. Throws LogicalError (400) when a field or the merged whole is
+ * not allowed.
+ */
+export const applyTokenFields = (
+  call: Pick<Call<TokenFieldTable>, 'values' | 'supplied'>,
+  current: TokenSettings,
+): { settings: TokenSettings; warnings: string[] } => {
+  const given = <K extends keyof TokenFieldTable, V>(name: K, otherwise: V) =>
+    supplied(name) ? values[name] : otherwise
+  const word = call.supplied('token_type') ? parseTokenType(call.values.token_type) : { type: current.type }
+  const settings: TokenSettings = {
+    policies: given('token_policies', current.policies),
+    ttlSeconds: given('token_ttl', current.ttlSeconds),
+    maxTtlSeconds: given('token_max_ttl', current.maxTtlSeconds),
+    explicitMaxTtlSeconds: given('token_explicit_max_ttl', current.explicitMaxTtlSeconds),
+    periodSeconds: given('token_period', current.periodSeconds),
+    numUses: given('token_num_uses', current.numUses),
+    noDefaultPolicy: given('token_no_default_policy', current.noDefaultPolicy),
+    boundCidrs: call.supplied('token_bound_cidrs')
+      ? parseBoundCidrs(call.values.token_bound_cidrs)
+      : current.boundCidrs,
+    type: word.type,
+  }
+  checkTokenSettings(settings)
+  return { settings, warnings: word.warning === undefined ? [] : [word.warning] }
+}
+
+/** Blocks or single addresses in canonical spelling, order and repetitions kept. Throws 400 for anything else. */
+export const parseBoundCidrs = (texts: readonly string[]): string[] =>
+  texts.map((text) => {
+    const cidr = parseCidrOrAddress(text)
+    if (!cidr) throw invalid(`error parsing address ${JSON.stringify(text)}: neither an address nor a block of them`)
+    return formatCidr(cidr)
+  })
+
+const parseTokenType = (text: string): { type: LoginAuth['tokenType']; warning?: string } => {
+  const known = Object.hasOwn(TOKEN_TYPES, text) ? TOKEN_TYPES[text] : undefined
+  if (!known) throw invalid(`invalid 'token_type' value ${JSON.stringify(text)}`)
+  return known
+}
+
+/** What must hold for the record as a whole, whichever fields a write named. Throws 400. */
+export const checkTokenSettings = (settings: TokenSettings): void => {
+  const broken = TOKEN_RULES.find((rule) => rule.isBroken(settings))
+  if (broken) throw invalid(broken.message)
+}
+
+const TOKEN_RULES: readonly { readonly isBroken: (settings: TokenSettings) => boolean; readonly message: string }[] = [
+  { isBroken: (s) => s.maxTtlSeconds < 0, message: "'token_max_ttl' cannot be negative" },
+  { isBroken: (s) => s.periodSeconds < 0, message: "'token_period' cannot be negative" },
+  { isBroken: (s) => s.numUses < 0, message: "'token_num_uses' cannot be negative" },
+  {
+    isBroken: (s) => s.type === 'batch' && s.periodSeconds > 0,
+    message: "'token_type' cannot be 'batch' or 'default_batch' when set to generate periodic tokens",
+  },
+  {
+    isBroken: (s) => s.type === 'batch' && s.numUses > 0,
+    message: "'token_type' cannot be 'batch' or 'default_batch' when set to generate tokens with limited use count",
+  },
+  {
+    isBroken: (s) => s.maxTtlSeconds > 0 && s.ttlSeconds > s.maxTtlSeconds,
+    message: "'token_ttl' cannot be greater than 'token_max_ttl'",
+  },
+]
+
+/** The settings as a read answers them. */
+export const tokenFieldsData = (settings: TokenSettings): Record<keyof TokenFieldTable, unknown> => ({
+  token_bound_cidrs: settings.boundCidrs,
+  token_explicit_max_ttl: settings.explicitMaxTtlSeconds,
+  token_max_ttl: settings.maxTtlSeconds,
+  token_no_default_policy: settings.noDefaultPolicy,
+  token_num_uses: settings.numUses,
+  token_period: settings.periodSeconds,
+  token_policies: settings.policies,
+  token_ttl: settings.ttlSeconds,
+  token_type: settings.type,
+})
+
+/** The settings as a login hands them to the core. */
+export const loginSettings = (
+  settings: TokenSettings,
+): Pick<
+  LoginAuth,
+  | 'policies'
+  | 'tokenType'
+  | 'ttlSeconds'
+  | 'maxTtlSeconds'
+  | 'explicitMaxTtlSeconds'
+  | 'periodSeconds'
+  | 'numUses'
+  | 'boundCidrs'
+  | 'noDefaultPolicy'
+> => ({
+  policies: [...settings.policies],
+  tokenType: settings.type,
+  ttlSeconds: settings.ttlSeconds,
+  maxTtlSeconds: settings.maxTtlSeconds,
+  explicitMaxTtlSeconds: settings.explicitMaxTtlSeconds,
+  periodSeconds: settings.periodSeconds,
+  numUses: settings.numUses,
+  boundCidrs: [...settings.boundCidrs],
+  noDefaultPolicy: settings.noDefaultPolicy,
+})
+
+/** A value that has a new and an old name: `remembered` is set while the old name was the last to be written. */
+export interface Renamed<T> {
+  readonly value: T
+  readonly remembered: T | undefined
+}
+
+/**
+ * The old name alone sets both; the new name alone sets the value and forgets the old; of both the new one counts and the
+ * old is remembered as equal. Undefined means not sent.
+ */
+export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }, current: Renamed<T>): Renamed<T> => {
+  if (sent.new !== undefined) return { value: sent.new, remembered: sent.old === undefined ? undefined : sent.new }
+  return sent.old === undefined ? current : { value: sent.old, remembered: sent.old }
+}
+
+/** Lower case, trimmed, no blanks, each once, sorted; `root` among them stands alone. */
+export const normalizePolicies = (names: readonly string[]): string[] => {
+  const clean = new Set(names.map((name) => name.trim().toLowerCase()).filter((name) => name !== ''))
+  return clean.has('root') ? ['root'] : [...clean].sort()
+}

@@ -1,0 +1,54 @@
+import type { ListOptions, Storage, Transaction } from '../../src/logical/storage.js'
+
+/**
+ * A Storage over a Map with the timing of the real one: a write's function runs at once and sees what earlier writes
+ * queued; reads outside of writes see it only when the write's promise has resolved.
+ */
+export class MemoryStorage implements Storage {
+  readonly #committed = new Map<string, Buffer>()
+  readonly #queued = new Map<string, Buffer | undefined>()
+  /** Set to make writes fail as they do where replicated keys may not be written. */
+  writeError: Error | undefined
+  /** How many writes were made. */
+  writes = 0
+
+  get(key: string): Buffer | undefined {
+    return this.#committed.get(key)
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<string[]> {
+    const names = new Set<string>()
+    for (const key of this.#below(prefix)) names.add(/^[^/]*\/?/.exec(key.slice(prefix.length))?.[0] ?? '')
+    return [...names].filter((name) => options.after === undefined || name > options.after).slice(0, options.limit)
+  }
+
+  async keys(prefix: string, options: ListOptions = {}): Promise<string[]> {
+    return this.#below(prefix)
+      .filter((key) => options.after === undefined || key > options.after)
+      .slice(0, options.limit)
+  }
+
+  async write<T>(fn: (tx: Transaction) => T): Promise<T> {
+    if (this.writeError) throw this.writeError
+    const changes = new Map<string, Buffer | undefined>()
+    const result = fn({
+      get: (key) =>
+        changes.has(key) ? changes.get(key) : this.#queued.has(key) ? this.#queued.get(key) : this.#committed.get(key),
+      put: (key, value) => void changes.set(key, value),
+      delete: (key) => void changes.set(key, undefined),
+    })
+    for (const [key, value] of changes) this.#queued.set(key, value)
+    this.writes++
+    await undefined
+    for (const [key, value] of changes) {
+      if (value) this.#committed.set(key, value)
+      else this.#committed.delete(key)
+      if (this.#queued.get(key) === value) this.#queued.delete(key)
+    }
+    return result
+  }
+
+  #below(prefix: string): string[] {
+    return [...this.#committed.keys()].filter((key) => key.startsWith(prefix)).sort()
+  }
+}
