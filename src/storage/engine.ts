@@ -5,13 +5,18 @@
 export interface Engine {
   readonly name: 'level' | 'memory'
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
-  /** Entries of the range in key order, in chunks. */
+  /** Entries of the range in key order (that of their UTF-8 bytes), in chunks, as they are when the first is asked for. */
   scan(range: KeyRange, options?: ScanOptions): AsyncIterable<readonly Entry[]>
   batch(): EngineBatch
   /** A view that later writes do not change. Whoever makes it closes it. */
   snapshot(): EngineSnapshot
   /** Bytes on disk, or in memory. */
   sizeBytes(): Promise<number>
+  /**
+   * Makes an engine writable again whose batch has failed, by closing and opening it. Reads fail meanwhile and snapshots
+   * are lost. Rejects while that is not possible, as on a full disk; it may be called again then.
+   */
+  reopen(): Promise<void>
   close(): Promise<void>
 }
 

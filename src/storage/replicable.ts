@@ -42,18 +42,34 @@ export interface Frame {
   readonly hasLocal: boolean
 }
 
-/** One transaction of a frame, decoded. */
+/**
+ * One transaction of a frame, decoded. `bytes` is how it stands in the frame's body: present when the entry came from a
+ * frame unchanged, so that it can be logged again without encoding it again. Whoever changes `operations` leaves it out.
+ */
 export interface WalEntry {
   readonly index: number
   readonly operations: readonly WalOperation[]
+  readonly bytes?: Buffer
 }
 
-/** `delta` = XOR of the key's old and new leaf hash: what this operation does to its sub-page. */
+/**
+ * `delta` = XOR of the key's old and new leaf hash: what this operation does to its sub-page. An operation with `held`
+ * stands for keys that are held back from this cluster: `key` is empty, `value` undefined, and the delta changes the
+ * held-back hash of that sub-page.
+ */
 export interface WalOperation {
   readonly key: string
   readonly category: Exclude<Category, 'ignored'>
   readonly value: Buffer | undefined
   readonly delta: Buffer
+  readonly held?: { readonly subPage: number }
+}
+
+/** The XOR of the leaf hashes of keys that count in a sub-page but are not stored here. All zero = nothing held back. */
+export interface HeldHash {
+  readonly tree: Tree
+  readonly subPage: number
+  readonly hash: Buffer
 }
 
 /** Where a follower stands in the log of the cluster it follows; stored in the same batch as what it applied. */
@@ -65,6 +81,8 @@ export interface SubPageKeys {
   readonly subPage: number
   /** Leaf hash of every key, with the key. */
   readonly leaves: readonly { readonly key: string; readonly leaf: Buffer }[]
+  /** 20 bytes; absent when nothing is held back here. */
+  readonly held?: Buffer
 }
 
 /** The merkle hashes of one tree at one moment. 65,536 sub-pages, 16 to a group, 16 groups to a page, 256 pages. */
@@ -115,9 +133,37 @@ export interface ReplicableStore {
   applyEntries(entries: readonly WalEntry[], remote: RemotePosition): Promise<boolean>
   /**
    * Writes data of a resync without log entries: the log is cut, so that followers of this store resync too. With
-   * `remote` the resync is complete and the position stored.
+   * `remote` the resync is complete and the position stored. `held` sets held-back hashes to new values. When there is
+   * nothing to write, the log is not cut.
    */
-  importMutations(mutations: readonly Mutation[], remote?: RemotePosition): Promise<void>
+  importMutations(mutations: readonly Mutation[], remote?: RemotePosition, held?: readonly HeldHash[]): Promise<void>
+  /** True from the first import of a resync until the one that completes it: what is stored is half old, half new. */
+  readonly isResyncing: boolean
+  /** Forgets what this store followed, as a promotion does. */
+  forgetRemote(): Promise<void>
+  /** The epoch that new frames are marked with; empty until one is set. At most 36 ASCII characters. */
+  readonly epoch: string
+  setEpoch(epoch: string): Promise<void>
   /** The stored position of what this store follows; undefined after a cut or on a cluster that never followed. */
   readonly remotePosition: RemotePosition | undefined
+}
+
+export interface RebuildOptions {
+  /** Leaves the rebuilt pages in memory; they are written with the next checkpoint. */
+  readonly skipFlush?: boolean
+  readonly onProgress?: (done: number, total: number) => void
+  readonly signal?: AbortSignal
+}
+
+/** Sub-pages whose hash is not what the stored data says, by page. */
+export type CorruptPages = ReadonlyMap<number, readonly number[]>
+
+/** Upkeep of the trees against the data. Both run beside normal work. */
+export interface TreeUpkeep {
+  /** Computes both trees from the data again and repairs what differs, on disk too. Resolves to what was wrong. */
+  rebuild(options?: RebuildOptions): Promise<Readonly<Record<Tree, CorruptPages>>>
+  /** Compares both trees with the data and changes nothing. */
+  check(signal?: AbortSignal): Promise<Readonly<Record<Tree, CorruptPages>>>
+  /** Spoils a page's hashes in memory, for fault injection. */
+  corruptPage(tree: Tree, page: number): void
 }

@@ -1,0 +1,45 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+
+export const AEAD_NONCE_BYTES = 12
+export const AEAD_TAG_BYTES = 16
+export const AEAD_KEY_BYTES = 32
+const CIPHER = 'aes-256-gcm'
+
+/**
+ * AES-256-GCM. Writes nonce, ciphertext and tag to `out` at `offset`: 28 bytes more than `plain` has. `context` is
+ * authenticated but not part of the result.
+ */
+export const sealInto = (
+  out: Buffer,
+  offset: number,
+  key: Buffer,
+  nonce: Buffer,
+  plain: Buffer,
+  context: string,
+): void => {
+  const cipher = createCipheriv(CIPHER, key, nonce)
+  cipher.setAAD(Buffer.from(context))
+  const text = cipher.update(plain)
+  cipher.final()
+  nonce.copy(out, offset)
+  text.copy(out, offset + AEAD_NONCE_BYTES)
+  cipher.getAuthTag().copy(out, offset + AEAD_NONCE_BYTES + text.length)
+}
+
+/** The plain bytes of what `sealInto` wrote, or undefined when key, context or any bit is another. */
+export const openSealed = (key: Buffer, sealed: Buffer, context: string): Buffer | undefined => {
+  const textEnd = sealed.length - AEAD_TAG_BYTES
+  if (textEnd < AEAD_NONCE_BYTES) return undefined
+  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, AEAD_NONCE_BYTES), {
+    authTagLength: AEAD_TAG_BYTES,
+  })
+  decipher.setAAD(Buffer.from(context))
+  decipher.setAuthTag(sealed.subarray(textEnd))
+  const plain = decipher.update(sealed.subarray(AEAD_NONCE_BYTES, textEnd))
+  try {
+    decipher.final()
+    return plain
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,17 @@
+import { hash, hkdfSync } from 'node:crypto'
+
+/** SHA-256 of bytes or of a text's UTF-8. */
+export const sha256 = (data: Buffer | string): Buffer => hash('sha256', data, 'buffer')
+
+/** SHA-256 as 64 hex digits. */
+export const sha256Hex = (data: Buffer | string): string => hash('sha256', data, 'hex')
+
+/** Length of the shortened hashes of trees and log frames. */
+export const SHORT_HASH_BYTES = 20
+
+/** SHA-256 shortened to 20 bytes. */
+export const shortHash = (data: Buffer): Buffer => sha256(data).subarray(0, SHORT_HASH_BYTES)
+
+/** 32 bytes derived from a secret for one purpose (HKDF with SHA-256, without salt). */
+export const deriveKey = (secret: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))

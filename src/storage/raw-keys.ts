@@ -1,0 +1,34 @@
+import type { Tree } from './prefixes.js'
+
+/**
+ * How the engine's one key space is divided. The first letter tells what a record is:
+ *
+ * - `d` + storage key: data, the stored value of a key
+ * - `w` + 14 hex digits, the last index of a frame: the write-ahead log
+ * - `i` + tree + 4 hex digits of the sub-page + storage key: the leaf hash of the key, 20 bytes
+ * - `h` + tree + 4 hex digits: the held-back hash of a sub-page, 20 bytes
+ * - `m` + tree + 2 hex digits: the sub-page hashes of a page as of the last checkpoint, 5,120 bytes
+ * - `s` + name: the store's own state
+ *
+ * A tree is the letter `r` (replicated) or `l` (local).
+ */
+export const STATE_KEY = 'sstate'
+export const DATA_PREFIX = 'd'
+export const WAL_PREFIX = 'w'
+
+const TREE_LETTER: Record<Tree, string> = { replicated: 'r', local: 'l' }
+const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
+
+export const dataKey = (key: string): string => DATA_PREFIX + key
+export const walKey = (lastIndex: number): string => WAL_PREFIX + hex(lastIndex, 14)
+export const walIndexOf = (rawKey: string): number => Number.parseInt(rawKey.slice(1), 16)
+
+export const leafPrefix = (tree: Tree): string => `i${TREE_LETTER[tree]}`
+export const subPagePrefix = (tree: Tree, subPage: number): string => leafPrefix(tree) + hex(subPage, 4)
+export const LEAF_KEY_START = 6
+
+export const heldPrefix = (tree: Tree): string => `h${TREE_LETTER[tree]}`
+export const heldKey = (tree: Tree, subPage: number): string => heldPrefix(tree) + hex(subPage, 4)
+
+export const pagePrefix = (tree: Tree): string => `m${TREE_LETTER[tree]}`
+export const pageKey = (tree: Tree, page: number): string => pagePrefix(tree) + hex(page, 2)
