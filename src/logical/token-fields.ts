@@ -70,7 +70,7 @@ export const applyTokenFields = (
   current: TokenSettings,
 ): { settings: TokenSettings; warnings: string[] } => {
   const given = <K extends keyof TokenFieldTable, V>(name: K, otherwise: V) =>
-    supplied(name) ? values[name] : otherwise
+    call.supplied(name) ? call.values[name] : otherwise
   const word = call.supplied('token_type') ? parseTokenType(call.values.token_type) : { type: current.type }
   const settings: TokenSettings = {
     policies: given('token_policies', current.policies),
