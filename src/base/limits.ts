@@ -3,6 +3,9 @@ export const LIMITS = {
   /** Request bodies (RELIABILITY P11). */
   bodyBytesMax: 32 * 1024 * 1024,
   jsonDepthMax: 300,
+  /** Policies and configuration files. */
+  hclCharactersMax: 1024 * 1024,
+  hclDepthMax: 100,
   headerBytesMax: 32 * 1024,
   headerReadMs: 10_000,
   bodyReadMs: 30_000,
@@ -26,6 +29,8 @@ export const LIMITS = {
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,
+  /** Access rules kept ready per (policies, namespace, entity). */
+  aclCacheEntriesMax: 4096,
 } as const
 
 /** 768 hours: the default and maximal lease time of a mount unless configured, in seconds. */

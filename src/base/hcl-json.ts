@@ -1,0 +1,127 @@
+/** JSON as a spelling of HCL: strict JSON, read into the same tree. Repeated keys stay repeated items. */
+import type { HclCursor } from './hcl-cursor.js'
+import type { HclBody, HclItem, HclPosition, HclValue } from './hcl-tree.js'
+
+const BLANKS = /[ \t\r]+/y
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const WORD = /[a-z]+/y
+/** Everything but control characters, the quote and the backslash. */
+const PLAIN = /[ !#-[\]-\uFFFF]+/y
+const UNICODE = /[0-9a-fA-F]{4}/y
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+
+/** A whole document: an object, or a list of objects whose items are taken together. */
+export const parseJsonBody = (cursor: HclCursor): HclBody => {
+  skipBlanks(cursor)
+  const value = parseValue(cursor)
+  if (!cursor.isAtEnd) throw cursor.error('nothing was expected after the JSON document')
+  if (value.kind === 'object') return value.body
+  const items = value.kind === 'list' ? value.values.flatMap((entry) => itemsOf(cursor, entry)) : []
+  return { items, line: value.line, column: value.column }
+}
+
+const itemsOf = (cursor: HclCursor, value: HclValue): readonly HclItem[] => {
+  if (value.kind !== 'object') throw cursor.error('an object was expected', value)
+  return value.body.items
+}
+
+const skipBlanks = (cursor: HclCursor): void => {
+  while (cursor.takeMatch(BLANKS) !== '' || cursor.peek() === '\n') {
+    if (cursor.peek() === '\n') cursor.take()
+  }
+}
+
+/** One value and the blanks behind it. */
+const parseValue = (cursor: HclCursor): HclValue => {
+  const value = parseBareValue(cursor)
+  skipBlanks(cursor)
+  return value
+}
+
+const parseBareValue = (cursor: HclCursor): HclValue => {
+  const at = cursor.position()
+  const next = cursor.peek()
+  if (next === '"') return { kind: 'string', value: takeString(cursor), ...at }
+  if (next === '{') return { kind: 'object', body: { items: parseMembers(cursor, at), ...at }, ...at }
+  if (next === '[') return { kind: 'list', values: parseElements(cursor, at), ...at }
+  const text = cursor.takeMatch(NUMBER)
+  if (text !== '') return numberAt(cursor, text, at)
+  const word = cursor.takeMatch(WORD)
+  if (word === 'true' || word === 'false') return { kind: 'bool', value: word === 'true', ...at }
+  if (word === 'null') return { kind: 'null', ...at }
+  throw cursor.error('a JSON value was expected', at)
+}
+
+const numberAt = (cursor: HclCursor, text: string, at: HclPosition): HclValue => {
+  const value = Number(text)
+  if (!Number.isFinite(value)) throw cursor.error(`${text} is not a number`, at)
+  return { kind: 'number', value, text, ...at }
+}
+
+const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
+  parseSequence(cursor, '}', opened, () => {
+    const at = cursor.position()
+    if (cursor.peek() !== '"') throw cursor.error('a key in double quotes was expected')
+    const key = takeString(cursor)
+    skipBlanks(cursor)
+    if (cursor.peek() !== ':') throw cursor.error('":" was expected after the key')
+    cursor.take()
+    skipBlanks(cursor)
+    return { key, labels: [], value: parseValue(cursor), ...at }
+  })
+
+const parseElements = (cursor: HclCursor, opened: HclPosition): HclValue[] =>
+  parseSequence(cursor, ']', opened, () => parseValue(cursor))
+
+/** What stands between brackets, the cursor on the opening one. */
+const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPosition, parseOne: () => T): T[] => {
+  cursor.take()
+  skipBlanks(cursor)
+  const all: T[] = []
+  while (cursor.peek() !== close || all.length > 0) {
+    all.push(cursor.nested(parseOne))
+    if (cursor.peek() === close) break
+    if (cursor.isAtEnd) throw cursor.error('the bracket is not closed', opened)
+    if (cursor.peek() !== ',') throw cursor.error(`a comma or "${close}" was expected`)
+    cursor.take()
+    skipBlanks(cursor)
+  }
+  cursor.take()
+  return all
+}
+
+const takeString = (cursor: HclCursor): string => {
+  const start = cursor.position()
+  cursor.take()
+  let text = ''
+  for (;;) {
+    text += cursor.takeMatch(PLAIN)
+    const char = cursor.peek()
+    if (char === '"') break
+    if (char !== '\\') throw cursor.error('the string is not closed', start)
+    text += takeEscape(cursor)
+  }
+  cursor.take()
+  return text
+}
+
+const takeEscape = (cursor: HclCursor): string => {
+  const at = cursor.position()
+  cursor.take()
+  const letter = cursor.take()
+  const simple = ESCAPES[letter]
+  if (simple !== undefined) return simple
+  const digits = letter === 'u' ? cursor.takeMatch(UNICODE) : ''
+  if (digits === '') throw cursor.error('the escape is unknown', at)
+  return String.fromCharCode(Number.parseInt(digits, 16))
+}

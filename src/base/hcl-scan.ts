@@ -1,0 +1,150 @@
+/** The small pieces of HCL 1: blanks and comments, words, numbers, quoted strings, heredocs. */
+import type { HclCursor } from './hcl-cursor.js'
+import type { HclPosition, HclValue } from './hcl-tree.js'
+
+const BLANKS = /[ \t\r\v\f]+/y
+const WORD = /[\p{L}_][\p{L}\p{Nd}_.-]*/uy
+const NUMBER = /-?(?:0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)/y
+const NUMBER_TAIL = /[\p{L}\p{Nd}_.]/u
+const MARKER = /[\p{L}\p{Nd}_]+/uy
+
+/** Moves past blanks, newlines and the three kinds of comments. */
+export const skipBlanks = (cursor: HclCursor): void => {
+  for (;;) {
+    if (cursor.takeMatch(BLANKS) !== '') continue
+    if (cursor.peek() === '\n') cursor.take()
+    else if (cursor.peek() === '#' || cursor.startsWith('//')) cursor.takeLine()
+    else if (cursor.startsWith('/*')) skipBlockComment(cursor)
+    else return
+  }
+}
+
+const skipBlockComment = (cursor: HclCursor): void => {
+  const start = cursor.position()
+  cursor.take()
+  cursor.take()
+  while (!cursor.startsWith('*/')) {
+    if (cursor.take() === '') throw cursor.error('the comment is not closed', start)
+  }
+  cursor.take()
+  cursor.take()
+}
+
+/** A bare word: a letter or `_`, then letters, digits, `_`, `-` and `.`. Empty when there is none here. */
+export const takeWord = (cursor: HclCursor): string => cursor.takeMatch(WORD)
+
+/** A number: decimal, `0x` hexadecimal, `0` octal, fraction, exponent. Undefined when there is none here. */
+export const takeNumber = (cursor: HclCursor): HclValue | undefined => {
+  const at = cursor.position()
+  const text = cursor.takeMatch(NUMBER)
+  if (text === '') return undefined
+  if (NUMBER_TAIL.test(cursor.peek())) throw cursor.error('the number is malformed', at)
+  const value = numberOf(text)
+  if (!Number.isFinite(value)) throw cursor.error(`${text} is not a number`, at)
+  return { kind: 'number', value, text, ...at }
+}
+
+const numberOf = (text: string): number => {
+  const digits = text.replace('-', '')
+  const sign = text.startsWith('-') ? -1 : 1
+  if (/^0[0-9]+$/.test(digits)) return /[89]/.test(digits) ? Number.NaN : sign * Number.parseInt(digits, 8)
+  return sign * Number(digits)
+}
+
+const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  '\\': '\\',
+  '"': '"',
+}
+
+/** Escapes that name a code: how many digits of which kind follow. */
+const CODE_ESCAPES: Readonly<Record<string, { pattern: RegExp; radix: number }>> = {
+  x: { pattern: /[0-9a-fA-F]{2}/y, radix: 16 },
+  u: { pattern: /[0-9a-fA-F]{4}/y, radix: 16 },
+  U: { pattern: /[0-9a-fA-F]{8}/y, radix: 16 },
+}
+const OCTAL = { pattern: /[0-7]{3}/y, radix: 8 }
+
+/** A string in double quotes, the cursor on the opening one. What stands in `${ }` is kept as it is, quotes included. */
+export const takeQuoted = (cursor: HclCursor): string => {
+  const start = cursor.position()
+  cursor.take()
+  let text = ''
+  let braces = 0
+  for (;;) {
+    const char = cursor.peek()
+    if (char === '' || (char === '\n' && braces === 0)) throw cursor.error('the string is not closed', start)
+    if (char === '"' && braces === 0) break
+    if (braces === 0 && char === '\\') {
+      text += takeEscape(cursor)
+      continue
+    }
+    if (braces === 0 && cursor.startsWith('${')) {
+      braces = 1
+      text += cursor.take() + cursor.take()
+      continue
+    }
+    if (braces > 0) braces += char === '{' ? 1 : char === '}' ? -1 : 0
+    text += cursor.take()
+  }
+  cursor.take()
+  return text
+}
+
+const takeEscape = (cursor: HclCursor): string => {
+  const at = cursor.position()
+  cursor.take()
+  const letter = cursor.peek()
+  const simple = SIMPLE_ESCAPES[letter]
+  if (simple !== undefined) {
+    cursor.take()
+    return simple
+  }
+  const code = CODE_ESCAPES[letter]
+  if (code) cursor.take()
+  const { pattern, radix } = code ?? OCTAL
+  const digits = cursor.takeMatch(pattern)
+  const point = Number.parseInt(digits, radix)
+  if (digits === '' || point > 0x10ffff) throw cursor.error('the escape is unknown', at)
+  return String.fromCodePoint(point)
+}
+
+/**
+ * A heredoc, the cursor on `<<`. With `<<-` the closing marker may be indented, and its indentation is taken off every
+ * line, provided that every line has it.
+ */
+export const takeHeredoc = (cursor: HclCursor): string => {
+  const start = cursor.position()
+  cursor.take()
+  cursor.take()
+  const isIndented = cursor.peek() === '-'
+  if (isIndented) cursor.take()
+  const marker = cursor.takeMatch(MARKER)
+  if (marker === '' || cursor.takeLine()?.trim() !== '') throw cursor.error('the heredoc marker is malformed', start)
+  const lines: string[] = []
+  for (;;) {
+    const line = takeHeredocLine(cursor, start)
+    const bare = line.trimEnd()
+    if ((isIndented ? bare.trimStart() : bare) === marker) return joinHeredoc(lines, bare.slice(0, -marker.length))
+    lines.push(line)
+  }
+}
+
+const takeHeredocLine = (cursor: HclCursor, start: HclPosition): string => {
+  const line = cursor.takeLine()
+  if (line === undefined) throw cursor.error('the heredoc is not closed', start)
+  return line
+}
+
+const joinHeredoc = (lines: readonly string[], indent: string): string => {
+  const isCommon = lines.every((line) => line.startsWith(indent) || line.trim() === '')
+  return isCommon
+    ? lines.map((line) => (line.startsWith(indent) ? line.slice(indent.length) : line)).join('')
+    : lines.join('')
+}

@@ -1,0 +1,53 @@
+/**
+ * What HCL 1 and JSON documents are parsed into: one tree for both, every node with the line and column where it began
+ * (both from 1). `key { }` and `key = { }` are the same object, as they are in the language.
+ */
+export interface HclPosition {
+  readonly line: number
+  readonly column: number
+}
+
+export interface HclBody extends HclPosition {
+  readonly items: readonly HclItem[]
+}
+
+/** `key = value`, or `key "label" ... { body }` with the object as its value. Keys may repeat. */
+export interface HclItem extends HclPosition {
+  readonly key: string
+  readonly labels: readonly HclLabel[]
+  readonly value: HclValue
+}
+
+export interface HclLabel extends HclPosition {
+  readonly text: string
+}
+
+export type HclValue = HclPosition &
+  (
+    | { readonly kind: 'string'; readonly value: string }
+    /** `text` is the number as written, `value` what it means. */
+    | { readonly kind: 'number'; readonly value: number; readonly text: string }
+    | { readonly kind: 'bool'; readonly value: boolean }
+    /** Only JSON has it. */
+    | { readonly kind: 'null' }
+    | { readonly kind: 'list'; readonly values: readonly HclValue[] }
+    | { readonly kind: 'object'; readonly body: HclBody }
+  )
+
+/** The one error of everything that reads configuration text: what is wrong, and where. */
+export class HclError extends Error {
+  override readonly name = 'HclError'
+  readonly line: number
+  readonly column: number
+  readonly file: string | undefined
+  /** The message without the place. */
+  readonly reason: string
+
+  constructor(reason: string, { line, column }: HclPosition, file?: string) {
+    super(`${file === undefined ? '' : `${file}: `}line ${line}, column ${column}: ${reason}`)
+    this.reason = reason
+    this.line = line
+    this.column = column
+    this.file = file
+  }
+}

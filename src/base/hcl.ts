@@ -1,0 +1,99 @@
+/**
+ * HCL 1, the language of policies and of server configuration, and JSON as its other spelling. Whatever the text, the
+ * answer is a tree or an `HclError` with line and column; text length and nesting are bounded.
+ */
+import { HclCursor } from './hcl-cursor.js'
+import { parseJsonBody } from './hcl-json.js'
+import { skipBlanks, takeHeredoc, takeNumber, takeQuoted, takeWord } from './hcl-scan.js'
+import type { HclBody, HclItem, HclLabel, HclPosition, HclValue } from './hcl-tree.js'
+
+/** Parses a whole document. A text that begins with `{` or `[` is JSON. Throws `HclError`; `file` is named in it. */
+export const parseHcl = (text: string, options: { file?: string } = {}): HclBody => {
+  const cursor = new HclCursor(text, options.file)
+  if (/^\uFEFF?\s*[{[]/.test(text)) return parseJsonBody(cursor)
+  const body = parseItems(cursor)
+  if (!cursor.isAtEnd) throw cursor.error(`${JSON.stringify(cursor.peek())} was not expected here`)
+  return body
+}
+
+/** Items up to the end or a closing brace, which is left. They may be separated by commas. */
+const parseItems = (cursor: HclCursor): HclBody => {
+  const start = cursor.position()
+  const items: HclItem[] = []
+  skipBlanks(cursor)
+  while (!cursor.isAtEnd && cursor.peek() !== '}') {
+    items.push(parseItem(cursor))
+    skipBlanks(cursor)
+    if (cursor.peek() === ',') {
+      cursor.take()
+      skipBlanks(cursor)
+    }
+  }
+  return { items, ...start }
+}
+
+const parseItem = (cursor: HclCursor): HclItem => {
+  const key = parseKey(cursor)
+  const labels: HclLabel[] = []
+  for (;;) {
+    skipBlanks(cursor)
+    const next = cursor.peek()
+    if (next === '{') return { key: key.text, labels, value: parseObject(cursor), line: key.line, column: key.column }
+    if (next === '=') break
+    labels.push(parseKey(cursor))
+  }
+  if (labels.length > 0) throw cursor.error('a block was expected after its labels, not "="')
+  cursor.take()
+  skipBlanks(cursor)
+  return { key: key.text, labels, value: parseValue(cursor), line: key.line, column: key.column }
+}
+
+const parseKey = (cursor: HclCursor): HclLabel => {
+  const at = cursor.position()
+  const text = cursor.peek() === '"' ? takeQuoted(cursor) : takeWord(cursor)
+  const isNothing = text === '' && cursor.position().column === at.column
+  if (isNothing) throw cursor.error(cursor.isAtEnd ? 'the text ends in the middle of an item' : 'a key was expected')
+  return { text, ...at }
+}
+
+const parseValue = (cursor: HclCursor): HclValue => {
+  const at = cursor.position()
+  if (cursor.peek() === '"') return { kind: 'string', value: takeQuoted(cursor), ...at }
+  if (cursor.startsWith('<<')) return { kind: 'string', value: takeHeredoc(cursor), ...at }
+  if (cursor.peek() === '[') return parseList(cursor)
+  if (cursor.peek() === '{') return parseObject(cursor)
+  const number = takeNumber(cursor)
+  if (number) return number
+  const word = takeWord(cursor)
+  if (word === 'true' || word === 'false') return { kind: 'bool', value: word === 'true', ...at }
+  throw cursor.error(word === '' ? 'a value was expected' : `${JSON.stringify(word)} is not a value`, at)
+}
+
+const parseList = (cursor: HclCursor): HclValue => {
+  const at = cursor.position()
+  cursor.take()
+  const values: HclValue[] = []
+  for (;;) {
+    skipBlanks(cursor)
+    if (cursor.peek() === ']') break
+    values.push(cursor.nested(() => parseValue(cursor)))
+    skipBlanks(cursor)
+    if (cursor.peek() === ',') cursor.take()
+    else if (cursor.peek() !== ']') throw unclosed(cursor, 'a comma or "]" was expected', at)
+  }
+  cursor.take()
+  return { kind: 'list', values, ...at }
+}
+
+const parseObject = (cursor: HclCursor): HclValue => {
+  const at = cursor.position()
+  cursor.take()
+  const body = cursor.nested(() => parseItems(cursor))
+  if (cursor.peek() !== '}') throw unclosed(cursor, '"}" was expected', at)
+  cursor.take()
+  return { kind: 'object', body, ...at }
+}
+
+/** At the end of the text the place that helps is where the bracket was opened. */
+const unclosed = (cursor: HclCursor, reason: string, opened: HclPosition) =>
+  cursor.isAtEnd ? cursor.error('the bracket is not closed', opened) : cursor.error(reason)
