@@ -1,0 +1,101 @@
+/** Settings of a version 2 mount, and the endpoint that reads and writes them. */
+import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
+import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { any, bool, int } from '../../logical/fields.js'
+import type { JsonValue } from '../../logical/json.js'
+import type { Response } from '../../logical/request.js'
+import { putJson, type ReadStorage, readJson } from '../../logical/storage.js'
+import { CONFIG_KEY } from './layout.js'
+
+export interface KvConfig {
+  /** 0 leaves it to the key, and to the default window. */
+  readonly maxVersions: number
+  readonly casRequired: boolean
+  /** Seconds; 0 is not set, a negative number turns it off for all keys. */
+  readonly deleteVersionAfterSeconds: number
+}
+
+const DEFAULT_CONFIG: KvConfig = { maxVersions: 0, casRequired: false, deleteVersionAfterSeconds: 0 }
+
+const FIELDS = {
+  max_versions: int('Versions kept of each key unless the key says more; 0 stands for 10.'),
+  cas_required: bool('Every write must name the version it replaces.'),
+  delete_version_after: any('Versions are deleted after this duration; negative turns it off for all keys.'),
+}
+
+type ConfigCall = Call<typeof FIELDS>
+
+/** The settings, read from storage when they may have changed and kept otherwise: every write asks for them. */
+export class ConfigStore {
+  readonly #storage: BackendContext['storage']
+  #kept: KvConfig | undefined
+
+  constructor(storage: BackendContext['storage']) {
+    this.#storage = storage
+  }
+
+  current(): KvConfig {
+    this.#kept ??= read(this.#storage)
+    return this.#kept
+  }
+
+  async change(fn: (config: KvConfig) => KvConfig): Promise<void> {
+    try {
+      await this.#storage.write((tx) => putJson(tx, CONFIG_KEY, fn(read(tx))))
+    } finally {
+      this.forget()
+    }
+  }
+
+  forget(): void {
+    this.#kept = undefined
+  }
+}
+
+const read = (storage: ReadStorage): KvConfig => readJson<KvConfig>(storage, CONFIG_KEY) ?? DEFAULT_CONFIG
+
+export const configPaths = (config: ConfigStore): PathSpec[] => {
+  const show = (): Response => {
+    const { maxVersions, casRequired, deleteVersionAfterSeconds } = config.current()
+    return {
+      data: {
+        cas_required: casRequired,
+        delete_version_after: formatGoDuration(deleteVersionAfterSeconds),
+        max_versions: maxVersions,
+      },
+    }
+  }
+
+  const write = async (call: ConfigCall): Promise<undefined> => {
+    const { values } = call
+    const seconds = parseSignedSeconds(values.delete_version_after)
+    if (values.max_versions < 0) throw invalid("'max_versions' cannot be negative")
+    await config.change((before) => ({
+      maxVersions: call.supplied('max_versions') ? values.max_versions : before.maxVersions,
+      casRequired: call.supplied('cas_required') ? values.cas_required : before.casRequired,
+      deleteVersionAfterSeconds: seconds ?? before.deleteVersionAfterSeconds,
+    }))
+  }
+
+  return [
+    definePath({
+      pattern: 'config',
+      fields: FIELDS,
+      operations: { read: show, update: write },
+      summary: 'Settings for all keys of this mount.',
+    }),
+  ]
+}
+
+/** Whole seconds of a duration that may be negative; undefined when none was sent. */
+const parseSignedSeconds = (value: JsonValue | undefined): number | undefined => {
+  if (value === undefined || value === null) return undefined
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : undefined
+  const ms = text === '' ? 0 : text === undefined ? undefined : parseDurationMs(text)
+  if (ms === undefined) {
+    throw invalid('Field validation failed: error converting input for field "delete_version_after": not a duration')
+  }
+  // -0.5s is still a negative duration, which turns the setting off.
+  return ms < 0 ? Math.min(Math.trunc(ms / 1000), -1) : Math.trunc(ms / 1000)
+}

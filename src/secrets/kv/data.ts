@@ -1,0 +1,110 @@
+/** Version 2's data: write, read, patch and soft-delete. A write's metadata and version are one transaction. */
+import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { int, map, string } from '../../logical/fields.js'
+import { RawJson } from '../../logical/json.js'
+import { parseJson, printJson } from '../../logical/json-text.js'
+import type { Response } from '../../logical/request.js'
+import { putJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
+import { checkCas, parseCas } from './cas.js'
+import type { ConfigStore } from './config.js'
+import { metadataKey, versionKey } from './layout.js'
+import { mergePatch } from './merge-patch.js'
+import { addVersion, describeVersion, isReadable, type KeyMetadata, newMetadata, readMetadata } from './metadata.js'
+import { deleteVersions } from './versions.js'
+
+const FIELDS = {
+  path: string('Location of the secret.'),
+  version: int('Which version to read; 0 is the latest.'),
+  options: map('`cas`: the version that the write replaces, 0 for a key without versions.'),
+  data: map('The object to store.'),
+}
+
+type DataCall = Call<typeof FIELDS>
+
+/** A missing key or version of a patch is answered without a body. */
+const NOTHING_TO_PATCH: Response = { status: 404, raw: { contentType: 'application/json', body: '' } }
+
+export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStore): PathSpec[] => {
+  const write = (call: DataCall): Promise<Response> => {
+    const { values } = call
+    const { path } = values
+    if (path === '') throw invalid('missing path')
+    if (!call.supplied('data')) throw invalid('no data provided')
+    const cas = parseCas(values.options)
+    const text = Buffer.from(printJson(values.data))
+    return storage.write((tx) => {
+      const metadata = readMetadata(tx, path)
+      checkCas(cas, config.current(), metadata)
+      return putVersion(tx, path, metadata ?? newMetadata(clock.now()), text)
+    })
+  }
+
+  const putVersion = (tx: Transaction, path: string, metadata: KeyMetadata, text: Buffer): Response => {
+    for (const dropped of addVersion(metadata, config.current(), clock.now())) tx.delete(versionKey(path, dropped))
+    const number = metadata.currentVersion
+    const version = metadata.versions[number]
+    if (!version) throw new Error('a version just added is not there')
+    putJson(tx, metadataKey(path), metadata)
+    tx.put(versionKey(path, number), text)
+    return { data: describeVersion(metadata, number, version) }
+  }
+
+  const read = ({ values: { path, version } }: DataCall): Response | undefined => {
+    const found = findVersion(storage, path, version, clock.now())
+    if (!found) return undefined
+    if (found.text === undefined) return { status: 404, data: { data: null, metadata: found.description } }
+    return { data: { data: new RawJson(found.text), metadata: found.description } }
+  }
+
+  const patch = (call: DataCall): Promise<Response> => {
+    const { values } = call
+    const { path } = values
+    if (!call.supplied('data') || values.data === null) throw invalid('no data provided')
+    const changes = values.data
+    const cas = parseCas(values.options)
+    return storage.write((tx) => {
+      const metadata = readMetadata(tx, path)
+      if (!metadata) return NOTHING_TO_PATCH
+      checkCas(cas, config.current(), metadata)
+      const found = findVersion(tx, path, 0, clock.now())
+      if (!found) return NOTHING_TO_PATCH
+      if (found.text === undefined) return { status: 404, data: { data: null, metadata: found.description } }
+      return putVersion(tx, path, metadata, Buffer.from(printJson(mergePatch(parseJson(found.text), changes))))
+    })
+  }
+
+  const remove = ({ values: { path } }: DataCall): Promise<undefined> =>
+    storage.write((tx) => {
+      const metadata = readMetadata(tx, path)
+      if (metadata) deleteVersions(tx, path, metadata, [metadata.currentVersion], clock.now())
+      return undefined
+    })
+
+  return [
+    definePath({
+      pattern: 'data/*path',
+      fields: FIELDS,
+      operations: { read, create: write, update: write, patch, delete: remove },
+      exists: ({ values: { path } }) => path !== '' && storage.get(metadataKey(path)) !== undefined,
+      summary: 'Write, read, patch and delete versions of a secret.',
+    }),
+  ]
+}
+
+/**
+ * A version's text and description; the text is undefined when it was deleted or destroyed, the whole when there is no
+ * such version. `number` 0 or less is the latest.
+ */
+export const findVersion = (storage: ReadStorage, path: string, number: number, nowMs: number) => {
+  const metadata = readMetadata(storage, path)
+  const wanted = number > 0 ? number : metadata?.currentVersion
+  const version = wanted === undefined ? undefined : metadata?.versions[wanted]
+  if (!metadata || wanted === undefined || !version) return undefined
+  const description = describeVersion(metadata, wanted, version)
+  if (!isReadable(version, nowMs)) return { description, text: undefined }
+  const value = storage.get(versionKey(path, wanted))
+  // While a resync is under way the metadata may have arrived before the data.
+  if (!value) throw new LogicalError('internal', 'could not find version data')
+  return { description, text: value.toString('utf8') }
+}

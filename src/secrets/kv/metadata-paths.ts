@@ -1,0 +1,120 @@
+/** Version 2's metadata endpoint: settings of one key, its versions, its list, and its removal. */
+import { formatGoDuration } from '../../base/duration.js'
+import { formatTime } from '../../base/rfc3339.js'
+import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, duration, int, pairs, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import { putJson } from '../../logical/storage.js'
+import type { ConfigStore } from './config.js'
+import { parseCustomMetadata, patchCustomMetadata } from './custom-metadata.js'
+import { folder, METADATA_PREFIX, metadataKey, versionKey } from './layout.js'
+import { describeInList, type KeyMetadata, newMetadata, readMetadata } from './metadata.js'
+
+const FIELDS = {
+  path: string('Location of the secret.'),
+  max_versions: int('Versions kept of this key; 0 leaves it to the mount.'),
+  cas_required: bool('Every write of this key must name the version it replaces.'),
+  delete_version_after: duration('Versions of this key are deleted after this duration.'),
+  custom_metadata: pairs('Texts of the user about this key.'),
+}
+
+type MetadataCall = Call<typeof FIELDS>
+
+const CAS_MANDATED = '"cas_required" set to false, but is mandated by backend config. This value will be ignored.'
+
+export const metadataPaths = ({ storage, clock }: BackendContext, config: ConfigStore): PathSpec[] => {
+  const read = ({ values: { path } }: MetadataCall): Response | undefined => {
+    const metadata = readMetadata(storage, path)
+    return metadata && { data: describe(metadata) }
+  }
+
+  const list = async ({ values: { path } }: MetadataCall): Promise<Response | undefined> => {
+    const keys = await storage.list(METADATA_PREFIX + folder(path))
+    return keys.length === 0 ? undefined : { data: { keys } }
+  }
+
+  const write = (call: MetadataCall): Promise<Response | undefined> => {
+    const { path } = call.values
+    if (path === '') throw invalid('missing path')
+    const custom = parseCustomMetadata(call.values.custom_metadata)
+    checkMaxVersions(call)
+    return storage.write((tx) => {
+      const metadata = readMetadata(tx, path) ?? newMetadata(clock.now())
+      putJson(tx, metadataKey(path), {
+        ...withSettings(metadata, call),
+        customMetadata: call.supplied('custom_metadata') ? custom : metadata.customMetadata,
+      })
+      return warnAboutCas(call)
+    })
+  }
+
+  const patch = (call: MetadataCall): Promise<Response | undefined> => {
+    const { values, request } = call
+    const { path } = values
+    checkMaxVersions(call)
+    return storage.write((tx) => {
+      const metadata = readMetadata(tx, path)
+      if (!metadata) return { status: 404, raw: { contentType: 'application/json', body: '' } }
+      const sent = request.data.custom_metadata
+      putJson(tx, metadataKey(path), {
+        ...withSettings(metadata, call),
+        customMetadata: call.supplied('custom_metadata')
+          ? patchCustomMetadata(metadata.customMetadata, sent, values.custom_metadata)
+          : metadata.customMetadata,
+      })
+      return warnAboutCas(call)
+    })
+  }
+
+  const warnAboutCas = (call: MetadataCall): Response | undefined =>
+    call.supplied('cas_required') && !call.values.cas_required && config.current().casRequired
+      ? { warnings: [CAS_MANDATED] }
+      : undefined
+
+  const remove = ({ values: { path } }: MetadataCall): Promise<undefined> =>
+    storage.write((tx) => {
+      const metadata = readMetadata(tx, path)
+      if (!metadata) return undefined
+      for (const number of Object.keys(metadata.versions)) tx.delete(versionKey(path, Number(number)))
+      tx.delete(metadataKey(path))
+      return undefined
+    })
+
+  return [
+    definePath({
+      pattern: 'metadata/*path',
+      fields: FIELDS,
+      operations: { read, list, create: write, update: write, patch, delete: remove },
+      exists: ({ values: { path } }) => path !== '' && storage.get(metadataKey(path)) !== undefined,
+      summary: 'Settings and versions of a secret, and the list of secrets.',
+    }),
+  ]
+}
+
+const checkMaxVersions = ({ values }: MetadataCall): void => {
+  if (values.max_versions < 0) throw invalid("'max_versions' cannot be negative")
+}
+
+const withSettings = (metadata: KeyMetadata, call: MetadataCall): KeyMetadata => ({
+  ...metadata,
+  maxVersions: call.supplied('max_versions') ? call.values.max_versions : metadata.maxVersions,
+  casRequired: call.supplied('cas_required') ? call.values.cas_required : metadata.casRequired,
+  deleteVersionAfterSeconds: call.supplied('delete_version_after')
+    ? call.values.delete_version_after
+    : metadata.deleteVersionAfterSeconds,
+})
+
+const describe = (metadata: KeyMetadata): Record<string, unknown> => ({
+  cas_required: metadata.casRequired,
+  created_time: formatTime(metadata.createdMs),
+  current_version: metadata.currentVersion,
+  custom_metadata: metadata.customMetadata,
+  delete_version_after: formatGoDuration(metadata.deleteVersionAfterSeconds),
+  max_versions: metadata.maxVersions,
+  oldest_version: metadata.oldestVersion,
+  updated_time: formatTime(metadata.updatedMs),
+  versions: Object.fromEntries(
+    Object.entries(metadata.versions).map(([number, version]) => [number, describeInList(version)]),
+  ),
+})

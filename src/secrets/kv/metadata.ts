@@ -1,0 +1,88 @@
+/** What version 2 knows about a key beside its data: the versions there are, and how many are kept. Pure functions. */
+import { formatTime } from '../../base/rfc3339.js'
+import { type ReadStorage, readJson } from '../../logical/storage.js'
+import type { KvConfig } from './config.js'
+import { metadataKey } from './layout.js'
+
+const DEFAULT_MAX_VERSIONS = 10
+
+export interface KeyMetadata {
+  createdMs: number
+  updatedMs: number
+  /** 0 before the first version. */
+  currentVersion: number
+  /** 0 until a version was dropped. */
+  oldestVersion: number
+  maxVersions: number
+  casRequired: boolean
+  deleteVersionAfterSeconds: number
+  customMetadata: Record<string, string> | null
+  versions: Record<string, VersionMetadata>
+}
+
+export interface VersionMetadata {
+  createdMs: number
+  /** May lie in the future: the version is readable until then. */
+  deletedMs?: number
+  destroyed?: true
+}
+
+export const readMetadata = (storage: ReadStorage, path: string): KeyMetadata | undefined =>
+  path === '' ? undefined : readJson<KeyMetadata>(storage, metadataKey(path))
+
+export const newMetadata = (nowMs: number): KeyMetadata => ({
+  createdMs: nowMs,
+  updatedMs: nowMs,
+  currentVersion: 0,
+  oldestVersion: 0,
+  maxVersions: 0,
+  casRequired: false,
+  deleteVersionAfterSeconds: 0,
+  customMetadata: null,
+  versions: {},
+})
+
+/** Enters the next version into `metadata` and takes out those that no longer fit; returns their numbers. */
+export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: number): number[] => {
+  const version: VersionMetadata = { createdMs: nowMs }
+  const lifeSeconds = lifeOfVersions(metadata, config)
+  if (lifeSeconds > 0) version.deletedMs = nowMs + lifeSeconds * 1000
+  metadata.currentVersion++
+  metadata.versions[metadata.currentVersion] = version
+  metadata.updatedMs = nowMs
+
+  const kept = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS
+  const numbers = Object.keys(metadata.versions)
+  if (numbers.length <= kept) return []
+  metadata.oldestVersion = metadata.currentVersion - kept + 1
+  const dropped = numbers.map(Number).filter((number) => number < metadata.oldestVersion)
+  for (const number of dropped) delete metadata.versions[number]
+  return dropped
+}
+
+/** The shorter of what key and mount say, in seconds; 0 is forever. */
+const lifeOfVersions = (metadata: KeyMetadata, config: KvConfig): number => {
+  if (config.deleteVersionAfterSeconds < 0) return 0
+  const wishes = [metadata.deleteVersionAfterSeconds, config.deleteVersionAfterSeconds].filter((seconds) => seconds > 0)
+  return wishes.length === 0 ? 0 : Math.min(...wishes)
+}
+
+export const isReadable = (version: VersionMetadata, nowMs: number): boolean =>
+  version.destroyed !== true && (version.deletedMs === undefined || version.deletedMs > nowMs)
+
+/** A version as the answers to its write, read and patch describe it. */
+export const describeVersion = (metadata: KeyMetadata, number: number, version: VersionMetadata) => ({
+  created_time: formatTime(version.createdMs),
+  custom_metadata: metadata.customMetadata,
+  deletion_time: deletionTime(version),
+  destroyed: version.destroyed === true,
+  version: number,
+})
+
+export const describeInList = (version: VersionMetadata) => ({
+  created_time: formatTime(version.createdMs),
+  deletion_time: deletionTime(version),
+  destroyed: version.destroyed === true,
+})
+
+const deletionTime = ({ deletedMs }: VersionMetadata): string => (deletedMs === undefined ? '' : formatTime(deletedMs))

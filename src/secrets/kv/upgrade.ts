@@ -1,0 +1,35 @@
+/**
+ * Turns the data of a version 1 mount into version 2 where it lies. Chunks are transactions of their own: an upgrade that
+ * was interrupted goes on where it stopped, and until it has ended the mount must not be used.
+ */
+import type { Storage } from '../../logical/storage.js'
+import { putJson } from '../../logical/storage.js'
+import { metadataKey, V1_PREFIX, versionKey } from './layout.js'
+import { newMetadata } from './metadata.js'
+
+const CHUNK_KEYS = 100
+
+/** True while there is version 1 data that a version 2 mount could not show. */
+export const needsUpgrade = async (storage: Storage): Promise<boolean> =>
+  (await storage.keys(V1_PREFIX, { limit: 1 })).length > 0
+
+/** Every secret becomes version 1 of its key, created at `nowMs`. Resolves when all of it is durable. */
+export const upgradeToV2 = async (storage: Storage, nowMs: number): Promise<void> => {
+  for (;;) {
+    const keys = await storage.keys(V1_PREFIX, { limit: CHUNK_KEYS })
+    if (keys.length === 0) return
+    await storage.write((tx) => {
+      for (const key of keys) {
+        const value = tx.get(key)
+        if (!value) continue
+        const path = key.slice(V1_PREFIX.length)
+        const metadata = newMetadata(nowMs)
+        metadata.currentVersion = 1
+        metadata.versions[1] = { createdMs: nowMs }
+        putJson(tx, metadataKey(path), metadata)
+        tx.put(versionKey(path, 1), value)
+        tx.delete(key)
+      }
+    })
+  }
+}

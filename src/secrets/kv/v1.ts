@@ -1,0 +1,74 @@
+/**
+ * KV version 1: one object per path. The stored value is the JSON text of what was sent, and a read passes that text on,
+ * so that numbers keep their spelling and nothing is parsed that need not be.
+ */
+import { parseDurationMs } from '../../base/duration.js'
+import { type Backend, type BackendContext, type Call, definePath } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import { type JsonValue, RawJson } from '../../logical/json.js'
+import { parseJson, printJson } from '../../logical/json-text.js'
+import type { Response } from '../../logical/request.js'
+import { folder, V1_PREFIX } from './layout.js'
+
+const FIELDS = { path: string('Location of the secret.') }
+
+type V1Call = Call<typeof FIELDS>
+
+export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
+  const read = ({ values: { path } }: V1Call): Response | undefined => {
+    const value = storage.get(V1_PREFIX + path)
+    if (!value) return undefined
+    const text = value.toString('utf8')
+    const leaseDurationSeconds = findLeaseSeconds(text) ?? mount.defaultLeaseTtlSeconds
+    return { data: new RawJson(text), leaseDurationSeconds }
+  }
+
+  const write = ({ values: { path }, request }: V1Call): Promise<undefined> => {
+    if (path === '') throw invalid('missing path')
+    if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
+    const value = Buffer.from(printJson(request.data))
+    return storage.write((tx) => {
+      tx.put(V1_PREFIX + path, value)
+      return undefined
+    })
+  }
+
+  const remove = ({ values: { path } }: V1Call): Promise<undefined> =>
+    storage.write((tx) => {
+      tx.delete(V1_PREFIX + path)
+      return undefined
+    })
+
+  const list = async ({ values: { path } }: V1Call): Promise<Response | undefined> => {
+    const keys = await storage.list(V1_PREFIX + folder(path))
+    return keys.length === 0 ? undefined : { data: { keys } }
+  }
+
+  return {
+    type: 'kv',
+    unauthenticated: [],
+    sudo: [],
+    paths: [
+      definePath({
+        pattern: '*path',
+        fields: FIELDS,
+        operations: { read, create: write, update: write, delete: remove, list },
+        exists: ({ values: { path } }) => storage.get(V1_PREFIX + path) !== undefined,
+        summary: 'Secrets of this mount.',
+        takesAnyField: true,
+      }),
+    ],
+  }
+}
+
+/** The seconds that a field `ttl`, or else `lease`, of the stored object asks for; undefined when unusable or absent. */
+const findLeaseSeconds = (text: string): number | undefined => {
+  if (!text.includes('"ttl"') && !text.includes('"lease"')) return undefined
+  const stored = parseJson(text) as Record<string, JsonValue>
+  const wish = 'ttl' in stored ? stored.ttl : stored.lease
+  if (typeof wish === 'number') return Number.isInteger(wish) && wish >= 0 ? wish : undefined
+  if (typeof wish !== 'string') return undefined
+  const ms = wish === '' ? 0 : parseDurationMs(wish)
+  return ms === undefined || ms < 0 ? undefined : Math.trunc(ms / 1000)
+}

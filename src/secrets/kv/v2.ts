@@ -1,0 +1,51 @@
+/** KV version 2: versioned secrets. Paths of version 1 are answered with a hint. */
+import type { Backend, BackendContext } from '../../logical/backend.js'
+import { unsupportedOperation } from '../../logical/errors.js'
+import type { Operation, Request, Response } from '../../logical/request.js'
+import { ConfigStore, configPaths } from './config.js'
+import { dataPaths } from './data.js'
+import { CONFIG_KEY } from './layout.js'
+import { metadataPaths } from './metadata-paths.js'
+import { subkeyPaths } from './subkeys.js'
+import { versionPaths } from './versions.js'
+
+export const createKvV2 = (context: BackendContext): Backend => {
+  const config = new ConfigStore(context.storage)
+  return {
+    type: 'kv',
+    unauthenticated: [],
+    sudo: [],
+    paths: [
+      ...dataPaths(context, config),
+      ...metadataPaths(context, config),
+      ...versionPaths(context),
+      ...subkeyPaths(context),
+      ...configPaths(config),
+    ],
+    fallback: explainPath,
+    invalidate: (key) => {
+      if (key === CONFIG_KEY) config.forget()
+    },
+  }
+}
+
+/** The command that would have found the right path, by operation. */
+const COMMANDS: { readonly [O in Operation]?: string } = {
+  create: 'put',
+  update: 'put',
+  read: 'get',
+  list: 'list',
+  delete: 'delete',
+}
+
+const ROOTS = new Set(['data', 'metadata', 'delete', 'undelete', 'destroy'])
+
+const explainPath = ({ operation }: Request, path: string): Response => {
+  const command = COMMANDS[operation]
+  if (command === undefined) throw unsupportedOperation()
+  const warning = ROOTS.has(path)
+    ? 'Non-listing operations on the root of a K/V v2 mount are not supported.'
+    : 'Invalid path for a versioned K/V secrets engine. See the API docs for the appropriate API endpoints to use. ' +
+      `If using the Vault CLI, use 'vault kv ${command}' for this operation.`
+  return { status: 404, warnings: [warning] }
+}
