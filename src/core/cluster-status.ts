@@ -1,0 +1,38 @@
+/**
+ * What the status endpoints tell about the server and the cluster around them. Whoever composes the server provides it;
+ * every property is read afresh at each use. Nothing here needs an open barrier.
+ */
+export type ReplicationMode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
+
+export interface ClusterStatus {
+  /** True while a role change rebuilds the cluster: it serves status reads only. */
+  readonly isRestarting: boolean
+  /** Empty until known; never shown while sealed. */
+  readonly clusterName: string
+  /** The id of this very cluster, not of a replication set. */
+  readonly clusterId: string
+  /** URLs; empty when not configured. */
+  readonly apiAddress: string
+  readonly clusterAddress: string
+  readonly hostname: string
+  /** `1.20.4+ent`. */
+  readonly reportedVersion: string
+  /** RFC 3339. */
+  readonly buildDate: string
+  /** The configuration's label: `raft`, `file`, `inmem`. */
+  readonly storageType: string
+  readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
+  /** Last index of the own log, and of what was taken over from a primary; 0 = none. */
+  readonly lastWal: number
+  readonly lastRemoteWal: number
+  /** What a secondary knows of its primary; 0 elsewhere. */
+  readonly echoDurationMs: number
+  readonly clockSkewMs: number
+  readonly canaryAgeMs: number
+  /** When this server became active; undefined while sealed. Milliseconds since the epoch. */
+  readonly activeSinceMs: number | undefined
+  readonly license: LicenseKind
+}
+
+/** `plus` has no DR replication, `none` neither kind. */
+export type LicenseKind = 'enterprise' | 'plus' | 'none'

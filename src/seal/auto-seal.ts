@@ -1,0 +1,57 @@
+/**
+ * Auto-unseal with a key that the server is configured with. The previous key still opens what it wrapped, so that a
+ * key can be replaced by one restart with both.
+ */
+import type { Random } from '../base/random.js'
+import { unwrapKey, wrapKey } from './key-wrapping.js'
+
+export interface AutoSeal {
+  /** As seal-status reports it: `static`, or the type that is simulated. */
+  readonly type: string
+  wrap(key: Buffer): Buffer
+  /** `isCurrent` false: wrapped by the previous key, to be wrapped anew. Undefined: by neither. */
+  unwrap(wrapped: Buffer): { readonly key: Buffer; readonly isCurrent: boolean } | undefined
+}
+
+export interface SealKey {
+  /** Names the key in what it wrapped; at most 255 bytes. */
+  readonly id: string
+  /** 32 bytes. */
+  readonly key: Buffer
+}
+
+export interface StaticSealOptions {
+  readonly type: string
+  readonly current: SealKey
+  readonly previous?: SealKey | undefined
+  readonly random: Random
+}
+
+const PURPOSE = 'core/auto-wrapped-root'
+
+/** What is stored: one byte with the length of the id of the wrapping key, the id, the wrapped key. */
+export const createStaticSeal = ({ type, current, previous, random }: StaticSealOptions): AutoSeal => ({
+  type,
+  wrap(key) {
+    const id = Buffer.from(current.id)
+    return Buffer.concat([Buffer.from([id.length]), id, wrapKey(random, current.key, key, PURPOSE)])
+  },
+  unwrap(wrapped) {
+    const idLength = wrapped[0] ?? 0
+    const id = wrapped.subarray(1, 1 + idLength).toString()
+    const body = wrapped.subarray(1 + idLength)
+    for (const candidate of [current, previous]) {
+      if (candidate?.id !== id) continue
+      const key = unwrapKey(candidate.key, body, PURPOSE)
+      if (key) return { key, isCurrent: candidate === current }
+    }
+    return undefined
+  },
+})
+
+/** 32 bytes from hex or base64; undefined when `text` is neither. */
+export const parseSealKey = (text: string): Buffer | undefined => {
+  const trimmed = text.trim()
+  if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, 'hex')
+  return /^[A-Za-z0-9+/]{43}=?$/.test(trimmed) ? Buffer.from(trimmed, 'base64') : undefined
+}

@@ -1,0 +1,34 @@
+import { LIMITS } from '../base/limits.js'
+
+export type ParsedKeyShare =
+  | { readonly ok: true; readonly share: Buffer }
+  | { readonly ok: false; readonly problem: string }
+
+/**
+ * A key share as an operator types it. Hex is tried first, but only when it makes a share of possible length: some
+ * base64 texts are hex by accident. Problems are the API's texts.
+ */
+export const parseKeyShare = (text: string): ParsedKeyShare => {
+  const fromHex = decodeHex(text)
+  const share = fromHex && isShareLength(fromHex.length) ? fromHex : decodeBase64(text)
+  if (!share) return { ok: false, problem: "'key' must be a valid hex or base64 string" }
+  if (share.length < LIMITS.shareBytesMin) {
+    return { ok: false, problem: `invalid key: key is shorter than minimum ${LIMITS.shareBytesMin} bytes` }
+  }
+  if (share.length > LIMITS.shareBytesMax) {
+    return { ok: false, problem: `invalid key: key is longer than maximum ${LIMITS.shareBytesMax} bytes` }
+  }
+  return { ok: true, share }
+}
+
+const isShareLength = (length: number): boolean => length >= LIMITS.shareBytesMin && length <= LIMITS.shareBytesMax
+
+const decodeHex = (text: string): Buffer | undefined =>
+  text.length % 2 === 0 && /^[0-9a-fA-F]+$/.test(text) ? Buffer.from(text, 'hex') : undefined
+
+/** Strict: Node's decoder skips what it does not know. Line ends inside are allowed, as they are when text is pasted. */
+const decodeBase64 = (text: string): Buffer | undefined => {
+  const joined = text.replace(/[\r\n]/g, '')
+  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(joined)
+  return isBase64 ? Buffer.from(joined, 'base64') : undefined
+}

@@ -1,0 +1,15 @@
+/** One key encrypted with another. The purpose is authenticated, so that a wrapping cannot be used in another's place. */
+import type { Random } from '../base/random.js'
+import { AEAD_KEY_BYTES, AEAD_NONCE_BYTES, AEAD_TAG_BYTES, openSealed, sealInto } from '../crypto/aead.js'
+
+export const ROOT_KEY_BYTES = AEAD_KEY_BYTES
+
+export const wrapKey = (random: Random, wrappingKey: Buffer, key: Buffer, purpose: string): Buffer => {
+  const out = Buffer.alloc(AEAD_NONCE_BYTES + key.length + AEAD_TAG_BYTES)
+  sealInto(out, 0, wrappingKey, random.bytes(AEAD_NONCE_BYTES), key, purpose)
+  return out
+}
+
+/** Undefined when `wrappingKey` is not the one, or is no key at all. */
+export const unwrapKey = (wrappingKey: Buffer, wrapped: Buffer, purpose: string): Buffer | undefined =>
+  wrappingKey.length === AEAD_KEY_BYTES ? openSealed(wrappingKey, wrapped, purpose) : undefined

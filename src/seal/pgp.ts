@@ -1,0 +1,45 @@
+/**
+ * Secrets encrypted to an operator's PGP key. The library is loaded at first use: most servers never need it.
+ */
+export interface PgpKey {
+  /** Lower-case hex of the primary key. */
+  readonly fingerprint: string
+  encrypt(plain: Buffer): Promise<Buffer>
+}
+
+export type ParsedPgpKey =
+  | { readonly ok: true; readonly key: PgpKey }
+  | { readonly ok: false; readonly problem: string }
+
+/** A public key as base64 of its binary form, which is what command lines send, or in ASCII armour. */
+export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
+  const openpgp = await import('openpgp')
+  try {
+    const key = text.includes('-----BEGIN PGP')
+      ? await openpgp.readKey({ armoredKey: text })
+      : await openpgp.readKey({ binaryKey: new Uint8Array(Buffer.from(text, 'base64')) })
+    // A key that cannot encrypt would fail only when the secret is made, which is too late.
+    await key.getEncryptionKey()
+    return { ok: true, key: { fingerprint: key.getFingerprint(), encrypt } }
+
+    async function encrypt(plain: Buffer): Promise<Buffer> {
+      const message = await openpgp.createMessage({ binary: new Uint8Array(plain) })
+      return Buffer.from(await openpgp.encrypt({ message, encryptionKeys: key, format: 'binary' }))
+    }
+  } catch (error) {
+    return { ok: false, problem: `error parsing PGP key: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+/** All keys of a list, or the first problem. */
+export const parsePgpKeys = async (
+  texts: readonly string[],
+): Promise<{ ok: true; keys: PgpKey[] } | { ok: false; problem: string }> => {
+  const keys: PgpKey[] = []
+  for (const text of texts) {
+    const parsed = await parsePgpKey(text)
+    if (!parsed.ok) return parsed
+    keys.push(parsed.key)
+  }
+  return { ok: true, keys }
+}
