@@ -29,6 +29,8 @@ export const LIMITS = {
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,
+  /** The path of one access rule. */
+  rulePathCharactersMax: 8192,
   /** Access rules kept ready per (policies, namespace, entity). */
   aclCacheEntriesMax: 4096,
 } as const

@@ -1,0 +1,35 @@
+/** `{{identity.entity...}}` in the path of a rule. Groups do not exist here: what names them is never resolved. */
+import type { EntityView } from './acl-entity.js'
+
+const TEMPLATE = /\{\{(.*?)\}\}/g
+
+export const hasTemplate = (path: string): boolean => path.includes('{{')
+
+/** The text with every template replaced; undefined when one cannot be, or when braces are left over. */
+export const resolveTemplate = (text: string, entity: EntityView | undefined): string | undefined => {
+  if (!hasTemplate(text) && !text.includes('}}')) return text
+  const rest = text.replace(TEMPLATE, '')
+  if (rest.includes('{{') || rest.includes('}}') || !entity) return undefined
+  let isComplete = true
+  const resolved = text.replace(TEMPLATE, (_, inner: string) => {
+    const value = attributeOf(inner.trim(), entity)
+    if (!value) isComplete = false
+    return value ?? ''
+  })
+  return isComplete ? resolved : undefined
+}
+
+/** Undefined or empty when the entity has no such thing. */
+const attributeOf = (name: string, entity: EntityView): string | undefined => {
+  const path = name.startsWith('identity.entity.') ? name.slice('identity.entity.'.length) : ''
+  if (path === 'id' || path === 'name') return entity[path]
+  if (path.startsWith('metadata.')) return own(entity.metadata, path.slice('metadata.'.length))
+  const [, accessor, field] = /^aliases\.([^.]+)\.(.+)$/.exec(path) ?? []
+  const alias = accessor === undefined ? undefined : entity.aliases.find((one) => one.mountAccessor === accessor)
+  if (!alias || field === undefined) return undefined
+  if (field === 'name') return alias.name
+  return field.startsWith('metadata.') ? own(alias.metadata, field.slice('metadata.'.length)) : undefined
+}
+
+const own = (record: Readonly<Record<string, string>>, key: string): string | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined

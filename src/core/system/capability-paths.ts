@@ -1,0 +1,90 @@
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { commaList, string } from '../../logical/fields.js'
+import type { NamespaceRef, Response } from '../../logical/request.js'
+import { type Acl, aclPath } from '../acl.js'
+
+/** The rules of a token, with the namespace that their paths are relative to. */
+export interface TokenAcl {
+  readonly acl: Acl
+  readonly namespace: NamespaceRef
+}
+
+export interface CapabilityPathDeps {
+  /** By the token as a client presents it; undefined when it is unknown, expired or revoked. */
+  readonly aclForToken: (presented: string) => TokenAcl | undefined
+  readonly aclForAccessor: (accessor: string) => TokenAcl | undefined
+}
+
+const PATHS = {
+  path: commaList('The paths; the old name of paths.', { isDeprecated: true }),
+  paths: commaList('The paths to tell the capabilities of.'),
+}
+const OF_TOKEN = { ...PATHS, token: string('The token to ask about.', '', { isSecret: true }) }
+const OF_ACCESSOR = { ...PATHS, accessor: string('The accessor of the token to ask about.') }
+
+/** sys/capabilities and its variants: what a token may do on some paths, parameters and wrapping times aside. */
+export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathDeps): PathSpec[] => [
+  definePath({
+    pattern: 'capabilities',
+    fields: OF_TOKEN,
+    summary: 'Tells the capabilities of a token on paths.',
+    mirror: true,
+    operations: {
+      update: (call) => {
+        const paths = pathsOf(call)
+        if (call.values.token === '') throw wrapped('no token found')
+        return describe(call, paths, aclForToken(call.values.token) ?? refuse('invalid token'))
+      },
+    },
+  }),
+  definePath({
+    pattern: 'capabilities-self',
+    fields: PATHS,
+    summary: 'Tells the capabilities of the token of the request on paths.',
+    mirror: true,
+    operations: {
+      update: (call) => {
+        const paths = pathsOf(call)
+        return describe(call, paths, aclForToken(call.request.clientToken ?? '') ?? refuse('invalid token'))
+      },
+    },
+  }),
+  definePath({
+    pattern: 'capabilities-accessor',
+    fields: OF_ACCESSOR,
+    summary: 'Tells the capabilities of the token of an accessor on paths.',
+    mirror: true,
+    operations: {
+      update: (call) => {
+        if (call.values.accessor === '') throw invalid('missing accessor')
+        const paths = pathsOf(call)
+        return describe(call, paths, aclForAccessor(call.values.accessor) ?? refuse('invalid accessor'))
+      },
+    },
+  }),
+]
+
+const wrapped = (message: string): LogicalError => new LogicalError('invalid-request', message, { wrapped: true })
+
+const refuse = (message: string): never => {
+  throw wrapped(message)
+}
+
+const pathsOf = (call: Call<typeof PATHS>): readonly string[] => {
+  const paths = call.supplied('paths') ? call.values.paths : call.values.path
+  if (paths.length === 0) throw invalid('paths must be supplied')
+  return paths
+}
+
+/** One key per path, and `capabilities` when a single path was asked for. */
+const describe = ({ request }: Call, paths: readonly string[], { acl, namespace }: TokenAcl): Response => {
+  const data: Record<string, unknown> = Object.create(null)
+  for (const path of paths) {
+    const relative = aclPath(namespace, request.namespace, path.replace(/^\/+/, ''))
+    data[path] = relative === undefined ? ['deny'] : acl.capabilities(relative)
+  }
+  const [only] = paths
+  if (paths.length === 1 && only !== undefined) data.capabilities = data[only]
+  return { data }
+}

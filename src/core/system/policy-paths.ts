@@ -1,0 +1,87 @@
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { type FieldTable, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import type { PolicyStore } from '../policies.js'
+
+export interface PolicyPathDeps {
+  readonly policies: PolicyStore
+}
+
+const NAME = { name: string('The name of the policy; kept in lower case.') }
+const TEXT = { ...NAME, policy: string('The rules in HCL or JSON, plain or in base64.') }
+const OLD_TEXT = { ...TEXT, rules: string('The old name of policy.', '', { isDeprecated: true }) }
+
+/** sys/policy and sys/policies/acl: two families over one store. The older one names the text `rules` and mirrors. */
+export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
+  const list = ({ request }: Call) => policies.list(request.namespace.id)
+  const listOld = async (call: Call): Promise<Response> => {
+    const keys = await list(call)
+    return { data: { keys, policies: keys } }
+  }
+  const readAs = (textKey: 'policy' | 'rules') => {
+    return ({ request, values }: Call<typeof NAME>): Response | undefined => {
+      const policy = policies.find(request.namespace.id, values.name)
+      return policy && { data: { name: policy.name, [textKey]: policy.text } }
+    }
+  }
+  const write = async (call: Call, name: string, text: string, warnings: string[]): Promise<Response | undefined> => {
+    if (text === '') throw invalid("'policy' parameter not supplied or empty")
+    const lower = name.toLowerCase()
+    if (lower !== name) warnings.push(`policy name was converted to ${lower}`)
+    warnings.push(...(await policies.put(call.request.namespace.id, lower, decodeText(text))))
+    return warnings.length > 0 ? { warnings } : undefined
+  }
+  const remove = async ({ request, values }: Call<typeof NAME>): Promise<undefined> => {
+    await policies.remove(request.namespace.id, values.name)
+  }
+
+  return [
+    definePath({
+      pattern: 'policy/?',
+      fields: {},
+      summary: 'Lists the policies.',
+      mirror: true,
+      operations: { read: listOld, list: listOld },
+    }),
+    definePath({
+      pattern: 'policy/*name',
+      fields: OLD_TEXT,
+      summary: 'Reads, writes or deletes a policy.',
+      mirror: true,
+      operations: {
+        read: readAs('rules'),
+        update: (call) => {
+          const { name, policy, rules } = call.values
+          const isOld = policy === '' && rules !== ''
+          const warnings = isOld ? ["'rules' is deprecated, please use 'policy' instead"] : []
+          return write(call, name, isOld ? rules : policy, warnings)
+        },
+        delete: remove,
+      },
+    }),
+    definePath({
+      pattern: 'policies/acl/?',
+      fields: {},
+      summary: 'Lists the policies.',
+      operations: { list: async (call) => ({ data: { keys: await list(call) } }) },
+    }),
+    definePath({
+      pattern: 'policies/acl/*name',
+      fields: TEXT,
+      summary: 'Reads, writes or deletes a policy.',
+      operations: {
+        read: readAs('policy'),
+        update: (call) => write(call, call.values.name, call.values.policy, []),
+        delete: remove,
+      },
+    }),
+  ] satisfies PathSpec<FieldTable>[]
+}
+
+/** What is base64 throughout is taken as such; no policy in plain text is. */
+const decodeText = (text: string): string => {
+  const packed = text.replace(/[\r\n]/g, '')
+  const isBase64 = packed.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(packed)
+  return isBase64 ? Buffer.from(packed, 'base64').toString('utf8') : text
+}
