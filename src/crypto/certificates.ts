@@ -1,0 +1,110 @@
+import { X509Certificate, webcrypto } from 'node:crypto'
+
+/**
+ * A certificate authority and the certificates it issues, on the curve P-521. The library is loaded when the first
+ * certificate is made: it costs a fifth of a second, and most processes never make one.
+ */
+export interface KeyedCertificate {
+  /** DER. */
+  readonly certificate: Buffer
+  /** PKCS 8 DER. */
+  readonly privateKey: Buffer
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' } as const
+const YEAR_MS = 365.25 * 86_400_000
+const VALID_YEARS = 30
+/** Clocks of clusters differ a little. */
+const BACKDATED_MS = 3_600_000
+
+const loadX509 = async () => {
+  await import('reflect-metadata')
+  return import('@peculiar/x509')
+}
+
+interface Subject {
+  /** Common name and only DNS name. */
+  readonly name: string
+  readonly nowMs: number
+}
+
+/** A self-signed authority, which can also serve as a server's certificate. */
+export const createAuthority = async ({ name, nowMs }: Subject): Promise<KeyedCertificate> => {
+  const x509 = await loadX509()
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      name: `CN=${name}`,
+      keys,
+      signingAlgorithm: ALGORITHM,
+      ...validity(nowMs),
+      extensions: [
+        new x509.BasicConstraintsExtension(true, undefined, true),
+        new x509.KeyUsagesExtension(
+          x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign,
+          true,
+        ),
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+        new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: name }]),
+      ],
+    },
+    webcrypto,
+  )
+  return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(keys.privateKey) }
+}
+
+/** A certificate for a client, signed by the authority. */
+export const issueCertificate = async (
+  authority: KeyedCertificate,
+  { name, nowMs }: Subject,
+): Promise<KeyedCertificate> => {
+  const x509 = await loadX509()
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', authority.privateKey, ALGORITHM, false, ['sign'])
+  const certificate = await x509.X509CertificateGenerator.create(
+    {
+      subject: `CN=${name}`,
+      issuer: new x509.X509Certificate(authority.certificate).subject,
+      publicKey: keys.publicKey,
+      signingKey,
+      signingAlgorithm: ALGORITHM,
+      ...validity(nowMs),
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyAgreement, true),
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+        new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: name }]),
+      ],
+    },
+    webcrypto,
+  )
+  return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(keys.privateKey) }
+}
+
+const validity = (nowMs: number) => ({
+  notBefore: new Date(nowMs - BACKDATED_MS),
+  notAfter: new Date(nowMs + VALID_YEARS * YEAR_MS),
+})
+
+const exportKey = async (key: webcrypto.CryptoKey): Promise<Buffer> =>
+  Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key))
+
+/** The common name of a DER or PEM certificate's subject; undefined when it is no certificate or has none. */
+export const findCommonName = (certificate: Buffer | string): string | undefined => {
+  try {
+    return /^CN=(.+)$/m.exec(new X509Certificate(certificate).subject)?.[1]
+  } catch {
+    return undefined
+  }
+}
+
+/** Every certificate in a PEM text, each in its own PEM; undefined when there is none, or one cannot be read. */
+export const parsePemCertificates = (text: string): string[] | undefined => {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g)
+  if (!blocks) return undefined
+  try {
+    return blocks.map((block) => new X509Certificate(block).toString())
+  } catch {
+    return undefined
+  }
+}

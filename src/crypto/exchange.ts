@@ -1,0 +1,36 @@
+import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
+import { deriveKey } from './digest.js'
+
+/** Two parties that know each other's public key share a secret (X25519). Public keys are their 32 bytes. */
+export const EXCHANGE_KEY_BYTES = 32
+
+/** What stands before the 32 bytes in the DER form of a public key. */
+const SPKI_PREFIX = Buffer.from('302a300506032b656e032100', 'hex')
+
+export interface ExchangeKey {
+  readonly publicKey: Buffer
+  /** PKCS 8 DER. */
+  readonly privateKey: Buffer
+}
+
+export const createExchangeKey = (): ExchangeKey => {
+  const { publicKey, privateKey } = generateKeyPairSync('x25519')
+  return {
+    publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI_PREFIX.length),
+    privateKey: privateKey.export({ format: 'der', type: 'pkcs8' }),
+  }
+}
+
+/** A key of 32 bytes for one purpose, equal on both sides; undefined when the other side's key is none. */
+export const deriveSharedKey = (privateKey: Buffer, publicKey: Buffer, purpose: string): Buffer | undefined => {
+  if (publicKey.length !== EXCHANGE_KEY_BYTES) return undefined
+  try {
+    const secret = diffieHellman({
+      privateKey: createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' }),
+      publicKey: createPublicKey({ key: Buffer.concat([SPKI_PREFIX, publicKey]), format: 'der', type: 'spki' }),
+    })
+    return deriveKey(secret, purpose)
+  } catch {
+    return undefined
+  }
+}

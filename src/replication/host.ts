@@ -1,0 +1,114 @@
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Network } from '../base/network.js'
+import type { Random } from '../base/random.js'
+import type { JsonObject } from '../logical/json.js'
+import type { Request, Response, WrapInfo } from '../logical/request.js'
+import type { Storage, Transaction } from '../logical/storage.js'
+import type { ReplicableStore } from '../storage/replicable.js'
+import type { MountFact, NamespaceFact } from './filter.js'
+import type { License } from './machine.js'
+import type { GenerationAttempt } from './operation-token.js'
+import type { Kind, ReplicationTimes, ServerIdentity } from './types.js'
+
+/**
+ * All that replication needs of the server around it. The composition root implements it over engine, barrier, core and
+ * listeners; replication never reaches past it.
+ */
+export interface ReplicationHost {
+  readonly identity: ClusterIdentity
+  readonly settings: ReplicationSettings
+  readonly license: License
+  readonly clock: Clock
+  readonly random: Random
+  readonly network: Network
+  readonly log: Log
+  /** The barrier with whole keys (`core/cluster/...`). On a DR secondary only ignored keys can be written through it. */
+  readonly storage: Storage
+  readonly store: ReplicableStore
+
+  /**
+   * Commits a role: one durable batch. The one way past the rules that forbid writing local keys on a DR secondary and
+   * replicated ones on a secondary, since it decides what the cluster is from now on.
+   */
+  commit(write: (tx: Transaction) => void): Promise<void>
+
+  /** Root key, and the stored records that a wiped cluster must have before it can read a copy of our data. */
+  exportKeyMaterial(): KeyMaterial
+
+  /**
+   * The durable decision to drop everything: a new generation of the directory with the key material and `records`
+   * (whole key, plain value: encrypted here with the new keyring), then the runtime starts again from it. The own id and
+   * name of the cluster are kept. Resolves when the decision is durable, before the restart.
+   */
+  wipeAndRestart(next: { keyMaterial: KeyMaterial; records: readonly PlainRecord[] }): Promise<void>
+
+  /** Asks for the runtime to be torn down and started from its records, once the answer in progress is out. */
+  restart(reason: string): void
+
+  /** Wraps an activation bundle: a wrapping token in JWT form with `addr`, stored like any other wrapped answer. */
+  wrapActivation(payload: JsonObject, ttlSeconds: number, creationPath: string): Promise<WrapInfo>
+
+  /**
+   * `PUT {address}/v1/sys/wrapping/unwrap` with the whole token. Resolves to status and body text; rejects with the
+   * system's or the TLS layer's own error. `caPems` empty: the system's roots.
+   */
+  fetchUnwrap(call: UnwrapCall): Promise<{ status: number; body: string }>
+
+  /** Throws the pipeline's 403 unless the request's token may `update` the path, sudo included where it is needed. */
+  authorize(request: Request): Promise<void>
+  /** True for a live batch token whose policies allow `update` on exactly this path (`sys/replication/...`). */
+  isBatchTokenAllowed(token: string, path: string): boolean
+
+  /** The key-share ceremony for an operation token; it shares its one attempt with generate-root. */
+  readonly generation: GenerationAttempt
+
+  /** Runs what a performance secondary forwarded through routing and backends; throws LogicalError like a backend. */
+  executeForwarded(request: Request): Promise<Response | undefined>
+
+  /** The mount tables and namespaces as they are now, for path filters. */
+  mounts(): readonly MountFact[]
+  namespaces(): readonly NamespaceFact[]
+
+  /** Replaces what the cluster port serves for a kind: its server identity and who may come in. Undefined: nothing. */
+  serveClusterPort(kind: Kind, identity: ServerIdentity | undefined): void
+}
+
+export interface ClusterIdentity {
+  /** `cluster_id` of sys/health: this cluster, not its replication set. */
+  readonly clusterId: string
+  readonly clusterName: string
+  /** The address clients use, with scheme; empty when not configured. */
+  readonly apiAddress: string
+  /** The advertised address of the cluster port as `https://host:port`; never what it is bound to. */
+  readonly clusterAddress: string
+  readonly reportedVersion: string
+}
+
+export interface ReplicationSettings {
+  readonly times: ReplicationTimes
+  readonly bestEffortWalWaitMs: number
+  readonly fenceClientWrites: boolean
+  readonly allowOlderSecondary: boolean
+}
+
+export interface PlainRecord {
+  readonly key: string
+  readonly value: Buffer
+}
+
+/** `records` are stored bytes: the keyring, encrypted with the root key, and the seal configuration. */
+export interface KeyMaterial {
+  readonly rootKey: Buffer
+  readonly records: readonly PlainRecord[]
+}
+
+export interface UnwrapCall {
+  /** `https://host:port`, or http. */
+  readonly address: string
+  readonly token: string
+  readonly caPems: readonly string[]
+  readonly clientCertPem: string
+  readonly clientKeyPem: string
+  readonly signal: AbortSignal
+}
