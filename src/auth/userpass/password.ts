@@ -1,0 +1,43 @@
+/** Passwords as bcrypt hashes. Hashing and comparing run in the thread pool of the process. */
+import bcrypt from 'bcrypt'
+import type { Random } from '../../base/random.js'
+import { invalid } from '../../logical/errors.js'
+
+const COST = 10
+const PASSWORD_BYTES_MAX = 72
+const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** What a login with an unknown name is compared with, so that it takes as long as one with a known name. */
+const NOBODY = `$2b$${COST}$${'.'.repeat(53)}`
+
+/** Throws 400 for a password longer than bcrypt takes in. */
+export const hashPassword = async (password: string, random: Random): Promise<string> => {
+  if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
+    throw invalid(`bcrypt: password length exceeds ${PASSWORD_BYTES_MAX} bytes`)
+  }
+  return bcrypt.hash(password, `$2b$${COST}$${encodeSalt(random.bytes(16))}`)
+}
+
+/** `$2a$`, `$2b$` or `$2y$`, which are the same thing, as `$2b$`. Throws 400 for anything else. */
+export const parsePasswordHash = (text: string): string => {
+  const match = /^\$2[aby]\$(0[4-9]|[12]\d|3[01])\$([./A-Za-z0-9]{53})$/.exec(text)
+  if (!match) throw invalid('"password_hash" is not a bcrypt hash')
+  return `$2b$${match[1]}$${match[2]}`
+}
+
+/** False for a wrong password and for an unknown user, after the same work. */
+export const isPassword = async (password: string, hash: string | undefined): Promise<boolean> => {
+  const isEqual = await bcrypt.compare(password, hash ?? NOBODY)
+  return isEqual && hash !== undefined
+}
+
+/** The 22 characters of bcrypt's own alphabet for 16 bytes. */
+const encodeSalt = (bytes: Buffer): string => {
+  let bits = 0n
+  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte)
+  // 22 characters hold 132 bits: four more than there are.
+  bits <<= 4n
+  let text = ''
+  for (let shift = 126n; shift >= 0n; shift -= 6n) text += BCRYPT_BASE64[Number((bits >> shift) & 63n)]
+  return text
+}

@@ -1,0 +1,84 @@
+/** The fields of a user and how a write changes the record. The old names mean the same as their `token_*` successors. */
+import type { Call } from '../../logical/backend.js'
+import { commaList, duration, string } from '../../logical/fields.js'
+import {
+  applyRenamed,
+  applyTokenFields,
+  normalizePolicies,
+  parseBoundCidrs,
+  TOKEN_FIELDS,
+  tokenFieldsData,
+} from '../../logical/token-fields.js'
+import type { OldNames, User } from './users.js'
+
+export const USER_FIELDS = {
+  username: string('Name of the user; upper and lower case are one.'),
+  password: string('The password.', '', { isSecret: true }),
+  password_hash: string('A bcrypt hash in place of the password.', '', { isSecret: true }),
+  policies: commaList('Old name of token_policies.', { isDeprecated: true }),
+  ttl: duration('Old name of token_ttl.', 0, { isDeprecated: true }),
+  max_ttl: duration('Old name of token_max_ttl.', 0, { isDeprecated: true }),
+  bound_cidrs: commaList('Old name of token_bound_cidrs.', { isDeprecated: true }),
+  ...TOKEN_FIELDS,
+} as const
+
+export type UserCall = Call<typeof USER_FIELDS>
+
+type Settings = Pick<User, 'token' | 'old'>
+
+/** Throws 400 when a field or the merged whole is not allowed. */
+export const applyUserFields = (call: UserCall, current: Settings): Settings & { warnings: string[] } => {
+  const sent = <K extends keyof typeof USER_FIELDS & string>(name: K) =>
+    call.supplied(name) ? call.values[name] : undefined
+  const { old, token: before } = current
+  const oldPolicies = sent('policies')
+  const oldCidrs = sent('bound_cidrs')
+
+  const policies = applyRenamed<readonly string[]>(
+    { old: oldPolicies && normalizePolicies(oldPolicies), new: sent('token_policies') },
+    { value: before.policies, remembered: old.policies },
+  )
+  const ttl = applyRenamed(
+    { old: sent('ttl'), new: sent('token_ttl') },
+    { value: before.ttlSeconds, remembered: old.ttlSeconds },
+  )
+  const maxTtl = applyRenamed(
+    { old: sent('max_ttl'), new: sent('token_max_ttl') },
+    { value: before.maxTtlSeconds, remembered: old.maxTtlSeconds },
+  )
+  const newCidrs = sent('token_bound_cidrs')
+  const cidrs = applyRenamed<readonly string[]>(
+    { old: oldCidrs && parseBoundCidrs(oldCidrs), new: newCidrs && parseBoundCidrs(newCidrs) },
+    { value: before.boundCidrs, remembered: old.boundCidrs },
+  )
+
+  const { settings, warnings } = applyTokenFields(call, {
+    ...before,
+    policies: policies.value,
+    ttlSeconds: ttl.value,
+    maxTtlSeconds: maxTtl.value,
+    boundCidrs: cidrs.value,
+  })
+  return { token: settings, warnings, old: rememberedNames(policies.remembered, ttl, maxTtl, cidrs.remembered) }
+}
+
+const rememberedNames = (
+  policies: readonly string[] | undefined,
+  ttl: { remembered: number | undefined },
+  maxTtl: { remembered: number | undefined },
+  boundCidrs: readonly string[] | undefined,
+): OldNames => ({
+  ...(policies && { policies }),
+  ...(ttl.remembered !== undefined && { ttlSeconds: ttl.remembered }),
+  ...(maxTtl.remembered !== undefined && { maxTtlSeconds: maxTtl.remembered }),
+  ...(boundCidrs && { boundCidrs }),
+})
+
+/** A user as a read answers it: no password, the old names only while they hold something. */
+export const userData = ({ token, old }: User): Record<string, unknown> => ({
+  ...tokenFieldsData(token),
+  ...(old.policies?.length && { policies: old.policies }),
+  ...(old.ttlSeconds && { ttl: old.ttlSeconds }),
+  ...(old.maxTtlSeconds && { max_ttl: old.maxTtlSeconds }),
+  ...(old.boundCidrs?.length && { bound_cidrs: old.boundCidrs }),
+})

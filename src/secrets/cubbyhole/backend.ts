@@ -1,0 +1,83 @@
+/**
+ * The store that each service token has for itself: `<storage id of the token>/<path>`, JSON text as values. It never
+ * lists or reads across tokens; whoever ends a token deletes what lies below its storage id.
+ */
+import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
+import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import { RawJson } from '../../logical/json.js'
+import { printJson } from '../../logical/json-text.js'
+import type { Request, Response, TokenView } from '../../logical/request.js'
+
+export interface CubbyholeOptions {
+  /** The name of a token's folder: one path segment that does not tell the token. */
+  readonly storageIdOf: (token: TokenView) => string
+}
+
+const FIELDS = { path: string('Location in the store of the token.') }
+
+type CubbyholeCall = Call<typeof FIELDS>
+
+export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, options: CubbyholeOptions): Backend => {
+  const folderOf = ({ token }: Request): string => {
+    if (!token) throw permissionDenied()
+    if (token.type !== 'service') throw invalid("cubbyhole operations are only supported by 'service' type tokens")
+    return `${options.storageIdOf(token)}/`
+  }
+
+  const read = ({ request, values }: CubbyholeCall): Response | undefined => {
+    const value = storage.get(folderOf(request) + values.path)
+    return value && { data: new RawJson(value.toString('utf8')) }
+  }
+
+  const write = ({ request, values }: CubbyholeCall): Promise<undefined> => {
+    const folder = folderOf(request)
+    if (values.path === '') throw new LogicalError('invalid-request', 'missing path', { wrapped: true })
+    if (Object.keys(request.data).length === 0) {
+      throw new LogicalError('invalid-request', 'missing data fields', { wrapped: true })
+    }
+    const value = Buffer.from(printJson(request.data))
+    return storage.write((tx) => {
+      tx.put(folder + values.path, value)
+      return undefined
+    })
+  }
+
+  const remove = ({ request, values }: CubbyholeCall): Promise<undefined> => {
+    const key = folderOf(request) + values.path
+    return storage.write((tx) => {
+      tx.delete(key)
+      return undefined
+    })
+  }
+
+  const list = async ({ request, values: { path } }: CubbyholeCall): Promise<Response | undefined> => {
+    const below = path === '' || path.endsWith('/') ? path : `${path}/`
+    const keys = await storage.list(folderOf(request) + below)
+    return keys.length === 0 ? undefined : { data: { keys } }
+  }
+
+  return {
+    type: 'cubbyhole',
+    unauthenticated: [],
+    sudo: [],
+    paths: [
+      definePath({
+        pattern: '*path',
+        fields: FIELDS,
+        operations: { read, create: write, update: write, delete: remove, list },
+        exists: ({ request, values }) =>
+          request.token?.type === 'service' && storage.get(folderOf(request) + values.path) !== undefined,
+        summary: 'The store of the token that asks.',
+        takesAnyField: true,
+      }),
+    ],
+  }
+}
+
+export const cubbyholeType = (options: CubbyholeOptions): BackendType => ({
+  name: 'cubbyhole',
+  kind: 'secret',
+  factory: (context) => createCubbyhole(context, options),
+  localPrefixes: [],
+})
