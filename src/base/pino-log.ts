@@ -1,0 +1,101 @@
+import { appendFileSync } from 'node:fs'
+import pino from 'pino'
+import type { Log, LogLevel } from './log.js'
+
+/** Where lines go. It may drop them, it never blocks and never keeps the process alive. */
+export interface LogSink {
+  write(line: string): void
+  /** Lines that found no room. */
+  readonly dropped: number
+}
+
+/** Unread bytes that may wait in a pipe before lines are dropped and counted. */
+const BACKLOG_BYTES_MAX = 1 << 20
+
+/**
+ * Standard output or error as a sink. They may be pipes that nobody reads: then lines are dropped and counted, since
+ * waiting would stop the server and keeping them would eat its memory.
+ */
+export const streamSink = (stream: NodeJS.WriteStream): LogSink => {
+  let dropped = 0
+  stream.on('error', () => undefined)
+  return {
+    get dropped() {
+      return dropped
+    },
+    write(line) {
+      if (stream.writableLength > BACKLOG_BYTES_MAX) {
+        dropped++
+        return
+      }
+      if (dropped > 0) {
+        stream.write(`${JSON.stringify({ level: 'warn', message: 'log lines were dropped', dropped })}\n`)
+        dropped = 0
+      }
+      stream.write(line)
+    },
+  }
+}
+
+export const fileSink = (path: string): LogSink => ({
+  dropped: 0,
+  write: (line) => appendFileSync(path, line, { mode: 0o600 }),
+})
+
+/** Field names whose values never reach a line, however deep they are passed by mistake. */
+const SECRET_FIELDS = ['token', 'key', 'keys', 'secret', 'password', 'secret_id', 'rootKey', 'clientToken', 'otp']
+
+export interface PinoLog extends Log {
+  /** Takes effect for every log made from this one. */
+  setLevel(level: LogLevel): void
+}
+
+/** Structured lines by pino: JSON, or `standard` as time, level, message and fields for people. */
+export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'standard'; sink: LogSink }): PinoLog => {
+  const { sink, format } = options
+  const destination = {
+    write: (line: string) => sink.write(format === 'json' ? line : toStandard(line)),
+  }
+  const state = { level: options.level }
+  const root = pino(
+    {
+      level: 'trace',
+      messageKey: 'message',
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: pino.stdSerializers.err },
+      redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' },
+    },
+    destination,
+  )
+  const wrap = (logger: pino.Logger): Log => {
+    const line =
+      (level: LogLevel) =>
+      (message: string, fields: Record<string, unknown> = {}) => {
+        if (RANK[level] >= RANK[state.level]) logger[level](fields, message)
+      }
+    return {
+      trace: line('trace'),
+      debug: line('debug'),
+      info: line('info'),
+      warn: line('warn'),
+      error: line('error'),
+      with: (fields) => wrap(logger.child(fields)),
+    }
+  }
+  return {
+    ...wrap(root),
+    setLevel(level) {
+      state.level = level
+    },
+  }
+}
+
+const RANK: Record<LogLevel, number> = { trace: 0, debug: 1, info: 2, warn: 3, error: 4 }
+
+const toStandard = (line: string): string => {
+  const { time, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const rest = Object.entries(fields).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  return `${time} [${String(level).toUpperCase()}] ${[message, ...rest].join(' ')}\n`
+}

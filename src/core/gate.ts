@@ -1,0 +1,45 @@
+import { LogicalError } from '../logical/errors.js'
+import { isListed } from '../logical/dispatch.js'
+import type { Operation } from '../logical/request.js'
+
+/** What decides whether this server serves a path now. */
+export interface GateState {
+  readonly isInitialized: boolean
+  readonly isSealed: boolean
+  /** A role change rebuilds the server; connections are neither refused nor reset meanwhile. */
+  readonly isRestarting: boolean
+  readonly isDrSecondary: boolean
+}
+
+/** Served in every state, sealed or not; each of them says itself what it cannot do. Below `sys/`. */
+const ALWAYS = ['init', 'seal-status', 'unseal', 'health', 'leader', 'seal'] as const
+
+/** Also served while the server restarts after a role change. */
+const WHILE_RESTARTING = ['replication/status', 'replication/dr/status', 'replication/performance/status'] as const
+
+/** Sealing has nothing to seal while the server restarts, and on a DR secondary it is gated. */
+const GATED_BUT_ALWAYS: ReadonlySet<string> = new Set(['seal'])
+
+export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
+export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
+
+/**
+ * Throws when the path may not be served in this state. `drAllowed` lists the paths below `sys/` that a DR secondary
+ * serves (contract of replication).
+ */
+export const checkGate = (path: string, operation: Operation, state: GateState, drAllowed: readonly string[]): void => {
+  const sysPath = path.startsWith('sys/') ? path.slice('sys/'.length) : undefined
+  const isAlways = sysPath !== undefined && isListed(ALWAYS, sysPath)
+  if (state.isRestarting) {
+    if (isAlways && !GATED_BUT_ALWAYS.has(sysPath)) return
+    if (sysPath !== undefined && isListed(WHILE_RESTARTING, sysPath)) return
+    throw new LogicalError('unavailable', RESTARTING_REFUSAL)
+  }
+  if (state.isSealed || !state.isInitialized) {
+    if (isAlways) return
+    throw new LogicalError('sealed', 'Vault is sealed')
+  }
+  if (!state.isDrSecondary) return
+  if (sysPath !== undefined && isListed(drAllowed, sysPath) && !(sysPath === 'init' && operation !== 'read')) return
+  throw new LogicalError('invalid-request', DR_REFUSAL)
+}

@@ -1,0 +1,103 @@
+import { LogicalError } from '../logical/errors.js'
+import type { Storage, Transaction } from '../logical/storage.js'
+import { putJson, readJson } from '../logical/storage.js'
+import { ENTRY_PREFIXES, entryKey, type MountEntry, type MountKind } from './mount-entry.js'
+
+/**
+ * The mount tables of all namespaces: one stored record per mount, an index by namespace and path in memory. Replication
+ * changes records one at a time, so the table follows it key by key and never needs to be read anew.
+ */
+export class MountTable {
+  readonly #storage: Storage
+  readonly #byKey = new Map<string, MountEntry>()
+  #listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void = () => {}
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  async load(): Promise<void> {
+    this.#byKey.clear()
+    for (const prefix of ENTRY_PREFIXES) {
+      for (const key of await this.#storage.keys(prefix)) this.refresh(key)
+    }
+  }
+
+  /** Called with every change of a row, whoever made it. */
+  onChange(listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void): void {
+    this.#listener = listener
+  }
+
+  /** Reads one record again: after a write of ours, or when replication changed it. */
+  refresh(key: string): void {
+    const before = this.#byKey.get(key)
+    const after = readJson<MountEntry>(this.#storage, key)
+    if (after) this.#byKey.set(key, after)
+    else this.#byKey.delete(key)
+    if (before || after) this.#listener({ before, after })
+  }
+
+  all(): MountEntry[] {
+    return [...this.#byKey.values()]
+  }
+
+  /** The rows of one table and namespace, ordered by path. A local mount hides a shared one at the same path. */
+  list(kind: MountKind, namespaceId: string): MountEntry[] {
+    const byPath = new Map<string, MountEntry>()
+    for (const entry of this.#byKey.values()) {
+      if (entry.kind !== kind || entry.namespaceId !== namespaceId) continue
+      if (!byPath.has(entry.path) || entry.isLocal) byPath.set(entry.path, entry)
+    }
+    return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  find(kind: MountKind, namespaceId: string, path: string): MountEntry | undefined {
+    return this.list(kind, namespaceId).find((entry) => entry.path === path)
+  }
+
+  findByAccessor(accessor: string): MountEntry | undefined {
+    for (const entry of this.#byKey.values()) if (entry.accessor === accessor) return entry
+    return undefined
+  }
+
+  /** The mount that makes `path` impossible: the same, one above or one below. */
+  findConflict(kind: MountKind, namespaceId: string, path: string): MountEntry | undefined {
+    return this.list(kind, namespaceId).find((entry) => entry.path.startsWith(path) || path.startsWith(entry.path))
+  }
+
+  /** Stores rows in one transaction; `also` may add to it. Refuses a path that has been taken meanwhile. */
+  async add(entries: readonly MountEntry[], also?: (tx: Transaction) => void): Promise<void> {
+    const stored = this.#storage.write((tx) => {
+      for (const entry of entries) {
+        const conflict = this.findConflict(entry.kind, entry.namespaceId, entry.path)
+        if (conflict) throw new LogicalError('invalid-request', `path is already in use at ${conflict.path}`)
+        putJson(tx, entryKey(entry), entry)
+      }
+      also?.(tx)
+      // Taken from this moment on for whoever decides next; the record is durable when the promise resolves.
+      for (const entry of entries) this.#byKey.set(entryKey(entry), entry)
+    })
+    await stored.finally(() => {
+      for (const entry of entries) this.refresh(entryKey(entry))
+    })
+  }
+
+  /** Replaces a row by what `change` makes of its current state. */
+  async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
+    const key = entryKey(entry)
+    const after = await this.#storage.write((tx) => {
+      const current = readJson<MountEntry>(tx, key)
+      if (!current) throw new LogicalError('invalid-request', `no mount entry at ${entry.path}`)
+      const changed = change(current)
+      putJson(tx, key, changed)
+      return changed
+    })
+    this.refresh(key)
+    return after
+  }
+
+  async remove(entry: MountEntry): Promise<void> {
+    await this.#storage.write((tx) => tx.delete(entryKey(entry)))
+    this.refresh(entryKey(entry))
+  }
+}

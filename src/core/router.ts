@@ -1,0 +1,206 @@
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Random } from '../base/random.js'
+import type { Backend, BackendType, MountView } from '../logical/backend.js'
+import type { NamespaceRef } from '../logical/request.js'
+import type { Storage } from '../logical/storage.js'
+import {
+  dataPrefix,
+  effectiveLeaseTtls,
+  type LeaseDefaults,
+  localDataPrefix,
+  type MountEntry,
+  routePath,
+} from './mount-entry.js'
+import type { MountTable } from './mount-table.js'
+import type { NamespaceStore } from './namespaces.js'
+
+/** A mount that serves requests. `entry` follows tuning. */
+export interface OpenMount {
+  entry: MountEntry
+  readonly namespace: NamespaceRef
+  readonly backend: Backend
+  readonly view: MountView
+  readonly storage: Storage
+  readonly close: () => Promise<void>
+}
+
+export interface Route {
+  readonly mount: OpenMount
+  /** The path below the mount. */
+  readonly path: string
+}
+
+export interface RouterOptions {
+  readonly table: MountTable
+  readonly namespaces: NamespaceStore
+  readonly types: ReadonlyMap<string, BackendType>
+  /** The backends that are not made per mount: system, token, identity, cubbyhole. */
+  readonly singletons: ReadonlyMap<string, Backend>
+  readonly storageAt: (prefix: string) => Storage
+  readonly leaseDefaults: LeaseDefaults
+  /** True where replicated keys cannot be written on this cluster. */
+  readonly isReadOnly: () => boolean
+  /** True when a path filter keeps the data of the mount from this cluster. */
+  readonly isHeldBack: (entry: MountEntry) => boolean
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/**
+ * Finds the backend of a path. Mount paths never overlap within a namespace and table, so the first prefix of whole
+ * segments that is a mount is the mount. Backends are opened and closed as the table changes.
+ */
+export class Router {
+  readonly #options: RouterOptions
+  readonly #byUuid = new Map<string, OpenMount>()
+  /** Namespace id -> route path -> mount. */
+  readonly #index = new Map<string, Map<string, OpenMount>>()
+  readonly #closing = new Set<Promise<void>>()
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+    options.table.onChange(({ before, after }) => this.#follow(before, after))
+  }
+
+  /** Opens every mount of the table. */
+  openAll(): void {
+    for (const entry of this.#options.table.all()) this.#follow(undefined, entry)
+  }
+
+  async closeAll(): Promise<void> {
+    for (const mount of this.#byUuid.values()) this.#close(mount)
+    await Promise.all(this.#closing)
+  }
+
+  find(namespace: NamespaceRef, path: string): Route | undefined {
+    const index = this.#index.get(namespace.id)
+    if (!index) return undefined
+    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
+      const mount = index.get(path.slice(0, slash + 1))
+      if (mount) return { mount, path: path.slice(slash + 1) }
+    }
+    // A LIST of the mount itself may come without the slash.
+    const whole = index.get(`${path}/`)
+    return whole ? { mount: whole, path: '' } : undefined
+  }
+
+  findByAccessor(accessor: string): OpenMount | undefined {
+    for (const mount of this.#byUuid.values()) if (mount.entry.accessor === accessor) return mount
+    return undefined
+  }
+
+  findByUuid(uuid: string): OpenMount | undefined {
+    return this.#byUuid.get(uuid)
+  }
+
+  isHeldBack(mount: OpenMount): boolean {
+    return this.#options.isHeldBack(mount.entry)
+  }
+
+  all(): OpenMount[] {
+    return [...this.#byUuid.values()]
+  }
+
+  /** Tells the backend that replication changed a key of its data. */
+  invalidate(key: string): void {
+    const match = /^(?:local\/)?(?:logical|auth)\/([^/]+)\/(.*)$/.exec(key)
+    const mount = match?.[1] === undefined ? undefined : this.#byUuid.get(match[1])
+    mount?.backend.invalidate?.(match?.[2] ?? '')
+  }
+
+  #follow(before: MountEntry | undefined, after: MountEntry | undefined): void {
+    const open = this.#byUuid.get((after ?? before)?.uuid ?? '')
+    if (!after) {
+      if (open) this.#close(open)
+      return
+    }
+    const isSame = open && open.entry.path === after.path && sameOptions(open.entry, after)
+    if (isSame) {
+      open.entry = after
+      return
+    }
+    if (open) this.#close(open)
+    const mount = this.#open(after)
+    if (!mount) return
+    this.#byUuid.set(after.uuid, mount)
+    this.#reindex(after.namespaceId)
+  }
+
+  #open(entry: MountEntry): OpenMount | undefined {
+    const { types, singletons, namespaces, storageAt, clock, random, log } = this.#options
+    const namespace = namespaces.findById(entry.namespaceId)
+    if (!namespace) return undefined
+    const view = this.#view(entry.uuid, entry, namespace)
+    const storage = storageAt(dataPrefix(entry))
+    const singleton = singletons.get(entry.type)
+    if (singleton) return { entry, namespace, backend: singleton, view, storage, close: async () => {} }
+    const type = types.get(entry.type)
+    if (!type) {
+      log.error('a mount has a type that this version does not know', { type: entry.type, path: entry.path })
+      return undefined
+    }
+    const backend = type.factory({
+      storage,
+      localStorage: storageAt(localDataPrefix(entry)),
+      mount: view,
+      clock,
+      random,
+      log: log.with({ mount: routePath(entry) }),
+      isReadOnly: () => !entry.isLocal && this.#options.isReadOnly(),
+    })
+    const stop = new AbortController()
+    backend.start?.(stop.signal)
+    const close = async () => {
+      stop.abort()
+      await backend.stop?.()
+    }
+    return { entry, namespace, backend, view, storage, close }
+  }
+
+  #view(uuid: string, first: MountEntry, namespace: NamespaceRef): MountView {
+    const current = () => this.#byUuid.get(uuid)?.entry ?? first
+    const ttls = () => effectiveLeaseTtls(current().config, this.#options.leaseDefaults)
+    return {
+      accessor: first.accessor,
+      uuid,
+      path: routePath(first),
+      namespace,
+      isLocal: first.isLocal,
+      get defaultLeaseTtlSeconds() {
+        return ttls().defaultLeaseTtlSeconds
+      },
+      get maxLeaseTtlSeconds() {
+        return ttls().maxLeaseTtlSeconds
+      },
+      get options() {
+        return current().options ?? {}
+      },
+    }
+  }
+
+  #close(mount: OpenMount): void {
+    this.#byUuid.delete(mount.entry.uuid)
+    this.#reindex(mount.entry.namespaceId)
+    const closing: Promise<void> = mount
+      .close()
+      .catch((error: unknown) => this.#options.log.error('a backend did not stop cleanly', { error }))
+      .finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  #reindex(namespaceId: string): void {
+    const index = new Map<string, OpenMount>()
+    for (const mount of this.#byUuid.values()) {
+      if (mount.entry.namespaceId !== namespaceId) continue
+      const path = routePath(mount.entry)
+      // A local mount keeps its path when a shared one of the same name arrives.
+      if (!index.has(path) || mount.entry.isLocal) index.set(path, mount)
+    }
+    this.#index.set(namespaceId, index)
+  }
+}
+
+const sameOptions = (a: MountEntry, b: MountEntry): boolean =>
+  JSON.stringify(a.options ?? {}) === JSON.stringify(b.options ?? {})

@@ -1,0 +1,90 @@
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, map, pairs, string } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { MountKind } from '../mount-entry.js'
+import type { MountTable } from '../mount-table.js'
+import type { MountService } from '../mounts.js'
+import type { Router } from '../router.js'
+import { renderMount, visibleMounts, withSlash } from './mount-view.js'
+
+export interface MountPathDeps {
+  readonly table: MountTable
+  readonly mounts: MountService
+  readonly router: Router
+  readonly reportedVersion: string
+}
+
+/** The two tables answer alike; what differs stands here. */
+const TABLES: readonly { readonly kind: MountKind; readonly root: string; readonly absent: string }[] = [
+  { kind: 'secret', root: 'mounts', absent: 'No secret engine mount at' },
+  { kind: 'auth', root: 'auth', absent: 'No auth engine at' },
+]
+
+const ENABLE_FIELDS = {
+  path: string('Where to mount.'),
+  type: string('The type of the backend.'),
+  description: string('For people.'),
+  config: map('Lease times, visibility, headers, token type.'),
+  options: pairs('Settings of the backend, such as version.'),
+  local: bool('Kept out of performance replication.'),
+  seal_wrap: bool('Accepted and shown.'),
+  external_entropy_access: bool('Accepted and shown.'),
+  plugin_name: string('The type, by its old name.', '', { isDeprecated: true }),
+  plugin_version: string('Accepted; everything is built in.'),
+}
+
+/** sys/mounts and sys/auth: listing, reading, enabling, disabling. */
+export const mountPaths = (deps: MountPathDeps): PathSpec[] => TABLES.flatMap((table) => tablePaths(table, deps))
+
+const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: MountPathDeps): PathSpec[] => {
+  const { table, mounts, router, reportedVersion } = deps
+  return [
+    definePath({
+      pattern: root,
+      fields: {},
+      summary: `Lists the ${kind === 'auth' ? 'auth methods' : 'secret engines'}.`,
+      mirror: true,
+      operations: {
+        read: ({ request }) => {
+          const entries = visibleMounts(table.list(kind, request.namespace.id), router)
+          return { data: Object.fromEntries(entries.map((entry) => [entry.path, renderMount(entry, reportedVersion)])) }
+        },
+      },
+    }),
+    definePath({
+      pattern: `${root}/*path`,
+      fields: ENABLE_FIELDS,
+      summary: 'Reads, enables or disables one mount.',
+      mirror: true,
+      operations: {
+        read: ({ request, values }) => {
+          const found = locate(kind, withSlash(values.path))
+          const entry = table.find(found.kind, request.namespace.id, found.path)
+          if (!entry) throw invalid(`${absent} ${withSlash(values.path)}`)
+          return { data: renderMount(entry, reportedVersion) }
+        },
+        update: async ({ request, values }) => {
+          await mounts.enable(kind, request.namespace, withSlash(values.path), {
+            type: values.type || values.plugin_name,
+            description: values.description,
+            config: (values.config ?? {}) as JsonObject,
+            options: values.options,
+            isLocal: values.local,
+            sealWrap: values.seal_wrap,
+            externalEntropyAccess: values.external_entropy_access,
+          })
+          return undefined
+        },
+        delete: async ({ request, values }) => {
+          await mounts.disable(kind, request.namespace, withSlash(values.path))
+          return undefined
+        },
+      },
+    }),
+  ]
+}
+
+/** Auth methods can be read below sys/mounts/auth/ too. */
+export const locate = (kind: MountKind, path: string): { kind: MountKind; path: string } =>
+  kind === 'secret' && path.startsWith('auth/') ? { kind: 'auth', path: path.slice('auth/'.length) } : { kind, path }

@@ -1,0 +1,36 @@
+import type { Router } from '../router.js'
+import { renderMountConfig } from '../mount-config.js'
+import type { MountEntry } from '../mount-entry.js'
+
+/** What a mount's plugin is said to run as: everything here is built in. */
+const BUILT_IN_VERSION = '+builtin.vault'
+
+/** Types that other products mark as supported plugins; the parts of the API itself have no such status. */
+const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'approle', 'userpass'])
+
+/** A mount as sys/mounts, sys/auth and sys/internal/ui/mounts show it. */
+export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({
+  accessor: entry.accessor,
+  config: renderMountConfig(entry.config),
+  ...(PLUGIN_TYPES.has(entry.type) ? { deprecation_status: 'supported' } : {}),
+  description: entry.description,
+  external_entropy_access: entry.externalEntropyAccess,
+  local: entry.isLocal,
+  options: entry.options,
+  plugin_version: '',
+  running_plugin_version: `v${reportedVersion.split('+')[0]}${BUILT_IN_VERSION}`,
+  running_sha256: '',
+  seal_wrap: entry.sealWrap,
+  type: entry.type,
+  uuid: entry.uuid,
+})
+
+/** The mounts of a table that this cluster shows: those that a path filter holds back are hidden. */
+export const visibleMounts = (entries: readonly MountEntry[], router: Router): MountEntry[] =>
+  entries.filter((entry) => {
+    const mount = router.findByUuid(entry.uuid)
+    return !mount || !router.isHeldBack(mount)
+  })
+
+/** Adds the one slash that ends a mount path. */
+export const withSlash = (path: string): string => `${path.replace(/^\/+|\/+$/g, '')}/`

@@ -1,0 +1,106 @@
+import type { Random } from '../../base/random.js'
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid, notFound } from '../../logical/errors.js'
+import { pairs, string } from '../../logical/fields.js'
+import type { NamespaceRef } from '../../logical/request.js'
+import { newNamespaceId } from '../mounts.js'
+import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from '../namespaces.js'
+
+export interface NamespacePathDeps {
+  readonly namespaces: NamespaceStore
+  readonly random: Random
+  /** Gives a new namespace its mounts and policies. */
+  readonly furnish: (namespace: NamespaceRef) => Promise<void>
+  /** Takes away everything a namespace holds. */
+  readonly clear: (namespace: NamespaceRef) => Promise<void>
+}
+
+const RESERVED = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity'])
+
+/** sys/namespaces: children of the namespace that the request is for. */
+export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
+  const { namespaces } = deps
+  const child = (parent: NamespaceRef, name: string): NamespaceEntry | undefined => {
+    const path = normalizeNamespacePath(name)
+    return path === '' ? undefined : namespaces.find(parent.path + path)
+  }
+  const render = (entry: NamespaceEntry) => ({ id: entry.id, path: entry.path, custom_metadata: entry.customMetadata })
+  return [
+    definePath({
+      pattern: 'namespaces/?',
+      fields: {},
+      summary: 'Lists the child namespaces.',
+      operations: {
+        list: ({ request }) => {
+          const children = namespaces.childrenOf(request.namespace.path)
+          if (children.length === 0) return undefined
+          const names = children.map((entry) => entry.path.slice(request.namespace.path.length))
+          const info = children.map((entry, index) => [names[index] ?? '', render(entry)] as const)
+          return { data: { keys: names, key_info: Object.fromEntries(info) } }
+        },
+      },
+    }),
+    definePath({
+      pattern: 'namespaces/*path',
+      fields: { path: string('Name of the namespace.'), custom_metadata: pairs('Pairs of texts kept with it.') },
+      summary: 'Creates, reads, changes or deletes a child namespace.',
+      operations: {
+        read: ({ request, values }) => {
+          const entry = child(request.namespace, values.path)
+          if (!entry) throw notFound()
+          return { data: render(entry) }
+        },
+        update: async ({ request, values, supplied }) => {
+          const known = child(request.namespace, values.path)
+          const customMetadata = values.custom_metadata ?? {}
+          if (known) {
+            if (supplied('custom_metadata')) await namespaces.put({ ...known, customMetadata })
+            return {
+              data: render({
+                ...known,
+                customMetadata: supplied('custom_metadata') ? customMetadata : known.customMetadata,
+              }),
+            }
+          }
+          return { data: render(await create(deps, request.namespace, values.path, customMetadata)) }
+        },
+        patch: async ({ request, values }) => {
+          const entry = child(request.namespace, values.path)
+          if (!entry) throw notFound()
+          const changed = { ...entry, customMetadata: { ...entry.customMetadata, ...values.custom_metadata } }
+          await namespaces.put(changed)
+          return { data: render(changed) }
+        },
+        delete: async ({ request, values }) => {
+          const entry = child(request.namespace, values.path)
+          if (!entry) return undefined
+          if (namespaces.childrenOf(entry.path).length > 0) {
+            throw invalid(`cannot delete namespace "${entry.path}": it has child namespaces`)
+          }
+          await deps.clear(entry)
+          await namespaces.remove(entry)
+          return undefined
+        },
+      },
+    }),
+  ]
+}
+
+const create = async (
+  { namespaces, random, furnish }: NamespacePathDeps,
+  parent: NamespaceRef,
+  name: string,
+  customMetadata: Readonly<Record<string, string>>,
+): Promise<NamespaceEntry> => {
+  const path = normalizeNamespacePath(name)
+  const leaf = path.slice(0, -1).split('/')
+  if (path === '' || /[\s]/.test(path) || leaf.some((part) => part === '' || RESERVED.has(part))) {
+    throw invalid(`"${name}" is not a name for a namespace`)
+  }
+  const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
+  if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
+  const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }
+  await namespaces.put(entry)
+  await furnish(entry)
+  return entry
+}

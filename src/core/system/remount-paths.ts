@@ -1,0 +1,65 @@
+import { uuid } from '../../base/id.js'
+import type { Random } from '../../base/random.js'
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid, notFound } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import { SINGLETON_TYPES } from '../mount-entry.js'
+import { locate, type MountPathDeps } from './mount-paths.js'
+import { withSlash } from './mount-view.js'
+
+interface Migration {
+  readonly source_mount: string
+  readonly target_mount: string
+  readonly status: 'success' | 'failure'
+}
+
+/** How many finished moves can still be asked about. */
+const MIGRATIONS_KEPT = 256
+
+/** sys/remount and its status. A move is over by the time of the answer; the status only confirms it. */
+export const remountPaths = (deps: MountPathDeps & { readonly random: Random }): PathSpec[] => {
+  const migrations = new Map<string, Migration>()
+  const keep = (migration: Migration): string => {
+    const id = uuid(deps.random)
+    migrations.set(id, migration)
+    for (const oldest of migrations.keys()) {
+      if (migrations.size <= MIGRATIONS_KEPT) break
+      migrations.delete(oldest)
+    }
+    return id
+  }
+  return [
+    definePath({
+      pattern: 'remount',
+      fields: { from: string('The mount to move.'), to: string('Where to.') },
+      summary: 'Moves a mount to another path.',
+      mirror: true,
+      operations: {
+        update: async ({ request, values }) => {
+          if (values.from === '' || values.to === '') throw invalid('both path and target path must be specified')
+          const from = locate('secret', withSlash(values.from))
+          const to = locate('secret', withSlash(values.to))
+          if (from.kind !== to.kind) throw invalid('cannot remount auth mount to non-auth mount, or vice versa')
+          const entry = deps.table.find(from.kind, request.namespace.id, from.path)
+          if (!entry) throw invalid(`no matching mount at "${withSlash(values.from)}"`)
+          if (SINGLETON_TYPES.has(entry.type)) throw invalid(`cannot remount "${withSlash(values.from)}"`)
+          await deps.mounts.remount(entry, to.path)
+          const shown = { source_mount: withSlash(values.from), target_mount: withSlash(values.to) }
+          return { data: { migration_id: keep({ ...shown, status: 'success' }) } }
+        },
+      },
+    }),
+    definePath({
+      pattern: 'remount/status/:migration_id',
+      fields: { migration_id: string('What remount answered.') },
+      summary: 'Tells how a move went.',
+      operations: {
+        read: ({ values }) => {
+          const migration = migrations.get(values.migration_id)
+          if (!migration) throw notFound()
+          return { data: { migration_id: values.migration_id, migration_info: migration } }
+        },
+      },
+    }),
+  ]
+}

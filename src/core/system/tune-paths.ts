@@ -1,0 +1,107 @@
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { any, type FieldTable, pairs, string } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { Response } from '../../logical/request.js'
+import { renderMountConfig } from '../mount-config.js'
+import type { MountEntry, MountKind } from '../mount-entry.js'
+import { routePath } from '../mount-entry.js'
+import { locate, type MountPathDeps } from './mount-paths.js'
+import { withSlash } from './mount-view.js'
+
+const TUNE_FIELDS = {
+  path: string('The mount.'),
+  default_lease_ttl: any('Seconds or a duration; "system" for the system\'s value.'),
+  max_lease_ttl: any('Seconds or a duration; "system" for the system\'s value.'),
+  force_no_cache: any('Accepted and shown.'),
+  description: string('For people.'),
+  options: pairs('Settings of the backend, such as version.'),
+  listing_visibility: any('unauth, hidden or empty.'),
+  audit_non_hmac_request_keys: any('Request fields that audit devices log in plain text.'),
+  audit_non_hmac_response_keys: any('Response fields that audit devices log in plain text.'),
+  passthrough_request_headers: any('Accepted and shown.'),
+  allowed_response_headers: any('Accepted and shown.'),
+  token_type: any('Type of the tokens of an auth method.'),
+  user_lockout_config: any('lockout_threshold, lockout_duration, lockout_counter_reset, lockout_disable.'),
+  plugin_version: string('Accepted; everything is built in.'),
+}
+
+export interface TunePathDeps extends MountPathDeps {
+  /** Converts a version 1 key-value mount; resolves when its data can be read the new way. */
+  readonly upgradeKv: (entry: MountEntry) => Promise<void>
+}
+
+/** sys/mounts/:path/tune and sys/auth/:path/tune. */
+export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
+  (['secret', 'auth'] as const).map((kind) =>
+    definePath({
+      pattern: `${kind === 'auth' ? 'auth' : 'mounts'}/*path/tune`,
+      fields: TUNE_FIELDS,
+      summary: 'Reads or changes how a mount is tuned.',
+      mirror: true,
+      operations: {
+        read: ({ request, values }) => {
+          const entry = find(deps, kind, request.namespace.id, values.path)
+          if (!entry) throw invalid(`cannot fetch sysview for path "${shownPath(kind, values.path)}"`)
+          return { data: renderTune(entry, deps) }
+        },
+        update: async (call) => {
+          const entry = find(deps, kind, call.request.namespace.id, call.values.path)
+          if (!entry) throw invalid(`tune of path "${shownPath(kind, call.values.path)}" failed: no mount entry found`)
+          return tune(entry, call, deps)
+        },
+      },
+    }),
+  )
+
+const find = (deps: TunePathDeps, kind: MountKind, namespaceId: string, path: string): MountEntry | undefined => {
+  const found = locate(kind, withSlash(path))
+  return deps.table.find(found.kind, namespaceId, found.path)
+}
+
+const shownPath = (kind: MountKind, path: string): string => {
+  const found = locate(kind, withSlash(path))
+  return routePath(found)
+}
+
+const renderTune = (entry: MountEntry, deps: TunePathDeps): Record<string, unknown> => {
+  const ttls = deps.mounts.effectiveTtls(entry)
+  return {
+    ...renderMountConfig(entry.config),
+    default_lease_ttl: ttls.defaultLeaseTtlSeconds,
+    max_lease_ttl: ttls.maxLeaseTtlSeconds,
+    description: entry.description,
+    ...(entry.options ? { options: entry.options } : {}),
+  }
+}
+
+const tune = async <T extends typeof TUNE_FIELDS & FieldTable>(
+  entry: MountEntry,
+  { request, values, supplied }: Call<T>,
+  deps: TunePathDeps,
+): Promise<Response | undefined> => {
+  const options = values.options as Readonly<Record<string, string>> | null
+  const version = options?.version
+  const current = entry.options?.version ?? '1'
+  if (entry.type === 'kv' && version !== undefined && version !== current && version !== '2') {
+    throw invalid(current === '2' ? 'cannot downgrade mount from version 2' : `unknown version "${version}"`)
+  }
+  const { description: _description, options: _options, path: _path, ...config } = request.data
+  const tuned = await deps.mounts.tune(
+    entry,
+    config as JsonObject,
+    supplied('description') ? (values.description as string) : undefined,
+  )
+  if (!options || Object.keys(options).length === 0) return undefined
+  if (entry.type === 'kv' && version === '2' && current !== '2') {
+    await deps.upgradeKv(tuned)
+    await deps.mounts.setOptions(tuned, options)
+    return {
+      warnings: [
+        'Upgrading mount from version 1 to version 2. This mount will be unavailable for a brief period and will resume service shortly.',
+      ],
+    }
+  }
+  await deps.mounts.setOptions(tuned, options)
+  return undefined
+}

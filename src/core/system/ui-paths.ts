@@ -1,0 +1,66 @@
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { LogicalError } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import type { Request } from '../../logical/request.js'
+import type { Acl } from '../acl.js'
+import { type MountEntry, type MountKind, routePath } from '../mount-entry.js'
+import { locate, type MountPathDeps } from './mount-paths.js'
+import { renderMount, visibleMounts, withSlash } from './mount-view.js'
+
+export interface UiPathDeps extends MountPathDeps {
+  /** The rights of the request's token on paths of the request's namespace; undefined without a good token. */
+  readonly aclOf: (request: Request) => { acl: Acl; prefix: string } | undefined
+}
+
+/** sys/internal/ui/mounts: what a client may see before it knows where things are. Needs no token, minds one if sent. */
+export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
+  const { table, router, reportedVersion, aclOf } = deps
+  const section = (kind: MountKind, request: Request): Record<string, unknown> => {
+    const rights = aclOf(request)
+    const out: Record<string, unknown> = {}
+    for (const entry of visibleMounts(table.list(kind, request.namespace.id), router)) {
+      if (rights?.acl.hasAccessBelow(rights.prefix + routePath(entry))) {
+        out[entry.path] = renderMount(entry, reportedVersion)
+      } else if (entry.config.listingVisibility === 'unauth') {
+        out[entry.path] = { type: entry.type, description: entry.description, options: entry.options }
+      }
+    }
+    return out
+  }
+  return [
+    definePath({
+      pattern: 'internal/ui/mounts',
+      fields: {},
+      summary: 'Lists the mounts that the token can do anything with.',
+      operations: {
+        read: ({ request }) => ({ data: { secret: section('secret', request), auth: section('auth', request) } }),
+      },
+    }),
+    definePath({
+      pattern: 'internal/ui/mounts/*path',
+      fields: { path: string('A mount or anything below it.') },
+      summary: 'Tells which mount serves a path.',
+      operations: {
+        read: ({ request, values }) => {
+          const rights = aclOf(request)
+          if (!rights) throw new LogicalError('permission-denied', 'permission denied')
+          const entry = mountOf(request, values.path, deps)
+          if (!entry || !rights.acl.hasAccessBelow(rights.prefix + routePath(entry))) {
+            throw new LogicalError(
+              'permission-denied',
+              `preflight capability check returned 403, please ensure client's policies grant access to path "${withSlash(values.path)}"`,
+            )
+          }
+          return { data: { ...renderMount(entry, reportedVersion), path: entry.path } }
+        },
+      },
+    }),
+  ]
+}
+
+const mountOf = (request: Request, path: string, { table, router }: UiPathDeps): MountEntry | undefined => {
+  const wanted = locate('secret', withSlash(path))
+  return visibleMounts(table.list(wanted.kind, request.namespace.id), router).find((entry) =>
+    wanted.path.startsWith(entry.path),
+  )
+}

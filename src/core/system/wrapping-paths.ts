@@ -1,0 +1,76 @@
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import type { TokenEntry } from '../tokens.js'
+import type { Wrapping } from '../wrapping.js'
+
+const TOKEN_FIELD = { token: string('The wrapping token; without it the token of the request is meant.') }
+
+/** The paths at which a wrapping token may stand in for a client token. */
+export const WRAPPING_PATHS: ReadonlySet<string> = new Set([
+  'sys/wrapping/lookup',
+  'sys/wrapping/unwrap',
+  'sys/wrapping/rewrap',
+])
+
+/** sys/wrapping: wrap, lookup, unwrap, rewrap. */
+export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
+  const named = async ({
+    request,
+    values,
+  }: Call<typeof TOKEN_FIELD>): Promise<{ entry: TokenEntry; isOwn: boolean }> => {
+    const presented = values.token || request.clientToken || ''
+    if (presented === '') throw new LogicalError('permission-denied', 'error validating wrapping token: token is empty')
+    const id = await wrapping.resolve(presented)
+    const entry = wrapping.find(id)
+    return { entry, isOwn: request.token?.id === entry.id }
+  }
+  const lookup = async (call: Call<typeof TOKEN_FIELD>) => {
+    const presented = call.values.token || call.request.clientToken || ''
+    return { data: wrapping.describe(wrapping.find(await wrapping.resolve(presented))) }
+  }
+  return [
+    definePath({
+      pattern: 'wrapping/wrap',
+      fields: {},
+      summary: 'Wraps the data that was sent.',
+      mirror: true,
+      takesAnyField: true,
+      operations: {
+        update: ({ request }) => {
+          if (!request.wrap) throw invalid('endpoint requires response wrapping to be used')
+          return { data: { ...request.data } }
+        },
+      },
+    }),
+    definePath({
+      pattern: 'wrapping/lookup',
+      fields: TOKEN_FIELD,
+      summary: 'Tells about a wrapping token without using it.',
+      operations: { read: lookup, update: lookup },
+    }),
+    definePath({
+      pattern: 'wrapping/unwrap',
+      fields: TOKEN_FIELD,
+      summary: 'Hands out what was wrapped, once.',
+      operations: {
+        update: async (call) => {
+          const { entry, isOwn } = await named(call)
+          const { status, contentType, body } = await wrapping.unwrap(entry, isOwn)
+          return { status, raw: { contentType, body } }
+        },
+      },
+    }),
+    definePath({
+      pattern: 'wrapping/rewrap',
+      fields: TOKEN_FIELD,
+      summary: 'Moves what was wrapped to a new token.',
+      operations: {
+        update: async (call) => {
+          const { entry } = await named(call)
+          return { wrapInfo: await wrapping.rewrap(entry) }
+        },
+      },
+    }),
+  ]
+}

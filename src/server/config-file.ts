@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { parseHcl } from '../base/hcl.js'
+import { type HclBody, HclError } from '../base/hcl-tree.js'
+import {
+  ACCEPTED_BLOCKS,
+  LISTENER_KEYS,
+  OWN_KEYS,
+  REPLICATION_KEYS,
+  ROOT_KEYS,
+  STATIC_SEAL_KEYS,
+  STORAGE_KEYS,
+} from './config-tables.js'
+import { type Findings, readBlocks, readKeys, readPlainBlocks, type Stanza } from './config-tree.js'
+import type { Sourced } from './config-values.js'
+
+/** What all configuration files say together: later values win, listeners add up. */
+export interface FileSettings {
+  readonly root: Record<string, Sourced>
+  readonly listeners: Stanza[]
+  storage: Stanza | undefined
+  haStorage: Stanza | undefined
+  seal: Stanza | undefined
+  readonly replication: Record<string, Sourced>
+  readonly own: Record<string, Sourced>
+  unauthenticatedMetrics: boolean
+  readonly userLockout: Record<string, Record<string, Sourced>>
+}
+
+const BLOCKS: ReadonlySet<string> = new Set([
+  'listener',
+  'storage',
+  'backend',
+  'ha_storage',
+  'ha_backend',
+  'seal',
+  'replication',
+  'understudy',
+  'user_lockout',
+])
+
+const LOCKOUT_KEYS = {
+  lockout_threshold: { kind: 'int' },
+  lockout_duration: { kind: 'duration' },
+  lockout_counter_reset: { kind: 'duration' },
+  disable_lockout: { kind: 'bool' },
+} as const
+
+export const emptyFileSettings = (): FileSettings => ({
+  root: {},
+  listeners: [],
+  storage: undefined,
+  haStorage: undefined,
+  seal: undefined,
+  replication: {},
+  own: {},
+  unauthenticatedMetrics: false,
+  userLockout: {},
+})
+
+/** Reads a file, or every `.hcl` and `.json` file of a directory in name order. */
+export const readConfigPath = (given: string, into: FileSettings, findings: Findings): void => {
+  try {
+    const files = statSync(given).isDirectory()
+      ? readdirSync(given)
+          .filter((name) => /\.(hcl|json)$/.test(name))
+          .sort()
+          .map((name) => path.join(given, name))
+      : [given]
+    for (const file of files) readConfigText(readFileSync(file, 'utf8'), file, into, findings)
+  } catch (error) {
+    findings.problems.push({ origin: given, text: `cannot be read: ${error instanceof Error ? error.message : error}` })
+  }
+}
+
+export const readConfigText = (text: string, file: string, into: FileSettings, findings: Findings): void => {
+  let body: HclBody
+  try {
+    body = parseHcl(text, { file })
+  } catch (error) {
+    if (!(error instanceof HclError)) throw error
+    findings.problems.push({ origin: `${file}:${error.line}`, text: error.reason })
+    return
+  }
+  const plain = body.items.filter(({ key }) => !BLOCKS.has(key) && !ACCEPTED_BLOCKS.has(key))
+  Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings))
+  readStanzas(body, file, into, findings)
+  for (const block of readPlainBlocks(body, 'replication')) {
+    Object.assign(into.replication, readKeys(block.body.items, REPLICATION_KEYS, file, findings))
+  }
+  for (const block of readPlainBlocks(body, 'understudy')) {
+    Object.assign(into.own, readKeys(block.body.items, OWN_KEYS, file, findings))
+  }
+  for (const { label, body: inner } of readBlocks(body, 'user_lockout')) {
+    into.userLockout[label] = readKeys(inner.items, LOCKOUT_KEYS, file, findings)
+  }
+}
+
+const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: Findings): void => {
+  const stanza = (block: ReturnType<typeof readBlocks>[number], table: Parameters<typeof readKeys>[1]): Stanza => ({
+    label: block.label,
+    origin: `${file}:${block.line}`,
+    values: readKeys(block.body.items, table, file, findings),
+    body: block.body,
+  })
+  for (const block of readBlocks(body, 'listener')) {
+    into.listeners.push(stanza(block, LISTENER_KEYS))
+    for (const telemetry of readPlainBlocks(block.body, 'telemetry')) {
+      const open = telemetry.body.items.find(({ key }) => key === 'unauthenticated_metrics_access')?.value
+      if (open?.kind === 'bool' ? open.value : open?.kind === 'string' && open.value === 'true') {
+        into.unauthenticatedMetrics = true
+      }
+    }
+  }
+  for (const name of ['storage', 'backend']) {
+    for (const block of readBlocks(body, name)) into.storage = stanza(block, STORAGE_KEYS)
+  }
+  for (const name of ['ha_storage', 'ha_backend']) {
+    for (const block of readBlocks(body, name)) into.haStorage = stanza(block, STORAGE_KEYS)
+  }
+  for (const block of readBlocks(body, 'seal')) {
+    into.seal =
+      block.label === 'static'
+        ? stanza(block, STATIC_SEAL_KEYS)
+        : { ...stanza({ ...block, body: { ...block.body, items: [] } }, {}), body: block.body }
+  }
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import type { OwnSettings, SealConfig } from './config.js'
+import type { Findings, Stanza } from './config-tree.js'
+import type { Environment } from './load-config.js'
+
+const KEY_BYTES = 32
+
+/** The seal of this cluster: key shares unless a stanza names another. */
+export const resolveSeal = (
+  stanza: Stanza | undefined,
+  own: OwnSettings,
+  env: Environment,
+  findings: Findings,
+): SealConfig => {
+  if (!stanza || stanza.label === 'shamir') return { type: 'shamir' }
+  if (stanza.label !== 'static') return resolveSimulated(stanza, own, findings)
+  if (stanza.values.disabled?.value === true) return { type: 'shamir' }
+  const read = (name: string): Buffer | undefined => {
+    const setting = stanza.values[name]
+    if (typeof setting?.value !== 'string' || setting.value === '') return undefined
+    const key = readKey(setting.value, env)
+    if (key.ok) return key.bytes
+    findings.problems.push({ origin: setting.origin, text: `${name}: ${key.problem}` })
+    return undefined
+  }
+  const id = (name: string) => (typeof stanza.values[name]?.value === 'string' ? String(stanza.values[name].value) : '')
+  const key = read('current_key')
+  if (!stanza.values.current_key)
+    findings.problems.push({ origin: stanza.origin, text: 'seal "static" needs current_key' })
+  const previous = read('previous_key')
+  return {
+    type: 'auto',
+    name: 'static',
+    keyId: id('current_key_id'),
+    key,
+    previous: previous ? { keyId: id('previous_key_id'), key: previous } : undefined,
+  }
+}
+
+const resolveSimulated = ({ label, origin }: Stanza, own: OwnSettings, findings: Findings): SealConfig => {
+  if (own.simulateSeals) return { type: 'auto', name: label, keyId: 'simulated', key: undefined, previous: undefined }
+  findings.problems.push({
+    origin,
+    text: `seal "${label}" is not supported; supported are shamir and static. Set simulate_seals = true in the stanza understudy to stand in for it with a key file`,
+  })
+  return { type: 'shamir' }
+}
+
+type KeyRead = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly problem: string }
+
+/** 32 bytes from hex or base64 text, from `file://path` (raw or text) or `env://NAME`. The key never stands in a problem. */
+const readKey = (value: string, env: Environment): KeyRead => {
+  if (value.startsWith('env://')) {
+    const name = value.slice('env://'.length)
+    const text = env[name]
+    return text === undefined ? { ok: false, problem: `the variable ${name} is not set` } : decodeKey(Buffer.from(text))
+  }
+  if (!value.startsWith('file://')) return decodeKey(Buffer.from(value))
+  const file = value.slice('file://'.length)
+  try {
+    return decodeKey(readFileSync(file))
+  } catch (error) {
+    return { ok: false, problem: `${file} cannot be read: ${error instanceof Error ? error.message : error}` }
+  }
+}
+
+const decodeKey = (raw: Buffer): KeyRead => {
+  if (raw.length === KEY_BYTES) return { ok: true, bytes: raw }
+  const text = raw.toString('utf8').trim()
+  if (/^[0-9a-fA-F]{64}$/.test(text)) return { ok: true, bytes: Buffer.from(text, 'hex') }
+  const decoded = /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0)
+  return decoded.length === KEY_BYTES
+    ? { ok: true, bytes: decoded }
+    : { ok: false, problem: 'the key must be 32 bytes, as hex or base64' }
+}

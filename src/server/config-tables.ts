@@ -1,0 +1,165 @@
+/**
+ * The keys of a configuration file, as data: what type each has and whether it has an effect here. Names are the
+ * reference's, so that an existing file runs; what is accepted without effect is marked, what is refused says why.
+ */
+export type KeyKind = 'string' | 'bool' | 'int' | 'duration' | 'list' | 'address' | 'any'
+
+export interface Key {
+  readonly kind: KeyKind
+  /** `accepted`: read and left without effect, because there is nothing here that it could change. */
+  readonly effect?: 'accepted'
+  /** A text that refuses the key. */
+  readonly refusal?: string
+}
+
+export type KeyTable = Readonly<Record<string, Key>>
+
+const accepted = (kind: KeyKind): Key => ({ kind, effect: 'accepted' })
+const real = (kind: KeyKind): Key => ({ kind })
+const PROXY_PROTOCOL: Key = {
+  kind: 'any',
+  refusal: 'the PROXY protocol is not supported; use x_forwarded_for_authorized_addrs',
+}
+
+export const LISTENER_KEYS: KeyTable = {
+  address: real('string'),
+  cluster_address: real('string'),
+  tls_disable: real('bool'),
+  tls_cert_file: real('string'),
+  tls_key_file: real('string'),
+  tls_client_ca_file: real('string'),
+  tls_require_and_verify_client_cert: real('bool'),
+  tls_disable_client_certs: real('bool'),
+  tls_min_version: real('string'),
+  tls_max_version: accepted('string'),
+  tls_cipher_suites: accepted('any'),
+  tls_prefer_server_cipher_suites: accepted('bool'),
+  max_request_size: real('int'),
+  max_request_duration: real('duration'),
+  http_read_header_timeout: real('duration'),
+  http_read_timeout: real('duration'),
+  http_idle_timeout: real('duration'),
+  http_write_timeout: accepted('duration'),
+  x_forwarded_for_authorized_addrs: real('list'),
+  x_forwarded_for_hop_skips: real('int'),
+  x_forwarded_for_reject_not_authorized: real('bool'),
+  x_forwarded_for_reject_not_present: real('bool'),
+  proxy_protocol_behavior: PROXY_PROTOCOL,
+  proxy_protocol_authorized_addrs: PROXY_PROTOCOL,
+  telemetry: accepted('any'),
+  profiling: accepted('any'),
+  inflight_requests_logging: accepted('any'),
+  custom_response_headers: accepted('any'),
+}
+
+export const STORAGE_KEYS: KeyTable = {
+  path: real('string'),
+  node_id: real('string'),
+  performance_multiplier: accepted('any'),
+  trailing_logs: accepted('any'),
+  snapshot_threshold: accepted('any'),
+  autopilot_reconcile_interval: accepted('any'),
+  autopilot_update_interval: accepted('any'),
+  retry_join: real('any'),
+  retry_join_as_non_voter: accepted('any'),
+  max_entry_size: accepted('any'),
+}
+
+export const STATIC_SEAL_KEYS: KeyTable = {
+  current_key_id: real('string'),
+  current_key: real('string'),
+  previous_key_id: real('string'),
+  previous_key: real('string'),
+  disabled: real('bool'),
+}
+
+export const REPLICATION_KEYS: KeyTable = {
+  resolver_discover_servers: accepted('bool'),
+  logshipper_buffer_length: accepted('int'),
+  logshipper_buffer_size: accepted('any'),
+  allow_forwarding_via_header: real('bool'),
+  best_effort_wal_wait_duration: real('duration'),
+}
+
+/** Stanza `understudy`, and UNDERSTUDY_<KEY> in the environment. */
+export const OWN_KEYS: KeyTable = {
+  reported_version: real('string'),
+  license: real('string'),
+  wal_retention_entries: real('int'),
+  wal_retention_bytes: real('int'),
+  ship_window_bytes: real('int'),
+  ship_batch_bytes: real('int'),
+  heartbeat_interval: real('duration'),
+  keepalive_time: real('duration'),
+  keepalive_timeout: real('duration'),
+  reconnect_backoff_initial: real('duration'),
+  reconnect_backoff_max: real('duration'),
+  bootstrap_timeout: real('duration'),
+  forwarding_timeout: real('duration'),
+  ping_timeout: real('duration'),
+  fence_client_writes: real('bool'),
+  allow_older_secondary: real('bool'),
+  sync_writes: real('bool'),
+  user_lockout: real('bool'),
+  approle_tidy_interval: real('duration'),
+  lab_api: real('bool'),
+  lab_api_token: real('string'),
+  simulate_seals: real('bool'),
+  allow_generate_root_unauthenticated: real('bool'),
+}
+
+export const ROOT_KEYS: KeyTable = {
+  api_addr: real('string'),
+  cluster_addr: real('string'),
+  cluster_name: real('string'),
+  default_lease_ttl: real('duration'),
+  max_lease_ttl: real('duration'),
+  log_level: real('string'),
+  log_format: real('string'),
+  log_file: real('string'),
+  pid_file: real('string'),
+  disable_mlock: accepted('bool'),
+  disable_cache: accepted('bool'),
+  disable_clustering: accepted('bool'),
+  disable_performance_standby: accepted('bool'),
+  disable_sealwrap: accepted('bool'),
+  disable_indexing: accepted('bool'),
+  cache_size: accepted('any'),
+  ui: accepted('bool'),
+  raw_storage_endpoint: accepted('bool'),
+  introspection_endpoint: accepted('bool'),
+  plugin_directory: accepted('string'),
+  enable_response_header_hostname: accepted('bool'),
+  enable_response_header_raft_node_id: accepted('bool'),
+  license_path: accepted('string'),
+  administrative_namespace_path: accepted('string'),
+  enable_post_unseal_trace: accepted('bool'),
+  post_unseal_trace_directory: accepted('string'),
+  imprecise_lease_role_tracking: accepted('bool'),
+  detect_deadlocks: accepted('string'),
+  log_requests_level: accepted('string'),
+  log_rotate_duration: accepted('string'),
+  log_rotate_bytes: accepted('any'),
+  log_rotate_max_files: accepted('any'),
+}
+
+/** Blocks of the root that are read elsewhere or accepted as they are. */
+export const ACCEPTED_BLOCKS: ReadonlySet<string> = new Set([
+  'telemetry',
+  'reporting',
+  'service_registration',
+  'sentinel',
+  'experiments',
+  'entropy',
+])
+
+/** Labels of `storage` that this server knows how to serve. */
+export const STORAGE_LABELS: ReadonlySet<string> = new Set([
+  'raft',
+  'file',
+  'leveldb',
+  'inmem',
+  'inmem_transactional',
+  'inmem_ha',
+])
+export const MEMORY_LABELS: ReadonlySet<string> = new Set(['inmem', 'inmem_transactional', 'inmem_ha'])

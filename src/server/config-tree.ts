@@ -1,0 +1,82 @@
+import type { HclBody, HclItem, HclValue } from '../base/hcl-tree.js'
+import type { KeyTable } from './config-tables.js'
+import { coerce, type Sourced } from './config-values.js'
+
+/** Something wrong with the configuration; a server with problems does not start, warnings are printed. */
+export interface Problem {
+  readonly origin: string
+  readonly text: string
+}
+
+export interface Findings {
+  readonly problems: Problem[]
+  readonly warnings: Problem[]
+}
+
+/** A stanza with its labels, values by key, and where it stood. */
+export interface Stanza {
+  readonly label: string
+  readonly origin: string
+  readonly values: Readonly<Record<string, Sourced>>
+  readonly body: HclBody
+}
+
+export const unknownField = (name: string): string => `unknown or unsupported field ${name} found in configuration`
+
+/** Reads the keys of one body by a table. Unknown keys warn, wrong types are problems. */
+export const readKeys = (
+  items: readonly HclItem[],
+  table: KeyTable,
+  file: string,
+  findings: Findings,
+): Record<string, Sourced> => {
+  const out: Record<string, Sourced> = {}
+  for (const item of items) {
+    const origin = `${file}:${item.line}`
+    const key = table[item.key]
+    if (!key) {
+      findings.warnings.push({ origin, text: unknownField(item.key) })
+      continue
+    }
+    if (key.refusal) {
+      findings.problems.push({ origin, text: `${item.key}: ${key.refusal}` })
+      continue
+    }
+    if (item.value.kind === 'object' || (key.kind === 'any' && item.value.kind === 'list')) {
+      if (key.kind !== 'any') findings.problems.push({ origin, text: `${item.key} must not be a block` })
+      continue
+    }
+    const read = coerce(key.kind, item.value)
+    if (read.ok) out[item.key] = { value: read.value, origin }
+    else findings.problems.push({ origin, text: `${item.key} must be ${read.expected}` })
+  }
+  return out
+}
+
+/**
+ * The blocks `name "label" { ... }` of a body. JSON writes the same as `{"name": {"label": {...}}}`, with or without lists
+ * around either.
+ */
+export const readBlocks = (body: HclBody, name: string): { label: string; line: number; body: HclBody }[] =>
+  body.items
+    .filter((item) => item.key === name)
+    .flatMap((item) => {
+      const first = item.labels[0]
+      if (first) return objects(item.value).map((inner) => ({ label: first.text, line: item.line, body: inner }))
+      return objects(item.value).flatMap((outer) =>
+        outer.items.flatMap((inner) =>
+          objects(inner.value).map((innermost) => ({ label: inner.key, line: inner.line, body: innermost })),
+        ),
+      )
+    })
+
+/** The blocks `name { ... }` that have no label. */
+export const readPlainBlocks = (body: HclBody, name: string): { line: number; body: HclBody }[] =>
+  body.items
+    .filter((item) => item.key === name)
+    .flatMap((item) => objects(item.value).map((inner) => ({ line: item.line, body: inner })))
+
+const objects = (value: HclValue): HclBody[] => {
+  if (value.kind === 'object') return [value.body]
+  return value.kind === 'list' ? value.values.flatMap(objects) : []
+}

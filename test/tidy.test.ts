@@ -1,0 +1,211 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseSync } from 'vite'
+import { describe, expect, it } from 'vitest'
+
+/**
+ * The layer table of the house, read from the code. An import that crosses a layer the wrong way, a cycle between rooms, a
+ * package used outside the room that owns it, or an ambient clock, timer, random number or environment variable fails.
+ */
+const root = path.join(import.meta.dirname, '..')
+
+/** Room -> rooms whose values it may import. Types may come from the same rooms only. */
+const LAYERS: Record<string, readonly string[]> = {
+  base: [],
+  logical: ['base'],
+  crypto: ['base'],
+  seal: ['base', 'crypto'],
+  client: ['base'],
+  storage: ['base', 'logical', 'crypto'],
+  auth: ['base', 'logical', 'crypto'],
+  secrets: ['base', 'logical', 'crypto'],
+  core: ['base', 'logical', 'crypto', 'seal', 'storage'],
+  replication: ['base', 'logical', 'crypto', 'seal', 'storage'],
+  http: ['base', 'logical'],
+  server: ['base', 'logical', 'crypto', 'seal', 'storage', 'auth', 'secrets', 'core', 'replication', 'http'],
+  lab: ['base', 'client', 'server'],
+  cli: ['server', 'lab', 'client', 'base'],
+  main: ['server', 'lab', 'client', 'base', 'cli'],
+  index: ['server', 'lab', 'client', 'base'],
+}
+
+/** Package -> the only room that may import it. */
+const OWNERS: Record<string, readonly string[]> = {
+  level: ['storage'],
+  'classic-level': ['storage'],
+  express: ['http'],
+  '@grpc/grpc-js': ['replication'],
+  '@grpc/proto-loader': ['replication'],
+  'shamir-secret-sharing': ['seal'],
+  openpgp: ['seal'],
+  jose: ['crypto'],
+  '@peculiar/x509': ['crypto'],
+  'reflect-metadata': ['crypto'],
+  'ipaddr.js': ['base'],
+  pino: ['base'],
+  bcrypt: ['auth'],
+  commander: ['cli'],
+  'node:child_process': ['lab', 'server'],
+}
+
+/** Ambient facilities -> the rooms that own them; everybody else gets them injected. */
+const AMBIENT: readonly { readonly what: RegExp; readonly rooms: readonly string[] }[] = [
+  { what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b/, rooms: ['base'] },
+  { what: /(?<![.\w])set(?:Timeout|Interval|Immediate)\(/, rooms: ['base'] },
+  { what: /\bMath\.random\b|\brandomBytes\b|\brandomUUID\b|\bgetRandomValues\b/, rooms: ['base'] },
+  { what: /\bconsole\./, rooms: ['base'] },
+  { what: /\bprocess\.env\b/, rooms: ['server', 'cli', 'lab'] },
+  { what: /(?<![.\w])fetch\(/, rooms: ['client', 'base'] },
+  { what: /\bprocess\.exit\(|\bprocess\.exitCode\b/, rooms: ['cli', 'main'] },
+]
+
+interface Import {
+  readonly specifier: string
+  readonly isType: boolean
+}
+
+interface Source {
+  readonly file: string
+  readonly room: string
+  readonly text: string
+  readonly imports: readonly Import[]
+}
+
+const roomOf = (file: string): string => {
+  const [first = '', ...rest] = path.relative(path.join(root, 'src'), file).split(path.sep)
+  return rest.length === 0 ? first.replace(/\.ts$/, '') : first
+}
+
+const readSource = (file: string): Source => {
+  const text = readFileSync(file, 'utf8')
+  const { module, errors } = parseSync(file, text)
+  if (errors.length > 0) throw new Error(`${file} cannot be parsed: ${errors[0]?.message}`)
+  const fixed = module.staticImports.map((item) => ({
+    specifier: item.moduleRequest.value,
+    isType: item.entries.length > 0 && item.entries.every((entry) => entry.isType),
+  }))
+  const again = module.staticExports.flatMap((item) =>
+    item.entries.flatMap((entry) =>
+      entry.moduleRequest ? [{ specifier: entry.moduleRequest.value, isType: entry.isType }] : [],
+    ),
+  )
+  const lazy = [...text.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)].map(([, specifier = '']) => ({
+    specifier,
+    isType: false,
+  }))
+  return { file, room: roomOf(file), text, imports: [...fixed, ...again, ...lazy] }
+}
+
+const sources = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.includes('generated'))
+  .map((name) => readSource(path.join(root, 'src', name)))
+
+const packageOf = (specifier: string): string =>
+  specifier.startsWith('@') ? specifier.split('/').slice(0, 2).join('/') : (specifier.split('/')[0] ?? specifier)
+
+const targetOf = (source: Source, specifier: string): string =>
+  path.resolve(path.dirname(source.file), specifier).replace(/\.js$/, '.ts')
+
+const show = (source: Source) => path.relative(root, source.file)
+
+/** Comments and texts say what they like. */
+const codeOf = (text: string): string => text.replace(/\/\*[^]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '')
+
+describe('the house', () => {
+  it('has sources to look at', () => {
+    expect(sources.length).toBeGreaterThan(50)
+  })
+
+  it('keeps every import within the layer table', () => {
+    const wrong = sources.flatMap((source) =>
+      source.imports
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .map(({ specifier }) => ({ specifier, to: roomOf(targetOf(source, specifier)) }))
+        .filter(({ to, specifier }) => {
+          if (to === source.room) return crossesBackends(source, targetOf(source, specifier))
+          return !(LAYERS[source.room] ?? []).includes(to)
+        })
+        .map(({ specifier }) => `${show(source)} imports ${specifier}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('has no cycles between files', () => {
+    const edges = new Map(
+      sources.map((source) => [
+        source.file,
+        source.imports
+          .filter(({ specifier, isType }) => specifier.startsWith('.') && !isType)
+          .map(({ specifier }) => targetOf(source, specifier)),
+      ]),
+    )
+    expect(findCycle(edges)?.map((file) => path.relative(root, file)) ?? []).toEqual([])
+  })
+
+  it('keeps packages with their owners', () => {
+    const wrong = sources.flatMap((source) =>
+      source.imports
+        .filter(({ specifier, isType }) => !specifier.startsWith('.') && !isType)
+        .filter(({ specifier }) => {
+          const name = specifier.startsWith('node:') ? specifier : packageOf(specifier)
+          const owners = OWNERS[name]
+          return owners !== undefined && !owners.includes(source.room)
+        })
+        .map(({ specifier }) => `${show(source)} imports ${specifier}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('takes time, chance, output and environment from their owners', () => {
+    const wrong = sources.flatMap((source) => {
+      const code = codeOf(source.text)
+      return AMBIENT.filter(({ what, rooms }) => !rooms.includes(source.room) && what.test(code)).map(
+        ({ what }) => `${show(source)}: ${what.exec(code)?.[0]}`,
+      )
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('exports by name, keeps no module-level state and escapes no type', () => {
+    const wrong = sources.flatMap((source) => {
+      const code = codeOf(source.text)
+      const found = [
+        /^export default\b/m,
+        /^(?:export )?let\b/m,
+        /:\s*any\b(?!\()|<any>|\bas any\b/,
+        /@ts-(?:ignore|expect-error|nocheck)/,
+      ]
+      return found
+        .filter((pattern) => pattern.test(code))
+        .map((pattern) => `${show(source)}: ${pattern.exec(code)?.[0]}`)
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
+/** Auth methods and secret engines never import one another. */
+function crossesBackends(source: Source, target: string): boolean {
+  if (!['auth', 'secrets'].includes(source.room)) return false
+  const backendOf = (file: string) => path.relative(path.join(root, 'src', source.room), file).split(path.sep)[0]
+  return backendOf(source.file) !== backendOf(target)
+}
+
+function findCycle(edges: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>()
+  const visit = (file: string, trail: readonly string[]): string[] | undefined => {
+    const at = trail.indexOf(file)
+    if (at >= 0) return [...trail.slice(at), file]
+    if (done.has(file)) return undefined
+    done.add(file)
+    for (const next of edges.get(file) ?? []) {
+      const cycle = visit(next, [...trail, file])
+      if (cycle) return cycle
+    }
+    return undefined
+  }
+  for (const file of edges.keys()) {
+    const cycle = visit(file, [])
+    if (cycle) return cycle
+  }
+  return undefined
+}

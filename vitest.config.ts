@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+
+/** One tier of tests: a folder with a name, and how long one test of it may take at most. */
+const tier = (name: string, include: string[], testTimeout: number, more: Record<string, unknown> = {}) => ({
+  test: { name, include, testTimeout, hookTimeout: testTimeout, ...more },
+})
+
+/** Tiers that start servers, write much or watch memory run one file at a time: they measure themselves otherwise. */
+const alone = { fileParallelism: false }
+
+export default defineConfig({
+  test: {
+    projects: [
+      tier('tidy', ['test/tidy.test.ts'], 30_000),
+      tier('unit', ['test/unit/**/*.test.ts'], 30_000),
+      tier('conformance', ['test/conformance/**/*.test.ts'], 60_000),
+      tier('golden', ['test/golden/**/*.test.ts'], 120_000),
+      tier('api', ['test/api/**/*.test.ts'], 120_000, alone),
+      tier('topology', ['test/topology/**/*.test.ts'], 300_000, alone),
+      tier('scenarios', ['test/scenarios/**/*.test.ts'], 300_000, alone),
+      tier('containers', ['test/containers/**/*.test.ts'], 600_000, alone),
+    ],
+  },
+})
