@@ -1,0 +1,114 @@
+import type { Backend, Call, Handler, PathSpec } from './backend.js'
+import { answersEmptyList, hasBody } from './envelope.js'
+import { unsupportedOperation, unsupportedPath } from './errors.js'
+import { type FieldValues, readFields } from './field-values.js'
+import type { FieldTable, Values } from './fields.js'
+import { describePath } from './help.js'
+import { type PathMatch, type PathRow, tableOf } from './path-table.js'
+import type { Operation, Request, Response } from './request.js'
+
+export { isListed } from './path-list.js'
+
+/** The row of `path` (below the mount) and what it captured, whatever its operations are. */
+export const findPath = (
+  backend: Backend,
+  path: string,
+): { spec: PathSpec; captured: Record<string, string> } | undefined => {
+  const match = tableOf(backend).find(path)
+  return match && { spec: match.row.spec, captured: { ...match.captured } }
+}
+
+/**
+ * Whether a write makes something or changes it: what the path's existence check says, `update` where there is none.
+ * Fields that cannot be coerced are refused here already, without the words `Field validation failed`.
+ */
+export const decideWriteOperation = (backend: Backend, request: Request, path: string): 'create' | 'update' => {
+  const match = tableOf(backend).find(path)
+  const exists = match?.row.spec.exists
+  if (!match || !exists) return 'update'
+  return exists(callOf(match.row, read(match, request, ''), request, path)) ? 'update' : 'create'
+}
+
+/**
+ * Executes a request on the backend of its mount; `path` is the one below the mount. Undefined means that there is nothing
+ * to say: 204, or 404 for a read or a list. A list of no keys is nothing as well. Adds the warnings about parameters to
+ * answers that have a body. Fails with `unsupported-path` and `unsupported-operation`.
+ */
+export const dispatch = async (backend: Backend, request: Request, path: string): Promise<Response | undefined> => {
+  const isList = request.operation === 'list'
+  const match = find(backend, path, isList)
+  if (!match) {
+    const response = backend.fallback?.(request, path)
+    if (response) return response
+    throw unsupportedPath()
+  }
+  const { row } = match
+  if (request.operation === 'help') return describePath(backend, row.spec)
+  const handler = handlerOf(row.spec, request.operation)
+  if (!handler) throw unsupportedOperation()
+  const fields = read(match, request, fieldErrorPrefix(row.spec, request.operation))
+  const folder = isList && path.endsWith('/') ? path.slice(0, -1) : path
+  const response = await handler(callOf(row, fields, request, folder))
+  if (!response || (isList && answersEmptyList(response))) return undefined
+  if (row.spec.mirror) response.mirror = true
+  return withParameterWarnings(response, fields, row.spec, request.operation)
+}
+
+const find = (backend: Backend, path: string, isList: boolean): PathMatch | undefined => {
+  const table = tableOf(backend)
+  const match = table.find(path)
+  if (!isList || !path.endsWith('/')) return match
+  const found = match ?? table.findList(path.slice(0, -1))
+  return found && { row: found.row, captured: withoutFolderSlash(found.captured) }
+}
+
+/** A folder is named without the slash that the path of a list ends with. */
+const withoutFolderSlash = (captured: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
+  const trimmed: Record<string, string> = {}
+  for (const [name, text] of Object.entries(captured)) trimmed[name] = text.endsWith('/') ? text.slice(0, -1) : text
+  return trimmed
+}
+
+const handlerOf = ({ operations, exists }: PathSpec, operation: Operation): Handler<FieldTable> | undefined => {
+  if (operation === 'create') return operations.create ?? operations.update
+  if (operation === 'update') return operations.update ?? (exists ? undefined : operations.create)
+  return operations[operation]
+}
+
+/** Where existence is asked first, fields were judged by then, and their errors stand without the prefix. */
+const fieldErrorPrefix = (spec: PathSpec, operation: Operation): string =>
+  spec.exists && (operation === 'create' || operation === 'update') ? '' : 'Field validation failed: '
+
+const read = ({ row, captured }: PathMatch, request: Request, prefix: string): FieldValues =>
+  readFields(row.fields, request.data, captured, prefix)
+
+const callOf = ({ spec }: PathRow, { values, supplied }: FieldValues, request: Request, path: string): Call => ({
+  request,
+  values: values as Values<typeof spec.fields>,
+  supplied: (name) => supplied.has(name),
+  path,
+})
+
+const isWrite = (operation: Operation): boolean =>
+  operation === 'create' || operation === 'update' || operation === 'patch'
+
+const withParameterWarnings = (
+  response: Response,
+  { unknown, replaced }: FieldValues,
+  spec: PathSpec,
+  operation: Operation,
+): Response => {
+  const isMistake = unknown.length > 0 && !(spec.takesAnyField && isWrite(operation))
+  if ((!isMistake && replaced.length === 0) || !hasBody(response)) return response
+  const warnings = [...(response.warnings ?? [])]
+  if (isMistake) {
+    warnings.push(`Endpoint ignored these unrecognized parameters: [${[...unknown].sort().join(' ')}]`)
+  }
+  if (replaced.length > 0) {
+    warnings.push(
+      `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${[...replaced].sort().join(' ')}]`,
+    )
+  }
+  response.warnings = warnings
+  return response
+}

@@ -1,0 +1,115 @@
+import { RawJson } from './json.js'
+import { parseJson, printJson } from './json-text.js'
+import type { Rendered } from './incoming.js'
+import type { AuthAnswer, Operation, Response, WrapInfo } from './request.js'
+
+const JSON_TYPE = 'application/json'
+
+/** Whether an answer has a body that warnings can go into: an envelope, not bare JSON and not a body of its own. */
+export const hasBody = (response: Response): boolean => !response.bare && !response.raw && saysSomething(response)
+
+/** A list without keys, and without anything else to say. */
+export const answersEmptyList = ({ data, warnings, raw, wrapInfo }: Response): boolean => {
+  if (raw || wrapInfo || data instanceof RawJson) return false
+  const keys = data?.keys
+  if (keys === undefined || keys === null) return Object.keys(data ?? {}).length === 0 && !warnings?.length
+  return Array.isArray(keys) && keys.length === 0
+}
+
+const saysSomething = ({ data, warnings, auth, login, wrapInfo }: Response): boolean =>
+  (data !== undefined && data !== null) ||
+  auth !== undefined ||
+  login !== undefined ||
+  wrapInfo !== undefined ||
+  (warnings !== undefined && warnings.length > 0)
+
+/** The whole answer to a request: nothing is 404 for a read or a list and 204 for anything else. */
+export const renderAnswer = (
+  request: { readonly id: string; readonly operation: Operation },
+  response: Response | undefined,
+): Rendered => {
+  const isNothing = !response || (response.status === undefined && !response.raw && !saysSomething(response))
+  const isSought = request.operation === 'read' || request.operation === 'list'
+  if (isNothing && isSought) return { ...NOT_FOUND, headers: response?.headers ?? {} }
+  return renderBody(request.id, response ?? {})
+}
+
+const NOT_FOUND: Rendered = { status: 404, contentType: JSON_TYPE, body: '{"errors":[]}', headers: {} }
+
+/**
+ * The body of an answer and its status: the envelope with all its keys in the order of the contract, or bare data, or a
+ * body of the handler's own. An answer that says nothing is 204 without a body.
+ */
+export const renderBody = (requestId: string, response: Response): Rendered => {
+  const headers = response.headers ?? {}
+  if (response.raw) return { status: response.status ?? 200, ...response.raw, headers }
+  if (!saysSomething(response)) {
+    return { status: response.status ?? 204, contentType: JSON_TYPE, body: '', headers }
+  }
+  const body = response.bare ? printJson(response.data) : renderEnvelope(requestId, response)
+  return { status: response.status ?? 200, contentType: JSON_TYPE, body, headers }
+}
+
+const renderEnvelope = (requestId: string, response: Response): string => {
+  const { data, warnings, auth, wrapInfo } = response
+  const shown = printJson(data ?? null)
+  // A wrapped answer is anonymous: the id of the request is that of what lies inside.
+  const envelope =
+    `{"request_id":${JSON.stringify(wrapInfo ? '' : requestId)},` +
+    `"lease_id":${JSON.stringify(response.leaseId ?? '')},` +
+    `"renewable":${response.renewable ?? false},` +
+    `"lease_duration":${response.leaseDurationSeconds ?? 0},` +
+    `"data":${shown},` +
+    `"wrap_info":${wrapInfo ? printJson(renderWrapInfo(wrapInfo)) : 'null'},` +
+    `"warnings":${warnings?.length ? JSON.stringify(warnings) : 'null'},` +
+    `"auth":${auth ? printJson(renderAuth(auth)) : 'null'},` +
+    `"mount_type":${JSON.stringify(wrapInfo ? '' : (response.mountType ?? ''))}`
+  return `${envelope}${response.mirror ? renderMirror(response.data) : ''}}`
+}
+
+const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
+  'request_id',
+  'lease_id',
+  'renewable',
+  'lease_duration',
+  'data',
+  'wrap_info',
+  'warnings',
+  'auth',
+  'mount_type',
+])
+
+/** The members of `data` once more, for clients that look for them at the top; the envelope's own keys stand. */
+const renderMirror = (data: Response['data']): string => {
+  const members = data instanceof RawJson ? parseJson(data.text) : data
+  if (typeof members !== 'object' || members === null) return ''
+  return Object.entries(members)
+    .filter(([key, value]) => value !== undefined && !ENVELOPE_KEYS.has(key))
+    .map(([key, value]) => `,${JSON.stringify(key)}:${printJson(value)}`)
+    .join('')
+}
+
+const renderAuth = (auth: AuthAnswer): Record<string, unknown> => ({
+  client_token: auth.clientToken,
+  accessor: auth.accessor,
+  policies: auth.policies,
+  ...(auth.tokenPolicies.length > 0 ? { token_policies: auth.tokenPolicies } : {}),
+  ...(auth.identityPolicies.length > 0 ? { identity_policies: auth.identityPolicies } : {}),
+  metadata: auth.metadata,
+  lease_duration: auth.leaseDurationSeconds,
+  renewable: auth.renewable,
+  entity_id: auth.entityId,
+  token_type: auth.tokenType,
+  orphan: auth.orphan,
+  mfa_requirement: null,
+  num_uses: auth.numUses,
+})
+
+const renderWrapInfo = (info: WrapInfo): Record<string, unknown> => ({
+  token: info.token,
+  accessor: info.accessor,
+  ttl: info.ttlSeconds,
+  creation_time: info.creationTime,
+  creation_path: info.creationPath,
+  ...(info.wrappedAccessor === '' ? {} : { wrapped_accessor: info.wrappedAccessor }),
+})

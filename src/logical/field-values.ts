@@ -1,0 +1,202 @@
+import { parseDurationMs } from '../base/duration.js'
+import { LogicalError } from './errors.js'
+import type { Field, FieldKind, FieldTable } from './fields.js'
+import { type JsonObject, type JsonValue, RawNumber } from './json.js'
+
+/** The fields of one path, ready for use. */
+export interface FieldReader {
+  readonly byName: ReadonlyMap<string, Field<unknown>>
+  readonly defaults: Readonly<Record<string, unknown>>
+}
+
+/** What was read. `unknown` are keys without a field; `replaced` those that lost to the path. */
+export interface FieldValues {
+  readonly values: Readonly<Record<string, unknown>>
+  readonly supplied: ReadonlySet<string>
+  readonly unknown: readonly string[]
+  readonly replaced: readonly string[]
+}
+
+export const compileFields = (table: FieldTable): FieldReader => ({
+  byName: new Map(Object.entries(table)),
+  defaults: Object.fromEntries(Object.entries(table).map(([name, field]) => [name, field.defaultValue])),
+})
+
+/**
+ * Coerces `data` and what the path captured, which wins. Fails with 400
+ * `<prefix>error converting input for field "<name>": <why>`. The reason never quotes a value that may be secret.
+ */
+export const readFields = (
+  reader: FieldReader,
+  data: JsonObject,
+  captured: Readonly<Record<string, string>>,
+  prefix: string,
+): FieldValues => {
+  const values: Record<string, unknown> = { ...reader.defaults }
+  const supplied = new Set<string>()
+  const unknown: string[] = []
+  const replaced: string[] = []
+  const read = (name: string, raw: JsonValue) => {
+    const field = reader.byName.get(name)
+    if (!field) {
+      unknown.push(name)
+      return
+    }
+    // A duration of null is as good as absent; every other kind takes null for its zero.
+    if (raw === null && field.kind === 'duration') return
+    values[name] = coerce(field.kind, name, raw, prefix)
+    supplied.add(name)
+  }
+  for (const name in data) {
+    const raw = data[name]
+    if (raw === undefined) continue
+    if (!Object.hasOwn(captured, name)) read(name, raw)
+    else if (raw !== null) replaced.push(name)
+  }
+  for (const name in captured) read(name, captured[name] ?? '')
+  return { values, supplied, unknown, replaced }
+}
+
+const coerce = (kind: FieldKind, name: string, raw: JsonValue, prefix: string): unknown => {
+  const result = COERCERS[kind](raw)
+  if (!(result instanceof Refusal)) return result
+  throw new LogicalError('invalid-request', `${prefix}error converting input for field "${name}": ${result.why}`)
+}
+
+/** Why a value cannot be had from what was sent. */
+class Refusal {
+  readonly why: string
+  constructor(why: string) {
+    this.why = why
+  }
+}
+
+const expected = (type: string, raw: JsonValue): Refusal =>
+  new Refusal(`expected type '${type}', got unconvertible type '${typeName(raw)}'`)
+
+const typeName = (raw: JsonValue): string => {
+  if (raw === null) return 'null'
+  if (Array.isArray(raw)) return 'array'
+  return raw instanceof RawNumber ? 'number' : typeof raw
+}
+
+/** The text of a scalar: numbers as they were written, booleans as 1 and 0, null as nothing. */
+const scalarText = (raw: JsonValue): string | undefined => {
+  if (typeof raw === 'string') return raw
+  if (typeof raw === 'number') return String(raw)
+  if (typeof raw === 'boolean') return raw ? '1' : '0'
+  if (raw === null) return ''
+  return raw instanceof RawNumber ? raw.text : undefined
+}
+
+const isObject = (raw: JsonValue): raw is JsonObject =>
+  typeof raw === 'object' && raw !== null && !Array.isArray(raw) && !(raw instanceof RawNumber)
+
+const isEmptyObject = (raw: JsonValue): boolean => isObject(raw) && Object.keys(raw).length === 0
+
+const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const FALSE_WORDS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False', ''])
+
+/** The spellings of a boolean; undefined for any other text. Nothing counts as false. */
+export const parseBool = (text: string): boolean | undefined => {
+  if (TRUE_WORDS.has(text)) return true
+  return FALSE_WORDS.has(text) ? false : undefined
+}
+
+const INTEGER = /^([+-]?)(?:(0x(?:_?[0-9a-f])+|0b(?:_?[01])+|0o(?:_?[0-7])+)|0((?:_?[0-7])+)|([1-9](?:_?\d)*|0))$/i
+const INT64_MAX = 2 ** 63
+
+/** An integer in decimal, or with a base prefix; a leading zero means octal. Undefined outside 64 bits. */
+const parseInteger = (text: string): number | undefined => {
+  const [, sign, prefixed, octal, decimal] = INTEGER.exec(text) ?? []
+  const digits = prefixed ?? (octal === undefined ? decimal : `0o${octal}`)
+  if (digits === undefined) return undefined
+  const size = Number(digits.replaceAll('_', ''))
+  if (!(size < INT64_MAX) || size === 0) return size === 0 ? 0 : undefined
+  return sign === '-' ? -size : size
+}
+
+const toInteger = (raw: JsonValue): number | Refusal => {
+  const text = scalarText(raw)
+  if (text === undefined) return expected('int', raw)
+  if (text === '') return 0
+  return parseInteger(text) ?? new Refusal("cannot parse '' as int: invalid syntax")
+}
+
+/** Nanoseconds in 64 bits end here. */
+const DURATION_MS_MAX = 2 ** 63 / 1e6
+
+const toSeconds = (raw: JsonValue): number | Refusal => {
+  if (typeof raw === 'boolean') return expected('duration', raw)
+  const text = scalarText(raw)
+  if (text === undefined) return expected('duration', raw)
+  if (text === '') return 0
+  const ms = parseDurationMs(text)
+  if (ms === undefined || Math.abs(ms) >= DURATION_MS_MAX) return new Refusal('invalid duration')
+  const seconds = Math.trunc(ms / 1000)
+  return seconds < 0 ? new Refusal(`cannot provide negative value '${seconds}'`) : seconds + 0
+}
+
+/** Each element as text, trimmed. */
+const toTexts = (raw: readonly JsonValue[]): readonly string[] | Refusal => {
+  const texts: string[] = []
+  for (const item of raw) {
+    const text = scalarText(item)
+    if (text === undefined) return expected('string', item)
+    texts.push(text.trim())
+  }
+  return texts
+}
+
+const toList =
+  (split: (text: string) => string[]) =>
+  (raw: JsonValue): readonly string[] | Refusal => {
+    if (Array.isArray(raw)) return toTexts(raw)
+    const text = scalarText(raw)
+    if (text === '' || isEmptyObject(raw)) return []
+    return text === undefined ? expected('[]string', raw) : toTexts(split(text))
+  }
+
+const toMap = (raw: JsonValue): JsonObject | null | Refusal => {
+  if (raw === null) return null
+  if (isObject(raw)) return raw
+  if (!Array.isArray(raw) || !raw.every(isObject)) return expected('map', raw)
+  return Object.assign(Object.create(null), ...raw)
+}
+
+const toPairs = (raw: JsonValue): Record<string, string> | null | Refusal => {
+  if (raw === null) return null
+  const pairs: Record<string, string> = Object.create(null)
+  if (isObject(raw)) {
+    for (const [key, value] of Object.entries(raw)) {
+      const text = scalarText(value)
+      if (text === undefined) return expected('string', value)
+      pairs[key] = text
+    }
+    return pairs
+  }
+  const texts = raw === '' ? [] : toTexts(Array.isArray(raw) ? raw : [raw])
+  if (texts instanceof Refusal) return texts
+  for (const text of texts) {
+    const equals = text.indexOf('=')
+    if (equals < 0) return new Refusal('invalid key pair: expected key=value')
+    pairs[text.slice(0, equals)] = text.slice(equals + 1)
+  }
+  return pairs
+}
+
+const COERCERS: Record<FieldKind, (raw: JsonValue) => unknown> = {
+  string: (raw) => scalarText(raw) ?? expected('string', raw),
+  bool: (raw) => {
+    const text = scalarText(raw)
+    if (text === undefined) return expected('bool', raw)
+    return parseBool(text) ?? new Refusal("cannot parse '' as bool: invalid syntax")
+  },
+  int: toInteger,
+  duration: toSeconds,
+  'comma-list': toList((text) => text.split(',')),
+  'string-list': toList((text) => [text]),
+  map: toMap,
+  pairs: toPairs,
+  any: (raw) => raw,
+}

@@ -1,0 +1,24 @@
+import type { Backend, PathSpec } from './backend.js'
+import { describeOperations } from './openapi.js'
+import type { Response } from './request.js'
+
+/** The answer to `?help=1`: what a path is for, its parameters, and its part of the OpenAPI document. */
+export const describePath = (backend: Backend, spec: PathSpec): Response => {
+  const parameters = Object.entries(spec.fields).map(
+    ([name, { kind, description, isDeprecated }]) =>
+      `    ${name} (${kind})${isDeprecated ? ' (deprecated)' : ''}\n        ${description}`,
+  )
+  const sections = [
+    `Request:        ${spec.pattern}\nMatching Route: ${spec.pattern}`,
+    spec.summary,
+    ...(parameters.length > 0 ? [`## PARAMETERS\n\n${parameters.join('\n')}`] : []),
+  ]
+  return {
+    bare: true,
+    data: {
+      help: `${sections.join('\n\n')}\n`,
+      see_also: null,
+      openapi: { openapi: '3.0.2', paths: describeOperations('', spec, backend) },
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import type { JsonObject } from './json.js'
+import type { Request } from './request.js'
+
+/**
+ * What the HTTP front hands inward: a request that is parsed and judged as far as HTTP alone can judge it. `namespace` is
+ * the root namespace and `path` still bears any namespace prefix; the pipeline resolves both. The path is canonical:
+ * percent-decoded once, slashes collapsed, no `.` or `..` segment, printable, without leading slash; that of a list ends
+ * with `/`. `operation` is never `create`: telling it from `update` is the pipeline's business. `data` is a
+ * null-prototype object: the body of a write, the query of anything else.
+ */
+export interface IncomingRequest extends Request {
+  /** X-Vault-Namespace as it was sent; undefined when absent or empty. */
+  readonly namespaceHeader: string | undefined
+  /** HEAD: executed as a read, answered without a body. */
+  readonly isHead: boolean
+  /** The bytes of the body where it is no set of fields (a snapshot). `data` is empty then. */
+  readonly rawBody: Buffer | undefined
+}
+
+/** A request below `/_understudy/v1`. */
+export interface SideRequest {
+  readonly method: string
+  /** Below `/_understudy/v1/`, canonical. */
+  readonly path: string
+  readonly query: JsonObject
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly body: Buffer
+  readonly remoteAddress: string
+}
+
+/** An answer ready to be sent. A stream is sent chunk by chunk at the pace of the client. */
+export interface Rendered {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string | Buffer | AsyncIterable<Buffer>
+  readonly headers: Readonly<Record<string, string>>
+}

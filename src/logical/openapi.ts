@@ -1,0 +1,134 @@
+import type { Backend, PathSpec } from './backend.js'
+import type { Field, FieldKind } from './fields.js'
+import type { JsonValue } from './json.js'
+import { isListed } from './path-list.js'
+import type { Operation } from './request.js'
+
+/** A mount as the document shows it; `path` is `secret/` or `auth/approle/`. */
+export interface DescribedMount {
+  readonly path: string
+  readonly backend: Backend
+}
+
+/** The OpenAPI 3 document, drawn from the same path and field tables that requests are dispatched by. */
+export const openApiDocument = (version: string, mounts: readonly DescribedMount[]): Record<string, unknown> => ({
+  openapi: '3.0.2',
+  info: {
+    title: 'Understudy',
+    description: 'Every path below /v1/ that this server serves.',
+    version,
+  },
+  paths: Object.assign(
+    {},
+    ...mounts.flatMap(({ path, backend }) => backend.paths.map((spec) => describeOperations(path, spec, backend))),
+  ),
+})
+
+const VERBS: Record<Exclude<Operation, 'help'>, string> = {
+  create: 'post',
+  update: 'post',
+  patch: 'patch',
+  read: 'get',
+  list: 'get',
+  delete: 'delete',
+}
+
+/** One path item, under its path with parameters in braces. */
+export const describeOperations = (mountPath: string, spec: PathSpec, backend: Backend): Record<string, unknown> => {
+  const pattern = spec.pattern.replace(/\/\?$/, '')
+  const inPath = pattern
+    .split('/')
+    .filter(isCapture)
+    .map((segment) => segment.slice(1))
+  const path = pattern
+    .split('/')
+    .map((segment) => (isCapture(segment) ? `{${segment.slice(1)}}` : segment))
+    .join('/')
+  const item: Record<string, unknown> = {
+    description: spec.summary,
+    parameters: inPath.map((name) => describeParameter(name, spec.fields[name], 'path')),
+  }
+  if (spec.operations.create || spec.exists) item['x-vault-createSupported'] = true
+  if (isListed(backend.sudo, pattern)) item['x-vault-sudo'] = true
+  if (isListed(backend.unauthenticated, pattern)) item['x-vault-unauthenticated'] = true
+  for (const operation of Object.keys(VERBS) as Exclude<Operation, 'help'>[]) {
+    if (spec.operations[operation]) item[VERBS[operation]] ??= describeOperation(operation, mountPath, spec, inPath)
+  }
+  return { [`/${mountPath}${path}`]: item }
+}
+
+const isCapture = (segment: string): boolean => segment.startsWith(':') || segment.startsWith('*')
+
+const describeOperation = (
+  operation: Exclude<Operation, 'help'>,
+  mountPath: string,
+  spec: PathSpec,
+  inPath: readonly string[],
+): Record<string, unknown> => {
+  const others = Object.entries(spec.fields).filter(([name]) => !inPath.includes(name))
+  const takesBody = VERBS[operation] === 'post' || operation === 'patch'
+  const described: Record<string, unknown> = {
+    summary: spec.summary,
+    operationId: `${VERBS[operation]}-${mountPath}${spec.pattern}`.replace(/[^A-Za-z0-9]+/g, '-').replace(/-$/, ''),
+    tags: [mountPath.split('/')[0] ?? ''],
+    responses: { 200: { description: 'OK' }, 204: { description: 'nothing to say' } },
+  }
+  if (takesBody && others.length > 0) described.requestBody = describeBody(operation, others)
+  if (!takesBody) {
+    described.parameters = [
+      ...others.map(([name, field]) => describeParameter(name, field, 'query')),
+      ...(operation === 'list' || spec.operations.list ? [LIST_PARAMETER] : []),
+    ]
+  }
+  return described
+}
+
+const LIST_PARAMETER = {
+  name: 'list',
+  in: 'query',
+  description: 'true lists, as the verb LIST does.',
+  schema: { type: 'string' },
+}
+
+const describeBody = (operation: Operation, fields: readonly (readonly [string, Field<unknown>])[]) => {
+  const required = fields.filter(([, field]) => field.isRequired).map(([name]) => name)
+  const type = operation === 'patch' ? 'application/merge-patch+json' : 'application/json'
+  const properties = Object.fromEntries(fields.map(([name, field]) => [name, describeField(field)]))
+  const schema = { type: 'object', properties, ...(required.length > 0 ? { required } : {}) }
+  return { content: { [type]: { schema } } }
+}
+
+const describeParameter = (name: string, field: Field<unknown> | undefined, place: 'path' | 'query') => ({
+  name,
+  in: place,
+  description: field?.description ?? '',
+  ...(place === 'path' || field?.isRequired ? { required: true } : {}),
+  ...(field?.isDeprecated ? { deprecated: true } : {}),
+  schema: field ? SCHEMAS[field.kind] : { type: 'string' },
+})
+
+const describeField = (field: Field<unknown>): Record<string, unknown> => ({
+  ...SCHEMAS[field.kind],
+  description: field.description,
+  ...(isShownDefault(field) ? { default: field.defaultValue } : {}),
+  ...(field.isDeprecated ? { deprecated: true } : {}),
+  ...(field.isSecret ? { 'x-vault-displayAttrs': { sensitive: true } } : {}),
+})
+
+/** Zero values go without saying. */
+const isShownDefault = ({ defaultValue }: Field<unknown>): boolean =>
+  defaultValue === true || (typeof defaultValue === 'number' && defaultValue !== 0) || isText(defaultValue)
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+
+const SCHEMAS: Record<FieldKind, { readonly [key: string]: JsonValue }> = {
+  string: { type: 'string' },
+  bool: { type: 'boolean' },
+  int: { type: 'integer' },
+  duration: { type: 'integer', format: 'seconds' },
+  'comma-list': { type: 'array', items: { type: 'string' } },
+  'string-list': { type: 'array', items: { type: 'string' } },
+  map: { type: 'object' },
+  pairs: { type: 'object', additionalProperties: { type: 'string' } },
+  any: {},
+}

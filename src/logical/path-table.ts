@@ -1,0 +1,105 @@
+import type { Backend, PathSpec } from './backend.js'
+import { compileFields, type FieldReader } from './field-values.js'
+
+/** One row of a backend's table, ready for matching. */
+export interface PathRow {
+  readonly spec: PathSpec
+  readonly fields: FieldReader
+  readonly matcher: RegExp
+  /** Names of the matcher's groups, in order. */
+  readonly names: readonly string[]
+}
+
+export interface PathMatch {
+  readonly row: PathRow
+  readonly captured: Readonly<Record<string, string>>
+}
+
+/**
+ * The path table of a backend. Rows are tried in the order of the table; an index by the first segment leaves few of them
+ * to try. `*name` takes any rest, also none, unless the folder itself is a row of its own; inside a pattern it takes one
+ * segment or more.
+ */
+export class PathTable {
+  readonly #bySegment: ReadonlyMap<string, readonly PathRow[]>
+  readonly #dynamic: readonly PathRow[]
+
+  constructor(specs: readonly PathSpec[]) {
+    const folders = new Set(specs.map(({ pattern }) => pattern.replace(/\/\?$/, '')))
+    const rows = specs.map((spec) => compileRow(spec, folders))
+    const segments = rows.map(({ spec }) => literalSegment(spec.pattern))
+    this.#dynamic = rows.filter((_, index) => segments[index] === undefined)
+    this.#bySegment = new Map(
+      segments
+        .filter((segment) => segment !== undefined)
+        .map((segment) => [
+          segment,
+          rows.filter((_, index) => segments[index] === segment || segments[index] === undefined),
+        ]),
+    )
+  }
+
+  find(path: string): PathMatch | undefined {
+    for (const row of this.#candidates(path)) {
+      const match = row.matcher.exec(path)
+      if (match) return { row, captured: capture(row, match) }
+    }
+    return undefined
+  }
+
+  /** The row that lists the folder `path`, for one whose pattern does not end with the slash that a list's path has. */
+  findList(path: string): PathMatch | undefined {
+    for (const row of this.#candidates(path)) {
+      const match = row.spec.operations.list && row.matcher.exec(path)
+      if (match) return { row, captured: capture(row, match) }
+    }
+    return undefined
+  }
+
+  #candidates(path: string): readonly PathRow[] {
+    const slash = path.indexOf('/')
+    return this.#bySegment.get(slash < 0 ? path : path.slice(0, slash)) ?? this.#dynamic
+  }
+}
+
+const NONE: Readonly<Record<string, string>> = {}
+
+const capture = ({ names }: PathRow, match: RegExpExecArray): Readonly<Record<string, string>> => {
+  if (names.length === 0) return NONE
+  const captured: Record<string, string> = {}
+  for (let index = 0; index < names.length; index++) captured[names[index] ?? ''] = match[index + 1] ?? ''
+  return captured
+}
+
+const literalSegment = (pattern: string): string | undefined => {
+  const [first = ''] = pattern.replace(/\/\?$/, '').split('/')
+  return first.startsWith(':') || first.startsWith('*') ? undefined : first
+}
+
+const compileRow = (spec: PathSpec, folders: ReadonlySet<string>): PathRow => {
+  const names: string[] = []
+  const isTolerant = spec.pattern.endsWith('/?')
+  const segments = (isTolerant ? spec.pattern.slice(0, -2) : spec.pattern).split('/')
+  const parts = segments.map((segment, index) => {
+    const isCapture = segment.startsWith(':') || segment.startsWith('*')
+    if (!isCapture) return segment.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    names.push(segment.slice(1))
+    if (segment.startsWith(':')) return '([^/]+)'
+    if (index < segments.length - 1) return '([\\s\\S]+?)'
+    return folders.has(segments.slice(0, index).join('/')) && index > 0 ? '([\\s\\S]+)' : '([\\s\\S]*)'
+  })
+  const matcher = new RegExp(`^${parts.join('/')}${isTolerant ? '/?' : ''}$`)
+  return { spec, fields: compileFields(spec.fields), matcher, names }
+}
+
+const tables = new WeakMap<Backend, PathTable>()
+
+/** The compiled table of a backend, made at its first use. */
+export const tableOf = (backend: Backend): PathTable => {
+  let table = tables.get(backend)
+  if (!table) {
+    table = new PathTable(backend.paths)
+    tables.set(backend, table)
+  }
+  return table
+}
