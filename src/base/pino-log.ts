@@ -96,6 +96,8 @@ const RANK: Record<LogLevel, number> = { trace: 0, debug: 1, info: 2, warn: 3, e
 
 const toStandard = (line: string): string => {
   const { time, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>
-  const rest = Object.entries(fields).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const rest = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
   return `${time} [${String(level).toUpperCase()}] ${[message, ...rest].join(' ')}\n`
 }

@@ -1,0 +1,170 @@
+import http from 'node:http'
+import https from 'node:https'
+
+/** Where and as whom requests are made. */
+export interface ApiClientOptions {
+  /** `http://127.0.0.1:8200`. */
+  readonly address: string
+  readonly token?: string | undefined
+  readonly namespace?: string | undefined
+  readonly caPem?: string | undefined
+  readonly clientCertPem?: string | undefined
+  readonly clientKeyPem?: string | undefined
+  readonly skipVerify?: boolean | undefined
+  readonly serverName?: string | undefined
+  /** Milliseconds for one request, answer included. */
+  readonly timeoutMs?: number | undefined
+}
+
+export interface ApiCall {
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Sent as it is. */
+  readonly raw?: Buffer
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly token?: string
+}
+
+/** An answer, whatever its status. `json` is undefined when the body is none. */
+export interface ApiAnswer {
+  readonly status: number
+  readonly headers: http.IncomingHttpHeaders
+  readonly bytes: Buffer
+  readonly json: Record<string, unknown> | undefined
+}
+
+/** No answer came: nothing listens, the connection broke, or time ran out. */
+export class ApiUnreachable extends Error {
+  override readonly name = 'ApiUnreachable'
+}
+
+/** An answer that says no. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly errors: readonly string[]
+  readonly method: string
+  readonly url: string
+
+  constructor(method: string, url: string, status: number, errors: readonly string[]) {
+    super(`${method} ${url}: ${status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`)
+    this.method = method
+    this.url = url
+    this.status = status
+    this.errors = errors
+  }
+}
+
+const TIMEOUT_MS = 60_000
+
+/** A thin client of the HTTP API: one connection pool, paths below `/v1/` unless they begin with a slash. */
+export class ApiClient {
+  readonly address: string
+  readonly #options: ApiClientOptions
+  readonly #agent: http.Agent
+
+  constructor(options: ApiClientOptions) {
+    this.#options = options
+    this.address = options.address.replace(/\/+$/, '')
+    const isTls = this.address.startsWith('https:')
+    this.#agent = isTls
+      ? new https.Agent({
+          keepAlive: true,
+          ca: options.caPem,
+          cert: options.clientCertPem,
+          key: options.clientKeyPem,
+          servername: options.serverName,
+          rejectUnauthorized: options.skipVerify !== true,
+        })
+      : new http.Agent({ keepAlive: true })
+  }
+
+  /** The same server with other settings, such as a token. */
+  with(changes: Partial<ApiClientOptions>): ApiClient {
+    return new ApiClient({ ...this.#options, ...changes })
+  }
+
+  /** Sends one request. Rejects with ApiUnreachable; every status is an answer. */
+  send(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
+    const { namespace, timeoutMs = TIMEOUT_MS } = this.#options
+    const token = call.token ?? this.#options.token
+    const query = new URLSearchParams(call.query).toString()
+    const url = `${this.#urlOf(path)}${query ? `?${query}` : ''}`
+    const body = call.raw ?? (call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body)))
+    const headers: Record<string, string> = {
+      'X-Vault-Request': 'true',
+      ...(token ? { 'X-Vault-Token': token } : {}),
+      ...(namespace ? { 'X-Vault-Namespace': namespace } : {}),
+      ...(body ? { 'Content-Type': contentType(method), 'Content-Length': String(body.length) } : {}),
+      ...call.headers,
+    }
+    const { request } = url.startsWith('https:') ? https : http
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => reject(new ApiUnreachable(`${method} ${url}: ${error.message}`, { cause: error }))
+      const outgoing = request(url, { method, headers, agent: this.#agent, timeout: timeoutMs }, (incoming) => {
+        const chunks: Buffer[] = []
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+        incoming.on('error', fail)
+        incoming.on('end', () => {
+          const bytes = Buffer.concat(chunks)
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes, json: parse(bytes) })
+        })
+      })
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)))
+      outgoing.on('error', fail)
+      outgoing.end(body)
+    })
+  }
+
+  /** Sends one request and returns its JSON body; throws ApiError from 400 on, unless the status is expected. */
+  async call(
+    method: string,
+    path: string,
+    call: ApiCall = {},
+    expected: readonly number[] = [],
+  ): Promise<Record<string, unknown>> {
+    const answer = await this.send(method, path, call)
+    if (answer.status >= 400 && !expected.includes(answer.status)) {
+      throw new ApiError(method, this.#urlOf(path), answer.status, errorsOf(answer))
+    }
+    return answer.json ?? {}
+  }
+
+  read(path: string, query: Readonly<Record<string, string>> = {}): Promise<Record<string, unknown>> {
+    return this.call('GET', path, { query })
+  }
+
+  write(path: string, body: unknown = {}): Promise<Record<string, unknown>> {
+    return this.call('PUT', path, { body })
+  }
+
+  delete(path: string): Promise<Record<string, unknown>> {
+    return this.call('DELETE', path)
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #urlOf(path: string): string {
+    const target = path.startsWith('/') ? path : `/v1/${path}`
+    return this.address + target.split('/').map(encodeURIComponent).join('/')
+  }
+}
+
+/** Texts of an answer that says no. */
+export const errorsOf = (answer: ApiAnswer): string[] =>
+  Array.isArray(answer.json?.errors) ? answer.json.errors.map(String) : []
+
+const contentType = (method: string): string =>
+  method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+
+const parse = (bytes: Buffer): Record<string, unknown> | undefined => {
+  if (bytes.length === 0) return undefined
+  try {
+    return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}
