@@ -1,0 +1,66 @@
+import type tls from 'node:tls'
+import { Channel, credentials } from '@grpc/grpc-js'
+import { Subchannel } from '@grpc/grpc-js/build/src/subchannel.js'
+import {
+  Http2SubchannelConnector,
+  type SubchannelConnector,
+  type Transport,
+} from '@grpc/grpc-js/build/src/transport.js'
+import { LIMITS } from '../../base/limits.js'
+import type { ReplicationTimes } from '../types.js'
+import { ReplicationService } from './proto.js'
+
+/** Bytes in flight on a connection before the receiver must have read some; the default of 64 KiB halves the rate. */
+const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024
+/** A channel closes its connection when nothing was called for so long; ours is closed by its owner. */
+const NEVER_IDLE_MS = 2 ** 31 - 1
+/** The channel never resolves or dials anything; it only has to have a name. */
+const TARGET = { scheme: 'ipv4', path: '127.0.0.1:1' }
+
+export type ChannelTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
+
+export type ReplicationClient = InstanceType<typeof ReplicationService>
+
+/**
+ * A client whose channel is exactly one connection that was dialled before: it makes no connection of its own, so that
+ * addresses, timers and back-off belong to the follower and the injected network. Resolves when the peer has answered
+ * as an HTTP/2 server, that is, when it has taken our certificate too. Rejects with the connection's error.
+ *
+ * The library has no public way to hand over a connection. The two private members used are its connector's second half
+ * (`createSession`) and the channel's pool of connections; a test of this file fails when an update moves them.
+ */
+export const createClientOver = async (socket: tls.TLSSocket, times: ChannelTimes): Promise<ReplicationClient> => {
+  const options = {
+    'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
+    'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
+    'grpc.keepalive_time_ms': times.keepaliveTimeMs,
+    'grpc.keepalive_timeout_ms': times.keepaliveTimeoutMs,
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.client_idle_timeout_ms': NEVER_IDLE_MS,
+    'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.enable_retries': 0,
+    'grpc.enable_channelz': 0,
+    'grpc.enable_http_proxy': 0,
+    'grpc.service_config_disable_resolution': 1,
+  }
+  const http2 = new Http2SubchannelConnector(TARGET)
+  const transport = await http2['createSession']({ socket, secure: true }, { host: '127.0.0.1', port: 1 }, options)
+  const channel = new Channel(`${TARGET.scheme}:${TARGET.path}`, credentials.createInsecure(), options)
+  channel['internalChannel']['subchannelPool'].getOrCreateSubchannel = (target, address, given, creds) =>
+    new Subchannel(target, address, given, creds, onlyOnce(transport))
+  return new ReplicationService('unused', credentials.createInsecure(), { channelOverride: channel })
+}
+
+/** Hands out the one connection; when it is lost there is no other. */
+const onlyOnce = (transport: Transport): SubchannelConnector => {
+  let isTaken = false
+  return {
+    connect: async () => {
+      if (isTaken) throw new Error('the connection was lost')
+      isTaken = true
+      return transport
+    },
+    shutdown: () => transport.shutdown(),
+  }
+}

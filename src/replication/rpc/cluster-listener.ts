@@ -1,0 +1,156 @@
+import { constants } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import tls from 'node:tls'
+import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js'
+import { LIMITS } from '../../base/limits.js'
+import type { Log } from '../../base/log.js'
+import type { Network, NetworkListener } from '../../base/network.js'
+import type { ReplicationTimes, ServerIdentity } from '../types.js'
+import { ReplicationService } from './proto.js'
+import { type ClusterService, toHandlers } from './service.js'
+
+export interface ClusterListenerOptions {
+  readonly network: Network
+  /** `host:port` to bind; port 0 picks one. */
+  readonly address: string
+  readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
+  readonly log: Log
+}
+
+interface Served {
+  readonly context: tls.SecureContext
+  readonly server: Server
+  readonly injector: ConnectionInjector
+  readonly sockets: Set<tls.TLSSocket>
+}
+
+/**
+ * The cluster port: one TCP listener behind which each kind of replication is told by the TLS server name, the name of its
+ * CA. A connection reaches a service only with a certificate of that very CA, checked on this connection: sessions are
+ * never resumed. Identities come and go without the port being bound again.
+ */
+export class ClusterListener {
+  readonly #options: ClusterListenerOptions
+  readonly #front: tls.Server
+  readonly #served = new Map<string, Served>()
+  readonly #handshaking = new Set<Duplex>()
+  #listener: NetworkListener | undefined
+
+  private constructor(options: ClusterListenerOptions) {
+    this.#options = options
+    this.#front = tls.createServer(
+      {
+        minVersion: 'TLSv1.3',
+        requestCert: true,
+        rejectUnauthorized: true,
+        ALPNProtocols: ['h2'],
+        // A ticket taken under one name would be accepted under another, without a certificate.
+        secureOptions: constants.SSL_OP_NO_TICKET,
+        handshakeTimeout: options.times.connectTimeoutMs,
+        SNICallback: (name, done) => {
+          const served = this.#served.get(name)
+          if (served) done(null, served.context)
+          else done(new Error('unknown server name'))
+        },
+      },
+      (socket) => this.#accept(socket),
+    )
+    this.#front.on('tlsClientError', (error) => {
+      options.log.debug('cluster connection refused', { error: error.message })
+    })
+  }
+
+  /** Binds the port; nothing is served until an identity is added. Rejects when the address is taken. */
+  static async start(options: ClusterListenerOptions): Promise<ClusterListener> {
+    const listener = new ClusterListener(options)
+    listener.#listener = await options.network.listen(options.address, (raw) => listener.#handshake(raw))
+    return listener
+  }
+
+  /** The address really bound, as `host:port`. */
+  get address(): string {
+    return this.#listener?.address ?? ''
+  }
+
+  /** Serves `service` under the identity's name from now on; connections of a former identity of that name are cut. */
+  serve(identity: ServerIdentity, service: ClusterService): void {
+    this.withdraw(identity.serverName)
+    const { keepaliveTimeMs, keepaliveTimeoutMs } = this.#options.times
+    const server = new Server({
+      'grpc.max_receive_message_length': LIMITS.rpcMessageBytesMax,
+      'grpc.max_send_message_length': LIMITS.rpcMessageBytesMax,
+      'grpc.keepalive_time_ms': keepaliveTimeMs,
+      'grpc.keepalive_timeout_ms': keepaliveTimeoutMs,
+      'grpc.enable_channelz': 0,
+    })
+    server.addService(ReplicationService.service, toHandlers(service))
+    this.#served.set(identity.serverName, {
+      context: tls.createSecureContext({
+        key: identity.privateKey,
+        cert: identity.certificate,
+        ca: identity.certificate,
+        minVersion: 'TLSv1.3',
+      }),
+      server,
+      injector: server.createConnectionInjector(ServerCredentials.createInsecure()),
+      sockets: new Set(),
+    })
+  }
+
+  /** Stops serving a name and cuts everybody who is connected under it. */
+  withdraw(serverName: string): void {
+    const served = this.#served.get(serverName)
+    if (!served) return
+    this.#served.delete(serverName)
+    for (const socket of served.sockets) socket.destroy()
+    served.injector.destroy()
+    served.server.forceShutdown()
+  }
+
+  /** Destroys the connections made with a certificate of that common name, now; others are not touched. */
+  cut(serverName: string, commonName: string): void {
+    for (const socket of this.#served.get(serverName)?.sockets ?? []) {
+      if (peerName(socket) === commonName) socket.destroy()
+    }
+  }
+
+  /** Closes the port and every connection. */
+  async close(): Promise<void> {
+    for (const serverName of [...this.#served.keys()]) this.withdraw(serverName)
+    for (const raw of this.#handshaking) raw.destroy()
+    await this.#listener?.close()
+  }
+
+  #handshake(raw: Duplex): void {
+    this.#handshaking.add(raw)
+    raw.once('close', () => this.#handshaking.delete(raw))
+    // A connection that fails before its handshake has nobody else to hear of it.
+    raw.on('error', () => raw.destroy())
+    this.#front.emit('connection', raw)
+  }
+
+  #accept(socket: tls.TLSSocket): void {
+    const name = socketServerName(socket)
+    const served = this.#served.get(name)
+    const issuer = socket.getPeerCertificate().issuer?.CN
+    if (!served || socket.isSessionReused() || issuer !== name || socket.alpnProtocol !== 'h2') {
+      socket.destroy()
+      return
+    }
+    served.sockets.add(socket)
+    socket.once('close', () => served.sockets.delete(socket))
+    socket.on('error', () => socket.destroy())
+    served.injector.injectConnection(socket)
+  }
+}
+
+const peerName = (socket: tls.TLSSocket): string | undefined => {
+  const name = socket.getPeerCertificate().subject?.CN
+  return typeof name === 'string' ? name : undefined
+}
+
+/** The name the client asked for in its first message; node's types leave it out on the server's side. */
+const socketServerName = (socket: tls.TLSSocket): string => {
+  const name: unknown = Reflect.get(socket, 'servername')
+  return typeof name === 'string' ? name : ''
+}

@@ -1,0 +1,74 @@
+import type { Duplex } from 'node:stream'
+import tls from 'node:tls'
+import type { Clock } from '../../base/clock.js'
+import type { Network } from '../../base/network.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { PrimaryCredentials } from '../types.js'
+
+export interface DialOptions {
+  readonly network: Network
+  readonly clock: Clock
+  readonly credentials: PrimaryCredentials
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** `host:port` of an address that may carry a scheme. */
+export const withoutScheme = (address: string): string => address.replace(/^[a-z]+:\/\//i, '').replace(/\/+$/, '')
+
+/**
+ * A TLS connection to a cluster port, made within the time and destroyed whole when it is not. The peer has shown a
+ * certificate of our set's CA; whether it takes ours shows only when it first answers.
+ */
+export const dialTls = async (address: string, options: DialOptions): Promise<tls.TLSSocket> => {
+  const { network, clock, credentials, timeoutMs, signal } = options
+  const target = withoutScheme(address)
+  const startMs = clock.monotonic()
+  const raw = await network.dial(target, { timeoutMs, signal })
+  raw.on('error', () => raw.destroy())
+  const socket = tls.connect({
+    socket: raw,
+    servername: credentials.serverName,
+    ca: credentials.caCertificate,
+    cert: credentials.certificate,
+    key: credentials.privateKey,
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: ['h2'],
+  })
+  socket.once('close', () => raw.destroy())
+  const restMs = Math.max(timeoutMs - (clock.monotonic() - startMs), 1)
+  await settled(socket, raw, clock, restMs, signal, target)
+  return socket
+}
+
+const settled = (
+  socket: tls.TLSSocket,
+  raw: Duplex,
+  clock: Clock,
+  timeoutMs: number,
+  signal: AbortSignal,
+  target: string,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const finish = (error: unknown) => {
+      timer.cancel()
+      signal.removeEventListener('abort', onAbort)
+      socket.off('error', finish)
+      socket.off('close', onClose)
+      if (error === undefined) return resolve()
+      socket.on('error', () => undefined)
+      socket.destroy()
+      raw.destroy()
+      reject(error)
+    }
+    const onAbort = () => finish(signal.reason)
+    const onClose = () => finish(new LogicalError('unavailable', `${target} closed the connection`))
+    const timer = clock.setTimer(timeoutMs, () =>
+      finish(new LogicalError('unavailable', `no TLS connection to ${target} within ${timeoutMs} ms`)),
+    )
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket.once('error', finish)
+    socket.once('close', onClose)
+    socket.once('secureConnect', () => finish(undefined))
+    if (signal.aborted) onAbort()
+  })

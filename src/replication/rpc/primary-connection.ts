@@ -1,0 +1,200 @@
+import type tls from 'node:tls'
+import type { ClientUnaryCall, ServiceError } from '@grpc/grpc-js'
+import { LogicalError } from '../../logical/errors.js'
+import type { ReplicationTimes } from '../types.js'
+import { createClientOver, type ReplicationClient } from './channel.js'
+import { type DialOptions, dialTls, withoutScheme } from './dial.js'
+import { MessageStream } from './message-stream.js'
+import type {
+  BootstrapReply,
+  BootstrapRequest,
+  ConflictingPagesReply,
+  ConflictingPagesRequest,
+  EchoReply,
+  EchoRequest,
+  FetchKeysReply,
+  FetchKeysRequest,
+  ForwardReply,
+  ForwardRequest,
+  PingReply,
+  PingRequest,
+  ReceivedDown,
+  StreamUp,
+  SubPageHashesReply,
+  SubPageHashesRequest,
+} from './messages.js'
+import { fromServiceError } from './refusal.js'
+
+export interface ConnectOptions extends Omit<DialOptions, 'timeoutMs'> {
+  readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
+}
+
+/** How long a call may take. Without a time it lasts as long as the connection. */
+export interface CallLimits {
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+}
+
+export type FollowerStream = MessageStream<StreamUp, ReceivedDown>
+
+/**
+ * One connection of a secondary to its primary. It is either good or lost, never dialled again. Every failed call rejects
+ * with a LogicalError; `refusalCodeOf` tells a refusal from a broken link.
+ */
+export class PrimaryConnection {
+  /** `host:port` that answered. */
+  readonly address: string
+  readonly #client: ReplicationClient
+  readonly #socket: tls.TLSSocket
+  readonly #clock: DialOptions['clock']
+  readonly #lost = new AbortController()
+
+  private constructor(address: string, client: ReplicationClient, socket: tls.TLSSocket, clock: DialOptions['clock']) {
+    this.address = address
+    this.#client = client
+    this.#socket = socket
+    this.#clock = clock
+    socket.on('error', () => undefined)
+    socket.once('close', () => this.#end(new LogicalError('unavailable', `the connection to ${address} was lost`)))
+  }
+
+  /** Dials one address. Rejects when it does not answer as our primary within the connect timeout. */
+  static async open(address: string, options: ConnectOptions): Promise<PrimaryConnection> {
+    const { clock, times } = options
+    const startMs = clock.monotonic()
+    const socket = await dialTls(address, { ...options, timeoutMs: times.connectTimeoutMs })
+    // A peer that takes the connection and then says nothing would keep this waiting for ever.
+    const timer = clock.setTimer(times.connectTimeoutMs - (clock.monotonic() - startMs), () => socket.destroy())
+    const onAbort = () => socket.destroy()
+    options.signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      const client = await createClientOver(socket, times)
+      return new PrimaryConnection(withoutScheme(address), client, socket, clock)
+    } catch (error) {
+      socket.destroy()
+      throw new LogicalError('unavailable', error instanceof Error ? error.message : String(error), { cause: error })
+    } finally {
+      timer.cancel()
+      options.signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** Aborted when the connection is gone, with the reason: a LogicalError. */
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  close(): void {
+    this.#end(new LogicalError('unavailable', 'the connection was closed'))
+  }
+
+  bootstrap(request: BootstrapRequest, limits: CallLimits): Promise<BootstrapReply> {
+    return this.#unary((done) => this.#client.Bootstrap(request, done), limits)
+  }
+
+  echo(request: EchoRequest, limits: CallLimits): Promise<EchoReply> {
+    return this.#unary((done) => this.#client.Echo(request, done), limits)
+  }
+
+  conflictingPages(request: ConflictingPagesRequest, limits: CallLimits): Promise<ConflictingPagesReply> {
+    return this.#unary((done) => this.#client.ConflictingPages(request, done), limits)
+  }
+
+  subPageHashes(request: SubPageHashesRequest, limits: CallLimits): Promise<SubPageHashesReply> {
+    return this.#unary((done) => this.#client.SubPageHashes(request, done), limits)
+  }
+
+  forward(request: ForwardRequest, limits: CallLimits): Promise<ForwardReply> {
+    return this.#unary((done) => this.#client.Forward(request, done), limits)
+  }
+
+  ping(request: PingRequest, limits: CallLimits): Promise<PingReply> {
+    return this.#unary((done) => this.#client.Ping(request, done), limits)
+  }
+
+  /** Replies in order; read no faster than they are taken. Throws a LogicalError when the call fails. */
+  async *fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
+    this.lost.throwIfAborted()
+    const call = this.#client.FetchKeys(request)
+    try {
+      for await (const reply of call as AsyncIterable<FetchKeysReply>) yield reply
+    } catch (error) {
+      throw isServiceError(error) ? fromServiceError(error) : error
+    } finally {
+      call.cancel()
+    }
+  }
+
+  streamWals(): FollowerStream {
+    this.lost.throwIfAborted()
+    const call = this.#client.StreamWals()
+    const stream: FollowerStream = new MessageStream(call, () => call.cancel())
+    // One failure fires both of these; the stream takes only the first.
+    call.on('error', (error: ServiceError) => stream.markEnded(fromServiceError(error)))
+    call.on('end', () => stream.markEnded(new LogicalError('unavailable', 'the primary ended the stream')))
+    this.lost.addEventListener('abort', () => stream.markEnded(this.lost.reason), { once: true })
+    return stream
+  }
+
+  #unary<Reply>(
+    start: (done: (error: ServiceError | null, reply?: Reply) => void) => ClientUnaryCall,
+    { timeoutMs, signal }: CallLimits,
+  ): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.lost.throwIfAborted()
+      signal?.throwIfAborted()
+      let reason: unknown
+      const call = start((error, reply) => {
+        timer?.cancel()
+        signal?.removeEventListener('abort', onAbort)
+        if (reason !== undefined) reject(reason)
+        else if (error) reject(fromServiceError(error))
+        else if (reply !== undefined) resolve(reply)
+        else reject(new Error('a call ended without reply and without error'))
+      })
+      const giveUp = (why: unknown) => {
+        reason ??= why
+        call.cancel()
+      }
+      const onAbort = () => giveUp(signal?.reason)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : this.#clock.setTimer(timeoutMs, () =>
+              giveUp(new LogicalError('unavailable', `no answer from ${this.address} within ${timeoutMs} ms`)),
+            )
+    })
+  }
+
+  #end(reason: LogicalError): void {
+    if (this.#lost.signal.aborted) return
+    this.#lost.abort(reason)
+    this.#client.close()
+    this.#socket.destroy()
+  }
+}
+
+const isServiceError = (error: unknown): error is ServiceError =>
+  error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error
+
+/** The first of the addresses that answers, tried in order. Rejects with one text that tells why each did not. */
+export const connectPrimary = async (
+  addresses: readonly string[],
+  options: ConnectOptions,
+): Promise<PrimaryConnection> => {
+  const failures: string[] = []
+  for (const address of addresses) {
+    options.signal.throwIfAborted()
+    try {
+      return await PrimaryConnection.open(address, options)
+    } catch (error) {
+      failures.push(`${withoutScheme(address)}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  options.signal.throwIfAborted()
+  throw new LogicalError(
+    'unavailable',
+    failures.length === 0 ? 'no address of a primary is known' : failures.join('; '),
+  )
+}

@@ -1,0 +1,41 @@
+import type { RemotePosition } from '../../storage/replicable.js'
+import type { EpochChain } from '../epoch.js'
+import type { Who } from '../types.js'
+import type { EpochMessage, PositionMessage, WhoMessage } from './messages.js'
+
+/** Conversions between what travels with every call and its form inside. */
+
+const toEpochMessages = (chain: EpochChain): EpochMessage[] =>
+  chain.map(({ id, number, parent, forkIndex }) => ({ id, number, parent, fork_index: forkIndex }))
+
+const parseEpochs = (rows: readonly EpochMessage[] = []): EpochChain =>
+  rows.map((row) => ({ id: row.id, number: row.number, parent: row.parent, forkIndex: row.fork_index }))
+
+export const toWhoMessage = (who: Who): WhoMessage => ({
+  set_id: who.setId,
+  cluster_id: who.clusterId,
+  version: who.version,
+  epochs: toEpochMessages(who.epochs),
+  takeovers: toEpochMessages(who.takeovers),
+  api_address: who.apiAddress,
+  cluster_addresses: [...who.clusterAddresses],
+  incarnation: who.incarnation ?? 0,
+})
+
+/** A caller that says nothing about itself gets empty fields, which no set and no epoch match. */
+export const parseWho = (message: WhoMessage | null | undefined): Who => ({
+  setId: message?.set_id ?? '',
+  clusterId: message?.cluster_id ?? '',
+  version: message?.version ?? '',
+  epochs: parseEpochs(message?.epochs),
+  takeovers: parseEpochs(message?.takeovers),
+  apiAddress: message?.api_address ?? '',
+  clusterAddresses: message?.cluster_addresses ?? [],
+  incarnation: message?.incarnation ?? 0,
+})
+
+export const toPositionMessage = (position: RemotePosition): PositionMessage => ({
+  index: position.index,
+  hash: position.hash,
+  epoch: position.epoch,
+})

@@ -1,0 +1,177 @@
+import type { EpochChain } from './epoch.js'
+
+/** What the control plane (roles, records, API) and the data plane (streams, sync, cluster port) of replication share. */
+
+export type Kind = 'dr' | 'performance'
+
+/** Where a secondary's data stands. `idle`: it follows nobody, or was revoked. */
+export type StreamState = 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
+
+/** How a secondary's connection stands, in the names of the status endpoints. */
+export type ConnectionState = 'ready' | 'connecting' | 'idle' | 'transient_failure' | 'shutdown'
+
+/** States in which a lab can hold a cluster; `apply` = received frames are not applied. */
+export type HoldState = 'bootstrapping' | 'merkle-diff' | 'merkle-sync' | 'reindex' | 'apply'
+
+/** Who speaks. Travels with every call between clusters, in both directions. */
+export interface Who {
+  /** Id of the replication set: equal on all members. */
+  readonly setId: string
+  /** Id of the speaking cluster itself. */
+  readonly clusterId: string
+  /** The version that the speaker reports, such as `1.20.4+ent`. */
+  readonly version: string
+  readonly epochs: EpochChain
+  /** API address, as `https://host:port`, or empty. */
+  readonly apiAddress: string
+  /** Where the speaker's cluster port is to be reached, best first, as `https://host:port`. */
+  readonly clusterAddresses: readonly string[]
+  /** How often the speaker took the place of another cluster under the same secondary id; 0 when absent. */
+  readonly incarnation?: number
+}
+
+export type RefusalCode =
+  /** The certificate belongs to no registration, or to a revoked one. */
+  | 'revoked'
+  /** The caller's version may not follow ours. */
+  | 'version'
+  /** The caller's epoch does not descend from ours, or ours is overtaken. */
+  | 'epoch'
+  /** The caller belongs to another set. */
+  | 'set'
+  /** Another server with the same secondary id and a newer epoch took its place. */
+  | 'superseded'
+  /** Not possible now; may be tried again. */
+  | 'unavailable'
+  /** A mistake of the caller, or a failure while answering. */
+  | 'failed'
+
+export interface Refusal {
+  readonly ok: false
+  readonly code: RefusalCode
+  readonly text: string
+}
+
+export type Admission = { readonly ok: true; readonly secondaryId: string } | Refusal
+
+export type RpcMethod =
+  | 'Bootstrap'
+  | 'Echo'
+  | 'StreamWals'
+  | 'ConflictingPages'
+  | 'SubPageHashes'
+  | 'FetchKeys'
+  | 'Forward'
+  | 'Ping'
+
+/** What a wiped cluster gets before its first copy. */
+export interface BootstrapPackage {
+  readonly rootKey: Buffer
+  /** Stored records to write first: keyring, seal configuration. Values as stored. */
+  readonly records: readonly { readonly key: string; readonly value: Buffer }[]
+  /** JSON of the control plane's own. */
+  readonly extra: string
+}
+
+/** What a primary's streams ask of its control plane. All but `bootstrap` and `forward` answer at once. */
+export interface PrimaryHooks {
+  who(): Who
+  /** Called for every call with the caller's certificate name, before anything else. */
+  admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: Who }): Admission
+  /** The addresses told to secondaries: the own one, then those of connected DR secondaries. */
+  primaryAddresses(): readonly string[]
+  /** Resolves once the registration is durable as taken. */
+  bootstrap(secondaryId: string, who: Who): Promise<BootstrapPackage>
+  /** Runs a request that a performance secondary may not run itself; both sides agree on the bytes. */
+  forward(secondaryId: string, payload: Buffer, signal: AbortSignal): Promise<Buffer>
+  /** What of the replicated tree a secondary may not have; undefined = it has all. */
+  filterFor(secondaryId: string): KeyFilter | undefined
+  /** True when a change of this storage key may change what `filterFor` of this secondary holds back. */
+  changesFilter(secondaryId: string, key: string): boolean
+}
+
+/** Decides per storage key whether it may be shown. Pure and fast: called for every operation shipped. */
+export interface KeyFilter {
+  shows(key: string): boolean
+}
+
+/** What a follower asks of its control plane. */
+export interface SecondaryHooks {
+  who(): Who
+  /** Judges the primary that answered: a text refuses it (older or foreign epoch, other set). */
+  findObjection(primary: Who): string | undefined
+  /** Awaited before the follower enters a state, so that a lab can hold it there. */
+  beforeState(state: HoldState, signal: AbortSignal): Promise<void>
+  /** Told on each change of state or connection, and when the primary's addresses change. */
+  onChange(): void
+  /** True when a filter record for this cluster is known here. */
+  isFiltered(): boolean
+  /** Rebuilds the trees from the data, when roots stay apart although the data is equal. */
+  reindex(): Promise<void>
+  /** The first copy, or a later one, is complete: state is about to become stream-wals. */
+  onSynced(): Promise<void>
+  /** Known addresses of the primary, newest first, to be kept for the next start. */
+  onPrimaryAddresses(addresses: readonly string[], current: string): void
+}
+
+/** Credentials of a secondary at its primary. PEM texts; `serverName` is `rep-<uuid>`, the name of the CA. */
+export interface PrimaryCredentials {
+  readonly serverName: string
+  readonly caCertificate: string
+  readonly certificate: string
+  readonly privateKey: string
+}
+
+/** What a primary presents on the cluster port for one kind: PEM texts of its CA, which is also its server certificate. */
+export interface ServerIdentity {
+  /** `rep-<uuid>`, the CA's common name. */
+  readonly serverName: string
+  readonly certificate: string
+  readonly privateKey: string
+}
+
+export interface ReplicationTimes {
+  readonly heartbeatIntervalMs: number
+  readonly keepaliveTimeMs: number
+  readonly keepaliveTimeoutMs: number
+  readonly backoffInitialMs: number
+  readonly backoffMaxMs: number
+  /** One attempt to reach one address, TLS included. */
+  readonly connectTimeoutMs: number
+  readonly bootstrapTimeoutMs: number
+  readonly forwardingTimeoutMs: number
+  readonly pingTimeoutMs: number
+}
+
+/** A registered secondary's link as its primary sees it. */
+export interface SecondaryView {
+  readonly secondaryId: string
+  readonly isConnected: boolean
+  /** Empty when it never connected. */
+  readonly apiAddress: string
+  readonly clusterAddresses: readonly string[]
+  readonly clusterId: string
+  readonly lastHeartbeatMs: number | undefined
+  readonly lastHeartbeatDurationMs: number
+  readonly clockSkewMs: number
+  readonly canaryAgeMs: number
+  readonly appliedIndex: number
+  readonly state: StreamState
+}
+
+/** The primary as a secondary sees it. */
+export interface PrimaryView {
+  readonly isConnected: boolean
+  readonly apiAddress: string
+  readonly clusterAddress: string
+  readonly clusterId: string
+  readonly lastHeartbeatMs: number | undefined
+  readonly lastHeartbeatDurationMs: number
+  readonly clockSkewMs: number
+  readonly canaryAgeMs: number
+}
+
+export interface SyncProgress {
+  readonly totalKeys: number
+  readonly doneKeys: number
+}
