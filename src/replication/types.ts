@@ -26,8 +26,6 @@ export interface Who {
   readonly apiAddress: string
   /** Where the speaker's cluster port is to be reached, best first, as `https://host:port`. */
   readonly clusterAddresses: readonly string[]
-  /** How often the speaker took the place of another cluster under the same secondary id; 0 when absent. */
-  readonly incarnation?: number
 }
 
 export type RefusalCode =

@@ -45,9 +45,12 @@ export const createClientOver = async (socket: tls.TLSSocket, times: ChannelTime
     'grpc.service_config_disable_resolution': 1,
   }
   const http2 = new Http2SubchannelConnector(TARGET)
+  // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
   const transport = await http2['createSession']({ socket, secure: true }, { host: '127.0.0.1', port: 1 }, options)
   const channel = new Channel(`${TARGET.scheme}:${TARGET.path}`, credentials.createInsecure(), options)
-  channel['internalChannel']['subchannelPool'].getOrCreateSubchannel = (target, address, given, creds) =>
+  // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
+  const pool = channel['internalChannel']['subchannelPool']
+  pool.getOrCreateSubchannel = (target, address, given, creds) =>
     new Subchannel(target, address, given, creds, onlyOnce(transport))
   return new ReplicationService('unused', credentials.createInsecure(), { channelOverride: channel })
 }

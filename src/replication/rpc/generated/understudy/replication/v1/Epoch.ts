@@ -1,0 +1,17 @@
+// Original file: proto/replication.proto
+
+import type { Long } from '@grpc/proto-loader';
+
+export interface Epoch {
+  'id'?: (string);
+  'number'?: (number | string | Long);
+  'parent'?: (string);
+  'fork_index'?: (number | string | Long);
+}
+
+export interface Epoch__Output {
+  'id': (string);
+  'number': (number);
+  'parent': (string);
+  'fork_index': (number);
+}

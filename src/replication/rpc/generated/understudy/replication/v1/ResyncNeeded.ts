@@ -1,0 +1,23 @@
+// Original file: proto/replication.proto
+
+import type { Position as _understudy_replication_v1_Position, Position__Output as _understudy_replication_v1_Position__Output } from '../../../understudy/replication/v1/Position.js';
+
+export interface ResyncNeeded {
+  'session'?: (string);
+  'position'?: (_understudy_replication_v1_Position | null);
+  'replicated_root'?: (Buffer | Uint8Array | string);
+  'local_root'?: (Buffer | Uint8Array | string);
+  'is_filtered'?: (boolean);
+  'compare_all'?: (boolean);
+  'reason'?: (string);
+}
+
+export interface ResyncNeeded__Output {
+  'session': (string);
+  'position': (_understudy_replication_v1_Position__Output | null);
+  'replicated_root': (Buffer);
+  'local_root': (Buffer);
+  'is_filtered': (boolean);
+  'compare_all': (boolean);
+  'reason': (string);
+}

@@ -1,0 +1,16 @@
+// Original file: proto/replication.proto
+
+import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_replication_v1_Who__Output } from '../../../understudy/replication/v1/Who.js';
+import type { Position as _understudy_replication_v1_Position, Position__Output as _understudy_replication_v1_Position__Output } from '../../../understudy/replication/v1/Position.js';
+
+export interface StreamOpen {
+  'who'?: (_understudy_replication_v1_Who | null);
+  'position'?: (_understudy_replication_v1_Position | null);
+  'is_filtered'?: (boolean);
+}
+
+export interface StreamOpen__Output {
+  'who': (_understudy_replication_v1_Who__Output | null);
+  'position': (_understudy_replication_v1_Position__Output | null);
+  'is_filtered': (boolean);
+}
