@@ -1,0 +1,152 @@
+/**
+ * What a new token is to be, decided without storage: its type, its policies, its life. Wishes come from auth/token
+ * (checked there against the parent), from logins, and from wrapping.
+ */
+import { invalid } from '../logical/errors.js'
+import type { LoginAuth, NamespaceRef, TokenType } from '../logical/request.js'
+import { normalizePolicies } from '../logical/token-fields.js'
+import type { MountTokenType } from './mount-entry.js'
+import type { StoredToken } from './token-record.js'
+import { decideTtl, smallestSet } from './token-ttl.js'
+
+/** Spans in whole seconds, 0 = not set. Policies are final. */
+export interface TokenWish {
+  readonly namespace: NamespaceRef
+  readonly path: string
+  readonly type: TokenType
+  /** A chosen id, without the namespace's ending. */
+  readonly id?: string
+  readonly policies: readonly string[]
+  readonly displayName: string
+  readonly meta: Readonly<Record<string, string>> | null
+  readonly entityId: string
+  /** The storage id of a live parent; empty for an orphan. */
+  readonly parent: string
+  readonly numUses: number
+  readonly ttlSeconds: number
+  readonly maxTtlSeconds: number
+  /** Kept with the token. */
+  readonly explicitMaxTtlSeconds: number
+  readonly periodSeconds: number
+  /** Of a token role: they hold as long as the role says so, and are not kept. */
+  readonly rolePeriodSeconds?: number
+  readonly roleExplicitMaxTtlSeconds?: number
+  readonly role: string
+  readonly boundCidrs: readonly string[]
+  readonly isRenewable: boolean
+  readonly login: LoginAuth | undefined
+}
+
+export interface LeaseTtls {
+  readonly defaultLeaseTtlSeconds: number
+  readonly maxLeaseTtlSeconds: number
+}
+
+export interface Life {
+  /** 0 = for ever, which only root tokens can. */
+  readonly ttlSeconds: number
+  readonly warnings: readonly string[]
+}
+
+export const decideLife = (wish: TokenWish, mount: LeaseTtls, nowMs: number): Life => {
+  const periodSeconds = smallestSet(wish.periodSeconds, wish.rolePeriodSeconds ?? 0)
+  const explicitMaxTtlSeconds = smallestSet(wish.explicitMaxTtlSeconds, wish.roleExplicitMaxTtlSeconds ?? 0)
+  const isEndless = wish.policies.includes('root') && periodSeconds === 0 && wish.ttlSeconds === 0
+  if (isEndless) return { ttlSeconds: explicitMaxTtlSeconds, warnings: [] }
+  return decideTtl({
+    nowMs,
+    issuedMs: nowMs,
+    incrementSeconds: 0,
+    ttlSeconds: wish.ttlSeconds,
+    maxTtlSeconds: wish.maxTtlSeconds,
+    explicitMaxTtlSeconds,
+    periodSeconds,
+    mount,
+  })
+}
+
+export const makeRecord = (
+  wish: TokenWish,
+  names: { readonly id: string; readonly accessor: string },
+  ttlSeconds: number,
+  nowMs: number,
+): StoredToken => {
+  const expiresAtMs = ttlSeconds > 0 ? nowMs + ttlSeconds * 1000 : null
+  return {
+    ...names,
+    namespaceId: wish.namespace.id,
+    policies: wish.policies,
+    path: wish.path,
+    displayName: wish.displayName,
+    meta: wish.meta,
+    entityId: wish.entityId,
+    parent: wish.parent,
+    numUses: wish.numUses,
+    createdAtMs: nowMs,
+    ttlSeconds,
+    leaseTtlSeconds: ttlSeconds,
+    expiresAtMs,
+    lastRenewalMs: null,
+    explicitMaxTtlSeconds: wish.explicitMaxTtlSeconds,
+    periodSeconds: wish.periodSeconds,
+    role: wish.role,
+    boundCidrs: wish.boundCidrs,
+    isRenewable: wish.isRenewable && ttlSeconds > 0 && wish.type === 'service',
+    sweepAtMs: expiresAtMs,
+    login: wish.login ?? null,
+  }
+}
+
+/** What the mount's tuning makes of the type that a role asks for. */
+export const decideTokenType = (tuned: MountTokenType | undefined, asked: LoginAuth['tokenType']): TokenType => {
+  if (tuned === 'service' || tuned === 'batch') return tuned
+  if (asked !== 'default') return asked
+  return tuned === 'default-batch' ? 'batch' : 'service'
+}
+
+/** The policies of a login's token. Throws 400 for those that no auth method can give. */
+export const decideLoginPolicies = (login: LoginAuth): string[] => {
+  const asked = normalizePolicies(login.policies)
+  if (asked.includes('root')) throw invalid('auth methods cannot create root tokens')
+  if (asked.includes('response-wrapping')) throw invalid('cannot assign policy "response-wrapping"')
+  return login.noDefaultPolicy ? asked : normalizePolicies([...asked, 'default'])
+}
+
+/** `auth/approle/` and nothing more: `approle`; with a user's name behind it: `userpass-joe`. */
+export const loginDisplayName = (mountPath: string, displayName: string): string =>
+  `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${displayName}`.replace(/-$/, '')
+
+export interface LoginMount {
+  /** `auth/approle/`. */
+  readonly path: string
+  readonly accessor: string
+  readonly view: LeaseTtls & { readonly isLocal: boolean }
+  readonly tokenType: MountTokenType | undefined
+}
+
+export const loginWish = (
+  login: LoginAuth,
+  from: { readonly mount: LoginMount; readonly namespace: NamespaceRef; readonly path: string; readonly entityId: string },
+): TokenWish => {
+  const type = decideTokenType(from.mount.tokenType, login.tokenType)
+  if (type === 'batch' && login.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
+  return {
+    namespace: from.namespace,
+    path: from.path,
+    type,
+    policies: decideLoginPolicies(login),
+    displayName: loginDisplayName(from.mount.path, login.displayName),
+    meta: login.metadata,
+    entityId: from.entityId,
+    parent: '',
+    numUses: login.numUses,
+    ttlSeconds: login.ttlSeconds,
+    maxTtlSeconds: login.maxTtlSeconds,
+    explicitMaxTtlSeconds: login.explicitMaxTtlSeconds,
+    periodSeconds: login.periodSeconds,
+    role: '',
+    boundCidrs: login.boundCidrs,
+    isRenewable: true,
+    login,
+  }
+}

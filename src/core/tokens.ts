@@ -1,0 +1,391 @@
+import { isAddressInAny } from '../base/cidr.js'
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Random } from '../base/random.js'
+import { invalid, LogicalError } from '../logical/errors.js'
+import { type AuthAnswer, type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenView } from '../logical/request.js'
+import type { Storage } from '../logical/storage.js'
+import type { IdentityStore } from './identity.js'
+import { isBatch, openBatch, sealBatch } from './token-batch.js'
+import { TokenCache } from './token-cache.js'
+import { newAccessor, newTokenId, parsePresented, presentLong } from './token-format.js'
+import { decideLife, type LeaseTtls, type LoginMount, loginWish, makeRecord, type TokenWish } from './token-issue.js'
+import { type StoredToken, TOKEN_KEYS, type TokenEntry, toEntry } from './token-record.js'
+import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
+import { TokenRevocation } from './token-revocation.js'
+import { TokenSweep } from './token-sweep.js'
+import { TokenTable } from './token-table.js'
+
+export type { LoginMount, TokenWish } from './token-issue.js'
+export type { TokenEntry } from './token-record.js'
+
+export interface TokenStoreOptions {
+  /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are touched. */
+  readonly storage: Storage
+  /** A key for one purpose, equal on all clusters that share the keyring, and never rotated. */
+  readonly deriveKey: (purpose: string) => Buffer
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly identity: IdentityStore
+  readonly findNamespace: (id: string) => NamespaceRef | undefined
+  /** The lease times of the mount that serves this path. */
+  readonly leaseTtls: (namespaceId: string, path: string) => LeaseTtls
+  readonly hasPolicy: (namespaceId: string, name: string) => boolean
+  /** Whether the token has the sudo capability on a path of its namespace. */
+  readonly hasSudo: (token: TokenView, path: string) => boolean
+  /** Asks the backend that issued the token for its current values; throws LogicalError when it may not be renewed. */
+  readonly renewLogin: (entry: TokenEntry) => Promise<LoginAuth> | LoginAuth
+  /** The last position of the store's log, put into long tokens. */
+  readonly position?: () => number
+}
+
+/** Forms of tokens that are remembered; twice as many at most. */
+const CACHED_FORMS = 20_000
+/** How long a request that took a token's last use may take before the sweep removes the token in its place. */
+const LAST_USE_GRACE_MS = 120_000
+
+export interface IssuedToken {
+  readonly auth: AuthAnswer
+  readonly warnings: string[]
+}
+
+/**
+ * The tokens of this cluster: making, finding, counting uses, renewing, ending. A token is good when its record is there,
+ * its end has not come, and the same holds for all it descends from. Writes are durable when they are answered.
+ */
+export class TokenStore {
+  readonly #options: TokenStoreOptions
+  readonly #table: TokenTable
+  readonly #revocation: TokenRevocation
+  readonly #sweep: TokenSweep
+  /** What was presented -> the storage id of a service token, or the whole of a batch token. */
+  readonly #forms = new TokenCache<string | TokenEntry>(CACHED_FORMS)
+  readonly #keys = new Map<string, Buffer>()
+
+  constructor(options: TokenStoreOptions) {
+    this.#options = options
+    const { clock, log } = options
+    const table = new TokenTable(options)
+    const onEnd = (storageId: string) => table.forget(storageId)
+    this.#table = table
+    this.#revocation = new TokenRevocation({ table, now: () => clock.now(), onEnd })
+    this.#sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
+  }
+
+  /** The live token of what a client presents; undefined when unknown, tampered with, ended or revoked. */
+  find(presented: string): TokenEntry | undefined {
+    const form = this.#forms.get(presented) ?? this.#resolve(presented)
+    return typeof form === 'string' ? this.findStored(form) : this.#ifAlive(form)
+  }
+
+  findByAccessor(accessor: string): TokenEntry | undefined {
+    return this.#ifAlive(this.#table.findByAccessor(accessor))
+  }
+
+  findStored(storageId: string): TokenEntry | undefined {
+    return this.#ifAlive(this.#table.find(storageId))
+  }
+
+  /** The accessors of the namespace's service tokens. */
+  listAccessors(namespaceId: string): Promise<string[]> {
+    return this.#table.accessors(namespaceId)
+  }
+
+  /** What a client gets to see of a token: the long form, but for root tokens and chosen ids. */
+  present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
+    if (entry.isRoot || entry.type === 'batch') return entry.id
+    return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
+  }
+
+  /** Where the token's own store lies, of which nobody knows when the token is gone. */
+  cubbyholePrefix(entry: Pick<TokenEntry, 'storageId'>): string {
+    return TOKEN_KEYS.cubbyhole(entry.storageId)
+  }
+
+  /** A root token that never ends can be used from everywhere, so that nobody locks himself out. */
+  isAddressAllowed(entry: TokenEntry, remoteAddress: string): boolean {
+    if (entry.boundCidrs.length === 0 || (entry.isRoot && entry.expiresAtMs === undefined)) return true
+    return isAddressInAny(entry.boundCidrs, remoteAddress)
+  }
+
+  hasPolicy(namespaceId: string, name: string): boolean {
+    return this.#options.hasPolicy(namespaceId, name)
+  }
+
+  hasSudo(token: TokenView, path: string): boolean {
+    return this.#options.hasSudo(token, path)
+  }
+
+  /**
+   * Takes one use. `last`: it was the last one, and `finishLastUse` must follow the request; `spent`: there was none, and
+   * the request is to be refused; `free`: uses are not counted.
+   */
+  async use(entry: TokenEntry): Promise<'free' | 'more' | 'last' | 'spent'> {
+    if (entry.type === 'batch' || entry.numUses === 0) return 'free'
+    if (entry.numUses < 0) return 'spent'
+    const { storageId } = entry
+    const sweepAtMs = this.#options.clock.now() + LAST_USE_GRACE_MS
+    const outcome = await this.#table.storage.write((tx) => {
+      const record = this.#table.read(tx, storageId)
+      if (!record || record.numUses < 0) return 'spent'
+      const isLast = record.numUses === 1
+      // A crash before the token is removed leaves it to the sweep.
+      const after = isLast ? { ...record, numUses: -1, sweepAtMs } : { ...record, numUses: record.numUses - 1 }
+      this.#table.replace(tx, storageId, record, after)
+      return isLast ? 'last' : 'more'
+    })
+    this.#table.forget(storageId)
+    return outcome
+  }
+
+  finishLastUse(entry: TokenEntry): Promise<void> {
+    return this.revokeTree(entry)
+  }
+
+  /** The token of a login, and the entity behind it if it has an alias. Throws 400, or `read-only` for a new entity. */
+  async issueLogin(options: {
+    readonly login: LoginAuth
+    readonly mount: LoginMount
+    readonly namespace: NamespaceRef
+    /** Of the request: `auth/approle/login`. */
+    readonly path: string
+    /** Where another cluster has found or made the entity. */
+    readonly entityId?: string
+  }): Promise<IssuedToken> {
+    // What is wrong with the login is said before anything is made.
+    const wish = loginWish(options.login, { ...options, entityId: '' })
+    const entityId = options.entityId ?? (await this.loginEntityId(options))
+    return this.#issue({ ...wish, entityId }, options.mount.view)
+  }
+
+  /** The entity of a login; empty without an alias. Local mounts have none: entities are shared and they are not. */
+  async loginEntityId(options: {
+    readonly login: LoginAuth
+    readonly mount: LoginMount
+    readonly namespace: NamespaceRef
+  }): Promise<string> {
+    const { alias } = options.login
+    if (!alias || options.mount.view.isLocal) return ''
+    const query = { ...alias, mountAccessor: options.mount.accessor, namespaceId: options.namespace.id }
+    return (await this.#options.identity.findOrCreate(query)).id
+  }
+
+  /** The entity of an alias on the mount with this accessor, for tokens that a role gives to somebody. */
+  async aliasEntityId(mountAccessor: string, name: string, namespaceId: string): Promise<string> {
+    return (await this.#options.identity.findOrCreate({ mountAccessor, name, metadata: {}, namespaceId })).id
+  }
+
+  /** Makes what auth/token has found to be in order. Throws 400 for an id that is taken. */
+  create(wish: TokenWish): Promise<IssuedToken> {
+    return this.#issue(wish, this.#options.leaseTtls(wish.namespace.id, wish.path))
+  }
+
+  /** A root token without end, always in the short form of 28 characters. */
+  async createRoot(): Promise<{ id: string; accessor: string }> {
+    const { id, accessor } = await this.#store(ROOT_WISH, 0)
+    return { id, accessor }
+  }
+
+  /** A token of one use that can only be unwrapped; `records` are put into its cubbyhole in the same transaction. */
+  async issueWrapping(options: {
+    readonly ttlSeconds: number
+    readonly creationPath: string
+    readonly namespace: NamespaceRef
+    readonly records: Readonly<Record<string, Buffer>>
+  }): Promise<TokenEntry> {
+    const { ttlSeconds, creationPath: path, namespace, records } = options
+    const wish = { ...WRAPPING_WISH, path, namespace, ttlSeconds, explicitMaxTtlSeconds: ttlSeconds }
+    return this.#store(wish, ttlSeconds, records)
+  }
+
+  /** Throws 400 when the token cannot be renewed (any more); `presented` is repeated in the answer. */
+  async renew(entry: TokenEntry, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken> {
+    checkRenewable(entry)
+    const { clock, leaseTtls, renewLogin } = this.#options
+    const current = entry.login && (await renewLogin(entry))
+    const mount = leaseTtls(entry.namespace.id, entry.path)
+    const nowMs = clock.now()
+    const { incrementSeconds } = options
+    const { ttlSeconds, warnings } = decideRenewal({ entry, current, incrementSeconds, mount, nowMs })
+    await this.#table.storage.write((tx) => {
+      const record = this.#table.read(tx, entry.storageId)
+      // Ended while the backend was asked: a renewal wakes no dead.
+      if (!record || hasEnded(record, nowMs)) throw invalid('token not found')
+      this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, current, nowMs))
+    })
+    this.#table.forget(entry.storageId)
+    this.#sweep.noteEnd(nowMs + ttlSeconds * 1000)
+    return { auth: answerOf(entry, options.presented, ttlSeconds), warnings: [...warnings] }
+  }
+
+  /** Ends the token, all it created, their cubbyholes and leases. Nothing happens to a batch token. */
+  async revokeTree(entry: TokenEntry): Promise<void> {
+    if (entry.type === 'service') await this.#revocation.revokeTree(entry.storageId)
+  }
+
+  /** Ends the token alone; its children become orphans. */
+  async revokeAndOrphan(entry: TokenEntry): Promise<void> {
+    if (entry.type === 'service') await this.#revocation.revokeAndOrphan(entry)
+  }
+
+  /** Ends every token that was created at a path below `prefix`; an empty one means the whole namespace. */
+  async revokeByPathPrefix(namespaceId: string, prefix: string): Promise<void> {
+    const below = prefix === '' ? '' : `${prefix.replace(/\/+$/, '')}/`
+    const folder = TOKEN_KEYS.leases(namespaceId) + below
+    for (const key of await this.#table.storage.keys(folder)) {
+      await this.#revocation.revokeTree(key.slice(key.lastIndexOf('/') + 1))
+    }
+  }
+
+  /** The names below a folder of lease ids: leases, and folders that end with a slash. */
+  listLeases(namespaceId: string, folder: string): Promise<string[]> {
+    return this.#table.storage.list(TOKEN_KEYS.leases(namespaceId) + folder)
+  }
+
+  /** Replication or a resync changed this key of the barrier. */
+  invalidate(key: string): void {
+    if (this.#table.invalidate(key)) this.#forms.clear()
+  }
+
+  /** Removes tokens in the background when their end has come, until the signal is aborted. */
+  start(signal: AbortSignal): void {
+    this.#sweep.start(signal)
+  }
+
+  /** Removes all tokens whose end has come. */
+  sweep(): Promise<void> {
+    return this.#sweep.run()
+  }
+
+  async #issue(wish: TokenWish, mount: LeaseTtls): Promise<IssuedToken> {
+    const { ttlSeconds, warnings } = decideLife(wish, mount, this.#options.clock.now())
+    const entry = wish.type === 'batch' ? this.#makeBatch(wish, ttlSeconds) : await this.#store(wish, ttlSeconds)
+    return { auth: answerOf(entry, this.present(entry), ttlSeconds), warnings: [...warnings] }
+  }
+
+  async #store(wish: TokenWish, ttlSeconds: number, records: Readonly<Record<string, Buffer>> = {}): Promise<TokenEntry> {
+    const { random, clock } = this.#options
+    const { id: namespaceId } = wish.namespace
+    const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
+    const id = wish.id === undefined ? newTokenId(random, namespaceId) : wish.id + suffix
+    const nowMs = clock.now()
+    const record = makeRecord(wish, { id, accessor: newAccessor(random, namespaceId) }, ttlSeconds, nowMs)
+    const storageId = await this.#table.storage.write((tx) => {
+      if (wish.id !== undefined) this.#refuseTaken(this.#table.storageId(id, tx), (key) => this.#table.read(tx, key))
+      if (wish.parent !== '') refuseOrphaned(this.#table.read(tx, wish.parent), nowMs)
+      const added = this.#table.insert(tx, record)
+      for (const [name, value] of Object.entries(records)) tx.put(TOKEN_KEYS.cubbyhole(added) + name, value)
+      return added
+    })
+    if (record.sweepAtMs !== null) this.#sweep.noteEnd(record.sweepAtMs)
+    return this.#table.decode(storageId, record)
+  }
+
+  #refuseTaken(storageId: string | undefined, read: (storageId: string) => StoredToken | undefined): void {
+    if (storageId !== undefined && read(storageId)) throw invalid('cannot create a token with a duplicate ID')
+  }
+
+  #makeBatch(wish: TokenWish, ttlSeconds: number): TokenEntry {
+    const record = makeRecord(wish, { id: '', accessor: '' }, ttlSeconds, this.#options.clock.now())
+    const id = sealBatch(this.#key('batch-token'), this.#options.random, record)
+    return toEntry({ ...record, id }, wish.namespace, '', 'batch')
+  }
+
+  #resolve(presented: string): string | TokenEntry | undefined {
+    const form = isBatch(presented) ? this.#openBatch(presented) : this.#storageIdOf(presented)
+    // What leads to no token is not remembered: guesses must not push out what is in use.
+    const isKnown = typeof form === 'string' ? this.#table.find(form) !== undefined : form !== undefined
+    if (isKnown && form !== undefined) this.#forms.set(presented, form)
+    return form
+  }
+
+  #storageIdOf(presented: string): string | undefined {
+    const id = parsePresented(() => this.#key('token-form'), presented)
+    return id === undefined ? undefined : this.#table.storageId(id)
+  }
+
+  #openBatch(presented: string): TokenEntry | undefined {
+    const token = openBatch(this.#key('batch-token'), presented)
+    const namespace = token && this.#options.findNamespace(token.namespaceId)
+    return namespace && toEntry({ ...BATCH_DEFAULTS, ...token, id: presented }, namespace, '', 'batch')
+  }
+
+  /** The entry when neither it nor anything it descends from has ended. */
+  #ifAlive(entry: TokenEntry | undefined): TokenEntry | undefined {
+    const nowMs = this.#options.clock.now()
+    for (let at = entry; at !== undefined; at = this.#table.find(at.parent)) {
+      if (at.expiresAtMs !== undefined && at.expiresAtMs <= nowMs) return undefined
+      if (at.parent === '') return entry
+    }
+    return undefined
+  }
+
+  #key(purpose: string): Buffer {
+    let key = this.#keys.get(purpose)
+    if (!key) {
+      key = this.#options.deriveKey(purpose)
+      this.#keys.set(purpose, key)
+    }
+    return key
+  }
+}
+
+const hasEnded = (record: StoredToken, nowMs: number): boolean =>
+  record.numUses < 0 || (record.expiresAtMs !== null && record.expiresAtMs <= nowMs)
+
+const refuseOrphaned = (parent: StoredToken | undefined, nowMs: number): void => {
+  if (!parent || parent.isClosing || hasEnded(parent, nowMs)) {
+    throw new LogicalError('permission-denied', 'permission denied', { wrapped: true })
+  }
+}
+
+const answerOf = (entry: TokenEntry, clientToken: string, ttlSeconds: number): AuthAnswer => ({
+  clientToken,
+  accessor: entry.accessor,
+  policies: [...entry.policies],
+  tokenPolicies: [...entry.policies],
+  identityPolicies: [],
+  metadata: entry.meta,
+  leaseDurationSeconds: ttlSeconds,
+  renewable: entry.isRenewable,
+  entityId: entry.entityId,
+  tokenType: entry.type,
+  orphan: entry.isOrphan,
+  numUses: entry.numUses,
+})
+
+const BATCH_DEFAULTS = {
+  accessor: '',
+  numUses: 0,
+  leaseTtlSeconds: 0,
+  lastRenewalMs: null,
+  explicitMaxTtlSeconds: 0,
+  periodSeconds: 0,
+  isRenewable: false,
+  sweepAtMs: null,
+  login: null,
+} as const
+
+const BARE_WISH: TokenWish = {
+  namespace: ROOT_NAMESPACE,
+  path: '',
+  type: 'service',
+  policies: [],
+  displayName: '',
+  meta: null,
+  entityId: '',
+  parent: '',
+  numUses: 0,
+  ttlSeconds: 0,
+  maxTtlSeconds: 0,
+  explicitMaxTtlSeconds: 0,
+  periodSeconds: 0,
+  role: '',
+  boundCidrs: [],
+  isRenewable: false,
+  login: undefined,
+}
+
+const ROOT_WISH: TokenWish = { ...BARE_WISH, path: 'auth/token/root', policies: ['root'], displayName: 'root' }
+const WRAPPING_WISH: TokenWish = { ...BARE_WISH, policies: ['response-wrapping'], numUses: 1 }
