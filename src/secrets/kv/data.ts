@@ -22,8 +22,8 @@ const FIELDS = {
 
 type DataCall = Call<typeof FIELDS>
 
-/** A missing key or version of a patch is answered without a body. */
-const NOTHING_TO_PATCH: Response = { status: 404, raw: { contentType: 'application/json', body: '' } }
+/** A patch of what is not there is answered without a body. */
+export const nothingToPatch = (): Response => ({ status: 404, raw: { contentType: 'application/json', body: '' } })
 
 export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStore): PathSpec[] => {
   const write = (call: DataCall): Promise<Response> => {
@@ -65,10 +65,10 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     const cas = parseCas(values.options)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path)
-      if (!metadata) return NOTHING_TO_PATCH
+      if (!metadata) return nothingToPatch()
       checkCas(cas, config.current(), metadata)
       const found = findVersion(tx, path, 0, clock.now())
-      if (!found) return NOTHING_TO_PATCH
+      if (!found) return nothingToPatch()
       if (found.text === undefined) return { status: 404, data: { data: null, metadata: found.description } }
       return putVersion(tx, path, metadata, Buffer.from(printJson(mergePatch(parseJson(found.text), changes))))
     })

@@ -7,6 +7,7 @@ import { bool, duration, int, pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { putJson } from '../../logical/storage.js'
 import type { ConfigStore } from './config.js'
+import { nothingToPatch } from './data.js'
 import { parseCustomMetadata, patchCustomMetadata } from './custom-metadata.js'
 import { folder, METADATA_PREFIX, metadataKey, versionKey } from './layout.js'
 import { describeInList, type KeyMetadata, newMetadata, readMetadata } from './metadata.js'
@@ -55,7 +56,7 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
     checkMaxVersions(call)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path)
-      if (!metadata) return { status: 404, raw: { contentType: 'application/json', body: '' } }
+      if (!metadata) return nothingToPatch()
       const sent = request.data.custom_metadata
       putJson(tx, metadataKey(path), {
         ...withSettings(metadata, call),

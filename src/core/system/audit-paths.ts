@@ -1,0 +1,115 @@
+/** sys/audit, sys/audit-hash and sys/config/auditing: audit devices, their hashes, and the headers they log. */
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, pairs, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import type { AuditBroker } from '../audit.js'
+import type { AuditRecord } from '../audit-record.js'
+
+export interface AuditPathDeps {
+  readonly audit: AuditBroker
+}
+
+/** Paths below `sys/` of this family that need the sudo capability. */
+export const AUDIT_SUDO_PATHS = ['audit', 'audit/*', 'config/auditing/*'] as const
+
+const DEVICE_FIELDS = {
+  name: string('Name of the device.'),
+  type: string('Kind of device: file.'),
+  description: string('A text for humans.'),
+  options: pairs('file_path, mode, format, prefix, log_raw, hmac_accessor, elide_list_responses.'),
+  local: bool('Keeps the device on this cluster.'),
+}
+const HASH_FIELDS = {
+  name: string('Name of the device.'),
+  input: string('The text to look for in the log.', '', { isSecret: true }),
+}
+const HEADER_FIELDS = {
+  header: string('Name of the request header.'),
+  hmac: bool('Hides the values of the header.'),
+}
+
+type DeviceCall = Call<typeof DEVICE_FIELDS>
+type HeaderCall = Call<typeof HEADER_FIELDS>
+
+export const auditPaths = ({ audit }: AuditPathDeps): PathSpec[] => [
+  definePath({
+    pattern: 'audit',
+    fields: {},
+    operations: {
+      read: () => ({ data: Object.fromEntries(audit.list().map((record) => [record.path, describe(record)])) }),
+    },
+    summary: 'All audit devices.',
+    mirror: true,
+  }),
+  definePath({
+    pattern: 'audit/*name',
+    fields: DEVICE_FIELDS,
+    operations: {
+      update: async ({ values }: DeviceCall) => {
+        const { type, description, options, local } = values
+        await audit.enable({ name: deviceName(values), type, description, isLocal: local, options: options ?? {} })
+        return undefined
+      },
+      delete: async ({ values }: DeviceCall) => {
+        await audit.disable(deviceName(values))
+        return undefined
+      },
+    },
+    summary: 'Enable or disable an audit device.',
+    mirror: true,
+  }),
+  definePath({
+    pattern: 'audit-hash/*name',
+    fields: HASH_FIELDS,
+    operations: {
+      update: ({ values }: Call<typeof HASH_FIELDS>): Response => {
+        if (values.input === '') throw invalid('the "input" parameter is empty')
+        const name = deviceName(values)
+        const hash = audit.findHash(name, values.input)
+        if (hash === undefined) throw invalid(`unknown audit backend ${JSON.stringify(`${name}/`)}`)
+        return { data: { hash } }
+      },
+    },
+    summary: 'What a text looks like in the log of a device.',
+    mirror: true,
+  }),
+  definePath({
+    pattern: 'config/auditing/request-headers',
+    fields: {},
+    operations: { read: () => ({ data: { headers: Object.fromEntries(audit.headers.all()) } }) },
+    summary: 'The request headers that are logged.',
+    mirror: true,
+  }),
+  definePath({
+    pattern: 'config/auditing/request-headers/:header',
+    fields: HEADER_FIELDS,
+    operations: {
+      read: ({ values }: HeaderCall): Response => {
+        const found = audit.headers.all().get(values.header.toLowerCase())
+        if (!found) throw invalid('Could not find header in config')
+        return { data: { [values.header]: found } }
+      },
+      update: async ({ values }: HeaderCall) => {
+        await audit.headers.set(values.header, { hmac: values.hmac })
+        return undefined
+      },
+      delete: async ({ values }: HeaderCall) => {
+        await audit.headers.set(values.header, undefined)
+        return undefined
+      },
+    },
+    summary: 'Whether and how a request header is logged.',
+    mirror: true,
+  }),
+]
+
+const deviceName = ({ name }: { name: string }): string => name.replace(/\/+$/, '')
+
+const describe = ({ path, type, description, options, isLocal }: AuditRecord): Record<string, unknown> => ({
+  description,
+  local: isLocal,
+  options,
+  path,
+  type,
+})
