@@ -12,6 +12,7 @@ export const SEAL_CONFIG_KEY = 'core/seal-config'
 export const SHARE_WRAPPED_ROOT_KEY = 'core/share-wrapped-root'
 export const AUTO_WRAPPED_ROOT_KEY = 'core/auto-wrapped-root'
 export const KEYRING_KEY = 'core/keyring'
+export const SHARES_BACKUP_KEY = 'core/unseal-keys-backup'
 
 export interface SealRecord {
   readonly key: string
@@ -22,6 +23,7 @@ export interface SealStorage {
   get(key: string): Buffer | undefined
   /** All of it durably, or nothing. */
   write(records: readonly SealRecord[]): Promise<void>
+  delete(key: string): Promise<void>
   /** Removes everything that an initialisation which did not finish has left behind. */
   clear(): Promise<void>
 }

@@ -18,7 +18,12 @@ interface Prefix {
 
 export const PREFIXES: readonly Prefix[] = [
   { prefix: 'core/seal-config', category: 'replicated', what: 'number of key shares and threshold' },
-  { prefix: 'core/share-wrapped-root', category: 'replicated', what: 'the root key, wrapped by the key the shares make' },
+  {
+    prefix: 'core/share-wrapped-root',
+    category: 'replicated',
+    what: 'the root key, wrapped by the key the shares make',
+  },
+  { prefix: 'core/unseal-keys-backup', category: 'replicated', what: 'PGP-encrypted key shares of the last rekey' },
   { prefix: 'core/keyring', category: 'replicated', what: 'the barrier keyring, encrypted with the root key' },
   { prefix: 'core/mounts/', category: 'replicated', what: 'secret engine mounts, one record each' },
   { prefix: 'core/auth/', category: 'replicated', what: 'auth method mounts, one record each' },
@@ -37,7 +42,11 @@ export const PREFIXES: readonly Prefix[] = [
   { prefix: 'core/local-mounts/', category: 'local', what: 'secret engine mounts that are local' },
   { prefix: 'core/local-auth/', category: 'local', what: 'auth method mounts that are local' },
   { prefix: 'core/local-audit/', category: 'local', what: 'audit devices that are local' },
-  { prefix: 'core/cluster/replicated/', category: 'local', what: 'performance role, its CA, registrations, credentials' },
+  {
+    prefix: 'core/cluster/replicated/',
+    category: 'local',
+    what: 'performance role, its CA, registrations, credentials',
+  },
   { prefix: 'local/', category: 'local', what: 'data of local mounts and local prefixes of mounts' },
   { prefix: 'sys/token/', category: 'local', what: 'tokens: by id, by accessor, by parent' },
   { prefix: 'sys/expire/', category: 'local', what: 'leases' },
@@ -47,7 +56,11 @@ export const PREFIXES: readonly Prefix[] = [
 
   { prefix: 'core/cluster/replicated-dr/', category: 'ignored', what: 'disaster-recovery role, its CA, registrations' },
   { prefix: 'core/cluster/local/', category: 'ignored', what: 'id and name of this cluster' },
-  { prefix: 'core/auto-wrapped-root', category: 'ignored', what: 'the root key, wrapped by this cluster\'s auto-unseal' },
+  {
+    prefix: 'core/auto-wrapped-root',
+    category: 'ignored',
+    what: "the root key, wrapped by this cluster's auto-unseal",
+  },
   { prefix: 'core/dr-operation-token', category: 'ignored', what: 'hash of the operation token' },
   { prefix: 'core/losses/', category: 'ignored', what: 'what was discarded when this cluster rejoined' },
   { prefix: 'core/replication/', category: 'ignored', what: 'positions, epochs, progress' },

@@ -1,0 +1,41 @@
+/** What a wrapping token in JWT form says: where to unwrap it, until when, and under which single-use token. */
+import type { JwtClaims } from './jwt.js'
+
+export interface WrappingClaims {
+  /** The API address to unwrap at; empty when the signer has none configured. */
+  readonly address: string
+  /** The single-use token behind it. */
+  readonly tokenId: string
+  /** Seconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/** Receivers whose clock is a little behind must not find the token to be from the future. */
+const BACKDATED_SECONDS = 5
+
+export const wrappingClaims = (options: {
+  readonly address: string
+  readonly tokenId: string
+  readonly ttlSeconds: number
+  readonly nowMs: number
+}): JwtClaims => {
+  const issuedAt = Math.floor(options.nowMs / 1000)
+  return {
+    accessor: '',
+    addr: options.address,
+    exp: issuedAt + options.ttlSeconds,
+    iat: issuedAt,
+    jti: options.tokenId,
+    nbf: issuedAt - BACKDATED_SECONDS,
+    type: 'wrapping',
+  }
+}
+
+/** Undefined when these are not the claims of a wrapping token. Whether it has expired is for the caller to say. */
+export const readWrappingClaims = (claims: JwtClaims): WrappingClaims | undefined => {
+  const { type, jti, exp, addr } = claims
+  if (type !== 'wrapping' || typeof jti !== 'string' || jti === '' || typeof exp !== 'number') return undefined
+  return { address: typeof addr === 'string' ? addr : '', tokenId: jti, expiresAt: exp }
+}
+
+export const isExpired = (claims: WrappingClaims, nowMs: number): boolean => nowMs >= claims.expiresAt * 1000
