@@ -1,0 +1,59 @@
+/** The ceremony of key shares, for root tokens and, under another prefix, for DR operation tokens. */
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { string } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { GenerationAttempt } from '../generate-root.js'
+import { bare } from './bare.js'
+
+export interface AttemptPathsDeps {
+  readonly attempt: GenerationAttempt
+  /** Throws where no attempt may be made. */
+  readonly guard?: () => void
+  /** What GET shows where no attempt may be made; undefined where one may. */
+  readonly findClosedStatus?: () => JsonObject | undefined
+}
+
+const START_FIELDS = {
+  otp: string('One-time pad of the caller; as long as `otp_length` says.', '', { isSecret: true }),
+  pgp_key: string('Public key to encrypt the token for, in place of a one-time pad.'),
+} as const
+
+const UPDATE_FIELDS = {
+  key: string('One key share, as hex or base64.', '', { isSecret: true }),
+  nonce: string('The nonce of the attempt.'),
+} as const
+
+/** `prefix` without a trailing slash: `generate-root`. */
+export const attemptPaths = (prefix: string, { attempt, guard, findClosedStatus }: AttemptPathsDeps): PathSpec[] => [
+  definePath({
+    pattern: `${prefix}/attempt`,
+    fields: START_FIELDS,
+    summary: 'Starts, shows and cancels the making of a token from key shares.',
+    operations: {
+      read: () => bare(findClosedStatus?.() ?? attempt.status()),
+      update: async ({ values }) => {
+        guard?.()
+        return bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key }))
+      },
+      delete: () => {
+        if (!findClosedStatus?.()) attempt.cancel()
+        return undefined
+      },
+    },
+  }),
+  definePath({
+    pattern: `${prefix}/update`,
+    fields: UPDATE_FIELDS,
+    summary: 'Takes one key share in; the last one needed answers with the encoded token.',
+    operations: {
+      // A read carries no key, and is told so.
+      read: async () => bare(await attempt.update({ key: '', nonce: '' })),
+      update: async ({ values }) => {
+        guard?.()
+        return bare(await attempt.update({ key: values.key, nonce: values.nonce }))
+      },
+    },
+  }),
+]
+
+export const generateRootPaths = (attempt: GenerationAttempt): PathSpec[] => attemptPaths('generate-root', { attempt })

@@ -1,0 +1,142 @@
+/** sys/ha-status, license/status, host-info, in-flight-req, version-history, config/state/sanitized. */
+import os from 'node:os'
+import type { Clock } from '../../base/clock.js'
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { ClusterStatus, LicenseKind } from '../cluster-status.js'
+import { LICENSE_END } from './status-paths.js'
+
+export interface InFlightRequest {
+  readonly startTimeMs: number
+  readonly remoteAddress: string
+  readonly path: string
+  readonly method: string
+}
+
+export interface InstalledVersion {
+  readonly version: string
+  readonly installedAtMs: number
+}
+
+export interface NodePathsDeps {
+  readonly status: ClusterStatus
+  readonly clock: Clock
+  /** By request id. */
+  readonly inFlight: () => ReadonlyMap<string, InFlightRequest>
+  /** Oldest first. */
+  readonly versions: () => readonly InstalledVersion[]
+  /** The configuration in use, without secrets. */
+  readonly sanitizedConfig: () => JsonObject
+}
+
+const time = (ms: number): string => new Date(ms).toISOString()
+
+export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
+  definePath({
+    pattern: 'ha-status',
+    fields: {},
+    mirror: true,
+    summary: 'Lists the nodes of the cluster.',
+    operations: { read: () => ({ data: { nodes: [nodeBody(deps.status)] } }) },
+  }),
+  definePath({
+    pattern: 'license/status',
+    fields: {},
+    summary: 'Tells about the licence.',
+    operations: { read: () => ({ data: licenseBody(deps.status.license) }) },
+  }),
+  definePath({
+    pattern: 'host-info',
+    fields: {},
+    summary: 'Tells about the machine.',
+    operations: { read: () => ({ data: hostBody(deps) }) },
+  }),
+  definePath({
+    pattern: 'in-flight-req',
+    fields: {},
+    summary: 'Lists the requests that are being served.',
+    operations: { read: () => ({ data: inFlightBody(deps.inFlight()) }) },
+  }),
+  definePath({
+    pattern: 'version-history/?',
+    fields: {},
+    summary: 'Lists the versions that this cluster has run.',
+    operations: { list: () => ({ data: versionBody(deps.versions(), deps.status.buildDate) }) },
+  }),
+  definePath({
+    pattern: 'config/state/sanitized',
+    fields: {},
+    summary: 'The configuration in use, without secrets.',
+    operations: { read: () => ({ data: deps.sanitizedConfig() }) },
+  }),
+]
+
+const nodeBody = (status: ClusterStatus): JsonObject => ({
+  hostname: status.hostname,
+  api_address: status.apiAddress,
+  cluster_address: status.clusterAddress,
+  active_node: true,
+  last_echo: null,
+  version: status.reportedVersion,
+  echo_duration_ms: status.echoDurationMs,
+  clock_skew_ms: status.clockSkewMs,
+  replication_primary_canary_age_ms: status.canaryAgeMs,
+})
+
+const FEATURES: Readonly<Record<LicenseKind, readonly string[]>> = {
+  enterprise: ['DR Replication', 'Namespaces', 'Performance Replication'],
+  plus: ['Namespaces', 'Performance Replication'],
+  none: [],
+}
+
+export const licenseBody = (kind: LicenseKind): JsonObject => {
+  const license: JsonObject = {
+    license_id: `understudy-${kind}`,
+    start_time: '2020-01-01T00:00:00Z',
+    expiration_time: LICENSE_END,
+    termination_time: LICENSE_END,
+    features: [...FEATURES[kind]],
+    performance_standby_count: 0,
+  }
+  return { autoloading_used: true, autoloaded: license, persisted_autoload: license }
+}
+
+const hostBody = ({ status, clock }: NodePathsDeps): JsonObject => ({
+  timestamp: time(clock.now()),
+  host: {
+    hostname: status.hostname,
+    os: os.platform(),
+    kernelVersion: os.release(),
+    kernelArch: os.machine(),
+    uptime: Math.floor(os.uptime()),
+  },
+  memory: { total: os.totalmem(), free: os.freemem() },
+  cpu: os.cpus().map(({ model, speed }, index) => ({ cpu: index, modelName: model, mhz: speed })),
+})
+
+const inFlightBody = (requests: ReadonlyMap<string, InFlightRequest>): JsonObject =>
+  Object.fromEntries(
+    [...requests].map(([id, request]) => [
+      id,
+      {
+        start_time: time(request.startTimeMs),
+        client_remote_address: request.remoteAddress,
+        request_path: request.path,
+        request_method: request.method,
+      },
+    ]),
+  )
+
+const versionBody = (versions: readonly InstalledVersion[], buildDate: string): JsonObject => ({
+  keys: versions.map(({ version }) => version),
+  key_info: Object.fromEntries(
+    versions.map(({ version, installedAtMs }, index) => [
+      version,
+      {
+        build_date: buildDate,
+        previous_version: versions[index - 1]?.version ?? null,
+        timestamp_installed: time(installedAtMs),
+      },
+    ]),
+  ),
+})

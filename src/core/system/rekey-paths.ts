@@ -1,0 +1,131 @@
+/** sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys: one machine, of which a seal has one use. */
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, int, string, stringList } from '../../logical/fields.js'
+import type { Rekey } from '../rekey.js'
+import type { RekeyBackup } from '../rekey-backup.js'
+import type { SealKeys } from '../seal-keys.js'
+import { bare } from './bare.js'
+
+export interface RekeyPathsDeps {
+  readonly rekey: Rekey
+  readonly backup: RekeyBackup
+  readonly keys: Pick<SealKeys, 'isAutoUnseal'>
+}
+
+const INIT_FIELDS = {
+  secret_shares: int('Number of new shares.'),
+  secret_threshold: int('How many of them are needed.'),
+  pgp_keys: stringList('One public key for each new share.'),
+  backup: bool('Whether the encrypted shares are kept with the cluster, too.'),
+  require_verification: bool('Whether the new shares must be shown before they count.'),
+  stored_shares: int('Has no effect.', 0, { isDeprecated: true }),
+} as const
+
+const SHARE_FIELDS = {
+  key: string('One key share, as hex or base64.', '', { isSecret: true }),
+  nonce: string('The nonce of the operation.'),
+} as const
+
+export const rekeyPaths = (deps: RekeyPathsDeps): PathSpec[] => {
+  const { keys } = deps
+  return [
+    ...family('rekey', 'rekey/backup', deps, () => {
+      if (keys.isAutoUnseal)
+        throw invalid('the cluster unseals by itself and has recovery keys: use rekey-recovery-key')
+    }),
+    ...family('rekey-recovery-key', 'rekey/recovery-key-backup', deps, () => {
+      if (!keys.isAutoUnseal) throw invalid('recovery rekeying not supported')
+    }),
+  ]
+}
+
+const family = (prefix: string, backupPath: string, deps: RekeyPathsDeps, guard: () => void): PathSpec[] => [
+  attemptPath(prefix, deps, guard),
+  updatePath(prefix, deps, guard),
+  verifyPath(prefix, deps, guard),
+  backupSpec(backupPath, deps, guard),
+]
+
+const attemptPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
+  definePath({
+    pattern: `${prefix}/init`,
+    fields: INIT_FIELDS,
+    summary: 'Starts, shows and cancels the making of new key shares.',
+    operations: {
+      read: () => {
+        guard()
+        return bare(rekey.status())
+      },
+      update: async ({ values }) => {
+        guard()
+        return bare(
+          await rekey.start({
+            config: { shares: values.secret_shares, threshold: values.secret_threshold },
+            pgpKeys: values.pgp_keys,
+            hasBackup: values.backup,
+            needsVerification: values.require_verification,
+          }),
+        )
+      },
+      delete: () => {
+        guard()
+        rekey.cancel()
+        return undefined
+      },
+    },
+  })
+
+const updatePath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
+  definePath({
+    pattern: `${prefix}/update`,
+    fields: SHARE_FIELDS,
+    summary: 'Takes one present share in; the last one needed answers with the new shares.',
+    operations: {
+      update: async ({ values }) => {
+        guard()
+        return bare(await rekey.update({ key: values.key, nonce: values.nonce }))
+      },
+    },
+  })
+
+const verifyPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
+  definePath({
+    pattern: `${prefix}/verify`,
+    fields: SHARE_FIELDS,
+    summary: 'Takes one new share in; with the last one needed the new shares count.',
+    operations: {
+      read: () => {
+        guard()
+        return bare(rekey.verificationStatus())
+      },
+      update: async ({ values }) => {
+        guard()
+        return bare(await rekey.verify({ key: values.key, nonce: values.nonce }))
+      },
+      delete: () => {
+        guard()
+        return bare(rekey.restartVerification())
+      },
+    },
+  })
+
+const backupSpec = (pattern: string, { backup }: RekeyPathsDeps, guard: () => void): PathSpec =>
+  definePath({
+    pattern,
+    fields: {},
+    summary: 'The encrypted shares that the last rekey left with the cluster.',
+    operations: {
+      read: () => {
+        guard()
+        const body = backup.find()
+        if (!body) throw invalid('no backed-up keys found')
+        return bare(body)
+      },
+      delete: async () => {
+        guard()
+        await backup.delete()
+        return undefined
+      },
+    },
+  })

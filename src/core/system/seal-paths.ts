@@ -1,0 +1,107 @@
+/** sys/seal-status, unseal, seal, step-down. */
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, string } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { ClusterStatus } from '../cluster-status.js'
+import type { SealManager } from '../seal-manager.js'
+import { requireKeyShare } from '../share-input.js'
+import { bare, oldPath } from './bare.js'
+
+export interface SealPathsDeps {
+  readonly seal: SealManager
+  readonly status: ClusterStatus
+}
+
+const UNSEAL_FIELDS = {
+  key: string('One key share, as hex or base64.', '', { isSecret: true }),
+  reset: bool('Forget the shares given so far.'),
+  migrate: bool('Has no effect: a change of the seal needs no other call.'),
+} as const
+
+export const sealPaths = ({ seal, status }: SealPathsDeps): PathSpec[] => [
+  definePath(
+    oldPath({
+      pattern: 'seal-status',
+      fields: {},
+      summary: 'Tells how far unsealing is.',
+      operations: { read: () => bare(sealStatusBody(seal, status)) },
+    }),
+  ),
+  definePath(
+    oldPath({
+      pattern: 'unseal',
+      fields: UNSEAL_FIELDS,
+      takesAnyField: true,
+      summary: 'Takes one key share in.',
+      operations: {
+        update: async (call) => {
+          await unseal(seal, call)
+          return bare(sealStatusBody(seal, status))
+        },
+      },
+    }),
+  ),
+  definePath(
+    oldPath({
+      pattern: 'seal',
+      fields: {},
+      summary: 'Seals the server.',
+      operations: {
+        update: async () => {
+          await seal.seal()
+          return undefined
+        },
+      },
+    }),
+  ),
+  definePath(
+    oldPath({
+      pattern: 'step-down',
+      fields: {},
+      summary: 'Gives up being active; the only node of a cluster takes over from itself.',
+      operations: { update: () => undefined },
+    }),
+  ),
+]
+
+export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonObject => {
+  const now = seal.status()
+  return {
+    type: now.type,
+    initialized: now.isInitialized,
+    sealed: now.isSealed,
+    t: now.threshold,
+    n: now.shares,
+    progress: now.progress,
+    nonce: now.nonce,
+    recovery_seal: now.isRecoverySeal,
+    ...(now.isRecoverySeal && { recovery_seal_type: 'shamir' }),
+    version: status.reportedVersion,
+    migration: now.isMigrating,
+    ...(!now.isSealed && { cluster_name: status.clusterName, cluster_id: status.clusterId }),
+    storage_type: status.storageType,
+    build_date: status.buildDate,
+  }
+}
+
+const unseal = async (seal: SealManager, call: Call<typeof UNSEAL_FIELDS>): Promise<void> => {
+  const { key, reset } = anyCase(call)
+  if (reset) {
+    seal.resetUnseal()
+    return
+  }
+  if (key === '') throw invalid("'key' must be specified in request body as JSON, or 'reset' set to true")
+  const share = requireKeyShare(key)
+  await seal.unseal(share)
+}
+
+/** The reference reads these two names in any case (`Key`, `RESET`). */
+const anyCase = ({ request, values }: Call<typeof UNSEAL_FIELDS>): { key: string; reset: boolean } => {
+  const other = new Map(Object.entries(request.data).map(([name, value]) => [name.toLowerCase(), value]))
+  const key = other.get('key')
+  return {
+    key: values.key === '' && typeof key === 'string' ? key : values.key,
+    reset: values.reset || other.get('reset') === true,
+  }
+}

@@ -1,0 +1,138 @@
+/** sys/health and sys/leader: what load balancers and clients ask first. */
+import type { Clock } from '../../base/clock.js'
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { LogicalError } from '../../logical/errors.js'
+import { type Field, string } from '../../logical/fields.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { ClusterStatus } from '../cluster-status.js'
+import { decideHealth, type HealthState, healthCode } from '../health.js'
+import type { SealManager } from '../seal-manager.js'
+import { bare, oldPath } from './bare.js'
+
+export interface StatusPathsDeps {
+  readonly seal: Pick<SealManager, 'isInitialized' | 'isSealed'>
+  readonly status: ClusterStatus
+  readonly clock: Clock
+}
+
+const CODES = [
+  'activecode',
+  'standbycode',
+  'drsecondarycode',
+  'performancestandbycode',
+  'sealedcode',
+  'uninitcode',
+  'removedcode',
+  'haunhealthycode',
+] as const
+const SWITCHES = ['standbyok', 'perfstandbyok'] as const
+
+/** Texts, since an absent parameter, an empty one and a bad one each mean something else. */
+const HEALTH_FIELDS: Readonly<Record<(typeof CODES | typeof SWITCHES)[number], Field<string>>> = {
+  activecode: string('Status code of an active node.'),
+  standbycode: string('Status code of a standby.'),
+  drsecondarycode: string('Status code of a disaster-recovery secondary.'),
+  performancestandbycode: string('Status code of a performance standby.'),
+  sealedcode: string('Status code while sealed.'),
+  uninitcode: string('Status code while not initialised.'),
+  removedcode: string('Status code of a node that was removed from its cluster.'),
+  haunhealthycode: string('Status code of a standby that cannot reach its active node.'),
+  standbyok: string('Whether a standby counts as active.'),
+  perfstandbyok: string('Whether a performance standby counts as active.'),
+}
+
+export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
+  definePath(
+    oldPath({
+      pattern: 'health',
+      fields: HEALTH_FIELDS,
+      takesAnyField: true,
+      summary: 'Tells the state of this server by status code and body.',
+      operations: {
+        read: ({ values, supplied }) => {
+          const switches = SWITCHES.map((name) => supplied(name) && parseSwitch(values[name]))
+          const wanted = Object.fromEntries(
+            CODES.map((name) => [name, supplied(name) ? parseCode(values[name]) : undefined]),
+          )
+          const { seal, status } = deps
+          const state = decideHealth({
+            isInitialized: seal.isInitialized,
+            isSealed: seal.isSealed && !status.isRestarting,
+            isDrSecondary: status.replicationModes.dr === 'secondary',
+            isStandby: status.isRestarting || isBootstrapping(status),
+          })
+          const code = healthCode(state, wanted, switches[0] === true)
+          return { ...bare(healthBody(state, deps)), status: code }
+        },
+      },
+    }),
+  ),
+  definePath(
+    oldPath({
+      pattern: 'leader',
+      fields: {},
+      summary: 'Tells the addresses of the active node, which is this one.',
+      operations: { read: () => bare(leaderBody(deps)) },
+    }),
+  ),
+]
+
+const isBootstrapping = ({ replicationModes: { dr, performance } }: ClusterStatus): boolean =>
+  dr === 'bootstrapping' || performance === 'bootstrapping'
+
+const refused = (): LogicalError => new LogicalError('invalid-request', '')
+
+/** Present without a value means yes. */
+const parseSwitch = (text: string): boolean => {
+  if (['', '1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true
+  if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false
+  throw refused()
+}
+
+/** A final status: anything below 200 would leave the client waiting for another. */
+const parseCode = (text: string): number => {
+  const code = /^\d{3}$/.test(text) ? Number(text) : 0
+  if (code < 200) throw refused()
+  return code
+}
+
+const healthBody = (state: HealthState, { status, clock }: StatusPathsDeps): JsonObject => {
+  const isOpen = state !== 'uninitialized' && state !== 'sealed'
+  const isServing = isOpen && state !== 'standby'
+  const { dr, performance } = status.replicationModes
+  return {
+    initialized: state !== 'uninitialized',
+    sealed: !isOpen,
+    standby: !isServing,
+    replication_performance_mode: isOpen ? performance : 'unknown',
+    replication_dr_mode: isOpen ? dr : 'unknown',
+    server_time_utc: Math.floor(clock.now() / 1000),
+    version: status.reportedVersion,
+    ...(isOpen && { cluster_name: status.clusterName, cluster_id: status.clusterId }),
+    performance_standby: false,
+    enterprise: true,
+    ...(isServing && status.lastWal > 0 && { last_wal: status.lastWal }),
+    ...(status.license !== 'none' && { license: { state: 'autoloaded', expiry_time: LICENSE_END, terminated: false } }),
+    echo_duration_ms: status.echoDurationMs,
+    clock_skew_ms: status.clockSkewMs,
+    replication_primary_canary_age_ms: status.canaryAgeMs,
+  }
+}
+
+/** Clients read it as a time; the licence does not end. */
+export const LICENSE_END = '2099-12-31T23:59:59Z'
+
+const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
+  if (seal.isSealed && !status.isRestarting) throw new LogicalError('sealed', 'Vault is sealed')
+  return {
+    ha_enabled: true,
+    is_self: true,
+    ...(status.activeSinceMs !== undefined && { active_time: new Date(status.activeSinceMs).toISOString() }),
+    leader_address: status.apiAddress,
+    leader_cluster_address: status.clusterAddress,
+    performance_standby: false,
+    performance_standby_last_remote_wal: 0,
+    ...(status.lastWal > 0 && { last_wal: status.lastWal }),
+    ...(status.storageType === 'raft' && { raft_committed_index: status.lastWal, raft_applied_index: status.lastWal }),
+  }
+}
