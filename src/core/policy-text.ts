@@ -114,10 +114,11 @@ const denied = (path: string): PolicyRule => ({
   maxWrappingTtlSeconds: 0,
 })
 
-/** Of a key given twice nobody can tell which was meant. */
+/** JSON's null is a field that was not given. Of a key given twice nobody can tell which was meant. */
 const fieldsOf = (body: HclBody): Map<string, HclItem> => {
   const fields = new Map<string, HclItem>()
   for (const item of body.items) {
+    if (item.value.kind === 'null') continue
     if (fields.has(item.key)) throw new HclError(`${JSON.stringify(item.key)} is set twice`, item)
     fields.set(item.key, item)
   }
@@ -169,7 +170,7 @@ const parseParameters = (item: HclItem | undefined): ParameterLists => {
 const parseStrings = (item: HclItem | undefined): string[] => valuesOf(item).map(stringOf)
 
 const parseSeconds = (item: HclItem | undefined): number => {
-  if (!item || item.value.kind === 'null') return 0
+  if (!item) return 0
   const value = unlabelled(item)
   const text = value.kind === 'number' ? value.text : stringOf(value)
   const ms = text === '' ? 0 : parseDurationMs(text)
@@ -186,7 +187,6 @@ const unlabelled = (item: HclItem): HclValue => {
 const valuesOf = (item: HclItem | undefined): readonly HclValue[] => {
   if (!item) return []
   const value = unlabelled(item)
-  if (value.kind === 'null') return []
   if (value.kind !== 'list') throw new HclError(`${item.key} must be a list`, value)
   return value.values
 }
