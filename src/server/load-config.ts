@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import { DEFAULT_LEASE_TTL_SECONDS, LIMITS } from '../base/limits.js'
 import type { LogLevel } from '../base/log.js'
-import {
-  type DevConfig,
-  type ListenerConfig,
-  type LogConfig,
-  type OwnSettings,
-  type SealConfig,
-  type ServerConfig,
-  type StorageConfig,
+import type {
+  DevConfig,
+  ListenerConfig,
+  LogConfig,
+  OwnSettings,
+  SealConfig,
+  ServerConfig,
+  StorageConfig,
 } from './config.js'
 import { emptyFileSettings, type FileSettings, readConfigPath, readConfigText } from './config-file.js'
 import { resolveOwnSettings } from './config-own.js'

@@ -1,0 +1,25 @@
+import { ApiError, ApiUnreachable } from '../client/api-client.js'
+import { LabError, type LabErrorCode } from '../lab/lab-error.js'
+
+/** What a script can tell from the exit status. */
+export const EXIT = {
+  ok: 0,
+  usage: 1,
+  remote: 2,
+  assertion: 3,
+  timeout: 4,
+  conflict: 5,
+  interrupted: 130,
+} as const
+
+const BY_LAB_ERROR: Readonly<Record<LabErrorCode, number>> = {
+  usage: EXIT.usage,
+  remote: EXIT.remote,
+  timeout: EXIT.timeout,
+  conflict: EXIT.conflict,
+}
+
+export const exitCodeOf = (error: unknown): number => {
+  if (error instanceof LabError) return BY_LAB_ERROR[error.code]
+  return error instanceof ApiError || error instanceof ApiUnreachable ? EXIT.remote : EXIT.usage
+}

@@ -1,0 +1,29 @@
+/** Data goes to standard output, progress and complaints to standard error. */
+export interface Output {
+  data(text: string): void
+  progress(text: string): void
+  complain(text: string): void
+  readonly isQuiet: boolean
+}
+
+export const createOutput = (options: { quiet: boolean }): Output => ({
+  isQuiet: options.quiet,
+  data: (text) => void process.stdout.write(`${text}\n`),
+  progress: (text) => {
+    if (!options.quiet) process.stderr.write(`${text}\n`)
+  },
+  complain: (text) => void process.stderr.write(`${text}\n`),
+})
+
+/** Columns as wide as their widest cell. */
+export const formatTable = (rows: readonly (readonly string[])[]): string => {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

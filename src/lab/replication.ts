@@ -1,0 +1,90 @@
+import type { Clock } from '../base/clock.js'
+import type { ApiClient } from '../client/api-client.js'
+import type { Kind } from './kinds.js'
+import { LabError } from './lab-error.js'
+import { waitFor } from './wait.js'
+
+/** The steps that set replication up, as an operator would call them. Each is one or a few requests. */
+
+const LEAST_WAIT_MS = 1000
+
+interface Seal {
+  readonly rootToken: string
+  readonly unsealKeys: readonly string[]
+  readonly threshold: number
+}
+
+/** Initialises and unseals a new server. */
+export const initialise = async (client: ApiClient, shares: number, threshold: number): Promise<Seal> => {
+  const made = await client.write('sys/init', { secret_shares: shares, secret_threshold: threshold })
+  const unsealKeys = texts(made.keys)
+  await unseal(client, unsealKeys.slice(0, threshold))
+  return { rootToken: String(made.root_token), unsealKeys, threshold }
+}
+
+export const unseal = async (client: ApiClient, keys: readonly string[]): Promise<void> => {
+  for (const key of keys) await client.write('sys/unseal', { key })
+}
+
+export const enablePrimary = async (client: ApiClient, kind: Kind): Promise<void> => {
+  await client.write(`sys/replication/${kind}/primary/enable`)
+}
+
+/** An activation token for a secondary called `id`. */
+export const secondaryToken = async (client: ApiClient, kind: Kind, id: string): Promise<string> => {
+  const answer = await client.write(`sys/replication/${kind}/primary/secondary-token`, { id })
+  const wrapped = answer.wrap_info as { token?: unknown } | null
+  if (typeof wrapped?.token !== 'string')
+    throw new LabError('remote', 'the primary answered without an activation token')
+  return wrapped.token
+}
+
+/** Everything on the secondary is wiped. */
+export const enableSecondary = async (client: ApiClient, kind: Kind, token: string): Promise<void> => {
+  await client.write(`sys/replication/${kind}/secondary/enable`, { token })
+}
+
+export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<string, unknown>> => {
+  const answer = await client.read(`sys/replication/${kind}/status`)
+  return (answer.data ?? {}) as Record<string, unknown>
+}
+
+/** What still keeps a secondary from being replicated; undefined when it streams and its root is the primary's. */
+export const findLag = async (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> => {
+  const theirs = await statusOf(secondary, kind)
+  if (theirs.mode !== 'secondary') return `mode is ${theirs.mode}, not secondary`
+  if (theirs.state !== 'stream-wals') return `state is ${theirs.state}, not stream-wals`
+  if (theirs.connection_state !== 'ready') return `connection_state is ${theirs.connection_state}, not ready`
+  const ours = await statusOf(primary, kind)
+  if (theirs.merkle_root !== ours.merkle_root)
+    return `merkle roots differ: ${ours.merkle_root} and ${theirs.merkle_root}`
+  return undefined
+}
+
+/** A root token of a performance secondary, from the shares of its primary: its own died in the wipe. */
+export const generateRoot = async (client: ApiClient, keys: readonly string[]): Promise<string> => {
+  await client.delete('sys/generate-root/attempt')
+  const attempt = await client.write('sys/generate-root/attempt')
+  const otp = Buffer.from(String(attempt.otp))
+  for (const key of keys) {
+    const update = await client.write('sys/generate-root/update', { key, nonce: attempt.nonce })
+    if (update.complete !== true) continue
+    const encoded = Buffer.from(String(update.encoded_token), 'base64')
+    return Buffer.from(encoded.map((byte, index) => byte ^ (otp[index] ?? 0))).toString()
+  }
+  throw new LabError('remote', 'generate-root did not complete with the shares at hand')
+}
+
+/** Waits until the server answers at all. */
+export const waitForAnswer = (clock: Clock, client: ApiClient, name: string, timeoutMs: number): Promise<void> =>
+  waitFor(
+    clock,
+    `cluster ${name} to answer`,
+    async () => {
+      await client.call('GET', 'sys/init')
+      return undefined
+    },
+    Math.max(timeoutMs, LEAST_WAIT_MS),
+  )
+
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

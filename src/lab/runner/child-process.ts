@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Clock } from '../../base/clock.js'
+import { LabError } from '../lab-error.js'
+
+/** How one server of a lab is to be started. */
+export interface ServerPlan {
+  readonly name: string
+  readonly apiPort: number
+  readonly clusterPort: number
+  readonly directory: string
+  /** Settings of the stanza `understudy`, on top of those that labs have. */
+  readonly settings: Readonly<Record<string, string | number | boolean>>
+}
+
+export interface RunningServer {
+  readonly pid: number
+  readonly dataDir: string
+  readonly logFile: string
+}
+
+const LOG_LINES_SHOWN = 15
+
+/** Labs notice a dead peer quickly, lock nobody out and may be tampered with. */
+const LAB_SETTINGS = {
+  keepalive_time: '500ms',
+  keepalive_timeout: '500ms',
+  user_lockout: false,
+  lab_api: true,
+} as const
+
+/** Starts a server as a process of its own that outlives this one. */
+export const startServer = (plan: ServerPlan): RunningServer => {
+  const dataDir = path.join(plan.directory, 'data')
+  const logFile = path.join(plan.directory, 'server.log')
+  const configFile = path.join(plan.directory, 'server.json')
+  mkdirSync(plan.directory, { recursive: true, mode: 0o700 })
+  writeFileSync(configFile, JSON.stringify(configOf(plan, dataDir), undefined, 2), { mode: 0o600 })
+  const log = openSync(logFile, 'a', 0o600)
+  try {
+    const child = spawn(process.execPath, [entryPoint(), 'server', `-config=${configFile}`], {
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: withoutServerVariables(process.env),
+    })
+    child.on('error', () => undefined)
+    child.unref()
+    if (child.pid === undefined) throw new LabError('remote', `the server of cluster ${plan.name} could not be started`)
+    return { pid: child.pid, dataDir, logFile }
+  } finally {
+    closeSync(log)
+  }
+}
+
+const configOf = (plan: ServerPlan, dataDir: string) => ({
+  listener: {
+    tcp: { address: `127.0.0.1:${plan.apiPort}`, cluster_address: `127.0.0.1:${plan.clusterPort}`, tls_disable: true },
+  },
+  storage: { raft: { path: dataDir, node_id: plan.name } },
+  api_addr: `http://127.0.0.1:${plan.apiPort}`,
+  cluster_addr: `https://127.0.0.1:${plan.clusterPort}`,
+  cluster_name: plan.name,
+  understudy: { ...LAB_SETTINGS, ...plan.settings },
+})
+
+/** A lab's servers are configured by their file alone, whatever the shell that starts them has set for others. */
+const withoutServerVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/^(VAULT_|UNDERSTUDY_)/.test(name)))
+
+export const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** Asks a server to stop and waits until it has; after `timeoutMs` it is killed. A server that is gone is fine. */
+export const stopServer = async (clock: Clock, pid: number, timeoutMs: number): Promise<void> => {
+  if (!signal(pid, 'SIGTERM')) return
+  const deadline = clock.monotonic() + timeoutMs
+  while (isRunning(pid)) {
+    if (clock.monotonic() >= deadline) {
+      signal(pid, 'SIGKILL')
+      return
+    }
+    await clock.sleep(20)
+  }
+}
+
+/** False when there is no such process. */
+export const signal = (pid: number, name: NodeJS.Signals): boolean => {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}
+
+/** The end of a server's log, to be shown when it failed. */
+export const lastLogLines = (logFile: string): string => {
+  if (!existsSync(logFile)) return ''
+  return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_LINES_SHOWN).join('\n')
+}
+
+/** The compiled program of this package, also when this code itself runs from its sources. */
+const entryPoint = (): string => {
+  let directory = path.dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(path.join(directory, 'package.json'))) {
+    const above = path.dirname(directory)
+    if (above === directory) throw new LabError('usage', 'the package of this program was not found')
+    directory = above
+  }
+  const entry = path.join(directory, 'dist', 'main.js')
+  if (!existsSync(entry)) throw new LabError('usage', `${entry} is missing: run "npm run build" first`)
+  return entry
+}

@@ -1,0 +1,23 @@
+import type { Clock } from '../base/clock.js'
+import { LabError } from './lab-error.js'
+
+/** A fact to wait for: undefined when it holds, else what is still false, for people. */
+export type Fact = () => Promise<string | undefined>
+
+const PAUSE_MS = 25
+
+/**
+ * Waits until `fact` holds. Gives up after `timeoutMs` with what was still false. A fact that throws is false for now: the
+ * server may not answer yet.
+ */
+export const waitFor = async (clock: Clock, what: string, fact: Fact, timeoutMs: number): Promise<void> => {
+  const deadline = clock.monotonic() + timeoutMs
+  for (;;) {
+    const missing = await fact().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+    if (missing === undefined) return
+    if (clock.monotonic() >= deadline) {
+      throw new LabError('timeout', `gave up waiting for ${what} after ${timeoutMs} ms: ${missing}`)
+    }
+    await clock.sleep(PAUSE_MS)
+  }
+}
