@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { kvType } from '../../../src/secrets/kv/backend.js'
+import { BackendHarness, dataOf, refusal, textOf } from '../../support/backend-harness.js'
+
+const MISMATCH = ['invalid-request', 'check-and-set parameter did not match the current version']
+const REQUIRED = ['invalid-request', 'check-and-set parameter required for this call']
+const TIME = '2023-11-14T22:13:20.000Z'
+
+describe('data of KV version 2', () => {
+  let kv: BackendHarness
+  beforeEach(() => {
+    kv = new BackendHarness(kvType.factory, { options: { version: '2' } })
+  })
+
+  const put = (data: Record<string, string>, path = 'a') => kv.write(`data/${path}`, { data })
+
+  it('numbers versions from 1 and tells their time', async () => {
+    const first = { created_time: TIME, custom_metadata: null, deletion_time: '', destroyed: false, version: 1 }
+    expect(dataOf(await put({ k: '1' }))).toEqual(first)
+    kv.clock.advance(1500)
+    expect(dataOf(await put({ k: '2' }))).toEqual({ ...first, created_time: '2023-11-14T22:13:21.500Z', version: 2 })
+  })
+
+  it('reads the latest version, or the one that is asked for', async () => {
+    await put({ k: '1' })
+    await put({ k: '2' })
+    expect(dataOf(await kv.read('data/a'))).toMatchObject({ data: { k: '2' }, metadata: { version: 2 } })
+    expect(dataOf(await kv.read('data/a', { version: '0' }))).toMatchObject({ data: { k: '2' } })
+    expect(dataOf(await kv.read('data/a', { version: '1' }))).toMatchObject({
+      data: { k: '1' },
+      metadata: { version: 1 },
+    })
+    expect(await kv.read('data/a', { version: '9' })).toBeUndefined()
+    expect(await kv.read('data/none')).toBeUndefined()
+  })
+
+  it('writes metadata and version in one transaction', async () => {
+    await put({ k: '1' })
+    expect(kv.storage.writes).toBe(1)
+  })
+
+  it('passes the text of data on', async () => {
+    await kv.write('data/a', '{"data":{"n":1.50,"big":12345678901234567890}}')
+    const response = await kv.read('data/a')
+    expect(response && textOf(response)).toContain('{"n":1.50,"big":12345678901234567890}')
+  })
+
+  it('takes null and an empty object as versions, but not the lack of data', async () => {
+    expect(await refusal(kv.write('data/a', {}))).toEqual(['invalid-request', 'no data provided'])
+    expect(dataOf(await kv.write('data/a', { data: null }))).toMatchObject({ version: 1 })
+    const response = await kv.read('data/a')
+    expect(response?.status).toBeUndefined()
+    expect(dataOf(response)).toMatchObject({ data: null, metadata: { version: 1 } })
+    expect(dataOf(await kv.write('data/a', { data: {} }))).toMatchObject({ version: 2 })
+  })
+
+  it('refuses data that is no object without speaking of validation', async () => {
+    const [code, text] = await refusal(kv.write('data/a', { data: 'text' }))
+    expect(code).toBe('invalid-request')
+    expect(text).toMatch(/^error converting input for field "data": /)
+  })
+
+  it('replaces only the version that check-and-set names', async () => {
+    const cas = (value: unknown, path = 'a') =>
+      kv.write(`data/${path}`, `{"options":{"cas":${JSON.stringify(value)}},"data":{}}`)
+    expect(await refusal(cas(1))).toEqual(MISMATCH)
+    expect(dataOf(await cas(0))).toMatchObject({ version: 1 })
+    expect(await refusal(cas(0))).toEqual(MISMATCH)
+    expect(dataOf(await cas('1'))).toMatchObject({ version: 2 })
+    expect(await refusal(cas('x'))).toEqual(['invalid-request', 'error parsing check-and-set parameter'])
+    expect(await refusal(cas(1.5))).toEqual(['invalid-request', 'error parsing check-and-set parameter'])
+  })
+
+  it('does not take a deleted version for none', async () => {
+    await put({ k: '1' })
+    await kv.call('delete', 'data/a')
+    expect(await refusal(kv.write('data/a', { options: { cas: 0 }, data: {} }))).toEqual(MISMATCH)
+  })
+
+  it('lets one of many writers win who all name the same version', async () => {
+    await put({ k: '1' })
+    const writes = Array.from({ length: 20 }, () => kv.write('data/a', { options: { cas: 1 }, data: { k: 'x' } }))
+    const outcomes = await Promise.allSettled(writes)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(dataOf(await kv.read('metadata/a'))).toMatchObject({ current_version: 2 })
+  })
+
+  it('gives writers at the same time versions of their own', async () => {
+    const answers = await Promise.all(Array.from({ length: 9 }, (_, index) => put({ k: `${index}` })))
+    const versions = answers.map((answer) => (dataOf(answer) as { version: number }).version)
+    expect(versions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+  })
+
+  it('demands check-and-set where the key or the mount says so', async () => {
+    await kv.write('metadata/a', { cas_required: true })
+    expect(await refusal(put({ k: '1' }))).toEqual(REQUIRED)
+    await kv.write('config', { cas_required: true })
+    expect(await refusal(put({ k: '1' }, 'b'))).toEqual(REQUIRED)
+    expect(dataOf(await kv.write('data/b', { options: { cas: 0 }, data: {} }))).toMatchObject({ version: 1 })
+  })
+
+  it('answers a deleted version with 404 and its metadata', async () => {
+    await put({ k: '1' })
+    kv.clock.advance(1000)
+    await kv.call('delete', 'data/a')
+    const response = await kv.read('data/a')
+    expect(response?.status).toBe(404)
+    expect(dataOf(response)).toEqual({
+      data: null,
+      metadata: {
+        created_time: TIME,
+        custom_metadata: null,
+        deletion_time: '2023-11-14T22:13:21.000Z',
+        destroyed: false,
+        version: 1,
+      },
+    })
+  })
+
+  it('keeps the first deletion time when it is deleted again', async () => {
+    await put({ k: '1' })
+    await kv.call('delete', 'data/a')
+    kv.clock.advance(5000)
+    await kv.call('delete', 'data/a')
+    expect(dataOf(await kv.read('data/a'))).toMatchObject({ metadata: { deletion_time: TIME } })
+    expect(await kv.call('delete', 'data/none')).toBeUndefined()
+  })
+
+  it('lets a version be read until its deletion time', async () => {
+    await kv.write('config', { delete_version_after: '10s' })
+    await put({ k: '1' })
+    expect(dataOf(await kv.read('data/a'))).toMatchObject({
+      data: { k: '1' },
+      metadata: { deletion_time: '2023-11-14T22:13:30.000Z' },
+    })
+    kv.clock.advance(9999)
+    expect((await kv.read('data/a'))?.status).toBeUndefined()
+    kv.clock.advance(1)
+    expect((await kv.read('data/a'))?.status).toBe(404)
+  })
+
+  it('takes the shorter life of key and mount, and none where the mount turned it off', async () => {
+    await kv.write('config', { delete_version_after: '2h' })
+    await kv.write('metadata/a', { delete_version_after: '1h' })
+    expect(dataOf(await put({ k: '1' }))).toMatchObject({ deletion_time: '2023-11-14T23:13:20.000Z' })
+    expect(dataOf(await put({ k: '1' }, 'b'))).toMatchObject({ deletion_time: '2023-11-15T00:13:20.000Z' })
+    await kv.write('config', { delete_version_after: '-1s' })
+    expect(dataOf(await put({ k: '2' }))).toMatchObject({ deletion_time: '' })
+  })
+
+  it('warns about parameters it does not know', async () => {
+    const response = await kv.write('data/a', { data: {}, zeta: 1, alpha: 2 })
+    expect(response?.warnings).toEqual(['Endpoint ignored these unrecognized parameters: [alpha zeta]'])
+  })
+
+  it('has no list of data, and knows what its folders are', async () => {
+    expect(await refusal(kv.list('data'))).toEqual(['unsupported-operation', 'unsupported operation'])
+    expect(await kv.read('data/')).toBeUndefined()
+  })
+})
+
+describe('paths of version 1 on a version 2 mount', () => {
+  const kv = new BackendHarness(kvType.factory, { options: { version: '2' } })
+  const HINT =
+    'Invalid path for a versioned K/V secrets engine. See the API docs for the appropriate API endpoints to use. If using the Vault CLI, use '
+
+  it.each([
+    ['read', 'a', "'vault kv get'"],
+    ['update', 'a', "'vault kv put'"],
+    ['delete', 'a', "'vault kv delete'"],
+    ['list', '', "'vault kv list'"],
+  ] as const)('%s of %j names the command that would do', async (operation, path, command) => {
+    expect(await kv.call(operation, path)).toMatchObject({
+      status: 404,
+      warnings: [`${HINT}${command} for this operation.`],
+    })
+  })
+
+  it('tells that the roots of the endpoints can only be listed', async () => {
+    expect(await kv.write('data', { data: {} })).toMatchObject({
+      status: 404,
+      warnings: ['Non-listing operations on the root of a K/V v2 mount are not supported.'],
+    })
+  })
+})
