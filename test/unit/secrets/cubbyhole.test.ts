@@ -1,0 +1,82 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { LogicalError } from '../../../src/logical/errors.js'
+import { ROOT_NAMESPACE, type TokenView } from '../../../src/logical/request.js'
+import { cubbyholeType } from '../../../src/secrets/cubbyhole/backend.js'
+import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
+
+const token = (id: string, type: TokenView['type'] = 'service'): TokenView => ({
+  id,
+  accessor: `accessor-${id}`,
+  policies: ['default'],
+  displayName: 'token',
+  entityId: '',
+  type,
+  isRoot: false,
+  namespace: ROOT_NAMESPACE,
+})
+
+describe('the cubbyhole', () => {
+  let cubbyhole: BackendHarness
+  beforeEach(() => {
+    cubbyhole = new BackendHarness(cubbyholeType({ storageIdOf: ({ id }) => `salted-${id}` }).factory)
+  })
+
+  const as = (who: TokenView) => ({
+    read: (path: string) => cubbyhole.call('read', path, {}, { token: who }),
+    write: (path: string, body: Record<string, string | number>) =>
+      cubbyhole.call('update', path, body, { token: who }),
+    list: (path: string) => cubbyhole.call('list', path, {}, { token: who }),
+    remove: (path: string) => cubbyhole.call('delete', path, {}, { token: who }),
+  })
+
+  it('keeps what a token writes', async () => {
+    const a = as(token('a'))
+    expect(await a.read('x')).toBeUndefined()
+    expect(await a.write('x', { k: 'v', n: 1 })).toBeUndefined()
+    const response = await a.read('x')
+    expect(dataOf(response)).toEqual({ k: 'v', n: 1 })
+    expect(response?.leaseDurationSeconds).toBeUndefined()
+  })
+
+  it('shows no token what another wrote', async () => {
+    await as(token('a')).write('x', { k: 'v' })
+    expect(await as(token('b')).read('x')).toBeUndefined()
+    expect(await as(token('b')).list('')).toBeUndefined()
+  })
+
+  it('stores below the storage id of the token alone', async () => {
+    await as(token('a')).write('dir/y', { k: 'v' })
+    expect(await cubbyhole.storage.keys('')).toEqual(['salted-a/dir/y'])
+  })
+
+  it('lists and deletes', async () => {
+    const a = as(token('a'))
+    await a.write('x', { k: 'v' })
+    await a.write('dir/y', { k: 'v' })
+    expect(dataOf(await a.list(''))).toEqual({ keys: ['dir/', 'x'] })
+    expect(dataOf(await a.list('dir/'))).toEqual({ keys: ['y'] })
+    await a.remove('x')
+    await a.remove('x')
+    expect(await a.read('x')).toBeUndefined()
+  })
+
+  it('refuses writes without data or path in the form of a list', async () => {
+    const a = as(token('a'))
+    expect(await refusal(a.write('z', {}))).toEqual(['invalid-request', 'missing data fields'])
+    expect(await refusal(a.write('', { k: 'v' }))).toEqual(['invalid-request', 'missing path'])
+    await expect(a.write('z', {})).rejects.toSatisfy((error: LogicalError) => error.wrapped)
+  })
+
+  it('is not for batch tokens', async () => {
+    const c = as(token('c', 'batch'))
+    const refused = ['invalid-request', "cubbyhole operations are only supported by 'service' type tokens"]
+    expect(await refusal(c.read('x'))).toEqual(refused)
+    expect(await refusal(c.write('x', { k: 'v' }))).toEqual(refused)
+    expect(await refusal(c.list(''))).toEqual(refused)
+    expect(await refusal(c.remove('x'))).toEqual(refused)
+  })
+
+  it('is for nobody without a token', async () => {
+    expect(await refusal(cubbyhole.read('x'))).toEqual(['permission-denied', 'permission denied'])
+  })
+})

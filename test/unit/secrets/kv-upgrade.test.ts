@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { createKvV1 } from '../../../src/secrets/kv/v1.js'
+import { createKvV2 } from '../../../src/secrets/kv/v2.js'
+import { needsUpgrade, upgradeToV2 } from '../../../src/secrets/kv/upgrade.js'
+import { BackendHarness, dataOf } from '../../support/backend-harness.js'
+import type { MemoryStorage } from '../../support/memory-storage.js'
+
+const v1With = async (count: number) => {
+  const kv = new BackendHarness(createKvV1)
+  for (let n = 0; n < count; n++) await kv.write(`dir/key${n}`, { n })
+  return kv
+}
+
+const openAsV2 = (storage: MemoryStorage) => new BackendHarness((context) => createKvV2({ ...context, storage }))
+
+describe('the upgrade from KV version 1 to 2', () => {
+  it('makes every secret the first version of its key', async () => {
+    const { storage, clock } = await v1With(250)
+    expect(await needsUpgrade(storage)).toBe(true)
+    await upgradeToV2(storage, clock.now())
+    expect(await needsUpgrade(storage)).toBe(false)
+    const kv = openAsV2(storage)
+    expect(dataOf(await kv.read('data/dir/key249'))).toMatchObject({ data: { n: 249 }, metadata: { version: 1 } })
+    expect((dataOf(await kv.list('metadata/dir')) as { keys: string[] }).keys).toHaveLength(250)
+  })
+
+  it('goes on where it was interrupted', async () => {
+    const { storage, clock } = await v1With(250)
+    const real = storage.write.bind(storage)
+    let left = 1
+    storage.write = (fn) => (left-- > 0 ? real(fn) : Promise.reject(new Error('power loss')))
+    await expect(upgradeToV2(storage, clock.now())).rejects.toThrow('power loss')
+    expect(await needsUpgrade(storage)).toBe(true)
+    storage.write = real
+    await upgradeToV2(storage, clock.now())
+    expect(await storage.keys('metadata/')).toHaveLength(250)
+    expect(await storage.keys('versions/')).toHaveLength(250)
+    expect(await storage.keys('')).toHaveLength(500)
+  })
+})

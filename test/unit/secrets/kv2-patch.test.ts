@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../../src/logical/json.js'
+import { kvType } from '../../../src/secrets/kv/backend.js'
+import { mergePatch } from '../../../src/secrets/kv/merge-patch.js'
+import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
+
+describe('patch of KV version 2', () => {
+  let kv: BackendHarness
+  beforeEach(async () => {
+    kv = new BackendHarness(kvType.factory, { options: { version: '2' } })
+    await kv.write('data/a', { data: { k: '1', deep: { x: 1, y: 2 } } })
+  })
+
+  const patch = (body: JsonObject, path = 'a') => kv.call('patch', `data/${path}`, body)
+
+  it('merges into the latest version and writes the next', async () => {
+    expect(dataOf(await patch({ data: { deep: { y: null, z: 3 } } }))).toMatchObject({ version: 2, destroyed: false })
+    expect(dataOf(await kv.read('data/a'))).toMatchObject({ data: { k: '1', deep: { x: 1, z: 3 } } })
+  })
+
+  it('minds check-and-set', async () => {
+    expect(dataOf(await patch({ options: { cas: 1 }, data: { k: '2' } }))).toMatchObject({ version: 2 })
+    expect(await refusal(patch({ options: { cas: 1 }, data: { k: '3' } }))).toEqual([
+      'invalid-request',
+      'check-and-set parameter did not match the current version',
+    ])
+  })
+
+  it('loses no patch of those that come at the same time', async () => {
+    await Promise.all(Array.from({ length: 8 }, (_, n) => patch({ data: { [`p${n}`]: n } })))
+    const { data } = dataOf(await kv.read('data/a')) as { data: object }
+    expect(Object.keys(data).filter((key) => key.startsWith('p'))).toHaveLength(8)
+  })
+
+  it('answers what is not there with 404 and no body', async () => {
+    expect(await patch({ data: { k: '1' } }, 'none')).toMatchObject({ status: 404, raw: { body: '' } })
+  })
+
+  it('answers a deleted version with 404 and its metadata', async () => {
+    await kv.call('delete', 'data/a')
+    const response = await patch({ data: { k: '2' } })
+    expect(response?.status).toBe(404)
+    expect(dataOf(response)).toMatchObject({ data: null, metadata: { version: 1 } })
+  })
+
+  it('demands data', async () => {
+    expect(await refusal(patch({}))).toEqual(['invalid-request', 'no data provided'])
+  })
+})
+
+describe('merge patch', () => {
+  const object = fc.dictionary(fc.string({ maxLength: 3 }), fc.jsonValue({ maxDepth: 2 })) as fc.Arbitrary<JsonObject>
+
+  it('done twice is done once, and leaves no null of the patch', () => {
+    fc.assert(
+      fc.property(object, object, (target, patch) => {
+        const once = mergePatch(target, patch)
+        expect(mergePatch(once, patch)).toEqual(once)
+        for (const [key, value] of Object.entries(patch)) expect(Object.hasOwn(once, key)).toBe(value !== null)
+      }),
+    )
+  })
+})
+
+describe('subkeys of KV version 2', () => {
+  let kv: BackendHarness
+  beforeEach(async () => {
+    kv = new BackendHarness(kvType.factory, { options: { version: '2' } })
+    await kv.write('data/a', { data: { k: '1', deep: { x: 1, more: { y: [1] }, none: {} } } })
+  })
+
+  it('shows keys without values', async () => {
+    expect(dataOf(await kv.read('subkeys/a'))).toMatchObject({
+      subkeys: { k: null, deep: { x: null, more: { y: null }, none: {} } },
+      metadata: { version: 1 },
+    })
+  })
+
+  it('stops at a depth', async () => {
+    expect(dataOf(await kv.read('subkeys/a', { depth: '1' }))).toMatchObject({ subkeys: { k: null, deep: null } })
+    expect(dataOf(await kv.read('subkeys/a', { depth: '2' }))).toMatchObject({
+      subkeys: { k: null, deep: { x: null, more: null, none: null } },
+    })
+  })
+
+  it('answers a deleted version with 404 and null', async () => {
+    await kv.call('delete', 'data/a')
+    const response = await kv.read('subkeys/a')
+    expect(response?.status).toBe(404)
+    expect(dataOf(response)).toMatchObject({ subkeys: null, metadata: { version: 1 } })
+    expect(await kv.read('subkeys/none')).toBeUndefined()
+  })
+})
