@@ -18,6 +18,13 @@ export const LIMITS = {
   rpcMessageBytesMax: 64 * 1024 * 1024,
   /** Values one transaction may hold: what fits a replication message with room to spare. */
   transactionBytesMax: 48 * 1024 * 1024,
+  /** The log may grow to this, or to its retention when that is larger, while a resync reads from a snapshot. */
+  walHeldEntriesMax: 1_048_576,
+  walHeldBytesMax: 4 * 1024 * 1024 * 1024,
+  /** Retention of the log cannot be set lower. */
+  walRetentionEntriesMin: 16,
+  /** What joins one commit, beyond its first transaction. */
+  commitBytesMax: 8 * 1024 * 1024,
   /** Key shares of a seal. */
   sharesMax: 255,
   shareBytesMin: 16,
@@ -26,6 +33,8 @@ export const LIMITS = {
   hmacInputBytesMax: 4096,
   roleNameBytesMax: 4095,
   secondariesMax: 1024,
+  /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */
+  syncSessionsMax: 16,
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,

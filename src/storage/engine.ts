@@ -34,6 +34,8 @@ export interface ScanOptions {
   readonly snapshot?: EngineSnapshot
   /** False leaves `value` empty and is faster. */
   readonly values?: boolean
+  /** About how many bytes a chunk may hold; an engine may hold to it loosely. */
+  readonly chunkBytes?: number
 }
 
 export interface Entry {
@@ -56,4 +58,6 @@ export interface EngineBatch {
 
 /** The range of all keys that begin with `prefix`. */
 export const prefixRange = (prefix: string): KeyRange =>
-  prefix === '' ? {} : { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1) }
+  prefix === ''
+    ? {}
+    : { gte: prefix, lt: prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1) }

@@ -1,0 +1,264 @@
+import type { Clock, Timer } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Random } from '../base/random.js'
+import { LogicalError } from '../logical/errors.js'
+import { CommitQueue, type QueuedUnit } from './commit-queue.js'
+import type { Engine, EngineBatch } from './engine.js'
+import { decodeFrame } from './frame.js'
+import { type Loaded, loadStore } from './load.js'
+import { Overlay, type Pending } from './overlay.js'
+import { STATE_KEY } from './raw-keys.js'
+import type { Commit, Frame } from './replicable.js'
+import { type LoggedUnit, resolveLogged, type Staged, stageLogged } from './stage.js'
+import { type StoreState, serializeState } from './store-state.js'
+import type { Trees } from './trees.js'
+import { stageCheckpoint, stageTrim } from './trim.js'
+import type { Wal } from './wal.js'
+
+/** Frames are trimmed this long after the commit that exceeds the retention; the contract allows a second. */
+const TRIM_DELAY_MS = 500
+const RECOVERY_INTERVAL_MS = 1000
+
+export interface StoreOptions {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly log: Log
+  readonly random?: Random
+  /** False answers writes before they survive power loss. */
+  readonly syncWrites: boolean
+  readonly walRetentionEntries: number
+  readonly walRetentionBytes: number
+  readonly ringBytes: number
+}
+
+export type Stage = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
+export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
+
+/** A write that goes alone: it says what it puts and what follows, or that there is nothing to do. */
+interface Task extends QueuedUnit {
+  readonly joins: undefined
+  readonly pending: readonly Pending[]
+  readonly stage: Stage
+  resolve(): void
+}
+
+type Unit = LoggedUnit | Task
+
+/**
+ * The single writer. Everything that changes the engine goes through its queue, one batch at a time; state, trees, log
+ * and listeners follow once a batch is durable. When a batch fails nothing more is written until the engine was opened
+ * again and read anew; reads go on.
+ */
+export class Committer {
+  readonly overlay: Overlay
+  readonly #options: StoreOptions
+  readonly #random: Random
+  readonly #queue: CommitQueue<Unit>
+  readonly #listeners = new Set<CommitListener>()
+  #loaded: Loaded
+  #inFlight: Staged | undefined
+  #failure: LogicalError | undefined
+  #isClosed = false
+  #holds = 0
+  #trimTimer: Timer | undefined
+  #recoveryTimer: Timer | undefined
+
+  private constructor(options: StoreOptions, random: Random, loaded: Loaded) {
+    this.#options = options
+    this.#random = random
+    this.#loaded = loaded
+    this.overlay = new Overlay(options.engine)
+    this.#queue = new CommitQueue<Unit>(
+      (units) => this.#commit(units),
+      (error) => this.#fail(error),
+    )
+    this.#scheduleTrim()
+  }
+
+  static async open(options: StoreOptions, random: Random): Promise<Committer> {
+    return new Committer(options, random, await load(options, random))
+  }
+
+  get state(): StoreState {
+    return this.#loaded.state
+  }
+
+  get trees(): Trees {
+    return this.#loaded.trees
+  }
+
+  get wal(): Wal {
+    return this.#loaded.wal
+  }
+
+  /** What the batch being written will bring; an engine snapshot may already hold it. */
+  get inFlight(): Staged | undefined {
+    return this.#inFlight
+  }
+
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Throws what a write would be refused with now. */
+  requireWritable(): void {
+    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage is closed')
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  submit(unit: Unit): void {
+    this.overlay.publish(unit.pending)
+    this.#queue.push(unit)
+  }
+
+  /** Commits what `stage` puts into a batch of its own. */
+  async run(stage: Stage, pending: readonly Pending[] = []): Promise<void> {
+    this.requireWritable()
+    await new Promise<void>((resolve, reject) => {
+      this.submit({ joins: undefined, bytes: 0, pending, stage, resolve, reject })
+    })
+  }
+
+  /** Holds back trimming until the result is called. */
+  hold(): () => void {
+    this.#holds++
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#holds--
+      this.#scheduleTrim()
+    }
+  }
+
+  /** Finishes what is queued and leaves a checkpoint. The engine stays open: it is not ours. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    const last = this.#failure === undefined ? this.run(stageCheckpoint) : undefined
+    this.#isClosed = true
+    await last?.catch((error: unknown) => this.#options.log.warn('no checkpoint at close', { error }))
+    await this.#queue.drained()
+    this.#trimTimer?.cancel()
+    this.#recoveryTimer?.cancel()
+  }
+
+  async #commit(units: readonly Unit[]): Promise<void> {
+    const batch = this.#options.engine.batch()
+    const before = this.state
+    const staged = this.#stage(units, batch)
+    if (staged === 'rejected') return
+    if (staged !== undefined) {
+      const state = { ...staged.state, revision: before.revision + 1 }
+      this.#inFlight = { ...staged, state }
+      batch.put(STATE_KEY, serializeState(state))
+      try {
+        await batch.write({ isDurable: this.#options.syncWrites })
+      } finally {
+        this.#inFlight = undefined
+      }
+      this.#adopt({ ...staged, state })
+    }
+    for (const unit of units) this.overlay.release(unit.pending)
+    if (staged?.commit !== undefined) this.#announce(staged.commit, staged.frame)
+    resolveLogged(units.filter(isLogged), before, this.state)
+    for (const unit of units) if (!isLogged(unit)) unit.resolve()
+    this.#scheduleTrim()
+  }
+
+  /** What goes wrong before the batch is written concerns these units alone. */
+  #stage(units: readonly Unit[], batch: EngineBatch): Staged | undefined | 'rejected' {
+    try {
+      const first = units[0]
+      if (first !== undefined && !isLogged(first)) return first.stage(batch, this.state, this.trees)
+      const nowMs = this.#options.clock.now()
+      return stageLogged(batch, this.state, this.trees, units.filter(isLogged), nowMs)
+    } catch (error) {
+      for (const unit of units) {
+        this.overlay.release(unit.pending)
+        unit.reject(error)
+      }
+      return 'rejected'
+    }
+  }
+
+  #adopt(staged: Staged): void {
+    const { trees, wal } = this.#loaded
+    this.#loaded = { ...this.#loaded, state: staged.state }
+    trees.apply(staged.changes)
+    for (const held of staged.held) trees.setHeld(held)
+    if (staged.frame !== undefined) wal.append(staged.frame)
+    else if (staged.state.last.index !== wal.last.index) wal.reset(staged.state.base)
+    staged.after?.()
+  }
+
+  #announce(commit: Commit, frame: Frame | undefined): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(commit, frame)
+      } catch (error) {
+        this.#options.log.error('a commit listener failed', { error })
+      }
+    }
+  }
+
+  #scheduleTrim(): void {
+    if (this.#trimTimer !== undefined || this.#isClosed || !this.wal.hasExcess(this.#holds > 0)) return
+    this.#trimTimer = this.#options.clock.setTimer(TRIM_DELAY_MS, () => {
+      this.#trimTimer = undefined
+      if (this.#isClosed || this.#failure !== undefined) return
+      const trimmed = this.run((batch, state, trees) => stageTrim(batch, state, trees, this.wal, this.#holds > 0))
+      trimmed.catch((error: unknown) => this.#options.log.warn('the log was not trimmed', { error }))
+    })
+  }
+
+  #fail(error: unknown): void {
+    this.overlay.clear()
+    this.#failure =
+      error instanceof LogicalError ? error : new LogicalError('unavailable', 'the storage failed', { cause: error })
+    this.#options.log.error('storage writes are refused until the storage was opened again', { error })
+    this.#scheduleRecovery()
+  }
+
+  #scheduleRecovery(): void {
+    if (this.#isClosed) return
+    this.#recoveryTimer = this.#options.clock.setTimer(RECOVERY_INTERVAL_MS, () => void this.#recover())
+  }
+
+  /** The failed batch may have reached the disk all the same, so everything is read anew. */
+  async #recover(): Promise<void> {
+    const knownIndex = this.state.last.index
+    try {
+      await this.#options.engine.reopen()
+      this.#loaded = await load(this.#options, this.#random)
+      await this.#announceFound(knownIndex)
+    } catch (error) {
+      this.#options.log.warn('the storage cannot be opened again yet', { error })
+      this.#scheduleRecovery()
+      return
+    }
+    this.#failure = undefined
+    this.#options.log.info('storage writes are accepted again', { lastIndex: this.state.last.index })
+    this.#scheduleTrim()
+  }
+
+  async #announceFound(knownIndex: number): Promise<void> {
+    for (const frame of (await this.wal.framesAfter(knownIndex, Number.MAX_SAFE_INTEGER)) ?? []) {
+      const mutations = decodeFrame(frame).flatMap(({ operations }) => operations.filter(({ held }) => !held))
+      this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'own' }, frame)
+    }
+  }
+}
+
+const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
+
+const load = (options: StoreOptions, random: Random): Promise<Loaded> =>
+  loadStore(
+    {
+      engine: options.engine,
+      retentionEntries: options.walRetentionEntries,
+      retentionBytes: options.walRetentionBytes,
+      ringBytes: options.ringBytes,
+    },
+    random,
+  )

@@ -1,0 +1,26 @@
+import { open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Makes the names in a directory survive power loss. */
+export const syncDirectory = async (directory: string): Promise<void> => {
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Replaces a small file so that at every moment, a crash included, it has its old text or its new one. */
+export const writeFileDurably = async (path: string, text: string): Promise<void> => {
+  const temporary = `${path}.tmp`
+  const file = await open(temporary, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(temporary, path)
+  await syncDirectory(dirname(path))
+}

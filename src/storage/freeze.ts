@@ -1,0 +1,28 @@
+import type { Committer } from './committer.js'
+import type { Engine, EngineSnapshot } from './engine.js'
+import type { MerkleTree } from './merkle.js'
+import type { Tree } from './prefixes.js'
+import { STATE_KEY } from './raw-keys.js'
+import { parseState, type StoreState } from './store-state.js'
+
+export interface Frozen {
+  readonly snapshot: EngineSnapshot
+  readonly state: StoreState
+  readonly trees: Readonly<Record<Tree, MerkleTree>>
+}
+
+/**
+ * Data and trees at one index. The batch in flight is either wholly in the engine's snapshot or not at all; the state
+ * record in the snapshot tells which, and the frozen trees follow it.
+ */
+export const freeze = (engine: Engine, committer: Committer): Frozen => {
+  const snapshot = engine.snapshot()
+  const bytes = engine.get(STATE_KEY, snapshot)
+  if (bytes === undefined) throw new Error('the engine has no state record')
+  const state = parseState(bytes)
+  const trees = { replicated: committer.trees.replicated.frozen(), local: committer.trees.local.frozen() }
+  if (state.revision !== committer.state.revision) {
+    for (const { tree, subPage, delta } of committer.inFlight?.changes ?? []) trees[tree].change(subPage, delta)
+  }
+  return { snapshot, state, trees }
+}

@@ -1,0 +1,144 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Log } from '../base/log.js'
+import { LogicalError } from '../logical/errors.js'
+import { Ballast } from './ballast.js'
+import { syncDirectory, writeFileDurably } from './durable-file.js'
+import type { Engine } from './engine.js'
+import type { EngineSource } from './engine-source.js'
+import { isNoSpace, LevelEngine } from './level-engine.js'
+
+/**
+ * A data directory: generations as directories `generation-<number>`, and a file that names the live one. LevelDB's own
+ * lock on the live generation keeps other processes out; only who holds it may change the pointer or remove anything.
+ */
+const POINTER = 'live'
+const GENERATION = /^generation-(\d+)$/
+
+const directoryOf = (path: string, generation: number): string => join(path, `generation-${generation}`)
+
+/** Number of the live generation of a data directory; undefined when it has none yet. */
+export const readLiveGeneration = async (path: string): Promise<number | undefined> => {
+  const text = await readFile(join(path, POINTER), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  const found = GENERATION.exec(text.trim())
+  if (!found) throw new LogicalError('internal', `the file ${join(path, POINTER)} does not name a generation`)
+  return Number(found[1])
+}
+
+/**
+ * Opens the live generation of a data directory, making the first one in an empty directory, and removes what a crash
+ * left of others. Fails with a LogicalError when another process has it open or it cannot be read.
+ */
+export const openGenerations = async (path: string, log: Log): Promise<EngineSource> => {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  const ballast = new Ballast(path, join(path, 'ballast'))
+  const live = await readLiveGeneration(path)
+  const generation = live ?? 1
+  const engine = await openWithBallast(path, generation, live === undefined, ballast)
+  try {
+    if (live === undefined) await commitPointer(path, generation)
+    await removeOthers(path, generation, log)
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+  if (!(await ballast.restore())) log.warn('no room for the ballast file', { path })
+  return new Generations(path, generation, engine, ballast, log)
+}
+
+const openWithBallast = async (
+  path: string,
+  generation: number,
+  isNew: boolean,
+  ballast: Ballast,
+): Promise<LevelEngine> => {
+  const directory = directoryOf(path, generation)
+  if (!isNew) await requireLog(directory)
+  const options = { directory, createIfMissing: isNew, ballast }
+  try {
+    return await LevelEngine.open(options)
+  } catch (error) {
+    if (!isNoSpace(error)) throw error
+    await ballast.drop()
+    return LevelEngine.open(options)
+  }
+}
+
+/** LevelDB opens a directory whose log was lost as if nothing had ever been written to it. */
+const requireLog = async (directory: string): Promise<void> => {
+  const names = await readdir(directory).catch(() => undefined)
+  if (names === undefined) throw new LogicalError('internal', `the live generation ${directory} is missing`)
+  if (!names.some((name) => name.endsWith('.log'))) {
+    throw new LogicalError('internal', `the live generation ${directory} has lost its log file`)
+  }
+}
+
+const commitPointer = async (path: string, generation: number): Promise<void> => {
+  await syncDirectory(directoryOf(path, generation))
+  await writeFileDurably(join(path, POINTER), `generation-${generation}\n`)
+}
+
+const removeOthers = async (path: string, live: number, log: Log): Promise<void> => {
+  for (const name of await readdir(path)) {
+    const number = GENERATION.exec(name)?.[1]
+    if (number === undefined || Number(number) === live) continue
+    await rm(join(path, name), { recursive: true, force: true })
+    log.info('storage generation destroyed', { generation: Number(number) })
+  }
+  await syncDirectory(path)
+}
+
+class Generations implements EngineSource {
+  readonly #path: string
+  readonly #ballast: Ballast
+  readonly #log: Log
+  #generation: number
+  #engine: Engine
+
+  constructor(path: string, generation: number, engine: Engine, ballast: Ballast, log: Log) {
+    this.#path = path
+    this.#generation = generation
+    this.#engine = engine
+    this.#ballast = ballast
+    this.#log = log
+  }
+
+  get generation(): number {
+    return this.#generation
+  }
+
+  get engine(): Engine {
+    return this.#engine
+  }
+
+  async replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine> {
+    const next = this.#generation + 1
+    const directory = directoryOf(this.#path, next)
+    await rm(directory, { recursive: true, force: true })
+    const fresh = await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast })
+    try {
+      await prepare(fresh)
+      await commitPointer(this.#path, next)
+    } catch (error) {
+      await fresh.close()
+      // The pointer may have been moved although telling so failed: what it names must stay.
+      if ((await readLiveGeneration(this.#path)) !== next) await rm(directory, { recursive: true, force: true })
+      throw error
+    }
+    const old = this.#engine
+    this.#engine = fresh
+    this.#generation = next
+    this.#log.info('storage generation replaced', { generation: next })
+    await old.close()
+    await removeOthers(this.#path, next, this.#log)
+    return fresh
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close()
+  }
+}

@@ -1,0 +1,53 @@
+import type { Random } from '../base/random.js'
+import { LogicalError } from '../logical/errors.js'
+import type { Engine } from './engine.js'
+import { prefixRange } from './engine.js'
+import { DATA_PREFIX, STATE_KEY } from './raw-keys.js'
+import { freshState, parseState, type StoreState, serializeState } from './store-state.js'
+import { Trees } from './trees.js'
+import { Wal, type WalOptions } from './wal.js'
+
+export interface Loaded {
+  readonly state: StoreState
+  readonly trees: Trees
+  readonly wal: Wal
+}
+
+/**
+ * Reads what an engine holds: the state, the log with its chain checked, and the trees as of the last checkpoint with
+ * the log behind it replayed. Writes the first state to an engine that was never used.
+ */
+export const loadStore = async (options: WalOptions, random: Random): Promise<Loaded> => {
+  const { engine } = options
+  const state = readState(engine) ?? (await beginState(engine, random))
+  const trees = new Trees()
+  const wal = new Wal(options)
+  if (state.checkpoint === undefined) {
+    await wal.load(state, () => undefined)
+    await trees.loadFromLeaves(engine)
+    return { state, trees, wal }
+  }
+  const { checkpoint } = state
+  await trees.load(engine)
+  await wal.load(state, (frame) => {
+    if (frame.lastIndex > checkpoint) trees.replay(frame)
+  })
+  return { state, trees, wal }
+}
+
+/** The state an engine holds; undefined when it was never used. */
+export const readState = (engine: Engine): StoreState | undefined => {
+  const bytes = engine.get(STATE_KEY)
+  return bytes === undefined ? undefined : parseState(bytes)
+}
+
+const beginState = async (engine: Engine, random: Random): Promise<StoreState> => {
+  for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { limit: 1 })) {
+    if (chunk.length > 0) throw new LogicalError('internal', 'the storage holds data but has lost its state record')
+  }
+  const state = freshState(random)
+  const batch = engine.batch()
+  batch.put(STATE_KEY, serializeState(state))
+  await batch.write({ isDurable: true })
+  return state
+}

@@ -1,0 +1,123 @@
+/**
+ * An ordered map from texts to bytes, in leaves of bounded size. A frozen copy costs one array of leaves: leaves are
+ * copied when they are first changed after a freeze.
+ */
+const LEAF_KEYS_MAX = 256
+
+interface Leaf {
+  /** Changes of a freeze number larger than this one copy the leaf. */
+  readonly freeze: number
+  readonly keys: string[]
+  readonly values: Buffer[]
+}
+
+/** A state of the map that no longer changes. */
+export type FrozenLeaves = readonly Leaf[]
+
+/** Order of the UTF-8 bytes. UTF-16 units differ from it only where surrogates meet the units above them. */
+export const compareKeys = (a: string, b: string): number => {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x !== y) return liftSurrogate(x) - liftSurrogate(y)
+  }
+  return a.length - b.length
+}
+
+const liftSurrogate = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)
+
+/** The first position in a sorted array whose key is not below `key`. */
+export const lowerBound = (keys: readonly string[], key: string): number => {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareKeys(keys[middle] ?? '', key) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The leaf in which `key` is or would be. */
+export const leafOf = (leaves: FrozenLeaves, key: string): number => {
+  let low = 0
+  let high = leaves.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (compareKeys(leaves[middle]?.keys[0] ?? '', key) <= 0) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+export const findIn = (leaves: FrozenLeaves, key: string): Buffer | undefined => {
+  const leaf = leaves[leafOf(leaves, key)]
+  if (leaf === undefined) return undefined
+  const at = lowerBound(leaf.keys, key)
+  return leaf.keys[at] === key ? leaf.values[at] : undefined
+}
+
+export class OrderedMap {
+  #freeze = 0
+  #leaves: Leaf[] = []
+  #bytes = 0
+
+  /** Bytes of all values. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get(key: string): Buffer | undefined {
+    return findIn(this.#leaves, key)
+  }
+
+  frozen(): FrozenLeaves {
+    this.#freeze++
+    return this.#leaves.slice()
+  }
+
+  set(key: string, value: Buffer): void {
+    const index = leafOf(this.#leaves, key)
+    const leaf = this.#writable(index)
+    const at = lowerBound(leaf.keys, key)
+    this.#bytes += value.length
+    if (leaf.keys[at] === key) {
+      this.#bytes -= leaf.values[at]?.length ?? 0
+      leaf.values[at] = value
+      return
+    }
+    leaf.keys.splice(at, 0, key)
+    leaf.values.splice(at, 0, value)
+    if (leaf.keys.length > LEAF_KEYS_MAX) this.#split(index, leaf)
+  }
+
+  delete(key: string): void {
+    const index = leafOf(this.#leaves, key)
+    if (this.#leaves[index] === undefined) return
+    const leaf = this.#writable(index)
+    const at = lowerBound(leaf.keys, key)
+    if (leaf.keys[at] !== key) return
+    this.#bytes -= leaf.values[at]?.length ?? 0
+    leaf.keys.splice(at, 1)
+    leaf.values.splice(at, 1)
+    if (leaf.keys.length === 0) this.#leaves.splice(index, 1)
+  }
+
+  #writable(index: number): Leaf {
+    const found = this.#leaves[index]
+    if (found !== undefined && found.freeze === this.#freeze) return found
+    const copy: Leaf = { freeze: this.#freeze, keys: found?.keys.slice() ?? [], values: found?.values.slice() ?? [] }
+    this.#leaves[index] = copy
+    return copy
+  }
+
+  #split(index: number, leaf: Leaf): void {
+    const half = leaf.keys.length >>> 1
+    this.#leaves.splice(index + 1, 0, {
+      freeze: this.#freeze,
+      keys: leaf.keys.splice(half),
+      values: leaf.values.splice(half),
+    })
+  }
+}

@@ -1,0 +1,68 @@
+import { type Change, changeOf } from './change.js'
+import type { Engine } from './engine.js'
+import { dataKey } from './raw-keys.js'
+
+/** A key's value that is queued or being written. */
+export interface Pending {
+  readonly key: string
+  readonly value: Buffer | undefined
+  readonly leaf: Buffer | undefined
+}
+
+/** What transactions see: the committed data with everything queued on top. */
+export class Overlay {
+  readonly #engine: Engine
+  readonly #pending = new Map<string, Pending>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  get(key: string): Buffer | undefined {
+    const pending = this.#pending.get(key)
+    return pending === undefined ? this.#engine.get(dataKey(key)) : pending.value
+  }
+
+  leaf(key: string, rawIndexKey: string): Buffer | undefined {
+    const pending = this.#pending.get(key)
+    return pending === undefined ? this.#engine.get(rawIndexKey) : pending.leaf
+  }
+
+  publish(pending: readonly Pending[]): void {
+    for (const one of pending) this.#pending.set(one.key, one)
+  }
+
+  /** Drops what became durable, unless a newer value is queued. */
+  release(pending: readonly Pending[]): void {
+    for (const one of pending) if (this.#pending.get(one.key) === one) this.#pending.delete(one.key)
+  }
+
+  clear(): void {
+    this.#pending.clear()
+  }
+}
+
+/** Changes in the making: seen by none but their maker until they are published. */
+export class Draft {
+  readonly #overlay: Overlay
+  readonly #pending = new Map<string, Pending>()
+  readonly changes: Change[] = []
+
+  constructor(overlay: Overlay) {
+    this.#overlay = overlay
+  }
+
+  get pending(): readonly Pending[] {
+    return [...this.#pending.values()]
+  }
+
+  add(key: string, value: Buffer | undefined): Change {
+    const change = changeOf(key, value, (name, rawIndexKey) => {
+      const own = this.#pending.get(name)
+      return own === undefined ? this.#overlay.leaf(name, rawIndexKey) : own.leaf
+    })
+    this.#pending.set(key, { key, value, leaf: change.place?.leaf })
+    this.changes.push(change)
+    return change
+  }
+}

@@ -1,0 +1,143 @@
+import { type Change, putChange, type SubPageChange } from './change.js'
+import type { EngineBatch } from './engine.js'
+import { encodeFrame } from './frame.js'
+import type { Commit, Frame, HeldHash, RemotePosition } from './replicable.js'
+import type { Pending } from './overlay.js'
+import type { StoreState } from './store-state.js'
+import { nextHeld, putHeld, type Trees } from './trees.js'
+
+/** What becomes of the store once a batch is durable. */
+export interface Staged {
+  readonly state: StoreState
+  readonly changes: readonly SubPageChange[]
+  readonly held: readonly HeldHash[]
+  readonly frame?: Frame
+  readonly commit?: Commit
+  /** Runs after the trees were changed. */
+  readonly after?: () => void
+}
+
+/** One transaction as the log will hold it. */
+export interface EncodedEntry {
+  readonly bytes: Buffer
+  readonly hasReplicated: boolean
+  readonly hasLocal: boolean
+}
+
+/** Transactions that become durable together and stand in the log. */
+export interface LoggedUnit {
+  readonly joins: 'own' | 'applied'
+  readonly bytes: number
+  readonly changes: readonly Change[]
+  readonly held: readonly SubPageChange[]
+  readonly pending: readonly Pending[]
+  readonly entries: readonly EncodedEntry[]
+  readonly remote: RemotePosition | undefined
+  /** `index` is that of its last entry, or the end of the log when it has none. */
+  resolve(index: number): void
+  reject(error: unknown): void
+}
+
+/** Puts units into a batch. Undefined when there is nothing to write. */
+export const stageLogged = (
+  batch: EngineBatch,
+  state: StoreState,
+  trees: Trees,
+  units: readonly LoggedUnit[],
+  nowMs: number,
+): Staged | undefined => {
+  const entries = units.flatMap((unit) => unit.entries)
+  const changes = units.flatMap((unit) => unit.changes)
+  const remote = units.findLast((unit) => unit.remote !== undefined)?.remote
+  if (entries.length === 0 && changes.length === 0 && remote === undefined) return undefined
+  const heldDeltas = units.flatMap((unit) => unit.held)
+  const held = nextHeld(trees, heldDeltas)
+  const frame = entries.length === 0 ? undefined : frameOf(state, entries, nowMs)
+  for (const change of changes) putChange(batch, change)
+  for (const one of held) putHeld(batch, one)
+  const last = frame === undefined ? state.last : { index: frame.lastIndex, hash: frame.hash }
+  const inTrees = changes.flatMap(({ place }) => place ?? [])
+  return {
+    state: { ...state, last, ...lastIndexes(state, entries), remote: remote ?? state.remote },
+    changes: heldDeltas.length === 0 ? inTrees : [...inTrees, ...heldDeltas],
+    held,
+    ...(frame === undefined ? {} : { frame }),
+    commit: { lastIndex: last.index, mutations: changes, origin: units[0]?.joins ?? 'own' },
+  }
+}
+
+const frameOf = (state: StoreState, entries: readonly EncodedEntry[], nowMs: number): Frame =>
+  encodeFrame(
+    {
+      firstIndex: state.last.index + 1,
+      previousHash: state.last.hash,
+      epoch: state.epoch,
+      timeMs: nowMs,
+      hasReplicated: entries.some((entry) => entry.hasReplicated),
+      hasLocal: entries.some((entry) => entry.hasLocal),
+    },
+    entries.map((entry) => entry.bytes),
+  )
+
+const lastIndexes = (
+  state: StoreState,
+  entries: readonly EncodedEntry[],
+): Pick<StoreState, 'lastReplicatedIndex' | 'lastShippedIndex'> => {
+  const replicated = entries.findLastIndex((entry) => entry.hasReplicated)
+  return {
+    lastReplicatedIndex: replicated < 0 ? state.lastReplicatedIndex : state.last.index + 1 + replicated,
+    lastShippedIndex: entries.length === 0 ? state.lastShippedIndex : state.last.index + entries.length,
+  }
+}
+
+/** Tells each unit its index. */
+export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, after: StoreState): void => {
+  let index = before.last.index
+  for (const unit of units) {
+    index += unit.entries.length
+    unit.resolve(unit.entries.length > 0 ? index : after.last.index)
+  }
+}
+
+export interface ImportRequest {
+  readonly changes: readonly Change[]
+  readonly held: readonly HeldHash[]
+  readonly remote: RemotePosition | undefined
+  /** The hash at which the log goes on: one that no follower can have. */
+  readonly cutHash: Buffer
+}
+
+/**
+ * Puts data of a resync into a batch and cuts the log when there is any. Until the resync is complete the stored merkle
+ * pages do not count; the import that completes it writes them.
+ */
+export const stageImport = (
+  batch: EngineBatch,
+  state: StoreState,
+  trees: Trees,
+  { changes, held, remote, cutHash }: ImportRequest,
+): Staged => {
+  const isCut = changes.length > 0 || held.length > 0
+  for (const change of changes) putChange(batch, change)
+  for (const one of held) putHeld(batch, one)
+  const base = isCut ? { index: state.last.index + 1, hash: cutHash } : state.base
+  const inTrees = [...changes.flatMap(({ place }) => place ?? []), ...held.map((one) => trees.heldDelta(one))]
+  const saved = remote === undefined ? undefined : trees.putCheckpoint(batch, inTrees)
+  const last = isCut ? base : state.last
+  return {
+    state: {
+      ...state,
+      base,
+      last,
+      lastReplicatedIndex: isCut ? last.index : state.lastReplicatedIndex,
+      lastShippedIndex: isCut ? last.index : state.lastShippedIndex,
+      checkpoint: remote === undefined ? (isCut ? undefined : state.checkpoint) : last.index,
+      remote: remote ?? (isCut ? undefined : state.remote),
+      isResyncing: remote === undefined && (isCut || state.isResyncing),
+    },
+    changes: inTrees,
+    held,
+    commit: { lastIndex: last.index, mutations: changes, origin: 'resynced' },
+    ...(saved === undefined ? {} : { after: saved }),
+  }
+}

@@ -1,0 +1,40 @@
+import { LIMITS } from '../base/limits.js'
+import { invalid, LogicalError } from '../logical/errors.js'
+import type { Transaction } from '../logical/storage.js'
+import type { Overlay } from './overlay.js'
+import { type Category, categoryOf } from './prefixes.js'
+
+/** A transaction in the making, over what is committed and queued. Refuses keys that may not be written here. */
+export class StoreTransaction implements Transaction {
+  readonly writes = new Map<string, Buffer | undefined>()
+  readonly #overlay: Overlay
+  readonly #writable: ReadonlySet<Category>
+  #bytes = 0
+
+  constructor(overlay: Overlay, writable: ReadonlySet<Category>) {
+    this.#overlay = overlay
+    this.#writable = writable
+  }
+
+  get(key: string): Buffer | undefined {
+    return this.writes.has(key) ? this.writes.get(key) : this.#overlay.get(key)
+  }
+
+  put(key: string, value: Buffer): void {
+    this.#admit(key, value.length)
+    this.writes.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#admit(key, 0)
+    this.writes.set(key, undefined)
+  }
+
+  #admit(key: string, valueBytes: number): void {
+    if (!this.#writable.has(categoryOf(key))) {
+      throw new LogicalError('read-only', 'cannot write to readonly storage')
+    }
+    this.#bytes += key.length + valueBytes
+    if (this.#bytes > LIMITS.transactionBytesMax) throw invalid('transaction is too large')
+  }
+}

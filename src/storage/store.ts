@@ -1,0 +1,229 @@
+import { createSystemRandom, type Random } from '../base/random.js'
+import { SHORT_HASH_BYTES } from '../crypto/digest.js'
+import type { Transaction } from '../logical/storage.js'
+import { type Change, changeBytes, operationOf, type SubPageChange } from './change.js'
+import { type CommitListener, Committer, type StoreOptions } from './committer.js'
+import { decodeFrame, EPOCH_BYTES, encodeEntry, parseFrame } from './frame.js'
+import { type KeyScan, scanKeys } from './key-scan.js'
+import { SUB_PAGES_PER_PAGE } from './merkle.js'
+import { Draft } from './overlay.js'
+import type { Category, Tree } from './prefixes.js'
+import { dataKey } from './raw-keys.js'
+import type * as Repl from './replicable.js'
+import { type EncodedEntry, stageImport } from './stage.js'
+import { freshHash } from './store-state.js'
+import { StoreTransaction } from './store-transaction.js'
+import { openSnapshot } from './sync-snapshot.js'
+import { TreeScan } from './tree-scan.js'
+import type { Trees } from './trees.js'
+
+export type { StoreOptions } from './committer.js'
+
+/** What a write made: the function's result, and the index in this cluster's log at which it is visible. */
+export interface Written<T> {
+  readonly value: T
+  readonly index: number
+}
+
+const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
+
+/**
+ * Stored values by key, with a log and two merkle trees over them. Reads see what is committed. A write is a function
+ * that runs at once over the committed data and everything queued, and resolves when all of it is durable. One
+ * transaction is one entry of the log; one that touches ignored keys only is none. A buffer that is put must not be
+ * changed afterwards.
+ */
+export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
+  readonly #committer: Committer
+  readonly #options: StoreOptions
+  readonly #random: Random
+  #writable = ALL_CATEGORIES
+
+  private constructor(options: StoreOptions, random: Random, committer: Committer) {
+    this.#options = options
+    this.#random = random
+    this.#committer = committer
+  }
+
+  /** Reads and checks what the engine holds; a broken log is a LogicalError that says where. */
+  static async open(options: StoreOptions): Promise<Store> {
+    const random = options.random ?? createSystemRandom()
+    return new Store(options, random, await Committer.open(options, random))
+  }
+
+  get(key: string): Buffer | undefined {
+    return this.#options.engine.get(dataKey(key))
+  }
+
+  /** Committed keys below a prefix, in order, without their values, in chunks. */
+  scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
+    return scanKeys(this.#options.engine, scan)
+  }
+
+  /** From now on only keys of these categories can be written by `write`. */
+  setWritable(categories: ReadonlySet<Category>): void {
+    this.#writable = categories
+  }
+
+  /** What `fn` throws is thrown, and nothing is written. */
+  async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
+    this.#committer.requireWritable()
+    const tx = new StoreTransaction(this.#committer.overlay, this.#writable)
+    const value = fn(tx)
+    const draft = new Draft(this.#committer.overlay)
+    for (const [key, stored] of tx.writes) draft.add(key, stored)
+    const index = await this.#submit('own', draft, encodeOwn(draft.changes), [], undefined)
+    return { value, index }
+  }
+
+  /** Finishes what is queued. The engine is its owner's to close. */
+  close(): Promise<void> {
+    return this.#committer.close()
+  }
+
+  get position(): Repl.WalPosition {
+    return this.#committer.state.last
+  }
+
+  get lastReplicatedIndex(): number {
+    return this.#committer.state.lastReplicatedIndex
+  }
+
+  get lastShippedIndex(): number {
+    return this.#committer.state.lastShippedIndex
+  }
+
+  get firstIndex(): number {
+    return this.#committer.wal.base.index + 1
+  }
+
+  get trees(): Trees {
+    return this.#committer.trees
+  }
+
+  get remotePosition(): Repl.RemotePosition | undefined {
+    return this.#committer.state.remote
+  }
+
+  get isResyncing(): boolean {
+    return this.#committer.state.isResyncing
+  }
+
+  get epoch(): string {
+    return this.#committer.state.epoch
+  }
+
+  /** Bytes of the log on disk. */
+  get walBytes(): number {
+    return this.#committer.wal.bytes
+  }
+
+  onCommit(listener: CommitListener): () => void {
+    return this.#committer.onCommit(listener)
+  }
+
+  hasPosition(position: Repl.WalPosition): boolean {
+    return this.#committer.wal.hasPosition(position)
+  }
+
+  framesAfter(index: number, maxBytes: number): Promise<readonly Repl.Frame[] | undefined> {
+    return this.#committer.wal.framesAfter(index, maxBytes)
+  }
+
+  decodeFrame(frame: Repl.Frame): readonly Repl.WalEntry[] {
+    return decodeFrame(frame)
+  }
+
+  parseFrame(bytes: Buffer): Repl.Frame | undefined {
+    return parseFrame(bytes)
+  }
+
+  snapshot(): Repl.SyncSnapshot {
+    return openSnapshot(this.#options.engine, this.#committer)
+  }
+
+  async setEpoch(epoch: string): Promise<void> {
+    if (!/^[\x21-\x7e]*$/.test(epoch) || epoch.length > EPOCH_BYTES) throw new Error('not an epoch')
+    await this.#committer.run((_batch, state) => ({ state: { ...state, epoch }, changes: [], held: [] }))
+  }
+
+  async forgetRemote(): Promise<void> {
+    await this.#committer.run((_batch, state) => ({
+      state: { ...state, remote: undefined, isResyncing: false },
+      changes: [],
+      held: [],
+    }))
+  }
+
+  async applyEntries(entries: readonly Repl.WalEntry[], remote: Repl.RemotePosition): Promise<boolean> {
+    this.#committer.requireWritable()
+    const draft = new Draft(this.#committer.overlay)
+    const held: SubPageChange[] = []
+    for (const { operations } of entries) {
+      for (const operation of operations) {
+        if (operation.held) {
+          held.push({ tree: operation.category, subPage: operation.held.subPage, delta: operation.delta })
+          continue
+        }
+        const { place } = draft.add(operation.key, operation.value)
+        if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false
+      }
+    }
+    await this.#submit('applied', draft, entries.flatMap(encodeForeign), held, remote)
+    return true
+  }
+
+  async importMutations(
+    mutations: readonly Repl.Mutation[],
+    remote?: Repl.RemotePosition,
+    held: readonly Repl.HeldHash[] = [],
+  ): Promise<void> {
+    this.#committer.requireWritable()
+    const draft = new Draft(this.#committer.overlay)
+    for (const { key, value } of mutations) draft.add(key, value)
+    const cutHash = freshHash(this.#random)
+    const request = { changes: draft.changes, held, remote, cutHash }
+    await this.#committer.run((batch, state, trees) => stageImport(batch, state, trees, request), draft.pending)
+  }
+
+  rebuild(options: Repl.RebuildOptions = {}): ReturnType<Repl.TreeUpkeep['rebuild']> {
+    return new TreeScan(this.#options.engine, this.#committer).rebuild(options)
+  }
+
+  check(signal?: AbortSignal): ReturnType<Repl.TreeUpkeep['check']> {
+    return new TreeScan(this.#options.engine, this.#committer).check(signal)
+  }
+
+  corruptPage(tree: Tree, page: number): void {
+    this.trees[tree].change(page * SUB_PAGES_PER_PAGE, Buffer.alloc(SHORT_HASH_BYTES, 0xa5))
+  }
+
+  #submit(
+    joins: 'own' | 'applied',
+    draft: Draft,
+    entries: readonly EncodedEntry[],
+    held: readonly SubPageChange[],
+    remote: Repl.RemotePosition | undefined,
+  ): Promise<number> {
+    let bytes = 0
+    for (const change of draft.changes) bytes += changeBytes(change)
+    const { changes, pending } = draft
+    return new Promise((resolve, reject) => {
+      this.#committer.submit({ joins, bytes, changes, held, pending, entries, remote, resolve, reject })
+    })
+  }
+}
+
+const encodeOwn = (changes: readonly Change[]): EncodedEntry[] => {
+  const operations = changes.flatMap((change) => operationOf(change) ?? [])
+  return operations.length === 0 ? [] : [encode(operations)]
+}
+
+const encodeForeign = ({ operations, bytes }: Repl.WalEntry): EncodedEntry[] =>
+  operations.length === 0 ? [] : [encode(operations, bytes)]
+
+const encode = (operations: readonly Repl.WalOperation[], bytes = encodeEntry(operations)): EncodedEntry => ({
+  bytes,
+  hasReplicated: operations.some(({ category }) => category === 'replicated'),
+  hasLocal: operations.some(({ category }) => category === 'local'),
+})

@@ -1,0 +1,74 @@
+/**
+ * Which frames lie on disk: for each its last index and its size, as two plain lists of numbers since there may be
+ * hundreds of thousands.
+ */
+export class WalExtent {
+  #baseIndex = 0
+  #ends: number[] = []
+  #sizes: number[] = []
+  #head = 0
+  #bytes = 0
+
+  /** The kept log begins behind this index. */
+  get baseIndex(): number {
+    return this.#baseIndex
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get lastIndex(): number {
+    return this.#ends.at(-1) ?? this.#baseIndex
+  }
+
+  reset(baseIndex: number): void {
+    this.#baseIndex = baseIndex
+    this.#ends = []
+    this.#sizes = []
+    this.#head = 0
+    this.#bytes = 0
+  }
+
+  push(lastIndex: number, bytes: number): void {
+    this.#ends.push(lastIndex)
+    this.#sizes.push(bytes)
+    this.#bytes += bytes
+  }
+
+  isOver(entriesMax: number, bytesMax: number): boolean {
+    const isOnlyFrame = this.#ends.length - this.#head <= 1
+    return !isOnlyFrame && (this.lastIndex - this.#baseIndex > entriesMax || this.#bytes > bytesMax)
+  }
+
+  /** Last indexes of the oldest frames that must go to meet both bounds, `countMax` at most. The newest frame stays. */
+  excess(entriesMax: number, bytesMax: number, countMax: number): number[] {
+    const found: number[] = []
+    let bytes = this.#bytes
+    let base = this.#baseIndex
+    for (let at = this.#head; at < this.#ends.length - 1 && found.length < countMax; at++) {
+      if (this.lastIndex - base <= entriesMax && bytes <= bytesMax) break
+      base = this.#ends[at] ?? base
+      bytes -= this.#sizes[at] ?? 0
+      found.push(base)
+    }
+    return found
+  }
+
+  dropOldest(count: number): void {
+    for (let i = 0; i < count; i++) {
+      this.#baseIndex = this.#ends[this.#head] ?? this.#baseIndex
+      this.#bytes -= this.#sizes[this.#head] ?? 0
+      this.#head++
+    }
+    if (this.#head < 4096 || this.#head * 2 < this.#ends.length) return
+    this.#ends = this.#ends.slice(this.#head)
+    this.#sizes = this.#sizes.slice(this.#head)
+    this.#head = 0
+  }
+
+  /** Last indexes of all frames. */
+  ends(): number[] {
+    return this.#ends.slice(this.#head)
+  }
+}
