@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http'
+import { type Cidr, canonicalAddress, contains } from '../base/cidr.js'
+import { invalid } from '../logical/errors.js'
+
+/** Whom to believe about the address of a client. The names are those of the listener's settings. */
+export interface ForwardedForSettings {
+  readonly authorizedAddrs: readonly Cidr[]
+  /** Proxies between the trusted one and the client. */
+  readonly hopSkips: number
+  readonly rejectNotPresent: boolean
+  readonly rejectNotAuthorized: boolean
+}
+
+/**
+ * The client's address as CIDR rules judge it: that of the TCP peer, or the one that a trusted proxy names. Fails with 400
+ * where the settings ask for a header or a proxy that is not there.
+ */
+export const clientAddress = (request: IncomingMessage, settings: ForwardedForSettings | undefined): string => {
+  const peer = peerAddress(request.socket.remoteAddress)
+  if (!settings || settings.authorizedAddrs.length === 0) return peer
+  const header = request.headers['x-forwarded-for']
+  if (header === undefined) {
+    if (!settings.rejectNotPresent) return peer
+    throw invalid('missing x-forwarded-for header and configured to reject when not present')
+  }
+  if (!settings.authorizedAddrs.some((block) => contains(block, peer))) {
+    if (!settings.rejectNotAuthorized) return peer
+    throw invalid('client address not authorized for x-forwarded-for and configured to reject connection')
+  }
+  return namedAddress([header].flat().join(','), settings.hopSkips)
+}
+
+const namedAddress = (header: string, hopSkips: number): string => {
+  const named = header
+    .split(',')
+    .at(-1 - hopSkips)
+    ?.trim()
+  const address = named === undefined ? undefined : canonicalAddress(named.replace(/^\[(.*)\]$/, '$1'))
+  if (address !== undefined) return address
+  throw invalid(
+    'malformed x-forwarded-for configuration or request, hops to skip would skip before earliest chain link',
+  )
+}
+
+const MAPPED = '::ffff:'
+
+const peerAddress = (address = ''): string => {
+  if (!address.includes(':')) return address
+  return address.startsWith(MAPPED) && address.includes('.')
+    ? address.slice(MAPPED.length)
+    : (canonicalAddress(address) ?? address)
+}

@@ -1,0 +1,141 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Clock } from '../base/clock.js'
+import { LIMITS } from '../base/limits.js'
+import { formatHostPort, parseHostPort } from '../base/network.js'
+import { LogicalError } from '../logical/errors.js'
+import { answerBadMessage, answerConnect, linger } from './bad-message.js'
+import { Exchanges } from './exchanges.js'
+import { createApp } from './express-app.js'
+import { Front, type FrontOptions } from './front.js'
+import { MessageGate } from './message-gate.js'
+import { isForeign, secureOptions, type TlsSettings } from './tls.js'
+
+/** Bounds of one listener; what is absent is as in `LIMITS`. */
+export interface HttpLimits {
+  readonly bodyBytesMax?: number | undefined
+  readonly headerReadMs?: number | undefined
+  readonly bodyReadMs?: number | undefined
+  readonly requestMs?: number | undefined
+  readonly idleMs?: number | undefined
+  readonly connectionsMax?: number | undefined
+}
+
+export interface HttpServerOptions extends Omit<FrontOptions, 'bodyBytesMax'> {
+  readonly clock: Clock
+  readonly limits?: HttpLimits | undefined
+  /** Called at the start and by `reloadTls`. */
+  readonly tls?: (() => TlsSettings) | undefined
+}
+
+export interface HttpServer {
+  /** Resolves to the address really bound (`host:port`). Rejects with the system's error when it is taken. */
+  listen(address: string): Promise<string>
+  /** New connections get the certificate that is read now. Throws, and changes nothing, when it cannot be used. */
+  reloadTls(): void
+  /** Stops accepting, lets what is in flight finish for `drainMs`, then cuts. */
+  close(drainMs: number): Promise<void>
+}
+
+/** How often Node looks for connections that have run out of time. */
+const SWEEP_MS = 1000
+
+/** The HTTP front on one address. */
+export const createHttpServer = (options: HttpServerOptions): HttpServer => {
+  const { clock, log, limits = {}, tls } = options
+  const front = new Front({ ...options, bodyBytesMax: limits.bodyBytesMax ?? LIMITS.bodyBytesMax })
+  const exchanges = new Exchanges(clock)
+  const gates = new WeakMap<Socket, MessageGate>()
+
+  const { app, classes } = createApp(async (request, response) => {
+    const exchange = exchanges.begin(request, response)
+    const verb = gates.get(request.socket)?.isList ? 'LIST' : (request.method ?? '')
+    try {
+      await front.answer(request, response, verb, exchanges.isClosing)
+    } finally {
+      exchanges.end(exchange)
+    }
+  })
+  const settings = {
+    ...classes,
+    maxHeaderSize: LIMITS.headerBytesMax,
+    headersTimeout: limits.headerReadMs ?? LIMITS.headerReadMs,
+    requestTimeout: limits.bodyReadMs ?? LIMITS.bodyReadMs,
+    keepAliveTimeout: limits.idleMs ?? LIMITS.idleMs,
+    connectionsCheckingInterval: SWEEP_MS,
+    requireHostHeader: false,
+    noDelay: true,
+  }
+  const server = tls ? createSecureServer({ ...settings, ...secureOptions(tls()) }) : createServer(settings)
+  server.maxConnections = limits.connectionsMax ?? LIMITS.connectionsMax
+
+  /** False, and the connection is cut, when the parser saw a message where the gate let none begin. */
+  const mayBegin = (request: IncomingMessage, response: ServerResponse): boolean => {
+    const gate = gates.get(request.socket)
+    if (gate?.begin(request, response)) return true
+    gate?.stop()
+    request.socket.destroy()
+    return false
+  }
+  const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
+    void front.fail(request, response, error, exchanges.isClosing).catch((cause) => {
+      log.error('an answer could not be sent', { cause })
+      request.socket.destroy()
+    })
+
+  server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+    if (isForeign(socket)) {
+      socket.destroy()
+      return
+    }
+    const gate = new MessageGate(socket)
+    gates.set(socket, gate)
+    exchanges.addSocket(socket)
+    socket.destroySoon = () => {
+      gate.stop()
+      socket.end()
+      linger(socket, clock)
+    }
+  })
+  server.on('request', (request, response) => {
+    if (mayBegin(request, response)) app(request, response, (error) => fail(request, response, error ?? NO_ROUTE))
+  })
+  server.on('checkExpectation', (request, response) => {
+    if (mayBegin(request, response)) fail(request, response, NO_EXPECTATION)
+  })
+  server.on('clientError', (error, socket: Socket) => answerBadMessage(error, socket, gates.get(socket), clock))
+  server.on('connect', (_, socket: Socket) => answerConnect(socket, gates.get(socket), clock))
+  server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error: error.message }))
+  server.on('drop', () => log.warn('a connection was refused: there are too many'))
+
+  return {
+    listen: (address) =>
+      new Promise((resolve, reject) => {
+        const { host, port } = parseHostPort(address)
+        server.once('error', reject)
+        server.listen({ port, ...(host === '' ? {} : { host }) }, () => {
+          server.off('error', reject)
+          server.on('error', (error) => log.error('the HTTP listener failed', { error: error.message }))
+          exchanges.watch(limits.requestMs ?? LIMITS.requestMs, ({ request, response }) => {
+            if (!response.headersSent) fail(request, response, TOO_SLOW)
+          })
+          const bound = server.address()
+          resolve(typeof bound === 'object' && bound ? formatHostPort(bound.address, bound.port) : address)
+        })
+      }),
+    reloadTls: () => {
+      if (tls && 'setSecureContext' in server) server.setSecureContext(secureOptions(tls()))
+    },
+    close: async (drainMs) => {
+      if (!server.listening) return
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await exchanges.close(drainMs)
+      await closed
+    },
+  }
+}
+
+const NO_ROUTE = new LogicalError('not-found', '')
+const NO_EXPECTATION = new LogicalError('expectation', 'the expectation cannot be met')
+const TOO_SLOW = new LogicalError('unavailable', 'the request took too long')

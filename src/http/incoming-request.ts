@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http'
+import type { Random } from '../base/random.js'
+import { uuid } from '../base/id.js'
+import { invalid, LogicalError } from '../logical/errors.js'
+import { parseBool } from '../logical/field-values.js'
+import type { IncomingRequest } from '../logical/incoming.js'
+import type { JsonObject } from '../logical/json.js'
+import { type Operation, ROOT_NAMESPACE } from '../logical/request.js'
+import { hasBody, parseFields, readBody } from './body.js'
+import { isWrongVerb, takesRawBody } from './own-paths.js'
+import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
+import { findParameter, parseQuery } from './url-pairs.js'
+
+export interface Received {
+  readonly message: IncomingMessage
+  /** The verb as it was sent: LIST is LIST. */
+  readonly verb: string
+  /** Canonical, below `/v1/`. */
+  readonly path: string
+  readonly query: string
+  readonly remoteAddress: string
+}
+
+const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
+  ['GET', 'read'],
+  ['HEAD', 'read'],
+  ['LIST', 'list'],
+  ['PUT', 'update'],
+  ['POST', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+])
+
+/** 405 before any rule of the API was asked: no text. */
+const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', '')
+
+/** Turns what was received into a request, its body included. Fails with LogicalError for what HTTP alone refuses. */
+export const readRequest = async (
+  received: Received,
+  { random, bodyBytesMax }: { readonly random: Random; readonly bodyBytesMax: number },
+): Promise<IncomingRequest> => {
+  const { message, verb, query, remoteAddress } = received
+  const operation = operationOf(verb, received.path)
+  const { headers } = message
+  checkFraming(headers)
+  if (verb === 'PATCH') checkPatchType(headers)
+  const wrap = parseWrap(headers)
+  const bytes = hasBody(message) ? await readBody(message, bodyBytesMax) : NOTHING
+  const isWrite = operation === 'update' || operation === 'patch'
+  const isRaw = isWrite && takesRawBody(received.path)
+  const fields = isWrite && !isRaw ? parseFields(bytes, headers['content-type'], received.path) : parseQuery(query)
+  const isList = operation === 'list' || (verb === 'GET' && takeListParameter(fields))
+  const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
+  return {
+    id: uuid(random),
+    operation: asksHelp ? 'help' : isList ? 'list' : operation,
+    path: isList ? asFolder(received.path) : received.path,
+    namespace: ROOT_NAMESPACE,
+    data: fields,
+    headers,
+    remoteAddress,
+    remotePort: message.socket.remotePort ?? 0,
+    clientToken: findClientToken(headers),
+    wrap,
+    namespaceHeader: headerText(headers, 'x-vault-namespace'),
+    isHead: verb === 'HEAD',
+    rawBody: isRaw ? bytes : undefined,
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+const operationOf = (verb: string, path: string): Operation => {
+  const operation = OPERATIONS.get(verb)
+  if (!operation || isWrongVerb(path, verb)) throw wrongVerb()
+  if (verb === 'HEAD' && path !== 'sys/health') throw wrongVerb()
+  return operation
+}
+
+/** Whether a GET asks for a list; a true parameter is taken out, of several the first counts. */
+const takeListParameter = (fields: JsonObject): boolean => {
+  const value = fields.list
+  if (value === undefined) return false
+  const isList = parseBool(String(Array.isArray(value) ? value[0] : value))
+  if (isList === undefined) throw invalid('')
+  if (isList) delete fields.list
+  return isList
+}
+
+const asFolder = (path: string): string => (path === '' || path.endsWith('/') ? path : `${path}/`)

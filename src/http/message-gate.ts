@@ -1,0 +1,210 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const VERB = Buffer.from('LIST ')
+const CR = 0x0d
+const LF = 0x0a
+
+/** Where the bytes that come next belong. */
+type Position =
+  | { readonly in: 'start' }
+  | { readonly in: 'head'; readonly matched: number }
+  | { readonly in: 'sized-body'; readonly left: number }
+  | { readonly in: 'chunked-body'; readonly matched: number }
+  | { readonly in: 'answer' }
+
+const START: Position = { in: 'start' }
+const FRESH_HEAD: Position = { in: 'head', matched: 0 }
+const ANSWER: Position = { in: 'answer' }
+
+/**
+ * Stands between a socket and Node's parser, which does not know the verb LIST: the first bytes `LIST ` of a message become
+ * `LINK `, a verb of the same length, and the gate remembers that they were not. A message begins only where the parser
+ * itself has said that the one before it is complete and its answer has been sent; until then bytes are held. So the
+ * parser never holds two messages, bodies are never touched, and bytes are handed on without a copy. Where gate and
+ * parser disagree about the end of a message the connection is cut.
+ */
+export class MessageGate {
+  readonly #socket: Socket
+  readonly #feed: (chunk: Buffer) => void
+  #position: Position = START
+  #held: Buffer | undefined
+  #request: IncomingMessage | undefined
+  #response: ServerResponse | undefined
+  /** The slice being fed ends with what ends a head. */
+  #mayBegin = false
+  #isList = false
+  #isHolding = false
+  #isStopped = false
+
+  /** To be made when Node's HTTP server has taken the socket, in the same turn. */
+  constructor(socket: Socket) {
+    const [listener] = socket.listeners('data')
+    if (!listener) throw new Error('the socket has no HTTP parser')
+    this.#socket = socket
+    this.#feed = (chunk) => listener.call(socket, chunk)
+    socket.off('data', listener as (chunk: Buffer) => void)
+    socket.on('data', (chunk: Buffer) => this.#take(chunk))
+    socket.on('resume', () => this.#advance())
+  }
+
+  /** True when the message that is being answered was sent as LIST. */
+  get isList(): boolean {
+    return this.#isList
+  }
+
+  /** The answer that is due or being sent; undefined between messages. */
+  get openResponse(): ServerResponse | undefined {
+    return this.#response?.writableFinished ? undefined : this.#response
+  }
+
+  /** The parser has read a head. False when it should not have: the bytes since are not to be trusted. */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.#mayBegin || this.#request) return false
+    this.#request = request
+    this.#response = response
+    return true
+  }
+
+  /** Nothing more is read from this connection; what still comes is thrown away. */
+  stop(): void {
+    this.#isStopped = true
+    this.#held = undefined
+    this.#socket.resume()
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isStopped) return
+    this.#held = this.#held ? Buffer.concat([this.#held, chunk]) : chunk
+    if (this.#isHolding) this.#socket.pause()
+    this.#advance()
+  }
+
+  #advance(): void {
+    while (this.#held && !this.#isStopped && !this.#isHolding && !this.#socket.isPaused()) {
+      if (this.#socket.destroyed || !this.#step(this.#held)) return
+    }
+  }
+
+  /** Hands on what belongs together; false when more bytes, or the end of an answer, must come first. */
+  #step(held: Buffer): boolean {
+    switch (this.#position.in) {
+      case 'start':
+        return this.#start(held)
+      case 'head':
+        return this.#passHead(held, this.#position.matched)
+      case 'sized-body':
+        return this.#passSized(held, this.#position.left)
+      case 'chunked-body':
+        return this.#passChunked(held, this.#position.matched)
+      case 'answer':
+        return this.#awaitAnswer()
+    }
+  }
+
+  #start(held: Buffer): boolean {
+    let blank = 0
+    while (held[blank] === CR || held[blank] === LF) blank++
+    const rest = blank === 0 ? held : held.subarray(blank)
+    this.#held = rest.length === 0 ? undefined : rest
+    if (rest.length < VERB.length && VERB.subarray(0, rest.length).equals(rest)) return false
+    this.#isList = rest[0] === VERB[0] && rest.subarray(0, VERB.length).equals(VERB)
+    if (this.#isList) rest.write('LINK', 'latin1')
+    this.#position = FRESH_HEAD
+    return true
+  }
+
+  #passHead(held: Buffer, matched: number): boolean {
+    const end = findEnd(held, matched)
+    this.#mayBegin = end !== undefined
+    this.#handOn(held, end ?? held.length)
+    this.#mayBegin = false
+    const request = this.#request
+    if (end === undefined) this.#position = { in: 'head', matched: matchedAtEnd(held, matched) }
+    else if (!request) this.#cut()
+    else if (request.headers['transfer-encoding'] !== undefined) this.#position = { in: 'chunked-body', matched: 0 }
+    else this.#passed(Number(request.headers['content-length'] ?? 0))
+    return true
+  }
+
+  #passSized(held: Buffer, left: number): boolean {
+    const size = Math.min(left, held.length)
+    this.#handOn(held, size)
+    this.#passed(left - size)
+    return true
+  }
+
+  #passChunked(held: Buffer, matched: number): boolean {
+    const end = findEnd(held, matched)
+    this.#handOn(held, end ?? held.length)
+    const isComplete = this.#request?.complete === true
+    if (end === undefined) {
+      if (isComplete) this.#cut()
+      this.#position = { in: 'chunked-body', matched: matchedAtEnd(held, matched) }
+    } else this.#position = isComplete ? ANSWER : { in: 'chunked-body', matched: 0 }
+    return true
+  }
+
+  /** The parser must see the end of a sized message where its size says, neither before nor after. */
+  #passed(left: number): void {
+    if ((left === 0) !== (this.#request?.complete === true)) this.#cut()
+    this.#position = left === 0 ? ANSWER : { in: 'sized-body', left }
+  }
+
+  #awaitAnswer(): boolean {
+    const response = this.#response
+    if (response && !response.writableFinished) {
+      this.#isHolding = true
+      this.#socket.pause()
+      response.once('close', () => this.#release())
+      return false
+    }
+    this.#request = undefined
+    this.#response = undefined
+    this.#position = START
+    return true
+  }
+
+  #release(): void {
+    this.#isHolding = false
+    if (this.#socket.destroyed) return
+    this.#socket.resume()
+    this.#advance()
+  }
+
+  #handOn(held: Buffer, size: number): void {
+    const isAll = size === held.length
+    this.#held = isAll ? undefined : held.subarray(size)
+    this.#feed(isAll ? held : held.subarray(0, size))
+  }
+
+  #cut(): void {
+    if (this.#isStopped) return
+    this.stop()
+    this.#socket.destroy()
+  }
+}
+
+/** Index after the first blank line; `matched` bytes of it came with the chunk before. */
+const findEnd = (chunk: Buffer, matched: number): number | undefined => {
+  if (matched > 0) {
+    const seam = Buffer.concat([HEAD_END.subarray(0, matched), chunk.subarray(0, HEAD_END.length)])
+    const at = seam.indexOf(HEAD_END)
+    if (at >= 0 && at < matched) return at + HEAD_END.length - matched
+  }
+  const at = chunk.indexOf(HEAD_END)
+  return at < 0 ? undefined : at + HEAD_END.length
+}
+
+/** How many bytes of a blank line stand at the end of what was handed on. */
+const matchedAtEnd = (chunk: Buffer, matched: number): number => {
+  const tail =
+    chunk.length >= HEAD_END.length
+      ? chunk.subarray(chunk.length - HEAD_END.length)
+      : Buffer.concat([HEAD_END.subarray(0, matched), chunk])
+  for (let size = Math.min(HEAD_END.length - 1, tail.length); size > 0; size--) {
+    if (tail.subarray(tail.length - size).equals(HEAD_END.subarray(0, size))) return size
+  }
+  return 0
+}

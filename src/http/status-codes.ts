@@ -1,0 +1,45 @@
+import { type ErrorCode, LogicalError, wrapErrorText } from '../logical/errors.js'
+import type { Rendered } from '../logical/incoming.js'
+import { printJson } from '../logical/json-text.js'
+
+/** The one place that knows HTTP status codes of errors. */
+export const STATUS_OF: Record<ErrorCode, number> = {
+  'invalid-request': 400,
+  'permission-denied': 403,
+  'not-found': 404,
+  'unsupported-path': 404,
+  'unsupported-operation': 405,
+  'request-timeout': 408,
+  'index-not-reached': 412,
+  'body-too-large': 413,
+  'media-type': 415,
+  expectation: 417,
+  'headers-too-large': 431,
+  internal: 500,
+  sealed: 503,
+  unavailable: 503,
+  // Never meant for a client: the pipeline forwards the request to where the key can be written.
+  'read-only': 503,
+}
+
+/**
+ * An error as the client sees it, in one of the three forms: no text at all, the bare text, or the text in a list of one.
+ * What is no LogicalError is a bug, of which the client learns nothing.
+ */
+export const renderError = (error: unknown): Rendered => {
+  if (!(error instanceof LogicalError)) return renderErrors(500, ['internal error'])
+  const text = error.wrapped && error.message !== '' ? wrapErrorText(error.message) : error.message
+  return renderErrors(STATUS_OF[error.code], text === '' ? [] : [text], error.data, error.headers)
+}
+
+const renderErrors = (
+  status: number,
+  errors: readonly string[],
+  data?: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Rendered => ({
+  status,
+  contentType: 'application/json',
+  body: printJson(data === undefined ? { errors } : { errors, data }),
+  headers,
+})

@@ -1,0 +1,48 @@
+import { invalid } from '../logical/errors.js'
+import type { JsonObject } from '../logical/json.js'
+
+/** Asks for help about a path instead of naming a parameter. */
+const RESERVED = 'help'
+
+/** The parameters of a query, in a null-prototype object; a repeated one is a list. */
+export const parseQuery = (query: string): JsonObject => {
+  const data: JsonObject = Object.create(null)
+  for (const [name, values] of parsePairs(query)) {
+    if (name !== RESERVED) data[name] = values.length === 1 ? (values[0] ?? '') : values
+  }
+  return data
+}
+
+/** The fields of a form; a repeated one is its values joined by commas. */
+export const parseForm = (form: string): JsonObject => {
+  const data: JsonObject = Object.create(null)
+  for (const [name, values] of parsePairs(form)) data[name] = values.join(',')
+  return data
+}
+
+/** The first value of a parameter; undefined when it is absent. */
+export const findParameter = (query: string, name: string): string | undefined => parsePairs(query).get(name)?.[0]
+
+const parsePairs = (text: string): Map<string, string[]> => {
+  const pairs = new Map<string, string[]>()
+  if (text === '') return pairs
+  for (const part of text.split('&')) {
+    if (part === '') continue
+    const equals = part.indexOf('=')
+    const name = decode(equals < 0 ? part : part.slice(0, equals))
+    const value = equals < 0 ? '' : decode(part.slice(equals + 1))
+    const values = pairs.get(name)
+    if (values) values.push(value)
+    else pairs.set(name, [value])
+  }
+  return pairs
+}
+
+const decode = (text: string): string => {
+  if (!text.includes('%') && !text.includes('+')) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw invalid('a parameter contains an invalid escape')
+  }
+}
