@@ -184,6 +184,7 @@ export class SealManager {
     const made = await this.keys.newShares(config, rootKey)
     try {
       await this.#barrier.initialize(rootKey)
+      await this.#barrier.unseal(rootKey)
       const { rootToken } = await this.#hooks.createCluster()
       const answer = await deliver({ shares: made.shares, rootToken })
       await this.#storage.write([...made.records, ...this.keys.autoRecords(rootKey)])

@@ -29,7 +29,7 @@ export interface SealStorage {
 }
 
 export interface SealBarrier {
-  /** Makes a keyring, stores it encrypted with the root key, and is open afterwards. */
+  /** Makes a keyring and stores it encrypted with the root key; stays sealed. */
   initialize(rootKey: Buffer): Promise<void>
   /** Throws when the root key does not open the stored keyring. */
   unseal(rootKey: Buffer): Promise<void> | void

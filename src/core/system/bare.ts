@@ -10,13 +10,12 @@ export const bare = (data: JsonObject): Response => ({ data, bare: true })
 const OPERATIONS: readonly Operation[] = ['read', 'update', 'patch', 'list', 'delete']
 
 /**
- * A path of the oldest endpoints: any verb but those of the table is a 405 with an empty list of errors, listing included,
- * whose trailing slash is therefore tolerated.
+ * A path of the oldest endpoints: any verb but those of the table, listing included, is a 405 with an empty list of errors.
  */
 export const oldPath = <T extends FieldTable>(spec: PathSpec<T>): PathSpec<T> => {
   const refuse: Handler<T> = () => {
     throw new LogicalError('unsupported-operation', '')
   }
   const refusals = Object.fromEntries(OPERATIONS.map((operation) => [operation, refuse]))
-  return { ...spec, pattern: `${spec.pattern}/?`, operations: { ...refusals, ...spec.operations } }
+  return { ...spec, operations: { ...refusals, ...spec.operations } }
 }

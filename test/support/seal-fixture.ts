@@ -1,0 +1,182 @@
+import { silentLog } from '../../src/base/log.js'
+import { ManualClock } from '../../src/base/manual-clock.js'
+import { createSeededRandom } from '../../src/base/random.js'
+import type { ClusterStatus } from '../../src/core/cluster-status.js'
+import { GenerationAttempt, GenerationSlot } from '../../src/core/generate-root.js'
+import { Rekey } from '../../src/core/rekey.js'
+import { RekeyBackup } from '../../src/core/rekey-backup.js'
+import { SealKeys } from '../../src/core/seal-keys.js'
+import { SealManager } from '../../src/core/seal-manager.js'
+import { KEYRING_KEY, type SealBarrier, type SealStorage } from '../../src/core/seal-records.js'
+import { generateRootPaths } from '../../src/core/system/generate-root-paths.js'
+import { initPaths } from '../../src/core/system/init-paths.js'
+import { nodePaths } from '../../src/core/system/node-paths.js'
+import { rekeyPaths } from '../../src/core/system/rekey-paths.js'
+import { sealPaths } from '../../src/core/system/seal-paths.js'
+import { statusPaths } from '../../src/core/system/status-paths.js'
+import type { Backend } from '../../src/logical/backend.js'
+import { dispatch } from '../../src/logical/dispatch.js'
+import { LogicalError } from '../../src/logical/errors.js'
+import type { JsonObject } from '../../src/logical/json.js'
+import { type Operation, ROOT_NAMESPACE } from '../../src/logical/request.js'
+import type { AutoSeal } from '../../src/seal/auto-seal.js'
+import { unwrapKey, wrapKey } from '../../src/seal/key-wrapping.js'
+
+/** A disk of a Map. */
+export class MemorySealStorage implements SealStorage {
+  readonly records = new Map<string, Buffer>()
+
+  get(key: string): Buffer | undefined {
+    return this.records.get(key)
+  }
+
+  async write(records: readonly { key: string; value: Buffer }[]): Promise<void> {
+    for (const { key, value } of records) this.records.set(key, value)
+  }
+
+  async delete(key: string): Promise<void> {
+    this.records.delete(key)
+  }
+
+  async clear(): Promise<void> {
+    this.records.clear()
+  }
+}
+
+/** The least that can be opened by a root key: a keyring of one key. */
+class OneKeyBarrier implements SealBarrier {
+  readonly #storage: MemorySealStorage
+  #ring: Buffer | undefined
+
+  constructor(storage: MemorySealStorage) {
+    this.#storage = storage
+  }
+
+  get isOpen(): boolean {
+    return this.#ring !== undefined
+  }
+
+  async initialize(rootKey: Buffer): Promise<void> {
+    const random = createSeededRandom('keyring')
+    const value = wrapKey(random, rootKey, random.bytes(32), KEYRING_KEY)
+    await this.#storage.write([{ key: KEYRING_KEY, value }])
+  }
+
+  unseal(rootKey: Buffer): void {
+    const ring = unwrapKey(rootKey, this.#storage.get(KEYRING_KEY) ?? Buffer.alloc(0), KEYRING_KEY)
+    if (!ring) throw new Error('the root key does not open the keyring')
+    this.#ring = ring
+  }
+
+  seal(): void {
+    this.#ring = undefined
+  }
+}
+
+export interface SealFixtureOptions {
+  storage?: MemorySealStorage
+  autoSeal?: AutoSeal
+  status?: Partial<ClusterStatus>
+  isShareOwner?: boolean
+}
+
+/** One cluster's seal with its endpoints over a disk of its own, or a given one: a restart is a new fixture on it. */
+export const createSeal = (options: SealFixtureOptions = {}) => {
+  const storage = options.storage ?? new MemorySealStorage()
+  const random = createSeededRandom('seal')
+  const clock = new ManualClock()
+  const barrier = new OneKeyBarrier(storage)
+  const events: string[] = []
+  const keys = new SealKeys({ storage, autoSeal: options.autoSeal, random })
+  const hooks = {
+    async createCluster() {
+      events.push(`create, barrier ${barrier.isOpen ? 'open' : 'closed'}`)
+      return { rootToken: 'hvs.aaaaaaaaaaaaaaaaaaaaaaaa' }
+    },
+    async onUnsealed() {
+      events.push('unsealed')
+    },
+    async onSealed() {
+      events.push(`sealed, barrier ${barrier.isOpen ? 'open' : 'closed'}`)
+    },
+  }
+  const seal = new SealManager({ keys, storage, barrier, hooks, random, log: silentLog })
+  const slot = new GenerationSlot()
+  let made = 0
+  const makeToken = async () => `hvs.${String(++made).padStart(24, '0')}`
+  const attempt = new GenerationAttempt({ strategy: 'root', slot, seal, random, makeToken })
+  const drAttempt = new GenerationAttempt({ strategy: 'dr-operation', slot, seal, random, makeToken })
+  const rekey = new Rekey({ seal, random, isShareOwner: () => options.isShareOwner ?? true })
+  const status: ClusterStatus = { ...STATUS, ...options.status }
+  const backend: Backend = {
+    type: 'system',
+    unauthenticated: [],
+    sudo: [],
+    paths: [
+      ...initPaths(seal),
+      ...sealPaths({ seal, status }),
+      ...statusPaths({ seal, status, clock }),
+      ...generateRootPaths(attempt),
+      ...rekeyPaths({ rekey, backup: new RekeyBackup(storage), keys }),
+      ...nodePaths({ status, clock, inFlight: () => new Map(), versions: () => [], sanitizedConfig: () => ({}) }),
+    ],
+  }
+  /** Status and body as they go out, without transport. */
+  const call = async (operation: Operation, path: string, data: JsonObject = {}) => {
+    try {
+      const response = await dispatch(backend, requestOf(operation, path, data), path)
+      return { status: response?.status ?? (response ? 200 : 204), body: response?.data as JsonObject }
+    } catch (error) {
+      if (!(error instanceof LogicalError)) throw error
+      return { code: error.code, message: error.message }
+    }
+  }
+  return { storage, seal, keys, barrier, events, attempt, drAttempt, slot, rekey, call }
+}
+
+const STATUS: ClusterStatus = {
+  isRestarting: false,
+  clusterName: 'vault-cluster-01234567',
+  clusterId: '11111111-2222-3333-4444-555555555555',
+  apiAddress: 'http://127.0.0.1:8200',
+  clusterAddress: 'https://127.0.0.1:8201',
+  hostname: 'host',
+  reportedVersion: '1.20.4+ent',
+  buildDate: '2026-01-01T00:00:00Z',
+  storageType: 'inmem',
+  replicationModes: { dr: 'disabled', performance: 'disabled' },
+  lastWal: 0,
+  lastRemoteWal: 0,
+  echoDurationMs: 0,
+  clockSkewMs: 0,
+  canaryAgeMs: 0,
+  activeSinceMs: undefined,
+  license: 'enterprise',
+}
+
+const requestOf = (operation: Operation, path: string, data: JsonObject) => ({
+  id: 'request',
+  operation,
+  path: `sys/${path}`,
+  namespace: ROOT_NAMESPACE,
+  data: Object.assign(Object.create(null), data) as JsonObject,
+  headers: {},
+  remoteAddress: '127.0.0.1',
+  remotePort: 1,
+  clientToken: undefined,
+  wrap: undefined,
+})
+
+/** Initialises through the endpoint; hex shares. */
+export const initWith = async (
+  fixture: Pick<ReturnType<typeof createSeal>, 'call'>,
+  data: JsonObject,
+): Promise<{ keys: string[]; keys64: string[]; recoveryKeys: string[]; rootToken: string }> => {
+  const { body } = (await fixture.call('update', 'init', data)) as { body: JsonObject }
+  return {
+    keys: body.keys as string[],
+    keys64: body.keys_base64 as string[],
+    recoveryKeys: (body.recovery_keys ?? []) as string[],
+    rootToken: body.root_token as string,
+  }
+}

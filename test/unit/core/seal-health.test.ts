@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import type { ClusterStatus } from '../../../src/core/cluster-status.js'
+import type { JsonObject } from '../../../src/logical/json.js'
+import { createSeal, initWith } from '../../support/seal-fixture.js'
+
+const open = async (status: Partial<ClusterStatus> = {}) => {
+  const fixture = createSeal({ status })
+  const { keys } = await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
+  await fixture.call('update', 'unseal', { key: keys[0] ?? '' })
+  const health = (data: JsonObject = {}) => fixture.call('read', 'health', data)
+  return { ...fixture, health }
+}
+const DR: Partial<ClusterStatus> = { replicationModes: { dr: 'secondary', performance: 'disabled' } }
+
+describe('sys/health', () => {
+  test('an active server is 200, with what clients read', async () => {
+    const { health } = await open({ lastWal: 7 })
+    const { status, body } = await health()
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      initialized: true,
+      sealed: false,
+      standby: false,
+      performance_standby: false,
+      replication_performance_mode: 'disabled',
+      replication_dr_mode: 'disabled',
+      enterprise: true,
+      last_wal: 7,
+      clock_skew_ms: 0,
+    })
+  })
+
+  test('a sealed server is 503 and shows neither cluster nor modes', async () => {
+    const fixture = createSeal()
+    await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
+    const { status, body } = await fixture.call('read', 'health')
+    expect(status).toBe(503)
+    expect(body).toMatchObject({ sealed: true, standby: true, replication_dr_mode: 'unknown' })
+    expect(body).not.toHaveProperty('cluster_id')
+    expect(body).not.toHaveProperty('last_wal')
+  })
+
+  test.each<[JsonObject, number]>([
+    [{}, 472],
+    [{ drsecondarycode: '200' }, 200],
+    [{ drsecondarycode: '299', standbycode: '298' }, 299],
+    [{ standbyok: '', perfstandbyok: 'true' }, 472],
+  ])('a DR secondary asked with %j is %i', async (query, status) => {
+    expect((await (await open(DR)).health(query)).status).toBe(status)
+  })
+
+  test('a role change shows as a standby, and standbyok counts it as active', async () => {
+    const { health } = await open({ isRestarting: true })
+    expect((await health()).status).toBe(429)
+    expect((await health({ standbycode: '299' })).status).toBe(299)
+    expect((await health({ standbyok: '' })).status).toBe(200)
+    expect((await health({ standbyok: '', activecode: '210' })).status).toBe(210)
+    expect((await health({ standbyok: 'false' })).status).toBe(429)
+  })
+
+  test.each([{ standbyok: 'perhaps' }, { activecode: 'abc' }, { sealedcode: '' }, { uninitcode: '12' }])(
+    '%j is a 400 with an empty list',
+    async (query) => {
+      expect(await (await open()).health(query)).toEqual({ code: 'invalid-request', message: '' })
+    },
+  )
+
+  test('the codes of other states change nothing', async () => {
+    const { health } = await open()
+    expect((await health({ standbycode: '418', sealedcode: '419', drsecondarycode: '421' })).status).toBe(200)
+    expect((await health({ activecode: '299' })).status).toBe(299)
+  })
+
+  test('other verbs are a 405 with an empty list', async () => {
+    const { call } = await open()
+    expect(await call('update', 'health')).toEqual({ code: 'unsupported-operation', message: '' })
+    expect(await call('list', 'health/')).toEqual({ code: 'unsupported-operation', message: '' })
+    expect(await call('update', 'leader')).toEqual({ code: 'unsupported-operation', message: '' })
+    expect(await call('read', 'seal')).toEqual({ code: 'unsupported-operation', message: '' })
+  })
+})
+
+test('sys/leader gives both addresses, and says in the one text clients know that it is sealed', async () => {
+  const { call } = await open()
+  expect((await call('read', 'leader')).body).toMatchObject({
+    ha_enabled: true,
+    is_self: true,
+    leader_address: 'http://127.0.0.1:8200',
+    leader_cluster_address: 'https://127.0.0.1:8201',
+    performance_standby: false,
+    performance_standby_last_remote_wal: 0,
+  })
+  await call('update', 'seal')
+  expect(await call('read', 'leader')).toEqual({ code: 'sealed', message: 'Vault is sealed' })
+})
+
+test('the licence lists what it covers', async () => {
+  const licenseOf = async (license: ClusterStatus['license']) => {
+    const { body } = await (await open({ license })).call('read', 'license/status')
+    return body?.autoloaded
+  }
+  expect(await licenseOf('enterprise')).toMatchObject({ features: ['DR Replication', 'Namespaces', 'Performance Replication'] })
+  expect(await licenseOf('plus')).toMatchObject({ features: ['Namespaces', 'Performance Replication'] })
+  expect(await licenseOf('none')).toMatchObject({ features: [] })
+})

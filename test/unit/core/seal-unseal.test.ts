@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
+import type { SealMaterial } from '../../../src/core/seal-records.js'
+import { createStaticSeal, type SealKey } from '../../../src/seal/auto-seal.js'
+import { createSeal, initWith, MemorySealStorage } from '../../support/seal-fixture.js'
+
+const FIVE = { secret_shares: 5, secret_threshold: 3 }
+const staticSeal = (current: SealKey, previous?: SealKey) =>
+  createStaticSeal({ type: 'static', current, previous, random: createSeededRandom('auto') })
+const keyA: SealKey = { id: 'a', key: Buffer.alloc(32, 7) }
+const keyB: SealKey = { id: 'b', key: Buffer.alloc(32, 8) }
+
+const initialised = async () => {
+  const fixture = createSeal()
+  const { keys, keys64 } = await initWith(fixture, FIVE)
+  const offer = async (key = '') => fixture.call('update', 'unseal', { key })
+  const progress = async () => (await fixture.call('read', 'seal-status')).body?.progress
+  return { ...fixture, keys, keys64, offer, progress }
+}
+
+describe('share by share', () => {
+  test('the third of three needed opens the server', async () => {
+    const { offer, keys, keys64, events, seal } = await initialised()
+    const first = await offer(keys[0])
+    expect(first.body).toMatchObject({ sealed: true, progress: 1, nonce: expect.stringMatching(/^[0-9a-f-]{36}$/) })
+    expect((await offer(keys64[3])).body).toMatchObject({ progress: 2, nonce: first.body?.nonce })
+    expect((await offer(keys[4])).body).toMatchObject({
+      sealed: false,
+      progress: 0,
+      nonce: '',
+      cluster_name: expect.any(String),
+      cluster_id: expect.any(String),
+    })
+    expect(seal.rootKey).toHaveLength(32)
+    expect(events.at(-1)).toBe('unsealed')
+  })
+
+  test('cluster name and id are not shown while sealed', async () => {
+    const { call } = await initialised()
+    expect((await call('read', 'seal-status')).body).not.toHaveProperty('cluster_id')
+  })
+
+  test('the same share twice changes nothing', async () => {
+    const { offer, keys, progress } = await initialised()
+    await offer(keys[0])
+    expect((await offer(keys[0])).body).toMatchObject({ progress: 1 })
+    expect(await progress()).toBe(1)
+  })
+
+  test('a wrong share at the threshold is a 400, and all begins again', async () => {
+    const { offer, keys, progress, seal } = await initialised()
+    await offer(keys[0])
+    await offer(keys[1])
+    expect(await offer('00'.repeat(33))).toMatchObject({ code: 'invalid-request' })
+    expect(await progress()).toBe(0)
+    for (const key of keys.slice(0, 3)) await offer(key)
+    expect(seal.isSealed).toBe(false)
+  })
+
+  test('a reset forgets the shares; on an open server it is refused', async () => {
+    const { call, offer, keys, progress } = await initialised()
+    await offer(keys[0])
+    expect((await call('update', 'unseal', { reset: true })).body).toMatchObject({ progress: 0, nonce: '' })
+    expect(await progress()).toBe(0)
+    for (const key of keys.slice(0, 3)) await offer(key)
+    expect((await call('update', 'unseal', { reset: true })).message).toBe('vault is unsealed')
+  })
+
+  test('an open server answers a share with its status', async () => {
+    const { offer, keys } = await initialised()
+    for (const key of keys.slice(0, 3)) await offer(key)
+    expect((await offer(keys[0])).body).toMatchObject({ sealed: false, progress: 0 })
+  })
+
+  test('two shares that arrive together both count', async () => {
+    const { offer, keys, seal } = await initialised()
+    await Promise.all(keys.map((key) => offer(key)))
+    expect(seal.isSealed).toBe(false)
+  })
+
+  test.each([
+    ['', "'key' must be specified in request body as JSON, or 'reset' set to true"],
+    ['not a key!', "'key' must be a valid hex or base64 string"],
+    ['00112233', 'invalid key: key is shorter than minimum 16 bytes'],
+  ])('the key %j is refused', async (key, message) => {
+    const { offer } = await initialised()
+    expect(await offer(key)).toEqual({ code: 'invalid-request', message })
+  })
+
+  test('the names of the fields may be written in any case', async () => {
+    const { call, keys } = await initialised()
+    expect((await call('update', 'unseal', { Key: keys[0] ?? '' })).body).toMatchObject({ progress: 1 })
+    expect((await call('update', 'unseal', { RESET: true })).body).toMatchObject({ progress: 0 })
+  })
+
+  test('there is nothing to unseal before init', async () => {
+    const { call } = createSeal()
+    expect((await call('update', 'unseal', { key: '00'.repeat(16) })).message).toBe('Vault is not initialized')
+  })
+})
+
+describe('one share', () => {
+  test('the share is a key of 32 bytes, and any other fails', async () => {
+    const fixture = createSeal()
+    const { keys, keys64 } = await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
+    const [key = ''] = keys
+    expect(key).toMatch(/^[0-9a-f]{64}$/)
+    const wrong = `${key.startsWith('0') ? '1' : '0'}${key.slice(1)}`
+    expect(await fixture.call('update', 'unseal', { key: wrong })).toMatchObject({ code: 'invalid-request' })
+    expect(await fixture.call('update', 'unseal', { key: `${key}00` })).toMatchObject({ code: 'invalid-request' })
+    expect((await fixture.call('read', 'seal-status')).body).toMatchObject({ progress: 0, nonce: '' })
+    expect((await fixture.call('update', 'unseal', { key: keys64[0] ?? '' })).body).toMatchObject({ sealed: false })
+  })
+})
+
+describe('sealing', () => {
+  test('the core stops before the barrier closes, and the root key is gone', async () => {
+    const { call, keys, offer, events, barrier, seal } = await initialised()
+    for (const key of keys.slice(0, 3)) await offer(key)
+    expect((await call('update', 'seal')).status).toBe(204)
+    expect(events.at(-1)).toBe('sealed, barrier open')
+    expect(barrier.isOpen).toBe(false)
+    expect(seal.rootKey).toBeUndefined()
+    expect((await call('update', 'seal')).status).toBe(204)
+  })
+
+  test('a failure on the way up leaves the server sealed', async () => {
+    const { seal, storage } = await initialised()
+    storage.records.delete('core/keyring')
+    await expect(seal.openWith(Buffer.alloc(32))).rejects.toThrow()
+    expect(seal.isSealed).toBe(true)
+  })
+
+  test('a root key kept in memory opens the server again', async () => {
+    const { seal, storage, keys, offer } = await initialised()
+    for (const key of keys.slice(0, 3)) await offer(key)
+    const rebuilt = createSeal({ storage })
+    await rebuilt.seal.openWith(seal.rootKey ?? Buffer.alloc(0))
+    expect(rebuilt.seal.isSealed).toBe(false)
+  })
+})
+
+describe('auto-unseal', () => {
+  const autoInitialised = async () => {
+    const storage = new MemorySealStorage()
+    const fixture = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    const { recoveryKeys } = await initWith(fixture, { recovery_shares: 3, recovery_threshold: 2 })
+    return { storage, recoveryKeys }
+  }
+
+  test('a restart opens by itself', async () => {
+    const { storage } = await autoInitialised()
+    const { seal } = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    expect(await seal.autoUnseal()).toBe(true)
+    expect(seal.isSealed).toBe(false)
+  })
+
+  test('recovery keys do not unseal', async () => {
+    const { storage, recoveryKeys } = await autoInitialised()
+    const { call } = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    expect(await call('update', 'unseal', { key: recoveryKeys[0] ?? '' })).toMatchObject({ code: 'invalid-request' })
+  })
+
+  test('a restart with a new key and the previous one moves to the new key', async () => {
+    const { storage } = await autoInitialised()
+    expect(await createSeal({ storage, autoSeal: staticSeal(keyB, keyA) }).seal.autoUnseal()).toBe(true)
+    expect(await createSeal({ storage, autoSeal: staticSeal(keyB) }).seal.autoUnseal()).toBe(true)
+    expect(await createSeal({ storage, autoSeal: staticSeal(keyA) }).seal.autoUnseal()).toBe(false)
+  })
+
+  test('a Shamir cluster takes up auto-unseal when it is opened with its shares once more', async () => {
+    const { storage, keys } = await initialised()
+    const migrating = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    expect(await migrating.seal.autoUnseal()).toBe(false)
+    expect((await migrating.call('read', 'seal-status')).body).toMatchObject({ migration: true, sealed: true })
+    for (const key of keys.slice(0, 3)) await migrating.call('update', 'unseal', { key })
+    expect(migrating.seal.isSealed).toBe(false)
+    expect(await createSeal({ storage, autoSeal: staticSeal(keyA) }).seal.autoUnseal()).toBe(true)
+  })
+})
+
+describe('a cluster that joins another takes its shares over, whatever seal either has', () => {
+  const INIT = {
+    shamir: { secret_shares: 3, secret_threshold: 2 },
+    auto: { recovery_shares: 3, recovery_threshold: 2 },
+  }
+  const adopt = async (primarySeal: 'shamir' | 'auto', secondarySeal: 'shamir' | 'auto') => {
+    const primary = createSeal(primarySeal === 'auto' ? { autoSeal: staticSeal(keyA) } : {})
+    const made = await initWith(primary, INIT[primarySeal])
+    const shares = primarySeal === 'auto' ? made.recoveryKeys : made.keys
+    if (primarySeal === 'shamir') for (const key of shares) await primary.call('update', 'unseal', { key })
+    const material: SealMaterial = primary.keys.exportMaterial(primary.seal.rootKey ?? Buffer.alloc(0))
+
+    const storage = new MemorySealStorage()
+    const options = { storage, ...(secondarySeal === 'auto' && { autoSeal: staticSeal(keyB) }) }
+    await storage.write(createSeal(options).keys.recordsToAdopt(material))
+    return { secondary: createSeal(options), shares, material }
+  }
+
+  test.each(['shamir', 'auto'] as const)('%s primary, Shamir secondary: the shares unseal it', async (primarySeal) => {
+    const { secondary, shares } = await adopt(primarySeal, 'shamir')
+    for (const key of shares.slice(1)) await secondary.call('update', 'unseal', { key })
+    expect((await secondary.call('read', 'seal-status')).body).toMatchObject({ sealed: false, t: 2, n: 3 })
+  })
+
+  test.each(['shamir', 'auto'] as const)(
+    '%s primary, auto secondary: the shares are its recovery keys',
+    async (primarySeal) => {
+      const { secondary, shares, material } = await adopt(primarySeal, 'auto')
+      expect(await secondary.seal.autoUnseal()).toBe(true)
+      expect((await secondary.call('read', 'seal-status')).body).toMatchObject({ recovery_seal: true, t: 2, n: 3 })
+      const bytes = shares.slice(1).map((share) => Buffer.from(share, 'hex'))
+      expect(await secondary.keys.findRootKey(bytes)).toEqual(material.rootKey)
+    },
+  )
+})

@@ -1,0 +1,72 @@
+import { decodeProtectedHeader } from 'jose'
+import { expect, test } from 'vitest'
+import { createSigningKey, isJwt, openSigningKey, peekClaims } from '../../../src/crypto/jwt.js'
+import { isExpired, readWrappingClaims, wrappingClaims } from '../../../src/crypto/wrapping-claims.js'
+
+const key = openSigningKey(createSigningKey())
+const NOW_MS = 1_700_000_000_000
+const claims = wrappingClaims({ address: 'http://a:8200', tokenId: 'hvs.x', ttlSeconds: 1800, nowMs: NOW_MS })
+
+test('a wrapping token says where to unwrap it, until when, and by which token', async () => {
+  const text = await key.sign(claims)
+  expect(decodeProtectedHeader(text)).toEqual({ alg: 'ES512', typ: 'JWT' })
+  expect(await key.verify(text)).toEqual({
+    accessor: '',
+    addr: 'http://a:8200',
+    exp: 1_700_001_800,
+    iat: 1_700_000_000,
+    jti: 'hvs.x',
+    nbf: 1_699_999_995,
+    type: 'wrapping',
+  })
+})
+
+test('a change of any character in any part is refused', async () => {
+  const text = await key.sign(claims)
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const parts = text.split('.')
+  // Every position of header and claims, and the ends of each part, where spare bits are.
+  const positions = [...text].flatMap((character, index) => (character === '.' ? [] : [index]))
+  const ends = parts.map((_, count) => parts.slice(0, count + 1).join('.').length - 1)
+  const chosen = positions.filter((index) => index % 23 === 0 || ends.includes(index))
+  for (const index of chosen) {
+    const others = ends.includes(index) ? [...alphabet] : ['A', 'B']
+    for (const other of others.filter((letter) => letter !== text[index])) {
+      const changed = text.slice(0, index) + other + text.slice(index + 1)
+      expect(await key.verify(changed), `character ${index} as ${other}`).toBeUndefined()
+    }
+  }
+})
+
+test.each(['==', '!!', '==!!', '.', ' ', '\n', 'A'])('%j appended is refused', async (tail) => {
+  const text = await key.sign(claims)
+  expect(await key.verify(text + tail)).toBeUndefined()
+  const [header, payload, signature] = text.split('.')
+  expect(await key.verify(`${header}${tail}.${payload}.${signature}`)).toBeUndefined()
+  expect(await key.verify(`${header}.${payload}${tail}.${signature}`)).toBeUndefined()
+})
+
+test('another key does not verify it, nor does anybody verify an unsigned one', async () => {
+  const text = await key.sign(claims)
+  expect(await openSigningKey(createSigningKey()).verify(text)).toBeUndefined()
+  const none = Buffer.from('{"alg":"none"}').toString('base64url')
+  expect(await key.verify(`${none}.${text.split('.')[1]}.AAAA`)).toBeUndefined()
+  expect(await key.verify('')).toBeUndefined()
+  expect(isJwt('hvs.abc')).toBe(false)
+})
+
+test('claims can be read before anybody can check the signature', async () => {
+  const text = await key.sign(claims)
+  expect(peekClaims(text)).toEqual(claims)
+  expect(peekClaims('a.b')).toBeUndefined()
+  expect(peekClaims('YQ.YQ.YQ')).toBeUndefined()
+})
+
+test('only wrapping tokens read as such, and they end with their second', () => {
+  const read = readWrappingClaims(claims)
+  expect(read).toEqual({ address: 'http://a:8200', tokenId: 'hvs.x', expiresAt: 1_700_001_800 })
+  expect(readWrappingClaims({ ...claims, type: 'login' })).toBeUndefined()
+  expect(readWrappingClaims({ ...claims, jti: '' })).toBeUndefined()
+  expect(read && isExpired(read, NOW_MS + 1_799_999)).toBe(false)
+  expect(read && isExpired(read, NOW_MS + 1_800_000)).toBe(true)
+})

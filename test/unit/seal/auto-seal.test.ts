@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { createStaticSeal, parseSealKey } from '../../../src/seal/auto-seal.js'
+
+const random = createSeededRandom(2)
+const old = { id: 'old', key: random.bytes(32) }
+const fresh = { id: 'fresh', key: random.bytes(32) }
+const root = random.bytes(32)
+const sealOf = (current: typeof old, previous?: typeof old) =>
+  createStaticSeal({ type: 'static', current, previous, random })
+
+test('what a seal wraps it unwraps', () => {
+  const seal = sealOf(old)
+  expect(seal.unwrap(seal.wrap(root))).toEqual({ key: root, isCurrent: true })
+})
+
+test('the previous key still opens, and says that it is the previous', () => {
+  expect(sealOf(fresh, old).unwrap(sealOf(old).wrap(root))).toEqual({ key: root, isCurrent: false })
+})
+
+test('no other key opens it, not even under the same name', () => {
+  const wrapped = sealOf(old).wrap(root)
+  expect(sealOf(fresh).unwrap(wrapped)).toBeUndefined()
+  expect(sealOf({ id: 'old', key: fresh.key }).unwrap(wrapped)).toBeUndefined()
+})
+
+test('a damaged wrapping does not open', () => {
+  const seal = sealOf(old)
+  const wrapped = seal.wrap(root)
+  for (let index = 0; index < wrapped.length; index++) {
+    const damaged = Buffer.from(wrapped)
+    damaged[index] = (damaged[index] ?? 0) ^ 1
+    expect(seal.unwrap(damaged)).toBeUndefined()
+  }
+  expect(seal.unwrap(Buffer.alloc(0))).toBeUndefined()
+})
+
+test('a key is 32 bytes of hex or base64', () => {
+  expect(parseSealKey(old.key.toString('hex'))).toEqual(old.key)
+  expect(parseSealKey(`${old.key.toString('base64')}\n`)).toEqual(old.key)
+  expect(parseSealKey('short')).toBeUndefined()
+})

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { findSealConfigProblem } from '../../../src/seal/config.js'
+import { combineShares, splitKey } from '../../../src/seal/key-shares.js'
+
+const key = Buffer.from('00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff', 'hex')
+
+test('any threshold of the shares makes the key again, in any order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 2, max: 9 }).chain((shares) =>
+        fc.record({
+          shares: fc.constant(shares),
+          threshold: fc.integer({ min: 2, max: shares }),
+          order: fc.shuffledSubarray([...Array(shares).keys()], { minLength: shares, maxLength: shares }),
+          key: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+        }),
+      ),
+      async ({ shares, threshold, order, key: bytes }) => {
+        const config = { shares, threshold }
+        const made = await splitKey(Buffer.from(bytes), config)
+        const some = order.slice(0, threshold).flatMap((index) => made[index] ?? [])
+        expect(await combineShares(some, config)).toEqual(Buffer.from(bytes))
+      },
+    ),
+    { numRuns: 40, verbose: 1 },
+  )
+})
+
+test("a share is the key's length and one byte", async () => {
+  const shares = await splitKey(key, { shares: 5, threshold: 3 })
+  expect(shares.map((share) => share.length)).toEqual([33, 33, 33, 33, 33])
+})
+
+test('the only share of one is the key itself', async () => {
+  const config = { shares: 1, threshold: 1 }
+  expect(await splitKey(key, config)).toEqual([key])
+  expect(await combineShares([key], config)).toEqual(key)
+})
+
+test('fewer shares than the threshold make another key', async () => {
+  const config = { shares: 3, threshold: 3 }
+  const [a, b] = await splitKey(key, config)
+  expect(await combineShares([a ?? key, b ?? key], config)).not.toEqual(key)
+})
+
+test('shares of one index or of different lengths do not belong together', async () => {
+  const config = { shares: 3, threshold: 2 }
+  const [a = key, b = key] = await splitKey(key, config)
+  const twin = Buffer.from(a)
+  twin[0] = (twin[0] ?? 0) ^ 1
+  expect(await combineShares([a, twin], config)).toBeUndefined()
+  expect(await combineShares([a, b.subarray(1)], config)).toBeUndefined()
+  expect(await combineShares([], config)).toBeUndefined()
+})
+
+test('255 shares are the most', async () => {
+  expect(await splitKey(key, { shares: 255, threshold: 2 })).toHaveLength(255)
+})
+
+test.each([
+  [0, 0, 'shares must be at least one'],
+  [-1, 1, 'shares must be at least one'],
+  [1, 0, 'threshold must be at least one'],
+  [3, 1, 'threshold must be greater than one for multiple shares'],
+  [2, 3, 'threshold cannot be larger than shares'],
+  [256, 2, 'shares must be less than 256'],
+  [1, 1, undefined],
+  [255, 255, undefined],
+])('%i shares with a threshold of %i: %s', (shares, threshold, problem) => {
+  expect(findSealConfigProblem({ shares, threshold })).toBe(problem)
+})
