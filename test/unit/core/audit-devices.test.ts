@@ -1,0 +1,207 @@
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AuditBroker } from '../../../src/core/audit.js'
+import { createAudit, sampleEntry } from '../../support/audit-samples.js'
+import { refusal } from '../../support/backend-harness.js'
+
+describe('audit devices', () => {
+  it('are not asked when there are none', async () => {
+    const { audit } = createAudit()
+    expect(audit.isEnabled).toBe(false)
+    await audit.logRequest(sampleEntry())
+  })
+
+  it('let a request through when one of them took it', async () => {
+    const { audit, enable, lines, output } = createAudit()
+    await enable('out', { file_path: 'stdout' })
+    await enable('none', { file_path: 'discard' })
+    output.isBroken = true
+    await audit.logRequest(sampleEntry())
+    expect(lines).toEqual([])
+  })
+
+  it('refuse a request when all of them failed, and serve again when one has recovered', async () => {
+    const { audit, enable, lines, output } = createAudit()
+    await enable('out', { file_path: 'stdout' })
+    output.isBroken = true
+    expect(await refusal(audit.logRequest(sampleEntry()))).toEqual(['internal', 'internal error'])
+    expect(await refusal(audit.logResponse(sampleEntry()))).toEqual(['internal', 'internal error'])
+    output.isBroken = false
+    await audit.logRequest(sampleEntry())
+    expect(lines).toHaveLength(1)
+  })
+
+  it('each hash with a salt of their own', async () => {
+    const { audit, enable } = createAudit()
+    await enable('a', { file_path: 'discard' })
+    await enable('b', { file_path: 'discard' })
+    expect(audit.findHash('a', 'x')).toMatch(/^hmac-sha256:[0-9a-f]{64}$/)
+    expect(audit.findHash('a', 'x')).toBe(audit.findHash('a', 'x'))
+    expect(audit.findHash('a', 'x')).not.toBe(audit.findHash('b', 'x'))
+    expect(audit.findHash('c', 'x')).toBeUndefined()
+  })
+
+  it('are there again after a restart, with the same salt', async () => {
+    const first = createAudit()
+    await first.enable('a', { file_path: 'discard' })
+    await first.enable('b/deeper', { file_path: 'discard' }, true)
+    const second = createAudit(first.storage)
+    await second.audit.load()
+    expect(second.audit.list()).toEqual(first.audit.list())
+    expect(second.audit.findHash('a', 'x')).toBe(first.audit.findHash('a', 'x'))
+  })
+
+  it('are stored apart when they are local', async () => {
+    const { enable, storage, audit } = createAudit()
+    await enable('a', { file_path: 'discard' })
+    await enable('b', { file_path: 'discard' }, true)
+    expect(await storage.keys('')).toEqual(['audit/a', 'local-audit/b'])
+    await audit.disable('a')
+    await audit.disable('b')
+    expect(await storage.keys('')).toEqual([])
+    expect(audit.isEnabled).toBe(false)
+  })
+
+  it.each(['a', 'a/b', 'x'])('do not take a path that overlaps another: %s', async (name) => {
+    const { enable } = createAudit()
+    await enable('a', { file_path: 'discard' })
+    await enable('x/y', { file_path: 'discard' })
+    expect(await refusal(enable(name, { file_path: 'discard' }))).toEqual(['invalid-request', 'path already in use'])
+  })
+
+  it('are made once when two ask for the same path', async () => {
+    const { enable, audit } = createAudit()
+    const outcomes = await Promise.allSettled([
+      enable('a', { file_path: 'discard' }),
+      enable('a', { file_path: 'discard' }, true),
+    ])
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(audit.list()).toHaveLength(1)
+  })
+
+  it('follow the table when replication changes it', async () => {
+    const primary = createAudit()
+    const secondary = createAudit()
+    await primary.enable('a', { file_path: 'stdout' })
+    const record = primary.storage.get('audit/a')
+    if (!record) throw new Error('no record')
+    await secondary.storage.write((tx) => tx.put('audit/a', record))
+    secondary.audit.invalidate('audit/a')
+    expect(secondary.audit.list()).toEqual(primary.audit.list())
+    await secondary.audit.logRequest(sampleEntry())
+    expect(secondary.lines).toHaveLength(1)
+
+    await secondary.storage.write((tx) => tx.delete('audit/a'))
+    secondary.audit.invalidate('audit/a')
+    expect(secondary.audit.isEnabled).toBe(false)
+  })
+
+  it.each([
+    [{}, 'file_path is required'],
+    [{ file_path: '' }, 'file_path is required'],
+    [{ file_path: 'discard', mode: 'rw' }, 'mode'],
+    [{ file_path: 'discard', format: 'xml' }, 'xml'],
+    [{ file_path: 'discard', log_raw: 'maybe' }, 'log_raw'],
+  ])('refuse the options %j', async (options, text) => {
+    const { enable, audit } = createAudit()
+    const [code, message] = await refusal(enable('a', options as Record<string, string>))
+    expect(code).toBe('invalid-request')
+    expect(message).toContain(text)
+    expect(audit.isEnabled).toBe(false)
+  })
+})
+
+describe('audit files', () => {
+  let folder: string
+  let audit: AuditBroker
+  let enable: ReturnType<typeof createAudit>['enable']
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'audit-'))
+    ;({ audit, enable } = createAudit())
+  })
+  afterEach(async () => {
+    await audit.close()
+    await rm(folder, { recursive: true })
+  })
+
+  const linesOf = async (path: string) => (await readFile(path, 'utf8')).split('\n').slice(0, -1)
+
+  it('are made with their folders, for their owner alone', async () => {
+    const path = join(folder, 'deep', 'er', 'audit.log')
+    await enable('a', { file_path: path })
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+  })
+
+  it('take the mode that is asked for, and keep their own for 0000', async () => {
+    const path = join(folder, 'audit.log')
+    await enable('a', { file_path: path, mode: '0644' })
+    expect((await stat(path)).mode & 0o777).toBe(0o644)
+    await enable('b', { file_path: path, mode: '0000' })
+    expect((await stat(path)).mode & 0o777).toBe(0o644)
+  })
+
+  it('may be named by the old option path', async () => {
+    const path = join(folder, 'audit.log')
+    await enable('a', { path })
+    await audit.logRequest(sampleEntry())
+    expect(await linesOf(path)).toHaveLength(1)
+  })
+
+  it('hold every entry in the order of the calls by the time they resolve', async () => {
+    const path = join(folder, 'audit.log')
+    await enable('a', { file_path: path })
+    const entry = sampleEntry()
+    await Promise.all(
+      Array.from({ length: 200 }, (_, n) => audit.logRequest({ ...entry, request: { ...entry.request, id: `${n}` } })),
+    )
+    const ids = (await linesOf(path)).map((line) => Number(JSON.parse(line).request.id))
+    expect(ids).toEqual(Array.from({ length: 200 }, (_, n) => n))
+  })
+
+  it('are opened anew by a reload, so that a moved file is left alone', async () => {
+    const path = join(folder, 'audit.log')
+    await enable('a', { file_path: path })
+    await audit.logRequest(sampleEntry())
+    await rename(path, `${path}.1`)
+    await audit.reload()
+    await audit.logRequest(sampleEntry())
+    await audit.logResponse(sampleEntry())
+    expect(await linesOf(`${path}.1`)).toHaveLength(1)
+    expect(await linesOf(path)).toHaveLength(2)
+  })
+
+  it('that cannot be opened are refused when the device is enabled', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const [code] = await refusal(enable('a', { file_path: join(folder, 'file', 'audit.log') }))
+    expect(code).toBe('invalid-request')
+    expect(audit.isEnabled).toBe(false)
+  })
+
+  it('that cannot be opened after a restart fail requests until they can', async () => {
+    const blocked = join(folder, 'blocked')
+    const first = createAudit()
+    await first.enable('a', { file_path: join(blocked, 'audit.log') })
+    await first.audit.close()
+    await rm(blocked, { recursive: true })
+    await writeFile(blocked, '')
+
+    const second = createAudit(first.storage)
+    await second.audit.load()
+    expect(await refusal(second.audit.logRequest(sampleEntry()))).toEqual(['internal', 'internal error'])
+    await rm(blocked)
+    await second.audit.logRequest(sampleEntry())
+    expect(await linesOf(join(blocked, 'audit.log'))).toHaveLength(1)
+    await second.audit.close()
+  })
+
+  it('are complete when the broker is closed', async () => {
+    const path = join(folder, 'audit.log')
+    await enable('a', { file_path: path })
+    const logged = Array.from({ length: 20 }, () => audit.logRequest(sampleEntry()))
+    await audit.close()
+    await Promise.all(logged)
+    expect(await linesOf(path)).toHaveLength(20)
+  })
+})
