@@ -3,7 +3,7 @@
  * (checked there against the parent), from logins, and from wrapping.
  */
 import { invalid } from '../logical/errors.js'
-import type { LoginAuth, NamespaceRef, TokenType } from '../logical/request.js'
+import { type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenType } from '../logical/request.js'
 import { normalizePolicies } from '../logical/token-fields.js'
 import type { MountTokenType } from './mount-entry.js'
 import type { StoredToken } from './token-record.js'
@@ -36,6 +36,30 @@ export interface TokenWish {
   readonly isRenewable: boolean
   readonly login: LoginAuth | undefined
 }
+
+/** An orphan that is allowed nothing. */
+const BARE_WISH: TokenWish = {
+  namespace: ROOT_NAMESPACE,
+  path: '',
+  type: 'service',
+  policies: [],
+  displayName: '',
+  meta: null,
+  entityId: '',
+  parent: '',
+  numUses: 0,
+  ttlSeconds: 0,
+  maxTtlSeconds: 0,
+  explicitMaxTtlSeconds: 0,
+  periodSeconds: 0,
+  role: '',
+  boundCidrs: [],
+  isRenewable: false,
+  login: undefined,
+}
+
+export const ROOT_WISH: TokenWish = { ...BARE_WISH, path: 'auth/token/root', policies: ['root'], displayName: 'root' }
+export const WRAPPING_WISH: TokenWish = { ...BARE_WISH, policies: ['response-wrapping'], numUses: 1 }
 
 export interface LeaseTtls {
   readonly defaultLeaseTtlSeconds: number
@@ -126,7 +150,12 @@ export interface LoginMount {
 
 export const loginWish = (
   login: LoginAuth,
-  from: { readonly mount: LoginMount; readonly namespace: NamespaceRef; readonly path: string; readonly entityId: string },
+  from: {
+    readonly mount: LoginMount
+    readonly namespace: NamespaceRef
+    readonly path: string
+    readonly entityId: string
+  },
 ): TokenWish => {
   const type = decideTokenType(from.mount.tokenType, login.tokenType)
   if (type === 'batch' && login.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')

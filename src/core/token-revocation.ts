@@ -30,6 +30,13 @@ export class TokenRevocation {
     await this.#removeBelow(storageId)
   }
 
+  /** Ends the token of a stored lease; a lease that leads to none goes alone. */
+  async revokeLease(key: string): Promise<void> {
+    await this.revokeTree(key.slice(key.lastIndexOf('/') + 1))
+    const { storage } = this.#table
+    if (storage.get(key)) await storage.write((tx) => tx.delete(key))
+  }
+
   /** Removes the token alone: its children live on without a parent. */
   async revokeAndOrphan(entry: TokenEntry): Promise<void> {
     const { storageId } = entry

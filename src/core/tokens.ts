@@ -3,14 +3,23 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import { invalid, LogicalError } from '../logical/errors.js'
-import { type AuthAnswer, type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenView } from '../logical/request.js'
+import { type LoginAuth, type NamespaceRef, type TokenView } from '../logical/request.js'
 import type { Storage } from '../logical/storage.js'
 import type { IdentityStore } from './identity.js'
-import { isBatch, openBatch, sealBatch } from './token-batch.js'
-import { TokenCache } from './token-cache.js'
-import { newAccessor, newTokenId, parsePresented, presentLong } from './token-format.js'
-import { decideLife, type LeaseTtls, type LoginMount, loginWish, makeRecord, type TokenWish } from './token-issue.js'
-import { type StoredToken, TOKEN_KEYS, type TokenEntry, toEntry } from './token-record.js'
+import { answerOf, type IssuedToken } from './token-answer.js'
+import { newAccessor, newTokenId } from './token-format.js'
+import { TokenForms } from './token-forms.js'
+import {
+  decideLife,
+  type LeaseTtls,
+  type LoginMount,
+  loginWish,
+  makeRecord,
+  ROOT_WISH,
+  WRAPPING_WISH,
+  type TokenWish,
+} from './token-issue.js'
+import { type StoredToken, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
 import { TokenRevocation } from './token-revocation.js'
 import { TokenSweep } from './token-sweep.js'
@@ -40,15 +49,11 @@ export interface TokenStoreOptions {
   readonly position?: () => number
 }
 
-/** Forms of tokens that are remembered; twice as many at most. */
-const CACHED_FORMS = 20_000
 /** How long a request that took a token's last use may take before the sweep removes the token in its place. */
 const LAST_USE_GRACE_MS = 120_000
 
-export interface IssuedToken {
-  readonly auth: AuthAnswer
-  readonly warnings: string[]
-}
+/** Their writes share durable batches. */
+const REVOCATIONS_AT_ONCE = 64
 
 /**
  * The tokens of this cluster: making, finding, counting uses, renewing, ending. A token is good when its record is there,
@@ -59,9 +64,7 @@ export class TokenStore {
   readonly #table: TokenTable
   readonly #revocation: TokenRevocation
   readonly #sweep: TokenSweep
-  /** What was presented -> the storage id of a service token, or the whole of a batch token. */
-  readonly #forms = new TokenCache<string | TokenEntry>(CACHED_FORMS)
-  readonly #keys = new Map<string, Buffer>()
+  readonly #forms: TokenForms
 
   constructor(options: TokenStoreOptions) {
     this.#options = options
@@ -69,13 +72,14 @@ export class TokenStore {
     const table = new TokenTable(options)
     const onEnd = (storageId: string) => table.forget(storageId)
     this.#table = table
+    this.#forms = new TokenForms(options, table)
     this.#revocation = new TokenRevocation({ table, now: () => clock.now(), onEnd })
     this.#sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
   }
 
   /** The live token of what a client presents; undefined when unknown, tampered with, ended or revoked. */
   find(presented: string): TokenEntry | undefined {
-    const form = this.#forms.get(presented) ?? this.#resolve(presented)
+    const form = this.#forms.resolve(presented)
     return typeof form === 'string' ? this.findStored(form) : this.#ifAlive(form)
   }
 
@@ -94,8 +98,7 @@ export class TokenStore {
 
   /** What a client gets to see of a token: the long form, but for root tokens and chosen ids. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
-    if (entry.isRoot || entry.type === 'batch') return entry.id
-    return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
+    return this.#forms.present(entry)
   }
 
   /** Where the token's own store lies, of which nobody knows when the token is gone. */
@@ -233,8 +236,10 @@ export class TokenStore {
   async revokeByPathPrefix(namespaceId: string, prefix: string): Promise<void> {
     const below = prefix === '' ? '' : `${prefix.replace(/\/+$/, '')}/`
     const folder = TOKEN_KEYS.leases(namespaceId) + below
-    for (const key of await this.#table.storage.keys(folder)) {
-      await this.#revocation.revokeTree(key.slice(key.lastIndexOf('/') + 1))
+    for (;;) {
+      const keys = await this.#table.storage.keys(folder, { limit: REVOCATIONS_AT_ONCE })
+      if (keys.length === 0) return
+      await Promise.all(keys.map((key) => this.#revocation.revokeLease(key)))
     }
   }
 
@@ -259,12 +264,20 @@ export class TokenStore {
   }
 
   async #issue(wish: TokenWish, mount: LeaseTtls): Promise<IssuedToken> {
-    const { ttlSeconds, warnings } = decideLife(wish, mount, this.#options.clock.now())
-    const entry = wish.type === 'batch' ? this.#makeBatch(wish, ttlSeconds) : await this.#store(wish, ttlSeconds)
+    const nowMs = this.#options.clock.now()
+    const { ttlSeconds, warnings } = decideLife(wish, mount, nowMs)
+    const entry =
+      wish.type === 'batch'
+        ? this.#forms.makeBatch(makeRecord(wish, { id: '', accessor: '' }, ttlSeconds, nowMs), wish.namespace)
+        : await this.#store(wish, ttlSeconds)
     return { auth: answerOf(entry, this.present(entry), ttlSeconds), warnings: [...warnings] }
   }
 
-  async #store(wish: TokenWish, ttlSeconds: number, records: Readonly<Record<string, Buffer>> = {}): Promise<TokenEntry> {
+  async #store(
+    wish: TokenWish,
+    ttlSeconds: number,
+    records: Readonly<Record<string, Buffer>> = {},
+  ): Promise<TokenEntry> {
     const { random, clock } = this.#options
     const { id: namespaceId } = wish.namespace
     const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
@@ -286,31 +299,6 @@ export class TokenStore {
     if (storageId !== undefined && read(storageId)) throw invalid('cannot create a token with a duplicate ID')
   }
 
-  #makeBatch(wish: TokenWish, ttlSeconds: number): TokenEntry {
-    const record = makeRecord(wish, { id: '', accessor: '' }, ttlSeconds, this.#options.clock.now())
-    const id = sealBatch(this.#key('batch-token'), this.#options.random, record)
-    return toEntry({ ...record, id }, wish.namespace, '', 'batch')
-  }
-
-  #resolve(presented: string): string | TokenEntry | undefined {
-    const form = isBatch(presented) ? this.#openBatch(presented) : this.#storageIdOf(presented)
-    // What leads to no token is not remembered: guesses must not push out what is in use.
-    const isKnown = typeof form === 'string' ? this.#table.find(form) !== undefined : form !== undefined
-    if (isKnown && form !== undefined) this.#forms.set(presented, form)
-    return form
-  }
-
-  #storageIdOf(presented: string): string | undefined {
-    const id = parsePresented(() => this.#key('token-form'), presented)
-    return id === undefined ? undefined : this.#table.storageId(id)
-  }
-
-  #openBatch(presented: string): TokenEntry | undefined {
-    const token = openBatch(this.#key('batch-token'), presented)
-    const namespace = token && this.#options.findNamespace(token.namespaceId)
-    return namespace && toEntry({ ...BATCH_DEFAULTS, ...token, id: presented }, namespace, '', 'batch')
-  }
-
   /** The entry when neither it nor anything it descends from has ended. */
   #ifAlive(entry: TokenEntry | undefined): TokenEntry | undefined {
     const nowMs = this.#options.clock.now()
@@ -319,15 +307,6 @@ export class TokenStore {
       if (at.parent === '') return entry
     }
     return undefined
-  }
-
-  #key(purpose: string): Buffer {
-    let key = this.#keys.get(purpose)
-    if (!key) {
-      key = this.#options.deriveKey(purpose)
-      this.#keys.set(purpose, key)
-    }
-    return key
   }
 }
 
@@ -339,53 +318,3 @@ const refuseOrphaned = (parent: StoredToken | undefined, nowMs: number): void =>
     throw new LogicalError('permission-denied', 'permission denied', { wrapped: true })
   }
 }
-
-const answerOf = (entry: TokenEntry, clientToken: string, ttlSeconds: number): AuthAnswer => ({
-  clientToken,
-  accessor: entry.accessor,
-  policies: [...entry.policies],
-  tokenPolicies: [...entry.policies],
-  identityPolicies: [],
-  metadata: entry.meta,
-  leaseDurationSeconds: ttlSeconds,
-  renewable: entry.isRenewable,
-  entityId: entry.entityId,
-  tokenType: entry.type,
-  orphan: entry.isOrphan,
-  numUses: entry.numUses,
-})
-
-const BATCH_DEFAULTS = {
-  accessor: '',
-  numUses: 0,
-  leaseTtlSeconds: 0,
-  lastRenewalMs: null,
-  explicitMaxTtlSeconds: 0,
-  periodSeconds: 0,
-  isRenewable: false,
-  sweepAtMs: null,
-  login: null,
-} as const
-
-const BARE_WISH: TokenWish = {
-  namespace: ROOT_NAMESPACE,
-  path: '',
-  type: 'service',
-  policies: [],
-  displayName: '',
-  meta: null,
-  entityId: '',
-  parent: '',
-  numUses: 0,
-  ttlSeconds: 0,
-  maxTtlSeconds: 0,
-  explicitMaxTtlSeconds: 0,
-  periodSeconds: 0,
-  role: '',
-  boundCidrs: [],
-  isRenewable: false,
-  login: undefined,
-}
-
-const ROOT_WISH: TokenWish = { ...BARE_WISH, path: 'auth/token/root', policies: ['root'], displayName: 'root' }
-const WRAPPING_WISH: TokenWish = { ...BARE_WISH, policies: ['response-wrapping'], numUses: 1 }

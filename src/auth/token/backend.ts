@@ -1,0 +1,49 @@
+import type { Clock } from '../../base/clock.js'
+import type { Backend } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import type { LoginAuth } from '../../logical/request.js'
+import type { Storage } from '../../logical/storage.js'
+import type { TokenAuthority } from './authority.js'
+import { createPaths } from './create-paths.js'
+import { lookupPaths } from './lookup-paths.js'
+import { renewPaths } from './renew-paths.js'
+import { revokePaths } from './revoke-paths.js'
+import { rolePaths } from './role-paths.js'
+import { TokenRoles } from './roles.js'
+
+export interface TokenBackendOptions {
+  readonly authority: TokenAuthority
+  /** View of `sys/token-roles/`. */
+  readonly roles: Storage
+  readonly clock: Clock
+  /** The token mount of a namespace, which tuning changes. */
+  readonly mountOf: (namespaceId: string) => { readonly accessor: string; readonly maxLeaseTtlSeconds: number }
+}
+
+/** The token auth method: one backend for the token mounts of all namespaces, since tokens are the core's. */
+export const createTokenBackend = (options: TokenBackendOptions): Backend => {
+  const { authority, clock, mountOf } = options
+  const roles = new TokenRoles(options.roles)
+  return {
+    type: 'token',
+    paths: [
+      ...lookupPaths(authority, clock),
+      ...renewPaths(authority),
+      ...revokePaths(authority),
+      ...rolePaths(roles, (namespaceId) => mountOf(namespaceId).maxLeaseTtlSeconds),
+      ...createPaths({ authority, roles, mountAccessor: (namespaceId) => mountOf(namespaceId).accessor }),
+    ],
+    unauthenticated: [],
+    // revoke-orphan asks for sudo itself, with an error of its own.
+    sudo: ['accessors*'],
+    renew: (auth) => renewByRole(roles, auth),
+  }
+}
+
+/** What the role of a token says now. Throws 400 when it is gone. */
+const renewByRole = (roles: TokenRoles, auth: LoginAuth): LoginAuth => {
+  const name = String(auth.internal.role ?? '')
+  const role = roles.find(String(auth.internal.namespaceId ?? ''), name)
+  if (!role) throw invalid(`original token role ${JSON.stringify(name)} could not be found, not renewing`)
+  return { ...auth, periodSeconds: role.period.value, explicitMaxTtlSeconds: role.explicitMaxTtl.value }
+}

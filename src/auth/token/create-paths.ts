@@ -1,0 +1,71 @@
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import type { TokenAuthority } from './authority.js'
+import { CREATE_FIELDS, checkEntityAlias, decideCreation } from './create-rules.js'
+import { aclPath, TokenFinder } from './finder.js'
+import type { TokenRole } from './role-record.js'
+import type { TokenRoles } from './roles.js'
+
+export interface CreateDeps {
+  readonly authority: TokenAuthority
+  readonly roles: TokenRoles
+  /** Accessor of the namespace's token mount. */
+  readonly mountAccessor: (namespaceId: string) => string
+}
+
+type CreateCall = Pick<Call<typeof CREATE_FIELDS>, 'request' | 'values'>
+
+const BY_ROLE_FIELDS = { ...CREATE_FIELDS, role_name: string('The role that the token is made by.') }
+
+/** auth/token/create, create-orphan, create/:role_name. */
+export const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): PathSpec[] => {
+  const finder = new TokenFinder(authority)
+  const create = async (
+    { request, values }: CreateCall,
+    role: TokenRole | undefined,
+    isOrphanPath: boolean,
+  ): Promise<Response> => {
+    const { namespace, path } = request
+    const parent = finder.own(request)
+    const hasSudo = authority.hasSudo(parent, aclPath(request, parent))
+    const alias = values.entity_alias
+    if (alias !== '') checkEntityAlias(alias, role)
+    const { wish, warnings } = decideCreation({ values, parent, hasSudo, role, path, namespace, isOrphanPath })
+    const entityId =
+      alias === '' ? wish.entityId : await authority.aliasEntityId(mountAccessor(namespace.id), alias, namespace.id)
+    const issued = await authority.create({ ...wish, entityId })
+    const unknown = wish.policies
+      .filter((name) => name !== 'root' && !authority.hasPolicy(namespace.id, name))
+      .map((name) => `Policy ${JSON.stringify(name)} does not exist`)
+    return { auth: issued.auth, warnings: [...warnings, ...issued.warnings, ...unknown] }
+  }
+  return [
+    definePath({
+      pattern: 'create',
+      fields: CREATE_FIELDS,
+      summary: 'Creates a token, a child of the token that asks.',
+      operations: { update: (call) => create(call, undefined, false) },
+    }),
+    definePath({
+      pattern: 'create-orphan',
+      fields: CREATE_FIELDS,
+      summary: 'Creates a token without a parent.',
+      operations: { update: (call) => create(call, undefined, true) },
+    }),
+    definePath({
+      pattern: 'create/:role_name',
+      fields: BY_ROLE_FIELDS,
+      summary: 'Creates a token by a role.',
+      operations: {
+        update: (call) => {
+          const name = call.values.role_name
+          const role = roles.find(call.request.namespace.id, name)
+          if (!role) throw invalid(`unknown role ${name}`)
+          return create(call, role, false)
+        },
+      },
+    }),
+  ]
+}

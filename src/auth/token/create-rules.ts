@@ -1,0 +1,197 @@
+import { parseDurationMs } from '../../base/duration.js'
+import type { Values } from '../../logical/fields.js'
+import { bool, int, pairs, string, stringList } from '../../logical/fields.js'
+import { invalid } from '../../logical/errors.js'
+import type { LoginAuth, TokenType } from '../../logical/request.js'
+import type { TokenInfo, TokenWish } from './authority.js'
+import { decidePolicies, matchesGlob } from './policies.js'
+import type { TokenRole } from './role-record.js'
+
+export const CREATE_FIELDS = {
+  id: string("An id of one's own choosing; sudo only."),
+  policies: stringList('Policies of the token; without any it gets those of its parent.'),
+  meta: pairs('Text to be kept with the token and shown in audit logs.'),
+  no_parent: bool('Makes an orphan; sudo only.'),
+  no_default_policy: bool('Leaves the policy named default out.'),
+  renewable: bool('Whether the token can be renewed.', true),
+  ttl: string('How long it lives until it is renewed.'),
+  lease: string('Old name of ttl.', '', { isDeprecated: true }),
+  type: string('service or batch.'),
+  explicit_max_ttl: string('A hard end of life, counted from creation.'),
+  display_name: string('Shown after the word token, in audit logs and lookups.'),
+  num_uses: int('How many requests the token may be used for; 0 is no limit.'),
+  period: string('Makes the token periodic: each renewal sets its life to this; sudo only.'),
+  entity_alias: string('The alias whose entity the token is for; with a role only.'),
+}
+
+export type CreateValues = Values<typeof CREATE_FIELDS>
+
+export interface CreateFacts {
+  readonly values: CreateValues
+  readonly parent: TokenInfo
+  readonly hasSudo: boolean
+  readonly role: TokenRole | undefined
+  /** Of the request, below its namespace. */
+  readonly path: string
+  readonly namespace: TokenWish['namespace']
+  /** create-orphan: nobody asks for sudo. */
+  readonly isOrphanPath: boolean
+}
+
+const CUSTOM_ID_WARNING =
+  'Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token ' +
+  'obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.'
+
+/**
+ * What a parent, a role and a request make of a new token. Pure: the entity of an alias is filled in by the caller. Throws
+ * 400, with the first rule that is broken.
+ */
+export const decideCreation = (facts: CreateFacts): { wish: TokenWish; warnings: string[] } => {
+  const { values, parent, role, hasSudo, namespace } = facts
+  const asked = parseAsked(values)
+  refuseParent(parent)
+  if (values.num_uses < 0) throw invalid('number of uses cannot be negative')
+  const type = decideType(values.type, role)
+  const isBatch = type === 'batch'
+  refuseBatch(isBatch, values.num_uses, asked)
+  const id = isBatch || values.id === '' ? undefined : values.id
+  if (values.id !== '' && !hasSudo) throw invalid('root or sudo privileges required to specify token id')
+  if (id?.includes('.')) throw invalid("custom token ID cannot have a '.' in the value")
+  const policies = decidePolicies({
+    asked: values.policies,
+    noDefaultPolicy: values.no_default_policy,
+    parent: { policies: parent.policies, isInOtherNamespace: parent.namespace.id !== namespace.id },
+    hasSudo,
+    role,
+  })
+  if (isBatch && policies.includes('root')) throw invalid('batch tokens cannot be root tokens')
+  const isOrphan = decideOrphan(facts)
+  if (asked.periodSeconds > 0 && !hasSudo) throw invalid('root or sudo privileges required to create periodic token')
+  refuseEndlessRoot(parent, policies, asked, role)
+  const wish: TokenWish = {
+    namespace,
+    path: role?.pathSuffix ? `${facts.path}/${role.pathSuffix}` : facts.path,
+    type,
+    ...(id === undefined ? {} : { id }),
+    policies,
+    displayName: displayNameOf(values.display_name),
+    meta: values.meta,
+    entityId: isOrphan ? '' : parent.entityId,
+    parent: isOrphan ? '' : parent.storageId,
+    numUses: lesser(values.num_uses, role?.numUses ?? 0),
+    ttlSeconds: asked.ttlSeconds,
+    maxTtlSeconds: 0,
+    explicitMaxTtlSeconds: asked.explicitMaxTtlSeconds,
+    periodSeconds: asked.periodSeconds,
+    rolePeriodSeconds: role?.period.value ?? 0,
+    roleExplicitMaxTtlSeconds: role?.explicitMaxTtl.value ?? 0,
+    role: role?.name ?? '',
+    boundCidrs: role ? role.boundCidrs.value : isOrphan ? [] : parent.boundCidrs,
+    isRenewable: values.renewable && (role?.isRenewable ?? true),
+    login: role && roleLogin(role, namespace.id),
+  }
+  if (isBatch && wish.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
+  return { wish, warnings: [...(values.id === '' ? [] : [CUSTOM_ID_WARNING]), ...lesserWarnings(asked, role)] }
+}
+
+interface AskedTimes {
+  readonly ttlSeconds: number
+  readonly periodSeconds: number
+  readonly explicitMaxTtlSeconds: number
+}
+
+const parseAsked = (values: CreateValues): AskedTimes => ({
+  ttlSeconds: values.ttl === '' ? seconds('lease', values.lease) : seconds('ttl', values.ttl),
+  periodSeconds: seconds('period', values.period),
+  explicitMaxTtlSeconds: seconds('explicit_max_ttl', values.explicit_max_ttl),
+})
+
+const seconds = (name: string, text: string): number => {
+  if (text === '') return 0
+  const ms = parseDurationMs(text.trim())
+  if (ms === undefined) throw invalid(`error parsing ${name}: invalid duration ${JSON.stringify(text)}`)
+  if (ms < 0) throw invalid(`${name} must be positive`)
+  return Math.trunc(ms / 1000)
+}
+
+const refuseParent = (parent: TokenInfo): void => {
+  if (parent.type === 'batch') throw invalid('batch tokens cannot create more tokens')
+  if (parent.numUses !== 0) throw invalid('restricted use token cannot generate child tokens')
+}
+
+/** `service` and `batch` of a role are its last word; the defaults give way to the request. */
+const decideType = (asked: string, role: TokenRole | undefined): TokenType => {
+  if (asked !== '' && asked !== 'service' && asked !== 'batch') throw invalid("invalid 'token_type' value")
+  if (role?.tokenType === 'service' || role?.tokenType === 'batch') return role.tokenType
+  if (asked !== '') return asked
+  return role?.tokenType === 'default-batch' ? 'batch' : 'service'
+}
+
+const refuseBatch = (isBatch: boolean, numUses: number, asked: AskedTimes): void => {
+  if (!isBatch) return
+  const set = { num_uses: numUses, period: asked.periodSeconds, explicit_max_ttl: asked.explicitMaxTtlSeconds }
+  const broken = Object.entries(set).find(([, value]) => value !== 0)
+  if (broken) throw invalid(`batch tokens cannot have ${JSON.stringify(broken[0])} set`)
+}
+
+const decideOrphan = ({ values, hasSudo, role, isOrphanPath }: CreateFacts): boolean => {
+  if (isOrphanPath || role?.isOrphan) return true
+  if (values.no_parent && !hasSudo) throw invalid('root or sudo privileges required to create orphan token')
+  return values.no_parent
+}
+
+const refuseEndlessRoot = (
+  parent: TokenInfo,
+  policies: readonly string[],
+  asked: AskedTimes,
+  role: TokenRole | undefined,
+): void => {
+  if (!policies.includes('root') || parent.expiresAtMs === undefined) return
+  const ends = [asked.ttlSeconds, asked.periodSeconds, asked.explicitMaxTtlSeconds, role?.period.value ?? 0]
+  if (ends.some((end) => end > 0) || (role?.explicitMaxTtl.value ?? 0) > 0) return
+  throw invalid('expiring root tokens cannot create non-expiring root tokens')
+}
+
+/** `Jo Smith!` becomes `token-Jo-Smith`. */
+const displayNameOf = (name: string): string =>
+  name === '' ? 'token' : `token-${name}`.replace(/[^A-Za-z0-9-]/g, '-').replace(/-$/, '')
+
+/** The smaller of two limits, of which 0 is none. */
+const lesser = (a: number, b: number): number => (a === 0 || b === 0 ? a + b : Math.min(a, b))
+
+const lesserWarnings = (asked: AskedTimes, role: TokenRole | undefined): string[] => {
+  const both = (what: string, own: number, ofRole: number | undefined): string[] =>
+    own > 0 && ofRole
+      ? [
+          `${what} specified both during creation call and in role; using the lesser value of ` +
+            `${Math.min(own, ofRole)} seconds`,
+        ]
+      : []
+  return [
+    ...both('Explicit max TTL', asked.explicitMaxTtlSeconds, role?.explicitMaxTtl.value),
+    ...both('Period', asked.periodSeconds, role?.period.value),
+  ]
+}
+
+/** Throws 400 unless the role lets tokens be made for this alias. */
+export const checkEntityAlias = (alias: string, role: TokenRole | undefined): void => {
+  if (!role) throw invalid("'entity_alias' is only allowed in combination with token role")
+  if (!role.allowedEntityAliases?.some((glob) => matchesGlob(glob, alias)))
+    throw invalid("invalid 'entity_alias' value")
+}
+
+/** What renewal needs to find the role again. */
+const roleLogin = (role: TokenRole, namespaceId: string): LoginAuth => ({
+  displayName: '',
+  policies: [],
+  metadata: {},
+  tokenType: 'default',
+  ttlSeconds: 0,
+  maxTtlSeconds: 0,
+  explicitMaxTtlSeconds: role.explicitMaxTtl.value,
+  periodSeconds: role.period.value,
+  numUses: 0,
+  boundCidrs: [],
+  noDefaultPolicy: false,
+  internal: { role: role.name, namespaceId },
+})

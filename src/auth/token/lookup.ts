@@ -1,0 +1,34 @@
+import { formatTime } from '../../base/rfc3339.js'
+import type { TokenInfo } from './authority.js'
+
+/** `data` of a lookup. `id` is what was presented, or empty where the token was found by its accessor. */
+export const lookupData = (token: TokenInfo, id: string, nowMs: number): Record<string, unknown> => {
+  const { expiresAtMs, lastRenewalMs } = token
+  const isEndless = expiresAtMs === undefined
+  return {
+    accessor: token.accessor,
+    ...(token.boundCidrs.length > 0 ? { bound_cidrs: token.boundCidrs } : {}),
+    creation_time: Math.floor(token.createdAtMs / 1000),
+    creation_ttl: token.ttlSeconds,
+    display_name: token.displayName,
+    entity_id: token.entityId,
+    expire_time: isEndless ? null : formatTime(expiresAtMs),
+    explicit_max_ttl: token.explicitMaxTtlSeconds,
+    id,
+    ...(isEndless ? {} : { issue_time: formatTime(token.createdAtMs) }),
+    ...(lastRenewalMs === undefined
+      ? {}
+      : { last_renewal: formatTime(lastRenewalMs), last_renewal_time: Math.floor(lastRenewalMs / 1000) }),
+    meta: token.meta,
+    ...(token.namespace.path === '' ? {} : { namespace_path: token.namespace.path }),
+    num_uses: token.numUses,
+    orphan: token.isOrphan,
+    path: token.path,
+    ...(token.periodSeconds > 0 ? { period: token.periodSeconds } : {}),
+    policies: token.policies,
+    renewable: token.isRenewable,
+    ...(token.role === '' ? {} : { role: token.role }),
+    ttl: isEndless ? 0 : Math.max(0, Math.ceil((expiresAtMs - nowMs) / 1000)),
+    type: token.type,
+  }
+}

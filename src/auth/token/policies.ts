@@ -1,0 +1,97 @@
+import { invalid } from '../../logical/errors.js'
+import { normalizePolicies } from '../../logical/token-fields.js'
+import type { TokenRole } from './role-record.js'
+
+export interface PolicyFacts {
+  /** As the client sent them; empty when it named none. */
+  readonly asked: readonly string[]
+  readonly noDefaultPolicy: boolean
+  readonly parent: { readonly policies: readonly string[]; readonly isInOtherNamespace: boolean }
+  readonly hasSudo: boolean
+  readonly role: TokenRole | undefined
+}
+
+/**
+ * The policies of a new token. A role with lists of its own replaces the rule that a child has no more than its parent, and
+ * so does sudo. Throws 400 for what may not be given.
+ */
+export const decidePolicies = (facts: PolicyFacts): string[] => {
+  const { role } = facts
+  const noDefault = facts.noDefaultPolicy || (role?.noDefaultPolicy ?? false)
+  const chosen = role && hasLists(role) ? byRole(facts, role, noDefault) : byParent(facts, noDefault)
+  const policies = noDefault ? chosen.filter((name) => name !== 'default') : chosen
+  if (policies.includes('response-wrapping')) throw invalid('cannot assign policy "response-wrapping"')
+  if (policies.includes('root') && !facts.parent.policies.includes('root')) {
+    throw invalid('root tokens may not be created without parent token being root')
+  }
+  return policies
+}
+
+const withDefault = (names: readonly string[], isAdded: boolean): string[] =>
+  normalizePolicies(isAdded ? [...names, 'default'] : names)
+
+const byParent = ({ asked, parent, hasSudo }: PolicyFacts, noDefault: boolean): string[] => {
+  if (parent.isInOtherNamespace) return withDefault(asked, !noDefault)
+  if (asked.length === 0) return normalizePolicies(parent.policies)
+  if (hasSudo) return withDefault(asked, !noDefault)
+  const wanted = normalizePolicies(asked)
+  if (!wanted.every((name) => parent.policies.includes(name))) throw invalid('child policies must be subset of parent')
+  return withDefault(wanted, !noDefault && parent.policies.includes('default'))
+}
+
+const hasLists = (role: TokenRole): boolean =>
+  [role.allowedPolicies, role.disallowedPolicies, role.allowedPoliciesGlob, role.disallowedPoliciesGlob].some(
+    (list) => list.length > 0,
+  )
+
+const byRole = (facts: PolicyFacts, role: TokenRole, noDefault: boolean): string[] => {
+  const isDefaultBarred = matches('default', role.disallowedPolicies, role.disallowedPoliciesGlob)
+  const addsDefault = !noDefault && !isDefaultBarred
+  const asked = facts.asked.length > 0 ? withDefault(facts.asked, addsDefault) : []
+  const policies = allowedByRole(facts, role, asked, addsDefault)
+  const barred = policies.find((name) => matches(name, role.disallowedPolicies, role.disallowedPoliciesGlob))
+  if (barred !== undefined) throw invalid(`token policy ${JSON.stringify(barred)} is disallowed by this role`)
+  return policies
+}
+
+const allowedByRole = (
+  { parent }: PolicyFacts,
+  role: TokenRole,
+  asked: readonly string[],
+  addsDefault: boolean,
+): string[] => {
+  if (role.allowedPolicies.length === 0 && role.allowedPoliciesGlob.length === 0) {
+    return asked.length > 0 ? [...asked] : withDefault(parent.policies, addsDefault)
+  }
+  const allowed = withDefault(role.allowedPolicies, addsDefault)
+  if (asked.length === 0) return allowed
+  const globs = normalizePolicies(role.allowedPoliciesGlob)
+  if (asked.every((name) => matches(name, allowed, globs))) return [...asked]
+  throw invalid(
+    `token policies (${quoteList(asked)}) must be subset of the role's allowed policies (${quoteList(allowed)}) ` +
+      `or glob policies (${quoteList(globs)})`,
+  )
+}
+
+/** `["a" "b"]` */
+const quoteList = (names: readonly string[]): string => `[${names.map((name) => JSON.stringify(name)).join(' ')}]`
+
+const matches = (name: string, names: readonly string[], globs: readonly string[]): boolean =>
+  normalizePolicies(names).includes(name) || globs.some((glob) => matchesGlob(glob, name))
+
+/** `*` stands for any text, wherever it is; letter case does not count. */
+export const matchesGlob = (glob: string, text: string): boolean => {
+  const parts = glob.trim().toLowerCase().split('*')
+  const name = text.toLowerCase()
+  const [first = '', ...rest] = parts
+  const last = rest.pop()
+  if (last === undefined) return name === first
+  if (!name.startsWith(first)) return false
+  let at = first.length
+  for (const part of rest) {
+    const found = name.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return name.length - last.length >= at && name.endsWith(last)
+}

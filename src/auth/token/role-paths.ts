@@ -1,0 +1,47 @@
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import type { Response } from '../../logical/request.js'
+import { ROLE_FIELDS, roleData, type TokenRole } from './role-record.js'
+import type { TokenRoles } from './roles.js'
+
+/** auth/token/roles: tokens that can be made by name. `maxTtlSeconds`: what the token mount of a namespace allows. */
+export const rolePaths = (roles: TokenRoles, maxTtlSeconds: (namespaceId: string) => number): PathSpec[] => {
+  const write = async (call: Call<typeof ROLE_FIELDS>): Promise<Response | undefined> => {
+    const { id: namespaceId } = call.request.namespace
+    const { role, warnings } = await roles.put(namespaceId, call.values.name, call)
+    const all = [...warnings, ...longLifeWarnings(role, maxTtlSeconds(namespaceId))]
+    return all.length === 0 ? undefined : { warnings: all }
+  }
+  return [
+    definePath({
+      pattern: 'roles/?',
+      fields: {},
+      summary: 'Lists the token roles.',
+      operations: { list: async ({ request }) => ({ data: { keys: await roles.list(request.namespace.id) } }) },
+    }),
+    definePath({
+      pattern: 'roles/:name',
+      fields: ROLE_FIELDS,
+      summary: 'A token role.',
+      exists: ({ request, values }) => roles.find(request.namespace.id, values.name) !== undefined,
+      operations: {
+        read: ({ request, values }) => {
+          const role = roles.find(request.namespace.id, values.name)
+          return role && { data: roleData(role) }
+        },
+        update: write,
+        delete: async ({ request, values }) => {
+          await roles.remove(request.namespace.id, values.name)
+          return undefined
+        },
+      },
+    }),
+  ]
+}
+
+const longLifeWarnings = ({ explicitMaxTtl }: TokenRole, maxSeconds: number): string[] =>
+  explicitMaxTtl.value > maxSeconds
+    ? [
+        `Given explicit max TTL of ${explicitMaxTtl.value} is greater than system/mount allowed value of ${maxSeconds} ` +
+          'seconds; tokens will live no longer than that',
+      ]
+    : []

@@ -1,0 +1,184 @@
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { bool, commaList, duration, int, string } from '../../logical/fields.js'
+import type { Call } from '../../logical/backend.js'
+import { applyRenamed, parseBoundCidrs, type Renamed } from '../../logical/token-fields.js'
+
+export const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as const
+export type RoleTokenType = (typeof ROLE_TYPES)[number]
+
+/** A token role as stored. Seconds, 0 = not set; what has an old and a new name remembers what the old one said. */
+export interface TokenRole {
+  readonly name: string
+  readonly allowedPolicies: readonly string[]
+  readonly disallowedPolicies: readonly string[]
+  readonly allowedPoliciesGlob: readonly string[]
+  readonly disallowedPoliciesGlob: readonly string[]
+  readonly allowedEntityAliases: readonly string[] | null
+  readonly isOrphan: boolean
+  readonly isRenewable: boolean
+  readonly pathSuffix: string
+  readonly period: Renamed<number>
+  readonly explicitMaxTtl: Renamed<number>
+  readonly boundCidrs: Renamed<readonly string[]>
+  readonly numUses: number
+  readonly noDefaultPolicy: boolean
+  readonly tokenType: RoleTokenType
+}
+
+export const ROLE_FIELDS = {
+  name: string('Name of the role.'),
+  allowed_policies: commaList('Policies that tokens of the role may have.'),
+  disallowed_policies: commaList('Policies that tokens of the role may not have.'),
+  allowed_policies_glob: commaList('Patterns of policies that tokens of the role may have.'),
+  disallowed_policies_glob: commaList('Patterns of policies that tokens of the role may not have.'),
+  allowed_entity_aliases: commaList('Names or patterns of aliases that a token may be made for.'),
+  orphan: bool('Tokens have no parent.'),
+  renewable: bool('Tokens can be renewed.', true),
+  path_suffix: string('Added to the path at which tokens are recorded, so that they can be revoked together.'),
+  period: duration('Old name of token_period.', 0, { isDeprecated: true }),
+  token_period: duration('Makes tokens periodic: each renewal sets their life to this.'),
+  explicit_max_ttl: duration('Old name of token_explicit_max_ttl.', 0, { isDeprecated: true }),
+  token_explicit_max_ttl: duration('A hard end of life, counted from creation.'),
+  bound_cidrs: commaList('Old name of token_bound_cidrs.', { isDeprecated: true }),
+  token_bound_cidrs: commaList('Address blocks from which tokens can be used.'),
+  token_num_uses: int('How many requests a token may be used for; 0 is no limit.'),
+  token_no_default_policy: bool('Leaves the policy named default out of the tokens.'),
+  token_type: string('default-service, default-batch, service or batch.', 'default-service'),
+}
+
+export type RoleCall = Pick<Call<typeof ROLE_FIELDS>, 'values' | 'supplied'>
+
+const newRole = (name: string): TokenRole => ({
+  name,
+  allowedPolicies: [],
+  disallowedPolicies: [],
+  allowedPoliciesGlob: [],
+  disallowedPoliciesGlob: [],
+  allowedEntityAliases: null,
+  isOrphan: false,
+  isRenewable: true,
+  pathSuffix: '',
+  period: { value: 0, remembered: undefined },
+  explicitMaxTtl: { value: 0, remembered: undefined },
+  boundCidrs: { value: [], remembered: undefined },
+  numUses: 0,
+  noDefaultPolicy: false,
+  tokenType: 'default-service',
+})
+
+/** The role with the fields that were sent written over it. Throws 400 for what may not be. */
+export const applyRoleFields = (
+  call: RoleCall,
+  name: string,
+  before: TokenRole | undefined,
+): { role: TokenRole; warnings: string[] } => {
+  const { values } = call
+  const current = before ?? newRole(name)
+  const sent = <K extends keyof typeof ROLE_FIELDS>(field: K) => (call.supplied(field) ? values[field] : undefined)
+  const cidrs = (texts: readonly string[] | undefined) => texts && parseCidrs(texts)
+  const type = sent('token_type')
+  const role: TokenRole = {
+    name,
+    allowedPolicies: sent('allowed_policies') ?? current.allowedPolicies,
+    disallowedPolicies: sent('disallowed_policies') ?? current.disallowedPolicies,
+    allowedPoliciesGlob: sent('allowed_policies_glob') ?? current.allowedPoliciesGlob,
+    disallowedPoliciesGlob: sent('disallowed_policies_glob') ?? current.disallowedPoliciesGlob,
+    allowedEntityAliases: sent('allowed_entity_aliases') ?? current.allowedEntityAliases,
+    isOrphan: sent('orphan') ?? current.isOrphan,
+    isRenewable: sent('renewable') ?? current.isRenewable,
+    pathSuffix: sent('path_suffix') ?? current.pathSuffix,
+    period: applyRenamed({ old: sent('period'), new: sent('token_period') }, current.period),
+    explicitMaxTtl: applyRenamed(
+      { old: sent('explicit_max_ttl'), new: sent('token_explicit_max_ttl') },
+      current.explicitMaxTtl,
+    ),
+    boundCidrs: applyRenamed(
+      { old: cidrs(sent('bound_cidrs')), new: cidrs(sent('token_bound_cidrs')) },
+      current.boundCidrs,
+    ),
+    numUses: sent('token_num_uses') ?? current.numUses,
+    noDefaultPolicy: sent('token_no_default_policy') ?? current.noDefaultPolicy,
+    tokenType: type === undefined ? current.tokenType : parseRoleType(type),
+  }
+  checkRole(role)
+  return {
+    role,
+    warnings: DEPRECATED.filter(([old, now]) => call.supplied(old) && call.supplied(now)).map(bothWarning),
+  }
+}
+
+const DEPRECATED = [
+  ['period', 'token_period'],
+  ['explicit_max_ttl', 'token_explicit_max_ttl'],
+  ['bound_cidrs', 'token_bound_cidrs'],
+] as const
+
+const bothWarning = ([old, now]: readonly [string, string]): string =>
+  `Both '${now}' and deprecated '${old}' value supplied, ignoring the deprecated value`
+
+const parseRoleType = (text: string): RoleTokenType => {
+  if (text === '' || text === 'default') return 'default-service'
+  const type = ROLE_TYPES.find((known) => known === text)
+  if (!type) throw invalid(`invalid 'token_type' value ${JSON.stringify(text)}`)
+  return type
+}
+
+const parseCidrs = (texts: readonly string[]): string[] => {
+  try {
+    return parseBoundCidrs(texts)
+  } catch (error) {
+    throw error instanceof LogicalError ? invalid(`error parsing role fields: ${error.message}`) : error
+  }
+}
+
+const BATCH = "'token_type' cannot be 'batch' when role is set to generate"
+const SUFFIX = /^\w[\w.-]+\w$/
+
+/** What must hold of the role as a whole; the first rule that is broken speaks. */
+const RULES: readonly { readonly isBroken: (role: TokenRole) => boolean; readonly message: string }[] = [
+  {
+    isBroken: ({ pathSuffix }) => pathSuffix !== '' && (!SUFFIX.test(pathSuffix) || pathSuffix.includes('..')),
+    message: 'given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w',
+  },
+  { isBroken: (role) => role.numUses < 0, message: "'token_num_uses' cannot be negative" },
+  { isBroken: (role) => isBatch(role) && !role.isOrphan, message: `${BATCH} non-orphan tokens` },
+  { isBroken: (role) => isBatch(role) && role.period.value > 0, message: `${BATCH} periodic tokens` },
+  { isBroken: (role) => isBatch(role) && role.isRenewable, message: `${BATCH} renewable tokens` },
+  {
+    isBroken: (role) => isBatch(role) && role.explicitMaxTtl.value > 0,
+    message: `${BATCH} tokens with an explicit max TTL`,
+  },
+  {
+    isBroken: (role) => isBatch(role) && role.numUses > 0,
+    message: `${BATCH} tokens with limited use count`,
+  },
+]
+
+const isBatch = (role: TokenRole): boolean => role.tokenType === 'batch'
+
+const checkRole = (role: TokenRole): void => {
+  const broken = RULES.find((rule) => rule.isBroken(role))
+  if (broken) throw invalid(broken.message)
+}
+
+/** The role as a read answers it. */
+export const roleData = (role: TokenRole): Record<string, unknown> => ({
+  allowed_entity_aliases: role.allowedEntityAliases,
+  allowed_policies: role.allowedPolicies,
+  allowed_policies_glob: role.allowedPoliciesGlob,
+  ...(role.boundCidrs.remembered?.length ? { bound_cidrs: role.boundCidrs.remembered } : {}),
+  disallowed_policies: role.disallowedPolicies,
+  disallowed_policies_glob: role.disallowedPoliciesGlob,
+  explicit_max_ttl: role.explicitMaxTtl.remembered ?? 0,
+  name: role.name,
+  orphan: role.isOrphan,
+  path_suffix: role.pathSuffix,
+  period: role.period.remembered ?? 0,
+  renewable: role.isRenewable,
+  ...(role.boundCidrs.value.length > 0 ? { token_bound_cidrs: role.boundCidrs.value } : {}),
+  token_explicit_max_ttl: role.explicitMaxTtl.value,
+  token_no_default_policy: role.noDefaultPolicy,
+  ...(role.numUses > 0 ? { token_num_uses: role.numUses } : {}),
+  token_period: role.period.value,
+  token_type: role.tokenType,
+})

@@ -1,0 +1,105 @@
+import type { Clock } from '../../base/clock.js'
+import { formatTime } from '../../base/rfc3339.js'
+import { type Call, definePath, type Handler, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, duration, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import type { LeaseStore } from '../leases.js'
+
+const LEASE_FIELDS = {
+  lease_id: string('The lease.'),
+  url_lease_id: string('The lease, where it is part of the path.'),
+  increment: duration('How much longer it should last.'),
+  sync: bool('False answers before the lease is revoked.', true),
+}
+
+const PREFIX_FIELDS = {
+  prefix: string('Where the leases were created.'),
+  sync: bool('False answers before the leases are revoked.', true),
+}
+
+type LeaseCall = Call<typeof LEASE_FIELDS>
+type PrefixCall = Call<typeof PREFIX_FIELDS>
+
+/** Without a body. Who did not want to wait is told no more, although it is done. */
+const ACCEPTED: Response = { status: 202 }
+
+/** sys/leases, and the older paths of the same: sys/renew, sys/revoke, sys/revoke-prefix. */
+export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: Clock }): PathSpec[] => {
+  const { leases, clock } = deps
+
+  const lookup = ({ request, values }: LeaseCall): Response => {
+    const lease = leases.find(request.namespace, named(values))
+    if (!lease) throw invalid('invalid lease')
+    return {
+      data: {
+        expire_time: formatTime(lease.expiresAtMs),
+        id: lease.id,
+        issue_time: formatTime(lease.issuedMs),
+        last_renewal: lease.lastRenewalMs === undefined ? null : formatTime(lease.lastRenewalMs),
+        path: lease.path,
+        renewable: lease.isRenewable,
+        ttl: Math.ceil((lease.expiresAtMs - clock.now()) / 1000),
+      },
+    }
+  }
+
+  const renew = ({ request, values }: LeaseCall): Response => {
+    if (!leases.find(request.namespace, named(values))) throw invalid('lease not found')
+    throw invalid('tokens cannot be renewed through this endpoint')
+  }
+
+  const revoke = async ({ request, values }: LeaseCall): Promise<Response | undefined> => {
+    await leases.revoke(request.namespace, named(values))
+    return values.sync ? undefined : { ...ACCEPTED }
+  }
+
+  const revokePrefix = async ({ request, values }: PrefixCall): Promise<Response | undefined> => {
+    await leases.revokePrefix(request.namespace, values.prefix)
+    return values.sync ? undefined : { ...ACCEPTED }
+  }
+
+  const list = async ({ request, values }: PrefixCall): Promise<Response | undefined> => {
+    const keys = await leases.list(request.namespace, values.prefix)
+    return keys.length === 0 ? undefined : { data: { keys } }
+  }
+
+  const write = (pattern: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec =>
+    definePath({ pattern, fields: LEASE_FIELDS, summary, operations: { update } })
+  /** One endpoint under its present and its older name, with the lease in the body or in the path. */
+  const aliased = (name: string, summary: string, update: Handler<typeof LEASE_FIELDS>): PathSpec[] =>
+    [`leases/${name}`, name].flatMap((path) => [
+      write(path, summary, update),
+      write(`${path}/*url_lease_id`, summary, update),
+    ])
+  return [
+    definePath({
+      pattern: 'leases/lookup/?',
+      fields: { ...LEASE_FIELDS, ...PREFIX_FIELDS },
+      summary: 'Tells about a lease; lists where leases were created.',
+      operations: { update: lookup, list },
+    }),
+    definePath({
+      pattern: 'leases/lookup/*prefix',
+      fields: PREFIX_FIELDS,
+      summary: 'Lists the leases that were created at a path.',
+      operations: { list },
+    }),
+    ...aliased('renew', 'Renews a lease; tokens are renewed at auth/token.', renew),
+    ...aliased('revoke', 'Revokes a lease, and with it the token.', revoke),
+    ...['leases/revoke-prefix/*prefix', 'revoke-prefix/*prefix'].map((pattern) =>
+      definePath({
+        pattern,
+        fields: PREFIX_FIELDS,
+        summary: 'Revokes every lease that was created below a path.',
+        operations: { update: revokePrefix },
+      }),
+    ),
+  ]
+}
+
+const named = (values: LeaseCall['values']): string => {
+  const leaseId = values.lease_id || values.url_lease_id
+  if (leaseId === '') throw invalid('lease_id must be specified')
+  return leaseId
+}
