@@ -7,7 +7,6 @@ import { Rekey } from '../../src/core/rekey.js'
 import { RekeyBackup } from '../../src/core/rekey-backup.js'
 import { SealKeys } from '../../src/core/seal-keys.js'
 import { SealManager } from '../../src/core/seal-manager.js'
-import { KEYRING_KEY, type SealBarrier, type SealStorage } from '../../src/core/seal-records.js'
 import { generateRootPaths } from '../../src/core/system/generate-root-paths.js'
 import { initPaths } from '../../src/core/system/init-paths.js'
 import { nodePaths } from '../../src/core/system/node-paths.js'
@@ -20,87 +19,52 @@ import { LogicalError } from '../../src/logical/errors.js'
 import type { JsonObject } from '../../src/logical/json.js'
 import { type Operation, ROOT_NAMESPACE } from '../../src/logical/request.js'
 import type { AutoSeal } from '../../src/seal/auto-seal.js'
-import { unwrapKey, wrapKey } from '../../src/seal/key-wrapping.js'
+import { createSealBarrier, createSealStorage } from '../../src/server/seal-parts.js'
+import { Barrier } from '../../src/storage/barrier.js'
+import { MemoryEngine } from '../../src/storage/memory-engine.js'
+import { Store } from '../../src/storage/store.js'
 
-/** A disk of a Map. */
-export class MemorySealStorage implements SealStorage {
-  readonly records = new Map<string, Buffer>()
-
-  get(key: string): Buffer | undefined {
-    return this.records.get(key)
-  }
-
-  async write(records: readonly { key: string; value: Buffer }[]): Promise<void> {
-    for (const { key, value } of records) this.records.set(key, value)
-  }
-
-  async delete(key: string): Promise<void> {
-    this.records.delete(key)
-  }
-
-  async clear(): Promise<void> {
-    this.records.clear()
-  }
-}
-
-/** The least that can be opened by a root key: a keyring of one key. */
-class OneKeyBarrier implements SealBarrier {
-  readonly #storage: MemorySealStorage
-  #ring: Buffer | undefined
-
-  constructor(storage: MemorySealStorage) {
-    this.#storage = storage
-  }
-
-  get isOpen(): boolean {
-    return this.#ring !== undefined
-  }
-
-  async initialize(rootKey: Buffer): Promise<void> {
-    const random = createSeededRandom('keyring')
-    const value = wrapKey(random, rootKey, random.bytes(32), KEYRING_KEY)
-    await this.#storage.write([{ key: KEYRING_KEY, value }])
-  }
-
-  unseal(rootKey: Buffer): void {
-    const ring = unwrapKey(rootKey, this.#storage.get(KEYRING_KEY) ?? Buffer.alloc(0), KEYRING_KEY)
-    if (!ring) throw new Error('the root key does not open the keyring')
-    this.#ring = ring
-  }
-
-  seal(): void {
-    this.#ring = undefined
-  }
-}
+/** A store in memory: what stays when a server is restarted. */
+export const openStore = (): Promise<Store> =>
+  Store.open({
+    engine: new MemoryEngine(),
+    clock: new ManualClock(),
+    log: silentLog,
+    syncWrites: true,
+    walRetentionEntries: 64,
+    walRetentionBytes: 1 << 20,
+    ringBytes: 1 << 20,
+  })
 
 export interface SealFixtureOptions {
-  storage?: MemorySealStorage
+  store?: Store
   autoSeal?: AutoSeal
   status?: Partial<ClusterStatus>
   isShareOwner?: boolean
 }
 
-/** One cluster's seal with its endpoints over a disk of its own, or a given one: a restart is a new fixture on it. */
-export const createSeal = (options: SealFixtureOptions = {}) => {
-  const storage = options.storage ?? new MemorySealStorage()
+/** One cluster's seal with its endpoints over a store of its own, or a given one: a restart is a new fixture on it. */
+export const createSeal = async (options: SealFixtureOptions = {}) => {
+  const store = options.store ?? (await openStore())
+  const storage = createSealStorage(store)
   const random = createSeededRandom('seal')
   const clock = new ManualClock()
-  const barrier = new OneKeyBarrier(storage)
+  const barrier = new Barrier({ store, clock, random })
   const events: string[] = []
   const keys = new SealKeys({ storage, autoSeal: options.autoSeal, random })
   const hooks = {
     async createCluster() {
-      events.push(`create, barrier ${barrier.isOpen ? 'open' : 'closed'}`)
+      events.push(`create, barrier ${barrier.isSealed ? 'closed' : 'open'}`)
       return { rootToken: 'hvs.aaaaaaaaaaaaaaaaaaaaaaaa' }
     },
     async onUnsealed() {
       events.push('unsealed')
     },
     async onSealed() {
-      events.push(`sealed, barrier ${barrier.isOpen ? 'open' : 'closed'}`)
+      events.push(`sealed, barrier ${barrier.isSealed ? 'closed' : 'open'}`)
     },
   }
-  const seal = new SealManager({ keys, storage, barrier, hooks, random, log: silentLog })
+  const seal = new SealManager({ keys, storage, barrier: createSealBarrier(barrier), hooks, random, log: silentLog })
   const slot = new GenerationSlot()
   let made = 0
   const makeToken = async () => `hvs.${String(++made).padStart(24, '0')}`
@@ -131,7 +95,7 @@ export const createSeal = (options: SealFixtureOptions = {}) => {
       return { code: error.code, message: error.message }
     }
   }
-  return { storage, seal, keys, barrier, events, attempt, drAttempt, slot, rekey, call }
+  return { store, seal, keys, barrier, events, attempt, drAttempt, slot, rekey, call }
 }
 
 const STATUS: ClusterStatus = {
@@ -169,7 +133,7 @@ const requestOf = (operation: Operation, path: string, data: JsonObject) => ({
 
 /** Initialises through the endpoint; hex shares. */
 export const initWith = async (
-  fixture: Pick<ReturnType<typeof createSeal>, 'call'>,
+  fixture: Pick<Awaited<ReturnType<typeof createSeal>>, 'call'>,
   data: JsonObject,
 ): Promise<{ keys: string[]; keys64: string[]; recoveryKeys: string[]; rootToken: string }> => {
   const { body } = (await fixture.call('update', 'init', data)) as { body: JsonObject }

@@ -5,7 +5,7 @@ import { decodeWithOtp } from '../../../src/seal/otp.js'
 import { createSeal, initWith } from '../../support/seal-fixture.js'
 
 const open = async () => {
-  const fixture = createSeal()
+  const fixture = await createSeal()
   const { keys, keys64 } = await initWith(fixture, { secret_shares: 3, secret_threshold: 2 })
   for (const key of keys.slice(0, 2)) await fixture.call('update', 'unseal', { key })
   const start = async (data: JsonObject = {}) => fixture.call('update', 'generate-root/attempt', data)
@@ -143,5 +143,7 @@ test('a sealed server, and one that is not initialised, make no tokens', async (
   const { call } = await open()
   await call('update', 'seal')
   expect(await call('read', 'generate-root/attempt')).toEqual({ code: 'sealed', message: 'Vault is sealed' })
-  expect((await createSeal().call('read', 'generate-root/attempt')).message).toBe('server is not yet initialized')
+  expect((await (await createSeal()).call('read', 'generate-root/attempt')).message).toBe(
+    'server is not yet initialized',
+  )
 })

@@ -6,7 +6,7 @@ import { createStaticSeal } from '../../../src/seal/auto-seal.js'
 import { createSeal, initWith, type SealFixtureOptions } from '../../support/seal-fixture.js'
 
 const open = async (options: SealFixtureOptions = {}) => {
-  const fixture = createSeal(options)
+  const fixture = await createSeal(options)
   const isAuto = options.autoSeal !== undefined
   const names = isAuto ? ['recovery_shares', 'recovery_threshold'] : ['secret_shares', 'secret_threshold']
   const made = await initWith(fixture, Object.fromEntries(names.map((name, index) => [name, 3 - index])))
@@ -26,8 +26,8 @@ const open = async (options: SealFixtureOptions = {}) => {
 }
 
 /** Whether these shares open the cluster after a restart. */
-const opensWith = async ({ storage }: Pick<SealFixtureOptions, 'storage'>, shares: readonly string[]) => {
-  const restarted = createSeal(storage ? { storage } : {})
+const opensWith = async ({ store }: Pick<SealFixtureOptions, 'store'>, shares: readonly string[]) => {
+  const restarted = await createSeal(store ? { store } : {})
   for (const key of shares) await restarted.call('update', 'unseal', { key })
   return !restarted.seal.isSealed
 }
@@ -149,7 +149,7 @@ test('recovery keys are rekeyed at their own endpoints', async () => {
   const { body: done } = await fixture.give('update', fixture.keys.slice(0, 2), begun?.nonce)
   const shares = ((done?.keys ?? []) as string[]).slice(0, 3).map(fromHex)
   expect(await fixture.seal.keys.findRootKey(shares)).toEqual(fixture.seal.rootKey)
-  expect(await createSeal({ autoSeal, storage: fixture.storage }).seal.autoUnseal()).toBe(true)
+  expect(await (await createSeal({ autoSeal, store: fixture.store })).seal.autoUnseal()).toBe(true)
 
   const shamir = await open()
   expect((await shamir.call('read', 'rekey-recovery-key/init')).message).toBe('recovery rekeying not supported')

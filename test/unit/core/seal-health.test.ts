@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/logical/json.js'
 import { createSeal, initWith } from '../../support/seal-fixture.js'
 
 const open = async (status: Partial<ClusterStatus> = {}) => {
-  const fixture = createSeal({ status })
+  const fixture = await createSeal({ status })
   const { keys } = await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
   await fixture.call('update', 'unseal', { key: keys[0] ?? '' })
   const health = (data: JsonObject = {}) => fixture.call('read', 'health', data)
@@ -31,7 +31,7 @@ describe('sys/health', () => {
   })
 
   test('a sealed server is 503 and shows neither cluster nor modes', async () => {
-    const fixture = createSeal()
+    const fixture = await createSeal()
     await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
     const { status, body } = await fixture.call('read', 'health')
     expect(status).toBe(503)
@@ -99,7 +99,9 @@ test('the licence lists what it covers', async () => {
     const { body } = await (await open({ license })).call('read', 'license/status')
     return body?.autoloaded
   }
-  expect(await licenseOf('enterprise')).toMatchObject({ features: ['DR Replication', 'Namespaces', 'Performance Replication'] })
+  expect(await licenseOf('enterprise')).toMatchObject({
+    features: ['DR Replication', 'Namespaces', 'Performance Replication'],
+  })
   expect(await licenseOf('plus')).toMatchObject({ features: ['Namespaces', 'Performance Replication'] })
   expect(await licenseOf('none')).toMatchObject({ features: [] })
 })

@@ -13,26 +13,26 @@ const autoSeal = createStaticSeal({
 
 describe('under Shamir', () => {
   test('a new server says that it is not initialised', async () => {
-    const { call } = createSeal()
+    const { call } = await createSeal()
     expect(await call('read', 'init')).toEqual({ status: 200, body: { initialized: false } })
     expect((await call('read', 'seal-status')).body).toMatchObject({ initialized: false, sealed: true, t: 0, n: 0 })
     expect((await call('read', 'health')).status).toBe(501)
   })
 
   test('five shares of 33 bytes come in hex and base64, with a root token; the server stays sealed', async () => {
-    const fixture = createSeal()
+    const fixture = await createSeal()
     const { keys, keys64, rootToken } = await initWith(fixture, { secret_shares: 5, secret_threshold: 3 })
     expect(keys).toHaveLength(5)
     expect(keys.every((key) => /^[0-9a-f]{66}$/.test(key))).toBe(true)
     expect(keys64).toEqual(keys.map((key) => Buffer.from(key, 'hex').toString('base64')))
     expect(rootToken).toMatch(/^hvs\./)
     expect(fixture.seal.isSealed).toBe(true)
-    expect(fixture.barrier.isOpen).toBe(false)
+    expect(fixture.barrier.isSealed).toBe(true)
     expect(fixture.events).toEqual(['create, barrier open'])
   })
 
   test('what the command line sends for parameters that do not apply is accepted', async () => {
-    const { keys } = await initWith(createSeal(), {
+    const { keys } = await initWith(await createSeal(), {
       secret_shares: 5,
       secret_threshold: 3,
       pgp_keys: null,
@@ -63,34 +63,34 @@ describe('under Shamir', () => {
       'invalid seal configuration: count mismatch between number of provided PGP keys and number of shares',
     ],
   ])('%j is refused and nothing is made', async (data, message) => {
-    const { call, storage } = createSeal()
+    const { call, store } = await createSeal()
     expect(await call('update', 'init', data)).toEqual({ code: 'invalid-request', message })
-    expect(storage.records.size).toBe(0)
+    expect(store.position.index).toBe(0)
   })
 
   test('an initialised server is not initialised again', async () => {
-    const fixture = createSeal()
+    const fixture = await createSeal()
     await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
     const again = await fixture.call('update', 'init', { secret_shares: 1, secret_threshold: 1 })
     expect(again.message).toBe('Vault is already initialized')
   })
 
   test('another verb is a 405 with an empty list', async () => {
-    const { call } = createSeal()
+    const { call } = await createSeal()
     for (const operation of ['delete', 'list', 'patch'] as const) {
       expect(await call(operation, 'init')).toEqual({ code: 'unsupported-operation', message: '' })
     }
   })
 
   test('an initialisation that was interrupted can be begun again, and leaves nothing of the first', async () => {
-    const { seal, storage } = createSeal()
+    const { seal, store } = await createSeal()
     const crash = seal.initialize({ shares: 1, threshold: 1 }, () => Promise.reject(new Error('power cut')))
     await expect(crash).rejects.toThrow('power cut')
     expect(seal.isInitialized).toBe(false)
-    storage.records.set('core/mounts/left-over', Buffer.from('x'))
-    const restarted = createSeal({ storage })
+    await store.write((tx) => tx.put('core/mounts/left-over', Buffer.from('x')))
+    const restarted = await createSeal({ store })
     const { keys } = await initWith(restarted, { secret_shares: 1, secret_threshold: 1 })
-    expect(storage.get('core/mounts/left-over')).toBeUndefined()
+    expect(store.get('core/mounts/left-over')).toBeUndefined()
     expect((await restarted.call('update', 'unseal', { key: keys[0] ?? '' })).body).toMatchObject({ sealed: false })
   })
 
@@ -101,7 +101,7 @@ describe('under Shamir', () => {
       const message = await openpgp.readMessage({ binaryMessage: new Uint8Array(encrypted) })
       return String((await openpgp.decrypt({ message, decryptionKeys: holder.privateKey })).data)
     }
-    const fixture = createSeal()
+    const fixture = await createSeal()
     const made = await initWith(fixture, {
       secret_shares: 1,
       secret_threshold: 1,
@@ -118,7 +118,7 @@ describe('under auto-unseal', () => {
   const RECOVERY = { recovery_shares: 3, recovery_threshold: 2 }
 
   test('the shares are recovery keys, and the server is open at once', async () => {
-    const fixture = createSeal({ autoSeal })
+    const fixture = await createSeal({ autoSeal })
     const { keys, recoveryKeys } = await initWith(fixture, RECOVERY)
     expect(keys).toEqual([])
     expect(recoveryKeys).toHaveLength(3)
@@ -133,7 +133,7 @@ describe('under auto-unseal', () => {
   })
 
   test('unseal keys do not apply', async () => {
-    const { call } = createSeal({ autoSeal })
+    const { call } = await createSeal({ autoSeal })
     const answer = await call('update', 'init', { secret_shares: 1, secret_threshold: 1, ...RECOVERY })
     expect(answer.message).toBe('parameters secret_shares,secret_threshold not applicable to seal type static')
     expect((await call('update', 'init', {})).message).toBe(

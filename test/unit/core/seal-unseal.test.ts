@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { SealMaterial } from '../../../src/core/seal-records.js'
 import { createStaticSeal, type SealKey } from '../../../src/seal/auto-seal.js'
-import { createSeal, initWith, MemorySealStorage } from '../../support/seal-fixture.js'
+import { createSealStorage } from '../../../src/server/seal-parts.js'
+import { createSeal, initWith, openStore } from '../../support/seal-fixture.js'
 
 const FIVE = { secret_shares: 5, secret_threshold: 3 }
 const staticSeal = (current: SealKey, previous?: SealKey) =>
@@ -11,7 +12,7 @@ const keyA: SealKey = { id: 'a', key: Buffer.alloc(32, 7) }
 const keyB: SealKey = { id: 'b', key: Buffer.alloc(32, 8) }
 
 const initialised = async () => {
-  const fixture = createSeal()
+  const fixture = await createSeal()
   const { keys, keys64 } = await initWith(fixture, FIVE)
   const offer = async (key = '') => fixture.call('update', 'unseal', { key })
   const progress = async () => (await fixture.call('read', 'seal-status')).body?.progress
@@ -94,14 +95,14 @@ describe('share by share', () => {
   })
 
   test('there is nothing to unseal before init', async () => {
-    const { call } = createSeal()
+    const { call } = await createSeal()
     expect((await call('update', 'unseal', { key: '00'.repeat(16) })).message).toBe('Vault is not initialized')
   })
 })
 
 describe('one share', () => {
   test('the share is a key of 32 bytes, and any other fails', async () => {
-    const fixture = createSeal()
+    const fixture = await createSeal()
     const { keys, keys64 } = await initWith(fixture, { secret_shares: 1, secret_threshold: 1 })
     const [key = ''] = keys
     expect(key).toMatch(/^[0-9a-f]{64}$/)
@@ -119,22 +120,22 @@ describe('sealing', () => {
     for (const key of keys.slice(0, 3)) await offer(key)
     expect((await call('update', 'seal')).status).toBe(204)
     expect(events.at(-1)).toBe('sealed, barrier open')
-    expect(barrier.isOpen).toBe(false)
+    expect(barrier.isSealed).toBe(true)
     expect(seal.rootKey).toBeUndefined()
     expect((await call('update', 'seal')).status).toBe(204)
   })
 
   test('a failure on the way up leaves the server sealed', async () => {
-    const { seal, storage } = await initialised()
-    storage.records.delete('core/keyring')
+    const { seal, store } = await initialised()
+    await store.write((tx) => tx.delete('core/keyring'))
     await expect(seal.openWith(Buffer.alloc(32))).rejects.toThrow()
     expect(seal.isSealed).toBe(true)
   })
 
   test('a root key kept in memory opens the server again', async () => {
-    const { seal, storage, keys, offer } = await initialised()
+    const { seal, store, keys, offer } = await initialised()
     for (const key of keys.slice(0, 3)) await offer(key)
-    const rebuilt = createSeal({ storage })
+    const rebuilt = await createSeal({ store })
     await rebuilt.seal.openWith(seal.rootKey ?? Buffer.alloc(0))
     expect(rebuilt.seal.isSealed).toBe(false)
   })
@@ -142,40 +143,40 @@ describe('sealing', () => {
 
 describe('auto-unseal', () => {
   const autoInitialised = async () => {
-    const storage = new MemorySealStorage()
-    const fixture = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    const store = await openStore()
+    const fixture = await createSeal({ store, autoSeal: staticSeal(keyA) })
     const { recoveryKeys } = await initWith(fixture, { recovery_shares: 3, recovery_threshold: 2 })
-    return { storage, recoveryKeys }
+    return { store, recoveryKeys }
   }
 
   test('a restart opens by itself', async () => {
-    const { storage } = await autoInitialised()
-    const { seal } = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    const { store } = await autoInitialised()
+    const { seal } = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await seal.autoUnseal()).toBe(true)
     expect(seal.isSealed).toBe(false)
   })
 
   test('recovery keys do not unseal', async () => {
-    const { storage, recoveryKeys } = await autoInitialised()
-    const { call } = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    const { store, recoveryKeys } = await autoInitialised()
+    const { call } = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await call('update', 'unseal', { key: recoveryKeys[0] ?? '' })).toMatchObject({ code: 'invalid-request' })
   })
 
   test('a restart with a new key and the previous one moves to the new key', async () => {
-    const { storage } = await autoInitialised()
-    expect(await createSeal({ storage, autoSeal: staticSeal(keyB, keyA) }).seal.autoUnseal()).toBe(true)
-    expect(await createSeal({ storage, autoSeal: staticSeal(keyB) }).seal.autoUnseal()).toBe(true)
-    expect(await createSeal({ storage, autoSeal: staticSeal(keyA) }).seal.autoUnseal()).toBe(false)
+    const { store } = await autoInitialised()
+    expect(await (await createSeal({ store, autoSeal: staticSeal(keyB, keyA) })).seal.autoUnseal()).toBe(true)
+    expect(await (await createSeal({ store, autoSeal: staticSeal(keyB) })).seal.autoUnseal()).toBe(true)
+    expect(await (await createSeal({ store, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(false)
   })
 
   test('a Shamir cluster takes up auto-unseal when it is opened with its shares once more', async () => {
-    const { storage, keys } = await initialised()
-    const migrating = createSeal({ storage, autoSeal: staticSeal(keyA) })
+    const { store, keys } = await initialised()
+    const migrating = await createSeal({ store, autoSeal: staticSeal(keyA) })
     expect(await migrating.seal.autoUnseal()).toBe(false)
     expect((await migrating.call('read', 'seal-status')).body).toMatchObject({ migration: true, sealed: true })
     for (const key of keys.slice(0, 3)) await migrating.call('update', 'unseal', { key })
     expect(migrating.seal.isSealed).toBe(false)
-    expect(await createSeal({ storage, autoSeal: staticSeal(keyA) }).seal.autoUnseal()).toBe(true)
+    expect(await (await createSeal({ store, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(true)
   })
 })
 
@@ -185,16 +186,16 @@ describe('a cluster that joins another takes its shares over, whatever seal eith
     auto: { recovery_shares: 3, recovery_threshold: 2 },
   }
   const adopt = async (primarySeal: 'shamir' | 'auto', secondarySeal: 'shamir' | 'auto') => {
-    const primary = createSeal(primarySeal === 'auto' ? { autoSeal: staticSeal(keyA) } : {})
+    const primary = await createSeal(primarySeal === 'auto' ? { autoSeal: staticSeal(keyA) } : {})
     const made = await initWith(primary, INIT[primarySeal])
     const shares = primarySeal === 'auto' ? made.recoveryKeys : made.keys
     if (primarySeal === 'shamir') for (const key of shares) await primary.call('update', 'unseal', { key })
     const material: SealMaterial = primary.keys.exportMaterial(primary.seal.rootKey ?? Buffer.alloc(0))
 
-    const storage = new MemorySealStorage()
-    const options = { storage, ...(secondarySeal === 'auto' && { autoSeal: staticSeal(keyB) }) }
-    await storage.write(createSeal(options).keys.recordsToAdopt(material))
-    return { secondary: createSeal(options), shares, material }
+    const store = await openStore()
+    const options = { store, ...(secondarySeal === 'auto' && { autoSeal: staticSeal(keyB) }) }
+    await createSealStorage(store).write((await createSeal(options)).keys.recordsToAdopt(material))
+    return { secondary: await createSeal(options), shares, material }
   }
 
   test.each(['shamir', 'auto'] as const)('%s primary, Shamir secondary: the shares unseal it', async (primarySeal) => {
