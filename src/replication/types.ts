@@ -5,7 +5,12 @@ import type { EpochChain } from './epoch.js'
 export type Kind = 'dr' | 'performance'
 
 /** Where a secondary's data stands. `idle`: it follows nobody, or was revoked. */
-export type StreamState = 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
+export type StreamState = (typeof STREAM_STATES)[number]
+
+const STREAM_STATES = ['idle', 'merkle-diff', 'merkle-sync', 'stream-wals'] as const
+
+/** A state as another cluster names it; `idle` for a name we do not know. */
+export const parseStreamState = (name: string): StreamState => STREAM_STATES.find((state) => state === name) ?? 'idle'
 
 /** How a secondary's connection stands, in the names of the status endpoints. */
 export type ConnectionState = 'ready' | 'connecting' | 'idle' | 'transient_failure' | 'shutdown'
@@ -26,6 +31,8 @@ export interface Who {
   readonly apiAddress: string
   /** Where the speaker's cluster port is to be reached, best first, as `https://host:port`. */
   readonly clusterAddresses: readonly string[]
+  /** How often the speaker took the place of another cluster under the same registration; 0 when absent. */
+  readonly incarnation?: number
 }
 
 export type RefusalCode =
@@ -84,12 +91,12 @@ export interface PrimaryHooks {
   forward(secondaryId: string, payload: Buffer, signal: AbortSignal): Promise<Buffer>
   /** What of the replicated tree a secondary may not have; undefined = it has all. */
   filterFor(secondaryId: string): KeyFilter | undefined
-  /** True when a change of this storage key may change what `filterFor` of this secondary holds back. */
-  changesFilter(secondaryId: string, key: string): boolean
 }
 
 /** Decides per storage key whether it may be shown. Pure and fast: called for every operation shipped. */
 export interface KeyFilter {
+  /** Equal on both sides when both know the same rule and mounts; never empty. Another one means: compare everything. */
+  readonly fingerprint: string
   shows(key: string): boolean
 }
 
@@ -102,8 +109,8 @@ export interface SecondaryHooks {
   beforeState(state: HoldState, signal: AbortSignal): Promise<void>
   /** Told on each change of state or connection, and when the primary's addresses change. */
   onChange(): void
-  /** True when a filter record for this cluster is known here. */
-  isFiltered(): boolean
+  /** Fingerprint of the filter for this cluster, from the replicated records; empty without one. */
+  filterFingerprint(): string
   /** Rebuilds the trees from the data, when roots stay apart although the data is equal. */
   reindex(): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */

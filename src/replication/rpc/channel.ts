@@ -1,6 +1,7 @@
 import type tls from 'node:tls'
 import { Channel, credentials } from '@grpc/grpc-js'
 import { Subchannel } from '@grpc/grpc-js/build/src/subchannel.js'
+import type { SubchannelPool } from '@grpc/grpc-js/build/src/subchannel-pool.js'
 import {
   Http2SubchannelConnector,
   type SubchannelConnector,
@@ -46,10 +47,14 @@ export const createClientOver = async (socket: tls.TLSSocket, times: ChannelTime
   }
   const http2 = new Http2SubchannelConnector(TARGET)
   // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
-  const transport = await http2['createSession']({ socket, secure: true }, { host: '127.0.0.1', port: 1 }, options)
+  const transport: Transport = await http2['createSession'](
+    { socket, secure: true },
+    { host: '127.0.0.1', port: 1 },
+    options,
+  )
   const channel = new Channel(`${TARGET.scheme}:${TARGET.path}`, credentials.createInsecure(), options)
   // biome-ignore lint/complexity/useLiteralKeys: private to the library's types
-  const pool = channel['internalChannel']['subchannelPool']
+  const pool: SubchannelPool = channel['internalChannel']['subchannelPool']
   pool.getOrCreateSubchannel = (target, address, given, creds) =>
     new Subchannel(target, address, given, creds, onlyOnce(transport))
   return new ReplicationService('unused', credentials.createInsecure(), { channelOverride: channel })

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type {
   handleUnaryCall,
   ServerDuplexStream,
@@ -92,9 +91,9 @@ const drained = (call: NodeJS.EventEmitter, gone: AbortSignal): Promise<void> =>
     if (gone.aborted) go()
   })
 
-const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<ReceivedUp, StreamDown> & Readable) => {
+const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<ReceivedUp, StreamDown>) => {
   const caller = callerOf(call)
-  const stream: PrimaryStream = new MessageStream(call, (error) => {
+  const stream: PrimaryStream = new MessageStream<StreamDown, ReceivedUp>(call, (error) => {
     if (error === undefined) call.end()
     else call.emit('error', toStatus(error))
   })

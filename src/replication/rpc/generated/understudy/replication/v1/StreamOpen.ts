@@ -6,11 +6,11 @@ import type { Position as _understudy_replication_v1_Position, Position__Output 
 export interface StreamOpen {
   'who'?: (_understudy_replication_v1_Who | null);
   'position'?: (_understudy_replication_v1_Position | null);
-  'is_filtered'?: (boolean);
+  'filter'?: (string);
 }
 
 export interface StreamOpen__Output {
   'who': (_understudy_replication_v1_Who__Output | null);
   'position': (_understudy_replication_v1_Position__Output | null);
-  'is_filtered': (boolean);
+  'filter': (string);
 }

@@ -1,0 +1,142 @@
+import type { Clock } from '../../base/clock.js'
+import type { PrimaryStream } from '../rpc/service.js'
+import { refusalError } from '../rpc/refusal.js'
+import type { SecondaryView, StreamState, Who } from '../types.js'
+
+interface Seen {
+  who: Who
+  stream: PrimaryStream | undefined
+  commonName: string
+  lastHeartbeatMs: number | undefined
+  lastHeartbeatDurationMs: number
+  clockSkewMs: number
+  canaryAgeMs: number
+  appliedIndex: number
+  state: StreamState
+}
+
+export interface Heartbeat {
+  readonly durationMs: number
+  /** How far our clock is ahead of the secondary's. */
+  readonly clockSkewMs: number
+  readonly canaryAgeMs: number
+  readonly appliedIndex: number
+  readonly state: StreamState
+}
+
+/**
+ * The secondaries that a primary has met since it started. One stream per secondary id: a later one of the same cluster
+ * takes over, and of two clusters that present the same id the one with the higher incarnation counts.
+ */
+export class SecondaryRegistry {
+  readonly #seen = new Map<string, Seen>()
+  readonly #clock: Clock
+  readonly #onChange: () => void
+
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock
+    this.#onChange = onChange
+  }
+
+  /** Takes a new stream in; an older one of the same id is ended. Throws `superseded` when it is the older one. */
+  opened(secondaryId: string, commonName: string, who: Who, stream: PrimaryStream): void {
+    const before = this.#seen.get(secondaryId)
+    if (before && isOlder(who, before.who)) {
+      throw refusalError(
+        'superseded',
+        `another cluster with a newer epoch took the place of secondary "${secondaryId}"`,
+      )
+    }
+    before?.stream?.end(
+      before.who.clusterId === who.clusterId
+        ? refusalError('unavailable', 'this secondary has opened another stream')
+        : refusalError('superseded', `another cluster with a newer epoch took the place of secondary "${secondaryId}"`),
+    )
+    this.#seen.set(secondaryId, {
+      lastHeartbeatMs: this.#clock.now(),
+      lastHeartbeatDurationMs: before?.lastHeartbeatDurationMs ?? 0,
+      clockSkewMs: before?.clockSkewMs ?? 0,
+      canaryAgeMs: before?.canaryAgeMs ?? 0,
+      appliedIndex: 0,
+      state: 'merkle-diff',
+      who,
+      stream,
+      commonName,
+    })
+    this.#onChange()
+  }
+
+  /** The stream has ended: the secondary keeps its addresses and its last heartbeat, and is disconnected. */
+  closed(secondaryId: string, stream: PrimaryStream): void {
+    const seen = this.#seen.get(secondaryId)
+    if (seen?.stream !== stream) return
+    seen.stream = undefined
+    this.#onChange()
+  }
+
+  applied(secondaryId: string, stream: PrimaryStream, index: number, state: StreamState): void {
+    const seen = this.#seen.get(secondaryId)
+    if (seen?.stream !== stream) return
+    seen.appliedIndex = index
+    seen.state = state
+  }
+
+  /** An echo without a stream, as after a revocation or from a superseded cluster, leaves no trace. */
+  heard(secondaryId: string, who: Who, heartbeat: Heartbeat): void {
+    const seen = this.#seen.get(secondaryId)
+    if (!seen?.stream || seen.who.clusterId !== who.clusterId) return
+    const isMoved =
+      seen.who.apiAddress !== who.apiAddress || String(seen.who.clusterAddresses) !== String(who.clusterAddresses)
+    seen.who = who
+    seen.lastHeartbeatMs = this.#clock.now()
+    seen.lastHeartbeatDurationMs = heartbeat.durationMs
+    seen.clockSkewMs = heartbeat.clockSkewMs
+    seen.canaryAgeMs = heartbeat.canaryAgeMs
+    seen.appliedIndex = Math.max(seen.appliedIndex, heartbeat.appliedIndex)
+    seen.state = heartbeat.state
+    if (isMoved) this.#onChange()
+  }
+
+  /** Ends the secondary's stream as revoked and forgets it. Returns the certificate name to be cut. */
+  revoke(secondaryId: string): string | undefined {
+    const seen = this.#seen.get(secondaryId)
+    this.#seen.delete(secondaryId)
+    seen?.stream?.end(refusalError('revoked', `secondary "${secondaryId}" is revoked`))
+    this.#onChange()
+    return seen?.commonName
+  }
+
+  /** Streams that are open now. */
+  get streams(): readonly PrimaryStream[] {
+    return [...this.#seen.values()].flatMap((seen) => (seen.stream ? [seen.stream] : []))
+  }
+
+  find(secondaryId: string): SecondaryView | undefined {
+    const seen = this.#seen.get(secondaryId)
+    return seen && toView(secondaryId, seen)
+  }
+
+  /** Everybody met since the start, sorted by id. */
+  views(): SecondaryView[] {
+    return [...this.#seen]
+      .map(([secondaryId, seen]) => toView(secondaryId, seen))
+      .sort((a, b) => (a.secondaryId < b.secondaryId ? -1 : 1))
+  }
+}
+
+const isOlder = (newcomer: Who, known: Who): boolean =>
+  newcomer.clusterId !== known.clusterId && (newcomer.incarnation ?? 0) < (known.incarnation ?? 0)
+
+const toView = (secondaryId: string, seen: Seen): SecondaryView => ({
+  secondaryId,
+  isConnected: seen.stream !== undefined,
+  apiAddress: seen.who.apiAddress,
+  clusterAddresses: seen.who.clusterAddresses,
+  clusterId: seen.who.clusterId,
+  lastHeartbeatMs: seen.lastHeartbeatMs,
+  lastHeartbeatDurationMs: seen.lastHeartbeatDurationMs,
+  clockSkewMs: seen.clockSkewMs,
+  canaryAgeMs: seen.canaryAgeMs,
+  appliedIndex: seen.appliedIndex,
+  state: seen.state,
+})

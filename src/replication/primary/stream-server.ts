@@ -1,0 +1,211 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Tree } from '../../storage/prefixes.js'
+import type { ReplicableStore } from '../../storage/replicable.js'
+import { currentEpoch } from '../epoch.js'
+import type { ClusterListener } from '../rpc/cluster-listener.js'
+import type {
+  BootstrapReply,
+  BootstrapRequest,
+  ConflictingPagesReply,
+  ConflictingPagesRequest,
+  EchoReply,
+  EchoRequest,
+  FetchKeysReply,
+  FetchKeysRequest,
+  ForwardReply,
+  ForwardRequest,
+  PingReply,
+  PingRequest,
+  SubPageHashesReply,
+  SubPageHashesRequest,
+  WhoMessage,
+} from '../rpc/messages.js'
+import { refusalError } from '../rpc/refusal.js'
+import type { Caller, ClusterService, PrimaryStream } from '../rpc/service.js'
+import { parseWho, toWhoMessage } from '../rpc/who.js'
+import {
+  type Kind,
+  parseStreamState,
+  type PrimaryHooks,
+  type RpcMethod,
+  type ServerIdentity,
+  type Who,
+} from '../types.js'
+import { SecondaryRegistry } from './secondary-registry.js'
+import { lastIndexOf, Shipper } from './shipper.js'
+import { SyncSessions } from './sync-sessions.js'
+
+export interface StreamServerOptions {
+  readonly kind: Kind
+  readonly store: ReplicableStore
+  readonly hooks: PrimaryHooks
+  /** Largest message of the log, in bytes, unless one transaction is larger. */
+  readonly shipBatchBytes: number
+  readonly clock: Clock
+  readonly log: Log
+  /** Told when a secondary connects, disconnects or moves. */
+  readonly onChange?: () => void
+}
+
+/** The primary's side of one kind of replication: answers its secondaries and feeds each of them. */
+export class StreamServer implements ClusterService {
+  readonly registry: SecondaryRegistry
+  readonly #options: StreamServerOptions
+  readonly #sessions: SyncSessions
+  readonly #shippers = new Map<string, Shipper>()
+  readonly #running = new Set<Promise<unknown>>()
+  #attached: { listener: ClusterListener; serverName: string } | undefined
+  #isStopped = false
+
+  constructor(options: StreamServerOptions) {
+    this.#options = options
+    this.#sessions = new SyncSessions(options.store)
+    this.registry = new SecondaryRegistry(options.clock, options.onChange ?? (() => undefined))
+  }
+
+  /** Answers on the cluster port from now on. */
+  attach(listener: ClusterListener, identity: ServerIdentity): void {
+    this.#attached = { listener, serverName: identity.serverName }
+    listener.serve(identity, this)
+  }
+
+  /**
+   * Cuts a secondary off, now: its streams end, its connections are destroyed, and nothing more is sent. The caller has
+   * taken its registration out of what `hooks.admit` knows before. `commonName` is of its certificate; one that never
+   * opened a stream has no other.
+   */
+  revoke(secondaryId: string, commonName: string): void {
+    const connectedAs = this.registry.revoke(secondaryId)
+    for (const name of new Set([commonName, connectedAs ?? commonName])) {
+      this.#attached?.listener.cut(this.#attached.serverName, name)
+    }
+  }
+
+  /** To be called when what is withheld from a secondary has changed, before the change is answered. */
+  filterChanged(secondaryId: string): void {
+    this.#shippers.get(secondaryId)?.filterChanged()
+  }
+
+  /** Says goodbye on every stream, stops answering, and waits for what is in flight. */
+  async stop(reason = 'the primary is stopping'): Promise<void> {
+    this.#isStopped = true
+    for (const stream of this.registry.streams) stream.end(refusalError('unavailable', reason))
+    await Promise.allSettled(this.#running)
+    this.#attached?.listener.withdraw(this.#attached.serverName)
+  }
+
+  async bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply> {
+    const { secondaryId, who } = this.#admit('Bootstrap', caller, request.who)
+    const { rootKey, records, extra } = await this.#options.hooks.bootstrap(secondaryId, who)
+    return { who: this.#who(), root_key: rootKey, records: [...records], extra }
+  }
+
+  async echo(caller: Caller, request: EchoRequest): Promise<EchoReply> {
+    const { secondaryId, who } = this.#admit('Echo', caller, request.who)
+    this.registry.heard(secondaryId, who, {
+      durationMs: request.last_duration_ms,
+      clockSkewMs: request.clock_skew_ms,
+      canaryAgeMs: request.canary_age_ms,
+      appliedIndex: request.applied_index,
+      state: parseStreamState(request.state),
+    })
+    const { store, kind, hooks, clock } = this.#options
+    return {
+      who: this.#who(),
+      time_ms: clock.now(),
+      last_index: lastIndexOf(store, kind),
+      primary_addresses: [...hooks.primaryAddresses()],
+    }
+  }
+
+  async streamWals(caller: Caller, stream: PrimaryStream): Promise<void> {
+    const run = this.#stream(caller, stream)
+    this.#running.add(run)
+    try {
+      await run
+    } finally {
+      this.#running.delete(run)
+    }
+  }
+
+  async conflictingPages(caller: Caller, request: ConflictingPagesRequest): Promise<ConflictingPagesReply> {
+    this.#admit('ConflictingPages', caller, request.who)
+    const session = this.#sessions.find(request.session, caller.commonName)
+    return { who: this.#who(), ...session.conflictingPages(treeOf(request.tree), request.pages) }
+  }
+
+  async subPageHashes(caller: Caller, request: SubPageHashesRequest): Promise<SubPageHashesReply> {
+    this.#admit('SubPageHashes', caller, request.who)
+    const session = this.#sessions.find(request.session, caller.commonName)
+    return { who: this.#who(), sub_pages: session.subPageHashes(treeOf(request.tree), request.groups) }
+  }
+
+  async *fetchKeys(caller: Caller, request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
+    this.#admit('FetchKeys', caller, request.who)
+    const session = this.#sessions.find(request.session, caller.commonName)
+    const tree = treeOf(request.tree)
+    const replies = request.is_whole ? session.fetchTree(tree) : session.fetchSubPages(tree, request.sub_pages)
+    for await (const reply of replies) {
+      // A session ends with its stream, and a revocation ends the stream: nothing is sent after either.
+      this.#sessions.find(session.id, caller.commonName)
+      yield reply
+    }
+  }
+
+  async forward(caller: Caller, request: ForwardRequest): Promise<ForwardReply> {
+    const { secondaryId } = this.#admit('Forward', caller, request.who)
+    const payload = await this.#options.hooks.forward(secondaryId, request.payload, caller.gone)
+    return { who: this.#who(), payload }
+  }
+
+  async ping(caller: Caller, request: PingRequest): Promise<PingReply> {
+    this.#admit('Ping', caller, request.who)
+    return { who: this.#who() }
+  }
+
+  async #stream(caller: Caller, stream: PrimaryStream): Promise<void> {
+    const { kind, store, hooks, log, shipBatchBytes } = this.#options
+    const [first, ...rest] = await stream.receive()
+    const open = first?.open
+    if (!open || rest.length > 0) throw refusalError('failed', 'a stream begins with one opening message')
+    const { secondaryId, who } = this.#admit('StreamWals', caller, open.who)
+    this.registry.opened(secondaryId, caller.commonName, who, stream)
+    const shipper = new Shipper({
+      kind,
+      store,
+      stream,
+      sessions: this.#sessions,
+      commonName: caller.commonName,
+      batchBytes: shipBatchBytes,
+      epoch: () => currentEpoch(hooks.who().epochs)?.id ?? '',
+      filter: () => (kind === 'performance' ? hooks.filterFor(secondaryId) : undefined),
+      onApplied: (index, state) => this.registry.applied(secondaryId, stream, index, state),
+      log: log.with({ secondary: secondaryId, kind }),
+    })
+    this.#shippers.set(secondaryId, shipper)
+    log.info('secondary connected', { secondary: secondaryId, kind })
+    try {
+      await stream.send({ accepted: { who: this.#who(), last_index: lastIndexOf(store, kind) } })
+      await shipper.run({ position: open.position, filter: open.filter })
+    } finally {
+      if (this.#shippers.get(secondaryId) === shipper) this.#shippers.delete(secondaryId)
+      this.registry.closed(secondaryId, stream)
+      log.info('secondary disconnected', { secondary: secondaryId, kind })
+    }
+  }
+
+  #admit(method: RpcMethod, caller: Caller, message: WhoMessage | null): { secondaryId: string; who: Who } {
+    if (this.#isStopped) throw refusalError('unavailable', 'the primary is stopping')
+    const who = parseWho(message)
+    const admission = this.#options.hooks.admit({ method, commonName: caller.commonName, who })
+    if (!admission.ok) throw refusalError(admission.code, admission.text)
+    return { secondaryId: admission.secondaryId, who }
+  }
+
+  #who(): WhoMessage {
+    return toWhoMessage(this.#options.hooks.who())
+  }
+}
+
+const treeOf = (number: 0 | 1): Tree => (number === 1 ? 'local' : 'replicated')

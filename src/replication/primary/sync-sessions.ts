@@ -1,0 +1,179 @@
+import { LIMITS } from '../../base/limits.js'
+import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
+import { NO_LEAF, xorInto } from '../../storage/leaf.js'
+import type { Tree } from '../../storage/prefixes.js'
+import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
+import type {
+  CallerSubPage,
+  ConflictingPagesReply,
+  FetchKeysReply,
+  HeldBackMessage,
+  KeyValueMessage,
+} from '../rpc/messages.js'
+import { refusalError } from '../rpc/refusal.js'
+import type { KeyFilter } from '../types.js'
+import type { Audience } from './piece.js'
+
+const PAGES = 256
+const GROUPS_PER_PAGE = 16
+/** Roughly what one reply holds; large enough for few round trips, small enough to push back finely. */
+const REPLY_BYTES = 256 * 1024
+
+/** A frozen view of the primary's data that one secondary compares itself with. Lives inside its stream. */
+export class SyncSession {
+  readonly id: string
+  readonly commonName: string
+  readonly snapshot: SyncSnapshot
+  readonly #audience: Audience
+
+  constructor(id: string, commonName: string, snapshot: SyncSnapshot, audience: Audience) {
+    this.id = id
+    this.commonName = commonName
+    this.snapshot = snapshot
+    this.#audience = audience
+  }
+
+  /** The caller's pages that differ, with our hashes one level down. `pages` is 256 hashes. */
+  conflictingPages(tree: Tree, pages: Buffer): Omit<ConflictingPagesReply, 'who'> {
+    this.#check(tree)
+    if (pages.length !== PAGES * HASH) throw refusalError('failed', 'a tree has 256 page hashes')
+    const own = this.snapshot.trees[tree].pages()
+    const conflicting: number[] = []
+    for (let page = 0; page < PAGES; page++) {
+      if (own.compare(pages, page * HASH, (page + 1) * HASH, page * HASH, (page + 1) * HASH) !== 0)
+        conflicting.push(page)
+    }
+    const groups = conflicting.map((page) => this.snapshot.trees[tree].groups(page))
+    return { pages: conflicting, groups: Buffer.concat(groups) }
+  }
+
+  subPageHashes(tree: Tree, groups: readonly number[]): Buffer {
+    this.#check(tree)
+    if (groups.length > PAGES * GROUPS_PER_PAGE) throw refusalError('failed', 'a tree has 4096 groups')
+    return Buffer.concat(groups.map((group) => this.snapshot.trees[tree].subPages(group)))
+  }
+
+  /** All of a tree. Only where nothing is withheld. */
+  async *fetchTree(tree: Tree): AsyncGenerator<FetchKeysReply> {
+    this.#check(tree)
+    if (tree === 'replicated' && this.#audience.filter) throw refusalError('failed', 'this copy is filtered')
+    const reply = new ReplyBuilder()
+    for await (const chunk of this.snapshot.scan(tree)) {
+      for (const entry of chunk) if (reply.add(entry)) yield reply.take()
+    }
+    yield reply.take()
+  }
+
+  /** What the caller lacks of sub-pages, which of its leaves are unknown here, and what is withheld. */
+  async *fetchSubPages(tree: Tree, asked: readonly CallerSubPage[]): AsyncGenerator<FetchKeysReply> {
+    this.#check(tree)
+    const filter = tree === 'replicated' ? this.#audience.filter : undefined
+    const reply = new ReplyBuilder()
+    const own = await this.snapshot.leaves(
+      tree,
+      asked.map((row) => row.sub_page),
+    )
+    const bySubPage = new Map(own.map((row) => [row.subPage, row]))
+    for (const row of asked) {
+      const difference = compare(row, bySubPage.get(row.sub_page), filter)
+      reply.addDifference(row.sub_page, difference)
+      for (const key of difference.missing) {
+        const value = this.snapshot.get(key)
+        if (value === undefined) throw new Error('a leaf of a snapshot has no value in it')
+        if (reply.add({ key, value })) yield reply.take()
+      }
+    }
+    yield reply.take()
+  }
+
+  #check(tree: Tree): void {
+    if (tree === 'local' && this.#audience.kind !== 'dr') throw refusalError('failed', 'local keys stay here')
+  }
+}
+
+interface Difference {
+  readonly missing: readonly string[]
+  readonly unknown: readonly Buffer[]
+  /** 20 bytes; all zero when nothing is withheld. */
+  readonly held: Buffer
+}
+
+const compare = (asked: CallerSubPage, own: SubPageKeys | undefined, filter: KeyFilter | undefined): Difference => {
+  const theirs = new Map<string, Buffer>()
+  for (let at = 0; at < asked.leaves.length; at += HASH) {
+    const leaf = asked.leaves.subarray(at, at + HASH)
+    theirs.set(leaf.toString('latin1'), leaf)
+  }
+  const held = Buffer.from(own?.held ?? NO_LEAF)
+  const missing: string[] = []
+  for (const { key, leaf } of own?.leaves ?? []) {
+    if (filter && !filter.shows(key)) xorInto(held, 0, leaf)
+    else if (!theirs.delete(leaf.toString('latin1'))) missing.push(key)
+  }
+  return { missing, unknown: [...theirs.values()], held }
+}
+
+/** Gathers entries into replies of bounded size. */
+class ReplyBuilder {
+  #entries: KeyValueMessage[] = []
+  #unknown: CallerSubPage[] = []
+  #held: HeldBackMessage[] = []
+  #bytes = 0
+
+  /** True when the reply is full. */
+  add(entry: KeyValueMessage): boolean {
+    this.#entries.push(entry)
+    this.#bytes += entry.key.length + entry.value.length
+    return this.#bytes >= REPLY_BYTES
+  }
+
+  addDifference(subPage: number, difference: Difference): void {
+    if (difference.unknown.length > 0) {
+      this.#unknown.push({ sub_page: subPage, leaves: Buffer.concat(difference.unknown) })
+      this.#bytes += difference.unknown.length * HASH
+    }
+    if (!difference.held.equals(NO_LEAF)) this.#held.push({ sub_page: subPage, hash: difference.held })
+  }
+
+  take(): FetchKeysReply {
+    const reply = { entries: this.#entries, unknown: this.#unknown, held_back: this.#held }
+    this.#entries = []
+    this.#unknown = []
+    this.#held = []
+    this.#bytes = 0
+    return reply
+  }
+}
+
+/** The open sessions of a primary, bounded in number: each holds a snapshot and the log behind it. */
+export class SyncSessions {
+  readonly #sessions = new Map<string, SyncSession>()
+  readonly #store: ReplicableStore
+  #opened = 0
+
+  constructor(store: ReplicableStore) {
+    this.#store = store
+  }
+
+  /** Rejects as `unavailable` when too many secondaries sync at once; they come again. */
+  open(commonName: string, audience: Audience): SyncSession {
+    if (this.#sessions.size >= LIMITS.syncSessionsMax) {
+      throw refusalError('unavailable', `${LIMITS.syncSessionsMax} secondaries are syncing; try again later`)
+    }
+    const id = String(++this.#opened)
+    const session = new SyncSession(id, commonName, this.#store.snapshot(), audience)
+    this.#sessions.set(id, session)
+    return session
+  }
+
+  /** The caller's own session; anybody else's does not exist for it. */
+  find(id: string, commonName: string): SyncSession {
+    const session = this.#sessions.get(id)
+    if (!session || session.commonName !== commonName) throw refusalError('unavailable', 'no such sync session')
+    return session
+  }
+
+  async close(session: SyncSession): Promise<void> {
+    if (this.#sessions.delete(session.id)) await session.snapshot.close()
+  }
+}

@@ -1,0 +1,47 @@
+import { withoutScheme } from '../rpc/dial.js'
+
+const withScheme = (address: string): string => `https://${withoutScheme(address)}`
+
+/**
+ * Where a follower looks for its primary. What is shown is what the primary says of itself; what is dialled begins with
+ * the address that answered last, and keeps the one an operator gave even when the primary does not name it.
+ */
+export class Addresses {
+  #known: readonly string[]
+  #current: string
+
+  constructor(addresses: readonly string[]) {
+    this.#known = addresses.map(withScheme)
+    this.#current = this.#known[0] ?? ''
+  }
+
+  /** As the status shows them: `https://host:port`, the best first. */
+  get known(): readonly string[] {
+    return this.#known
+  }
+
+  /** The one in use, or used last. */
+  get current(): string {
+    return this.#current
+  }
+
+  /** All to be tried, in order, each once. */
+  get dialOrder(): readonly string[] {
+    return [...new Set([this.#current, ...this.#known])].filter((address) => address !== 'https://')
+  }
+
+  /** `address` answered. True when it is another one than before. */
+  answered(address: string): boolean {
+    const before = this.#current
+    this.#current = withScheme(address)
+    return this.#current !== before
+  }
+
+  /** The primary says where it, or what takes its place, can be found. True when that changed something. */
+  learn(addresses: readonly string[]): boolean {
+    const next = [...new Set(addresses.map(withScheme))]
+    if (next.length === 0 || String(next) === String(this.#known)) return false
+    this.#known = next
+    return true
+  }
+}

@@ -1,0 +1,61 @@
+import { LogicalError } from '../../logical/errors.js'
+import { type ConnectOptions, connectPrimary } from '../rpc/primary-connection.js'
+import { parseWho, toWhoMessage } from '../rpc/who.js'
+import type { BootstrapPackage, ReplicationTimes, Who } from '../types.js'
+
+export interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
+  /** Where the primary may be, best first. */
+  readonly addresses: readonly string[]
+  readonly times: ReplicationTimes
+  readonly who: Who
+}
+
+export interface Bootstrapped {
+  readonly package: BootstrapPackage
+  readonly primary: Who
+  /** `host:port` that answered. */
+  readonly address: string
+}
+
+/**
+ * Registers this cluster at a primary with the credentials of an activation token and takes the key material for the first
+ * copy. Changes nothing here. Rejects within `bootstrapTimeoutMs` with the nested text that operators know from the
+ * reference, and with the refusal's reason where the primary refused.
+ */
+export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstrapped> => {
+  const { clock, times, signal } = options
+  const limit = new AbortController()
+  const timer = clock.setTimer(times.bootstrapTimeoutMs, () =>
+    limit.abort(new LogicalError('unavailable', `no bootstrap within ${times.bootstrapTimeoutMs} ms`)),
+  )
+  const onAbort = () => limit.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await fetchOnce(options, limit.signal)
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error)
+    const data = error instanceof LogicalError && error.data ? { data: error.data } : {}
+    throw new LogicalError('unavailable', `error fetching secondary bootstrap package: ${text}`, {
+      cause: error,
+      ...data,
+    })
+  } finally {
+    timer.cancel()
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promise<Bootstrapped> => {
+  signal.throwIfAborted()
+  const connection = await connectPrimary(options.addresses, { ...options, signal })
+  try {
+    const reply = await connection.bootstrap({ who: toWhoMessage(options.who) }, { signal })
+    return {
+      package: { rootKey: reply.root_key, records: reply.records, extra: reply.extra },
+      primary: parseWho(reply.who),
+      address: connection.address,
+    }
+  } finally {
+    connection.close()
+  }
+}

@@ -1,0 +1,50 @@
+import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
+import type { Tree } from '../../storage/prefixes.js'
+import type { TreeHashes } from '../../storage/replicable.js'
+import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { WhoMessage } from '../rpc/messages.js'
+
+export const SUB_PAGES = 65_536
+const FAN_OUT = 16
+/** Groups asked about in one call: their hashes fill 320 KiB. */
+const GROUPS_PER_CALL = 1024
+
+export interface DiffCall {
+  readonly connection: PrimaryConnection
+  readonly session: string
+  readonly who: () => WhoMessage
+  readonly signal: AbortSignal
+}
+
+/** The sub-pages of a tree that differ from the primary's, ascending: three levels, two rounds of calls. */
+export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes): Promise<number[]> => {
+  const { connection, session, who, signal } = call
+  const number = treeNumber(tree)
+  const pages = await connection.conflictingPages({ who: who(), session, tree: number, pages: own.pages() }, { signal })
+  const groups = pages.pages.flatMap((page, i) =>
+    differing(own.groups(page), pages.groups.subarray(i * FAN_OUT * HASH), page * FAN_OUT),
+  )
+  const subPages: number[] = []
+  for (let at = 0; at < groups.length; at += GROUPS_PER_CALL) {
+    const asked = groups.slice(at, at + GROUPS_PER_CALL)
+    const reply = await connection.subPageHashes({ who: who(), session, tree: number, groups: asked }, { signal })
+    for (const [i, group] of asked.entries()) {
+      const theirs = reply.sub_pages.subarray(i * FAN_OUT * HASH)
+      subPages.push(...differing(own.subPages(group), theirs, group * FAN_OUT))
+    }
+  }
+  return subPages
+}
+
+/** A tree's number in the contract. */
+export const treeNumber = (tree: Tree): 0 | 1 => (tree === 'local' ? 1 : 0)
+
+/** Which of 16 hashes differ, counted from `base`. */
+const differing = (own: Buffer, theirs: Buffer, base: number): number[] => {
+  const found: number[] = []
+  for (let i = 0; i < FAN_OUT; i++) {
+    const at = i * HASH
+    if (own.compare(theirs, at, at + HASH, at, at + HASH) !== 0) found.push(base + i)
+  }
+  return found
+}

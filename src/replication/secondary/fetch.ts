@@ -1,0 +1,105 @@
+import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
+import { NO_LEAF } from '../../storage/leaf.js'
+import type { Tree } from '../../storage/prefixes.js'
+import type { HeldHash, Mutation, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
+import type { FetchKeysReply } from '../rpc/messages.js'
+import { type DiffCall, treeNumber } from './diff.js'
+
+/** What one step of a sync writes. */
+export interface Step {
+  readonly mutations: readonly Mutation[]
+  readonly held: readonly HeldHash[]
+}
+
+/** Leaf hashes sent with one call: 320 KiB of them. */
+const LEAVES_PER_CALL = 16_384
+const SUB_PAGES_PER_CALL = 2048
+
+/** Everything of a tree, for a store that has next to nothing; what it has and the primary has not is deleted. */
+export async function* fetchWholeTree(call: DiffCall, tree: Tree, own: ReadonlySet<string>): AsyncGenerator<Step> {
+  const { connection, session, who } = call
+  const left = new Set(own)
+  const request = { who: who(), session, tree: treeNumber(tree), is_whole: true, sub_pages: [] }
+  for await (const { entries } of connection.fetchKeys(request)) {
+    for (const { key } of entries) left.delete(key)
+    yield { mutations: entries, held: [] }
+  }
+  yield { mutations: [...left].map((key) => ({ key, value: undefined })), held: [] }
+}
+
+/** The differences in some sub-pages. Told in steps, so that nobody holds more than a little of it. */
+export async function* fetchSubPages(
+  call: DiffCall,
+  tree: Tree,
+  snapshot: SyncSnapshot,
+  subPages: readonly number[],
+): AsyncGenerator<Step> {
+  for await (const group of groupsOf(tree, snapshot, subPages)) {
+    yield* fetchGroup(call, tree, group)
+  }
+}
+
+async function* groupsOf(
+  tree: Tree,
+  snapshot: SyncSnapshot,
+  subPages: readonly number[],
+): AsyncGenerator<SubPageKeys[]> {
+  let group: SubPageKeys[] = []
+  let leaves = 0
+  for (let at = 0; at < subPages.length; at += SUB_PAGES_PER_CALL) {
+    const asked = subPages.slice(at, at + SUB_PAGES_PER_CALL)
+    const found = new Map((await snapshot.leaves(tree, asked)).map((row) => [row.subPage, row]))
+    for (const subPage of asked) {
+      const row = found.get(subPage) ?? { subPage, leaves: [] }
+      group.push(row)
+      leaves += row.leaves.length
+      if (leaves < LEAVES_PER_CALL && group.length < SUB_PAGES_PER_CALL) continue
+      yield group
+      group = []
+      leaves = 0
+    }
+  }
+  if (group.length > 0) yield group
+}
+
+async function* fetchGroup(call: DiffCall, tree: Tree, group: readonly SubPageKeys[]): AsyncGenerator<Step> {
+  const { connection, session, who } = call
+  const sub_pages = group.map(({ subPage, leaves }) => ({
+    sub_page: subPage,
+    leaves: Buffer.concat(leaves.map(({ leaf }) => leaf)),
+  }))
+  const request = { who: who(), session, tree: treeNumber(tree), is_whole: false, sub_pages }
+  const rows = new Map(group.map((row) => [row.subPage, row]))
+  const isReplaced = new Set<string>()
+  const unknown = new Set<string>()
+  const held = new Map<number, Buffer>()
+  for await (const reply of connection.fetchKeys(request)) {
+    noteDifferences(reply, rows, unknown, held)
+    for (const { key } of reply.entries) isReplaced.add(key)
+    if (reply.entries.length > 0) yield { mutations: reply.entries, held: [] }
+  }
+  const deleted = [...unknown].filter((key) => !isReplaced.has(key)).map((key) => ({ key, value: undefined }))
+  yield { mutations: deleted, held: heldChanges(tree, group, held) }
+}
+
+const noteDifferences = (
+  reply: FetchKeysReply,
+  rows: ReadonlyMap<number, SubPageKeys>,
+  unknown: Set<string>,
+  held: Map<number, Buffer>,
+): void => {
+  for (const { sub_page, hash } of reply.held_back) held.set(sub_page, hash)
+  for (const { sub_page, leaves } of reply.unknown) {
+    const gone = new Set<string>()
+    for (let at = 0; at < leaves.length; at += HASH) gone.add(leaves.toString('latin1', at, at + HASH))
+    for (const { key, leaf } of rows.get(sub_page)?.leaves ?? [])
+      if (gone.has(leaf.toString('latin1'))) unknown.add(key)
+  }
+}
+
+/** Held-back hashes that are to become what the primary says; nothing said means nothing held back. */
+const heldChanges = (tree: Tree, group: readonly SubPageKeys[], theirs: ReadonlyMap<number, Buffer>): HeldHash[] =>
+  group.flatMap(({ subPage, held = NO_LEAF }) => {
+    const hash = theirs.get(subPage) ?? NO_LEAF
+    return hash.equals(held) ? [] : [{ tree, subPage, hash }]
+  })

@@ -1,0 +1,20 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Network } from '../../base/network.js'
+import type { Random } from '../../base/random.js'
+import type { ReplicableStore } from '../../storage/replicable.js'
+import type { Kind, PrimaryCredentials, ReplicationTimes, SecondaryHooks } from '../types.js'
+
+export interface FollowerOptions {
+  readonly kind: Kind
+  readonly store: ReplicableStore
+  readonly hooks: SecondaryHooks
+  readonly credentials: PrimaryCredentials
+  /** Where the primary may be, best first, as `https://host:port` or `host:port`. */
+  readonly addresses: readonly string[]
+  readonly times: ReplicationTimes
+  readonly clock: Clock
+  readonly random: Random
+  readonly network: Network
+  readonly log: Log
+}

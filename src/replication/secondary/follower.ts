@@ -1,0 +1,330 @@
+import type { Timer } from '../../base/clock.js'
+import { LogicalError } from '../../logical/errors.js'
+import { currentEpoch } from '../epoch.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
+import type { ReceivedDown } from '../rpc/messages.js'
+import { type FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
+import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
+import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/who.js'
+import type { ConnectionState, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
+import { Addresses } from './addresses.js'
+import { Backoff } from './backoff.js'
+import type { FollowerOptions } from './follower-options.js'
+import { Heartbeat } from './heartbeat.js'
+import { type Pong, pingPrimaries } from './pinger.js'
+import { StreamReader } from './stream-reader.js'
+
+/**
+ * The secondary's side of one kind of replication: keeps one connection to the primary, wherever that is, and the store
+ * in line with it. `state` tells where the data stands and survives the connection; `connectionState` tells the link.
+ */
+export class Follower {
+  readonly #options: FollowerOptions
+  readonly #addresses: Addresses
+  readonly #heartbeat: Heartbeat
+  readonly #stop = new AbortController()
+  #running: Promise<void> | undefined
+  #state: StreamState
+  #connectionState: ConnectionState = 'idle'
+  #connection: PrimaryConnection | undefined
+  #primary: Who | undefined
+  #appliedIndex: number
+  #announcedIndex = 0
+  #progress: SyncProgress | undefined
+  #refusal: RefusalCode | undefined
+  #retryNow: (() => void) | undefined
+  /** Ends the connection in use without counting as a failure. */
+  #redial: AbortController | undefined
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+    this.#addresses = new Addresses(options.addresses)
+    const { remotePosition, isResyncing } = options.store
+    this.#state = remotePosition ? 'stream-wals' : isResyncing ? 'merkle-sync' : 'merkle-diff'
+    this.#appliedIndex = remotePosition?.index ?? 0
+    const { clock, times, hooks } = options
+    this.#heartbeat = new Heartbeat({
+      clock,
+      times,
+      who: () => hooks.who(),
+      progress: () => ({ appliedIndex: this.#appliedIndex, state: this.#state }),
+      onReply: ({ primary, addresses, lastIndex }) => this.#heard(primary, addresses, lastIndex),
+    })
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Ends the connection and waits for what is in flight. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new LogicalError('unavailable', 'the follower is stopping'))
+    this.#retryNow?.()
+    await this.#running
+    this.#setConnectionState('shutdown')
+  }
+
+  get state(): StreamState {
+    return this.#state
+  }
+
+  get connectionState(): ConnectionState {
+    return this.#connectionState
+  }
+
+  /** Why the primary refuses us, while it does. */
+  get refusal(): RefusalCode | undefined {
+    return this.#refusal
+  }
+
+  /** `https://host:port` in use, or used last. */
+  get primaryAddress(): string {
+    return this.#addresses.current
+  }
+
+  get knownPrimaryAddresses(): readonly string[] {
+    return this.#addresses.known
+  }
+
+  /** The last index of the primary's log that is applied here. */
+  get appliedIndex(): number {
+    return this.#appliedIndex
+  }
+
+  /** The last index that the primary announced since this follower started; 0 before it was reached. */
+  get announcedIndex(): number {
+    return this.#announcedIndex
+  }
+
+  /** While a merkle sync runs. */
+  get syncProgress(): SyncProgress | undefined {
+    return this.#progress
+  }
+
+  /** Undefined until the primary has answered once. */
+  get primary(): PrimaryView | undefined {
+    const who = this.#primary
+    if (!who) return undefined
+    const pulse = this.#heartbeat.last
+    return {
+      isConnected: this.#connectionState === 'ready',
+      apiAddress: who.apiAddress,
+      clusterAddress: who.clusterAddresses[0] ?? this.#addresses.current,
+      clusterId: who.clusterId,
+      lastHeartbeatMs: pulse?.atMs,
+      lastHeartbeatDurationMs: pulse?.durationMs ?? 0,
+      clockSkewMs: pulse?.clockSkewMs ?? 0,
+      canaryAgeMs: this.#heartbeat.canaryAgeMs,
+    }
+  }
+
+  /**
+   * Has the primary run a request. Rejects with `unavailable` when there is no primary: at once when that is known, with
+   * `outcome unknown` in the text when the request had been sent.
+   */
+  async forward(payload: Buffer, signal?: AbortSignal): Promise<Buffer> {
+    const connection = this.#connection
+    if (this.#connectionState !== 'ready' || !connection) {
+      throw new LogicalError('unavailable', PRIMARY_UNREACHABLE_TEXT)
+    }
+    const request = { who: toWhoMessage(this.#options.hooks.who()), payload }
+    const timeoutMs = this.#options.times.forwardingTimeoutMs
+    try {
+      const reply = await connection.forward(request, { timeoutMs, ...(signal ? { signal } : {}) })
+      return reply.payload
+    } catch (error) {
+      if (refusalCodeOf(error) !== undefined) throw error
+      throw new LogicalError('unavailable', `${PRIMARY_UNREACHABLE_TEXT}: outcome unknown`, { cause: error })
+    }
+  }
+
+  /** Goes over to the first of the addresses that answers as our primary. Rejects, and changes nothing, when none does. */
+  async updateAddresses(addresses: readonly string[]): Promise<Pong> {
+    const { hooks } = this.#options
+    const pong = await pingPrimaries(addresses, {
+      ...this.#options,
+      who: hooks.who(),
+      findObjection: (primary) => hooks.findObjection(primary),
+      signal: this.#stop.signal,
+    })
+    this.#addresses.learn([pong.address])
+    if (this.#addresses.answered(pong.address)) this.#redial?.abort(new LogicalError('unavailable', 'redialling'))
+    hooks.onPrimaryAddresses(this.#addresses.known, this.#addresses.current)
+    this.#retryNow?.()
+    return pong
+  }
+
+  async #run(): Promise<void> {
+    const { times, random } = this.#options
+    const backoff = new Backoff(times.backoffInitialMs, times.backoffMaxMs, random)
+    while (!this.#stop.signal.aborted) {
+      for (const address of this.#addresses.dialOrder) {
+        if (this.#stop.signal.aborted) return
+        const wasReady = await this.#attempt(address)
+        if (!wasReady) continue
+        backoff.reset()
+        break
+      }
+      if (this.#stop.signal.aborted) return
+      if (this.#redial?.signal.aborted) continue
+      this.#setConnectionState('transient_failure')
+      const delayMs = backoff.next()
+      this.#options.log.debug('encountered error, applying backoff', { backoffMs: Math.round(delayMs) })
+      await this.#pause(delayMs)
+    }
+  }
+
+  /** One connection from beginning to end. True when it had been accepted. */
+  async #attempt(address: string): Promise<boolean> {
+    const { log } = this.#options
+    const ending = new AbortController()
+    const redial = new AbortController()
+    this.#redial = redial
+    const onStop = () => ending.abort(this.#stop.signal.reason)
+    const onRedial = () => ending.abort(redial.signal.reason)
+    this.#stop.signal.addEventListener('abort', onStop)
+    redial.signal.addEventListener('abort', onRedial)
+    if (this.#connectionState !== 'transient_failure') this.#setConnectionState('connecting')
+    let wasReady = false
+    try {
+      const connection = await PrimaryConnection.open(address, { ...this.#options, signal: ending.signal })
+      try {
+        await this.#follow(connection, ending, () => {
+          wasReady = true
+        })
+      } finally {
+        connection.close()
+      }
+    } catch (error) {
+      if (!this.#stop.signal.aborted && !redial.signal.aborted) this.#failed(address, error)
+    } finally {
+      this.#connection = undefined
+      this.#stop.signal.removeEventListener('abort', onStop)
+      log.debug('primary connection ended', { address, wasReady })
+    }
+    return wasReady
+  }
+
+  async #follow(connection: PrimaryConnection, ending: AbortController, onReady: () => void): Promise<void> {
+    const { hooks, store, kind, log } = this.#options
+    const stream = connection.streamWals()
+    const end = () => ending.abort(stream.ended.reason)
+    stream.ended.addEventListener('abort', end, { once: true })
+    const stopStream = () => stream.end()
+    ending.signal.addEventListener('abort', stopStream, { once: true })
+    const place = store.remotePosition
+    await stream.send({
+      open: {
+        who: toWhoMessage(hooks.who()),
+        position: place ? toPositionMessage(place) : null,
+        filter: kind === 'performance' ? hooks.filterFingerprint() : '',
+      },
+    })
+    const { primary, rest } = await this.#accepted(stream)
+    this.#connection = connection
+    if (this.#addresses.answered(connection.address)) this.#tellAddresses()
+    this.#refusal = undefined
+    this.#setConnectionState('ready')
+    onReady()
+    log.info('primary connected', { address: connection.address, kind })
+    const reader = new StreamReader(connection, stream, {
+      kind,
+      store,
+      hooks,
+      log,
+      who: () => toWhoMessage(hooks.who()),
+      epoch: currentEpoch(primary.epochs)?.id ?? '',
+      enter: (state) => this.#setState(state),
+      onProgress: (progress) => {
+        this.#progress = progress
+      },
+      onAnnounced: (index) => {
+        this.#announcedIndex = Math.max(this.#announcedIndex, index)
+      },
+      onApplied: (index) => {
+        this.#appliedIndex = index
+      },
+    })
+    const work = [reader.run(place, rest, ending.signal), this.#heartbeat.run(connection, ending.signal)]
+    try {
+      await Promise.race(work)
+    } finally {
+      stream.end()
+      connection.close()
+      ending.abort(new LogicalError('unavailable', 'the connection has ended'))
+      await Promise.allSettled(work)
+    }
+  }
+
+  async #accepted(stream: FollowerStream): Promise<{ primary: Who; rest: readonly ReceivedDown[] }> {
+    const { clock, times, hooks } = this.#options
+    let timer: Timer | undefined
+    try {
+      timer = clock.setTimer(times.connectTimeoutMs, () =>
+        stream.end(new LogicalError('unavailable', 'the primary did not answer in time')),
+      )
+      const [first, ...rest] = await stream.receive()
+      if (first?.message !== 'accepted' || !first.accepted) {
+        throw new LogicalError('unavailable', 'the primary answered out of turn')
+      }
+      const primary = parseWho(first.accepted.who)
+      const objection = hooks.findObjection(primary)
+      if (objection !== undefined) throw refusalError('epoch', objection)
+      this.#primary = primary
+      this.#announcedIndex = first.accepted.last_index
+      return { primary, rest }
+    } finally {
+      timer?.cancel()
+    }
+  }
+
+  #heard(primary: Who, addresses: readonly string[], lastIndex: number): void {
+    this.#primary = primary
+    this.#announcedIndex = Math.max(this.#announcedIndex, lastIndex)
+    if (this.#addresses.learn(addresses)) this.#tellAddresses()
+  }
+
+  #failed(address: string, error: unknown): void {
+    const refusal = refusalCodeOf(error)
+    const text = error instanceof Error ? error.message : String(error)
+    if (error instanceof LogicalError)
+      this.#options.log.debug('primary not followed', { address, error: text, refusal })
+    else this.#options.log.error('following the primary failed', { address, error: text })
+    if (refusal === undefined) return
+    if (refusal !== this.#refusal)
+      this.#options.log.warn('the primary refuses this cluster', { address, refusal, text })
+    this.#refusal = refusal
+    if (refusal === 'revoked') this.#setState('idle')
+    this.#setConnectionState('transient_failure')
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const { clock } = this.#options
+    await new Promise<void>((resolve) => {
+      const timer = clock.setTimer(ms, resolve)
+      this.#retryNow = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+    this.#retryNow = undefined
+  }
+
+  #setState(state: StreamState): void {
+    if (state === this.#state) return
+    this.#options.log.info('transitioning state', { state, from: this.#state, kind: this.#options.kind })
+    this.#state = state
+    this.#options.hooks.onChange()
+  }
+
+  #setConnectionState(state: ConnectionState): void {
+    if (state === this.#connectionState) return
+    this.#connectionState = state
+    this.#options.hooks.onChange()
+  }
+
+  #tellAddresses(): void {
+    this.#options.hooks.onPrimaryAddresses(this.#addresses.known, this.#addresses.current)
+    this.#options.hooks.onChange()
+  }
+}

@@ -1,0 +1,55 @@
+import { LogicalError } from '../../logical/errors.js'
+import { type ConnectOptions, PrimaryConnection } from '../rpc/primary-connection.js'
+import { parseWho, toWhoMessage } from '../rpc/who.js'
+import type { ReplicationTimes, Who } from '../types.js'
+
+export interface PingOptions extends Omit<ConnectOptions, 'times'> {
+  readonly times: ReplicationTimes
+  readonly who: Who
+  /** A text refuses the primary that answered. */
+  readonly findObjection: (primary: Who) => string | undefined
+}
+
+export interface Pong {
+  /** The address that answered, as it was given. */
+  readonly address: string
+  readonly primary: Who
+}
+
+/**
+ * The first of the addresses that answers for our set and takes our credentials: asked one at a time, in order, each for
+ * `pingTimeoutMs` at most; those behind it are not asked. Rejects with one text that says why each did not.
+ */
+export const pingPrimaries = async (addresses: readonly string[], options: PingOptions): Promise<Pong> => {
+  const failures: string[] = []
+  for (const address of addresses) {
+    options.signal.throwIfAborted()
+    try {
+      return { address, primary: await ping(address, options) }
+    } catch (error) {
+      failures.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  options.signal.throwIfAborted()
+  throw new LogicalError('unavailable', failures.join('; '))
+}
+
+const ping = async (address: string, options: PingOptions): Promise<Who> => {
+  const timeoutMs = options.times.pingTimeoutMs
+  const startMs = options.clock.monotonic()
+  const times = { ...options.times, connectTimeoutMs: timeoutMs }
+  const connection = await PrimaryConnection.open(address, { ...options, times })
+  try {
+    const restMs = Math.max(timeoutMs - (options.clock.monotonic() - startMs), 1)
+    const { who } = await connection.ping(
+      { who: toWhoMessage(options.who) },
+      { timeoutMs: restMs, signal: options.signal },
+    )
+    const primary = parseWho(who)
+    const objection = options.findObjection(primary)
+    if (objection !== undefined) throw new LogicalError('unavailable', objection)
+    return primary
+  } finally {
+    connection.close()
+  }
+}

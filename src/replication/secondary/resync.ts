@@ -1,0 +1,163 @@
+import type { Log } from '../../base/log.js'
+import type { Tree } from '../../storage/prefixes.js'
+import type { HeldHash, Mutation, RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
+import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { ResyncNeeded, WhoMessage } from '../rpc/messages.js'
+import type { Kind, SecondaryHooks, StreamState, SyncProgress } from '../types.js'
+import { type DiffCall, findConflicts, SUB_PAGES } from './diff.js'
+import { fetchSubPages, fetchWholeTree, type Step } from './fetch.js'
+
+export interface ResyncOptions {
+  readonly kind: Kind
+  readonly store: ReplicableStore
+  readonly hooks: SecondaryHooks
+  readonly log: Log
+  readonly who: () => WhoMessage
+  readonly enter: (state: StreamState) => void
+  readonly onProgress: (progress: SyncProgress | undefined) => void
+}
+
+/** A store with no more keys than this in a tree takes the primary's whole tree instead of comparing. */
+const FEW_KEYS = 64
+/** What one import writes: large enough that the disk is not waited for often. */
+const IMPORT_BYTES = 2 * 1024 * 1024
+
+/** How a tree is brought in line. */
+type Plan =
+  | { readonly tree: Tree; readonly how: 'equal' }
+  | { readonly tree: Tree; readonly how: 'whole'; readonly own: ReadonlySet<string> }
+  | { readonly tree: Tree; readonly how: 'sub-pages'; readonly subPages: readonly number[] }
+
+/** What a resync came to. `isEqual`: the roots agree afterwards. */
+export interface ResyncResult {
+  readonly position: RemotePosition
+  readonly isEqual: boolean
+  readonly changes: number
+}
+
+/**
+ * Makes the store equal to a session of the primary: finds what differs, fetches it, writes it in large steps while the
+ * next is on its way. The place in the primary's log is stored with the last step, so that a crash before leads to another
+ * comparison. A performance secondary compares replicated keys only; its local ones are never touched.
+ */
+export const resync = async (
+  connection: PrimaryConnection,
+  offer: ResyncNeeded,
+  options: ResyncOptions,
+  signal: AbortSignal,
+): Promise<ResyncResult> => {
+  const { kind, store, hooks, enter, onProgress, log, who } = options
+  const position = offer.position ?? { index: 0, hash: Buffer.alloc(0), epoch: '' }
+  const call: DiffCall = { connection, session: offer.session, who, signal }
+  enter('merkle-diff')
+  await hooks.beforeState('merkle-diff', signal)
+  log.info('starting merkle diff', { reason: offer.reason })
+  const snapshot = store.snapshot()
+  try {
+    const trees: readonly Tree[] = kind === 'dr' ? ['replicated', 'local'] : ['replicated']
+    const plans: Plan[] = []
+    for (const tree of trees) plans.push(await planFor(call, tree, snapshot, offer))
+    const work = plans.filter((plan) => plan.how !== 'equal')
+    const writer = new StepWriter(store, onProgress)
+    if (work.length > 0) {
+      enter('merkle-sync')
+      await hooks.beforeState('merkle-sync', signal)
+      log.info('starting merkle sync', { conflicts: work.map(describe) })
+      for (const plan of work) for await (const step of stepsOf(call, plan, snapshot)) await writer.add(step)
+    }
+    await writer.finish(position)
+    return { position, isEqual: isEqual(store, kind, offer), changes: writer.changes }
+  } finally {
+    onProgress(undefined)
+    await snapshot.close()
+  }
+}
+
+const isEqual = (store: ReplicableStore, kind: Kind, offer: ResyncNeeded): boolean =>
+  store.trees.replicated.root().equals(offer.replicated_root) &&
+  (kind !== 'dr' || store.trees.local.root().equals(offer.local_root))
+
+const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer: ResyncNeeded): Promise<Plan> => {
+  const root = tree === 'local' ? offer.local_root : offer.replicated_root
+  const isFiltered = tree === 'replicated' && offer.is_filtered
+  const compareAll = tree === 'replicated' && offer.compare_all
+  if (!compareAll && snapshot.trees[tree].root().equals(root)) return { tree, how: 'equal' }
+  if (!isFiltered && !compareAll) {
+    const own = await fewKeys(snapshot, tree)
+    if (own) return { tree, how: 'whole', own }
+  }
+  const subPages = compareAll
+    ? Array.from({ length: SUB_PAGES }, (_, i) => i)
+    : await findConflicts(call, tree, snapshot.trees[tree])
+  return subPages.length === 0 ? { tree, how: 'equal' } : { tree, how: 'sub-pages', subPages }
+}
+
+/** All keys of a tree when they are few, else undefined. */
+const fewKeys = async (snapshot: SyncSnapshot, tree: Tree): Promise<Set<string> | undefined> => {
+  const keys = new Set<string>()
+  for await (const chunk of snapshot.scan(tree)) {
+    for (const { key } of chunk) keys.add(key)
+    if (keys.size > FEW_KEYS) return undefined
+  }
+  return keys
+}
+
+const describe = (plan: Plan): string =>
+  plan.how === 'sub-pages' ? `${plan.tree}: ${plan.subPages.length} sub-pages` : `${plan.tree}: ${plan.how}`
+
+const stepsOf = (call: DiffCall, plan: Plan, snapshot: SyncSnapshot): AsyncIterable<Step> => {
+  if (plan.how === 'whole') return fetchWholeTree(call, plan.tree, plan.own)
+  return fetchSubPages(call, plan.tree, snapshot, plan.how === 'sub-pages' ? plan.subPages : [])
+}
+
+/** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */
+class StepWriter {
+  readonly #store: ReplicableStore
+  readonly #onProgress: (progress: SyncProgress) => void
+  #mutations: Mutation[] = []
+  #held: HeldHash[] = []
+  #bytes = 0
+  #writing: Promise<void> = Promise.resolve()
+  #failure: unknown
+  changes = 0
+
+  constructor(store: ReplicableStore, onProgress: (progress: SyncProgress) => void) {
+    this.#store = store
+    this.#onProgress = onProgress
+  }
+
+  async add({ mutations, held }: Step): Promise<void> {
+    for (const mutation of mutations) {
+      this.#mutations.push(mutation)
+      this.#bytes += mutation.key.length + (mutation.value?.length ?? 0)
+    }
+    this.#held.push(...held)
+    this.#bytes += held.length * 24
+    this.changes += mutations.length + held.length
+    this.#onProgress({ totalKeys: this.changes, doneKeys: this.changes - this.#mutations.length })
+    if (this.#bytes >= IMPORT_BYTES) await this.#write(undefined)
+  }
+
+  async finish(position: RemotePosition): Promise<void> {
+    await this.#write(position)
+    await this.#written()
+  }
+
+  async #write(position: RemotePosition | undefined): Promise<void> {
+    await this.#written()
+    const mutations = this.#mutations
+    const held = this.#held
+    this.#mutations = []
+    this.#held = []
+    this.#bytes = 0
+    // Awaited before the next import; a failure meanwhile is kept for then.
+    this.#writing = this.#store.importMutations(mutations, position, held).catch((error: unknown) => {
+      this.#failure = error
+    })
+  }
+
+  async #written(): Promise<void> {
+    await this.#writing
+    if (this.#failure !== undefined) throw this.#failure
+  }
+}

@@ -1,0 +1,115 @@
+import type { Log } from '../../base/log.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { RemotePosition, ReplicableStore } from '../../storage/replicable.js'
+import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
+import type { PieceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
+import type { SecondaryHooks, StreamState } from '../types.js'
+import { Applier } from './applier.js'
+import { type ResyncOptions, resync } from './resync.js'
+
+export interface StreamReaderOptions extends ResyncOptions {
+  readonly epoch: string
+  readonly enter: (state: StreamState) => void
+  readonly onAnnounced: (lastIndex: number) => void
+  readonly onApplied: (index: number) => void
+}
+
+/** Comparisons that may leave the roots apart before the trees are rebuilt from the data, and then again. */
+const UNEQUAL_BEFORE_REINDEX = 2
+const UNEQUAL_MAX = 4
+/** How far the place may run ahead of what is stored while nothing concerns this cluster. */
+const UNSTORED_INDEXES_MAX = 1000
+
+/** Reads one stream of the log to its end: applies what it brings, and resyncs when the primary offers to. */
+export class StreamReader {
+  readonly #connection: PrimaryConnection
+  readonly #stream: FollowerStream
+  readonly #options: StreamReaderOptions
+  readonly #store: ReplicableStore
+  readonly #hooks: SecondaryHooks
+  readonly #log: Log
+  /** Undefined while this store's place is lost: until a resync is offered and done. */
+  #applier: Applier | undefined
+  #unequal = 0
+
+  constructor(connection: PrimaryConnection, stream: FollowerStream, options: StreamReaderOptions) {
+    this.#connection = connection
+    this.#stream = stream
+    this.#options = options
+    this.#store = options.store
+    this.#hooks = options.hooks
+    this.#log = options.log
+  }
+
+  /** Goes on from the stored place, if there is one. Always ends by rejection: with the stream's end, or a failure. */
+  async run(place: RemotePosition | undefined, early: readonly ReceivedDown[], signal: AbortSignal): Promise<never> {
+    if (place) await this.#goOn(place)
+    try {
+      await this.#take(early, signal)
+      for (;;) await this.#take(await this.#stream.receive(), signal)
+    } finally {
+      await this.#applier?.flush()
+    }
+  }
+
+  async #take(messages: readonly ReceivedDown[], signal: AbortSignal): Promise<void> {
+    let pieces: PieceMessage[] = []
+    for (const down of messages) {
+      if (down.message === 'shipment' && down.shipment) {
+        this.#options.onAnnounced(down.shipment.last_index)
+        if (this.#applier) pieces.push(...down.shipment.pieces)
+      } else if (down.message === 'resync' && down.resync) {
+        // What came before the offer is contained in it.
+        pieces = []
+        this.#applier = undefined
+        await this.#resync(down.resync, signal)
+      }
+    }
+    if (this.#applier && pieces.length > 0) await this.#apply(this.#applier, pieces, signal)
+  }
+
+  async #apply(applier: Applier, pieces: readonly PieceMessage[], signal: AbortSignal): Promise<void> {
+    await this.#hooks.beforeState('apply', signal)
+    const applied = await applier.apply(pieces)
+    const { index } = applier.position
+    this.#options.onApplied(index)
+    if (!applied.ok) return this.#losePlace(applied.reason)
+    if (index - (this.#store.remotePosition?.index ?? 0) > UNSTORED_INDEXES_MAX) await applier.flush()
+    await this.#stream.send({ applied_index: index })
+  }
+
+  /** Asks for a resync; until it is offered, what the stream brings is dropped. */
+  async #losePlace(reason: string): Promise<void> {
+    this.#log.warn('non-matching guard, exiting', { reason })
+    this.#applier = undefined
+    this.#options.enter('merkle-diff')
+    await this.#stream.send({ lost_place: reason })
+  }
+
+  async #resync(offer: ResyncNeeded, signal: AbortSignal): Promise<void> {
+    const { position, isEqual, changes } = await resync(this.#connection, offer, this.#options, signal)
+    this.#log.info('merkle sync done', { changes, index: position.index })
+    if (isEqual) {
+      this.#unequal = 0
+      await this.#goOn(position)
+      await this.#stream.send({ start: position })
+      return
+    }
+    this.#unequal++
+    if (this.#unequal === UNEQUAL_BEFORE_REINDEX) await this.#hooks.reindex()
+    if (this.#unequal >= UNEQUAL_MAX) {
+      const text = 'state is still irreconcilable after reindex, try reindexing primary cluster'
+      this.#log.error(text)
+      throw new LogicalError('unavailable', text)
+    }
+    await this.#losePlace('the roots differ after the sync')
+  }
+
+  async #goOn(place: RemotePosition): Promise<void> {
+    await this.#hooks.onSynced()
+    this.#applier = new Applier(this.#store, place, this.#options.epoch)
+    this.#options.onApplied(place.index)
+    this.#options.enter('stream-wals')
+    this.#log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
+  }
+}
