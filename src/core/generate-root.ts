@@ -9,6 +9,7 @@ import { LIMITS } from '../base/limits.js'
 import type { Random } from '../base/random.js'
 import { invalid } from '../logical/errors.js'
 import type { JsonObject } from '../logical/json.js'
+import type { SealConfig } from '../seal/config.js'
 import { createOtp, encodeWithOtp, isOtpLength } from '../seal/otp.js'
 import type { PgpKey } from '../seal/pgp.js'
 import { ShareCollector } from '../seal/share-collector.js'
@@ -24,6 +25,8 @@ interface Attempt {
   readonly strategy: GenerationStrategy
   readonly recipient: Recipient
   readonly collector: ShareCollector
+  /** The root key as it was opened; each unsealing makes another buffer of it. */
+  readonly opening: Buffer | undefined
 }
 
 /** The one place that the ceremonies of a cluster have in common. */
@@ -55,18 +58,19 @@ export class GenerationAttempt {
   }
 
   status(): JsonObject {
-    requireOpenSeal(this.#options.seal)
+    this.#requireOpen()
     return this.#render(this.#ownAttempt(), { otp_length: LIMITS.otpLength })
   }
 
   /** Without `otp` and `pgpKey` (empty) a one-time pad is made and shown in this answer only. */
   start(input: { readonly otp: string; readonly pgpKey: string }): Promise<JsonObject> {
     return this.#options.slot.lock.run('generation', async () => {
-      requireOpenSeal(this.#options.seal)
+      this.#requireOpen()
       const recipient = await this.#recipientOf(input)
       if (this.#options.slot.attempt) throw invalid('root generation already in progress')
-      const { strategy, random } = this.#options
-      this.#options.slot.attempt = { nonce: uuid(random), strategy, recipient, collector: new ShareCollector() }
+      const { strategy, random, seal } = this.#options
+      const collector = new ShareCollector()
+      this.#options.slot.attempt = { nonce: uuid(random), strategy, recipient, collector, opening: seal.rootKey }
       const isOtpMade = recipient.by === 'otp' && input.otp === ''
       return this.#render(this.#options.slot.attempt, {
         otp: isOtpMade ? recipient.otp : '',
@@ -77,7 +81,7 @@ export class GenerationAttempt {
 
   /** Ends the attempt and forgets its shares; fine when there is none. */
   cancel(): void {
-    requireOpenSeal(this.#options.seal)
+    this.#requireOpen()
     if (this.#ownAttempt()) this.#options.slot.clear()
   }
 
@@ -85,7 +89,7 @@ export class GenerationAttempt {
   update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#options.slot.lock.run('generation', async () => {
-      const { threshold } = requireOpenSeal(this.#options.seal)
+      const { threshold } = this.#requireOpen()
       const attempt = this.#requireAttempt(input.nonce)
       if (attempt.collector.offer(share) === 'duplicate') {
         throw invalid('given key has already been provided during this generation operation')
@@ -99,6 +103,8 @@ export class GenerationAttempt {
     const { seal, slot, makeToken } = this.#options
     const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
     if (!rootKey) throw invalid('root generation aborted: the key shares do not make the root key')
+    // A cancellation may have come while the shares were tried.
+    if (slot.attempt !== attempt) throw invalid('no root generation in progress')
     const encoded = await encodeFor(attempt.recipient, await makeToken())
     slot.clear()
     return this.#render(attempt, {
@@ -117,6 +123,14 @@ export class GenerationAttempt {
     }
     if (otp !== '' && !isOtpLength(otp)) throw invalid('OTP string has incorrect length')
     return { by: 'otp', otp: otp === '' ? createOtp(this.#options.random) : otp }
+  }
+
+  /** The seal's configuration while open. An attempt from before the cluster was last sealed is dropped. */
+  #requireOpen(): SealConfig {
+    const { seal, slot } = this.#options
+    const config = requireOpenSeal(seal)
+    if (slot.attempt && slot.attempt.opening !== seal.rootKey) slot.clear()
+    return config
   }
 
   #requireAttempt(nonce: string): Attempt {

@@ -44,6 +44,8 @@ interface Attempt {
   readonly request: RekeyRequest
   readonly pgpKeys: readonly PgpKey[]
   readonly collector: ShareCollector
+  /** The root key as it was opened; each unsealing makes another buffer of it. */
+  readonly opening: Buffer | undefined
   /** Set once the old shares were good: new shares that wait for their verification. */
   pending?: { nonce: string; readonly made: NewShares; readonly collector: ShareCollector }
 }
@@ -58,7 +60,7 @@ export class Rekey {
   }
 
   status(): JsonObject {
-    const { threshold } = requireOpenSeal(this.#options.seal)
+    const { threshold } = this.#requireOpen()
     const attempt = this.#attempt
     return {
       nonce: attempt?.nonce ?? '',
@@ -76,7 +78,7 @@ export class Rekey {
 
   start(request: RekeyRequest): Promise<JsonObject> {
     return this.#lock.run('rekey', async () => {
-      requireOpenSeal(this.#options.seal)
+      this.#requireOpen()
       if (!this.#options.isShareOwner()) {
         throw invalid('the key shares of a secondary are those of its primary; rekey there')
       }
@@ -84,14 +86,16 @@ export class Rekey {
       if (problem !== undefined) throw invalid(problem)
       const pgpKeys = await requirePgpKeys(request.pgpKeys)
       if (this.#attempt) throw invalid('rekey already in progress')
-      this.#attempt = { nonce: uuid(this.#options.random), request, pgpKeys, collector: new ShareCollector() }
+      const { random, seal } = this.#options
+      const collector = new ShareCollector()
+      this.#attempt = { nonce: uuid(random), request, pgpKeys, collector, opening: seal.rootKey }
       return this.status()
     })
   }
 
   /** Ends the attempt, with all that is pending in it; fine when there is none. */
   cancel(): void {
-    requireOpenSeal(this.#options.seal)
+    this.#requireOpen()
     this.#clear()
   }
 
@@ -99,7 +103,7 @@ export class Rekey {
   update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#lock.run('rekey', async () => {
-      const { threshold } = requireOpenSeal(this.#options.seal)
+      const { threshold } = this.#requireOpen()
       const attempt = this.#attempt
       if (!attempt) throw invalid('no rekey in progress')
       if (attempt.nonce !== input.nonce) {
@@ -115,7 +119,7 @@ export class Rekey {
   }
 
   verificationStatus(): JsonObject {
-    requireOpenSeal(this.#options.seal)
+    this.#requireOpen()
     const attempt = this.#attempt
     if (!attempt) throw invalid('no rekey configuration found')
     return {
@@ -131,7 +135,7 @@ export class Rekey {
   verify(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
     const share = requireKeyShare(input.key)
     return this.#lock.run('rekey', async () => {
-      requireOpenSeal(this.#options.seal)
+      this.#requireOpen()
       const pending = this.#attempt?.pending
       if (!pending) throw invalid('no rekey verification in progress')
       if (pending.nonce !== input.nonce) {
@@ -154,7 +158,7 @@ export class Rekey {
 
   /** Forgets the new shares shown so far, and gives the verification another nonce. */
   restartVerification(): JsonObject {
-    requireOpenSeal(this.#options.seal)
+    this.#requireOpen()
     const pending = this.#attempt?.pending
     if (!pending) throw invalid('no rekey verification in progress')
     pending.collector.clear()
@@ -167,6 +171,8 @@ export class Rekey {
     const { config, hasBackup, needsVerification } = attempt.request
     const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
     if (!rootKey) throw invalid('rekey aborted: the key shares do not make the root key')
+    // A cancellation may have come while the shares were tried.
+    if (this.#attempt !== attempt) throw invalid('no rekey in progress')
     const plain = await seal.keys.newShares(config, rootKey)
     const handedOut = await encryptShares(plain.shares, attempt.pgpKeys)
     const backup = hasBackup ? [backupRecord(attempt.nonce, attempt.pgpKeys, handedOut)] : []
@@ -186,6 +192,14 @@ export class Rekey {
       verification_required: needsVerification,
       verification_nonce: attempt.pending?.nonce ?? '',
     }
+  }
+
+  /** The seal's configuration while open. An attempt from before the cluster was last sealed is dropped. */
+  #requireOpen(): SealConfig {
+    const { seal } = this.#options
+    const config = requireOpenSeal(seal)
+    if (this.#attempt && this.#attempt.opening !== seal.rootKey) this.#clear()
+    return config
   }
 
   #clear(): void {

@@ -9,6 +9,7 @@ import { SealKeys } from '../../src/core/seal-keys.js'
 import { SealManager } from '../../src/core/seal-manager.js'
 import { generateRootPaths } from '../../src/core/system/generate-root-paths.js'
 import { initPaths } from '../../src/core/system/init-paths.js'
+import { keyringPaths } from '../../src/core/system/keyring-paths.js'
 import { nodePaths } from '../../src/core/system/node-paths.js'
 import { rekeyPaths } from '../../src/core/system/rekey-paths.js'
 import { sealPaths } from '../../src/core/system/seal-paths.js'
@@ -81,6 +82,10 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
       ...sealPaths({ seal, status }),
       ...statusPaths({ seal, status, clock }),
       ...generateRootPaths(attempt),
+      ...keyringPaths({
+        status: () => ({ term: barrier.activeTerm.term, installTimeMs: barrier.activeTerm.sinceMs, encryptions: 1 }),
+        rotate: async () => void (await barrier.rotate()),
+      }),
       ...rekeyPaths({ rekey, backup: new RekeyBackup(storage), keys }),
       ...nodePaths({ status, clock, inFlight: () => new Map(), versions: () => [], sanitizedConfig: () => ({}) }),
     ],

@@ -139,6 +139,24 @@ test('an attempt of one kind takes no shares through the other', async () => {
   expect((await update(keys[0], begun.nonce)).message).toMatch(/^incorrect strategy supplied/)
 })
 
+test('an attempt that is cancelled while its last share is tried makes no token', async () => {
+  const { call, start, update, keys } = await open()
+  const { body } = await start()
+  await update(keys[0], body?.nonce)
+  const [last] = await Promise.all([update(keys[1], body?.nonce), call('delete', 'generate-root/attempt')])
+  expect(last.message).toBe('no root generation in progress')
+})
+
+test('an attempt ends when the server is sealed', async () => {
+  const { call, start, update, status, keys } = await open()
+  const { body } = await start()
+  await update(keys[0], body?.nonce)
+  await call('update', 'seal')
+  for (const key of keys.slice(0, 2)) await call('update', 'unseal', { key })
+  expect(await status()).toEqual(NONE)
+  expect((await update(keys[0], body?.nonce)).message).toBe('no root generation in progress')
+})
+
 test('a sealed server, and one that is not initialised, make no tokens', async () => {
   const { call } = await open()
   await call('update', 'seal')

@@ -69,6 +69,15 @@ describe('rekeying', () => {
     expect((await fixture.start()).status).toBe(200)
   })
 
+  test('sealing drops the attempt', async () => {
+    const fixture = await open()
+    const { body } = await fixture.start()
+    await fixture.give('update', fixture.keys.slice(0, 1), body?.nonce)
+    await fixture.call('update', 'seal')
+    for (const key of fixture.keys.slice(0, 2)) await fixture.call('update', 'unseal', { key })
+    expect((await fixture.call('read', 'rekey/init')).body).toMatchObject({ started: false, progress: 0 })
+  })
+
   test('what is refused', async () => {
     const { start, give, keys, call } = await open()
     expect((await give('update', keys.slice(0, 1), 'x')).message).toBe('no rekey in progress')

@@ -105,3 +105,10 @@ test('the licence lists what it covers', async () => {
   expect(await licenseOf('plus')).toMatchObject({ features: ['Namespaces', 'Performance Replication'] })
   expect(await licenseOf('none')).toMatchObject({ features: [] })
 })
+
+test('a rotation shows as a new term', async () => {
+  const { call } = await open()
+  expect((await call('read', 'key-status')).body).toMatchObject({ term: 1, install_time: '2023-11-14T22:13:20.000Z' })
+  expect((await call('update', 'rotate')).status).toBe(204)
+  expect((await call('read', 'key-status')).body).toMatchObject({ term: 2 })
+})

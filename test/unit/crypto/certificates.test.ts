@@ -1,0 +1,66 @@
+import { createPrivateKey, createPublicKey, sign, verify, X509Certificate } from 'node:crypto'
+import { expect, test } from 'vitest'
+import {
+  createAuthority,
+  findCommonName,
+  issueCertificate,
+  parsePemCertificates,
+} from '../../../src/crypto/certificates.js'
+import { createExchangeKey, deriveSharedKey } from '../../../src/crypto/exchange.js'
+import { certificatePem, fromP521Numbers, toP521Numbers } from '../../../src/crypto/pem.js'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+const YEAR_MS = 365 * 86_400_000
+
+test('an authority is named on both sides, is on P-521, and lasts about 30 years', async () => {
+  const { certificate } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
+  const parsed = new X509Certificate(certificate)
+  expect(findCommonName(certificate)).toBe('rep-1')
+  expect(parsed.subjectAltName).toBe('DNS:rep-1')
+  expect(parsed.ca).toBe(true)
+  expect(parsed.publicKey.asymmetricKeyDetails?.namedCurve).toBe('secp521r1')
+  expect(Date.parse(parsed.validFrom)).toBeLessThanOrEqual(NOW_MS)
+  expect((Date.parse(parsed.validTo) - NOW_MS) / YEAR_MS).toBeCloseTo(30, 0)
+})
+
+test('what an authority issues is its own, and not that of another of the same name', async () => {
+  const authority = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
+  const twin = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
+  const issued = await issueCertificate(authority, { name: 'client', nowMs: NOW_MS })
+  const parsed = new X509Certificate(issued.certificate)
+  expect(findCommonName(issued.certificate)).toBe('client')
+  expect(parsed.ca).toBe(false)
+  expect(parsed.checkIssued(new X509Certificate(authority.certificate))).toBe(true)
+  expect(parsed.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true)
+  expect(parsed.verify(new X509Certificate(twin.certificate).publicKey)).toBe(false)
+})
+
+test('a private key travels as its numbers and signs as before', async () => {
+  const { privateKey } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
+  const back = fromP521Numbers(toP521Numbers(privateKey)) ?? Buffer.alloc(0)
+  const data = Buffer.from('data')
+  const signature = sign('sha512', data, createPrivateKey({ key: back, format: 'der', type: 'pkcs8' }))
+  const original = createPublicKey(createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' }))
+  expect(verify('sha512', data, original, signature)).toBe(true)
+  expect(fromP521Numbers({ x: 'AA', y: 'AA', d: 'AA' })).toBeUndefined()
+})
+
+test('every certificate of a PEM file is found, and a file without one is none', async () => {
+  const { certificate } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
+  const pem = certificatePem(certificate)
+  expect(parsePemCertificates(`first\n${pem}second\n${pem}`)).toHaveLength(2)
+  expect(parsePemCertificates('nothing')).toBeUndefined()
+  expect(parsePemCertificates('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')).toBeUndefined()
+  expect(findCommonName('nothing')).toBeUndefined()
+})
+
+test('two sides derive the same key, one for each purpose, and nobody else does', () => {
+  const [a, b, c] = [createExchangeKey(), createExchangeKey(), createExchangeKey()]
+  const shared = deriveSharedKey(a.privateKey, b.publicKey, 'bundle')
+  expect(shared).toHaveLength(32)
+  expect(deriveSharedKey(b.privateKey, a.publicKey, 'bundle')).toEqual(shared)
+  expect(deriveSharedKey(b.privateKey, a.publicKey, 'other')).not.toEqual(shared)
+  expect(deriveSharedKey(c.privateKey, a.publicKey, 'bundle')).not.toEqual(shared)
+  expect(deriveSharedKey(a.privateKey, Buffer.alloc(31), 'bundle')).toBeUndefined()
+  expect(deriveSharedKey(a.privateKey, Buffer.alloc(32), 'bundle')).toBeUndefined()
+})
