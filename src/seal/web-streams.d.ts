@@ -1,0 +1,8 @@
+/** The PGP library's declarations name stream types of a package that it does not bring along. Streams are not used here. */
+declare module '@openpgp/web-stream-tools' {
+  import type { ReadableStream } from 'node:stream/web'
+  import type { Readable } from 'node:stream'
+
+  export type WebStream<T> = ReadableStream<T>
+  export type NodeWebStream<T> = Readable & AsyncIterable<T>
+}
