@@ -39,6 +39,7 @@ export class Barrier {
   readonly #random: Random
   readonly #derived = new Map<string, Buffer>()
   #unsealed: Unsealed | undefined
+  #encryptions = 0
 
   constructor(options: BarrierOptions) {
     this.#store = options.store
@@ -62,6 +63,11 @@ export class Barrier {
   get activeTerm(): { readonly term: number; readonly sinceMs: number } {
     const { keyring } = this.#requireUnsealed()
     return { term: keyring.activeTerm, sinceMs: keyring.activeSinceMs }
+  }
+
+  /** Values encrypted since the barrier was opened. */
+  get encryptions(): number {
+    return this.#encryptions
   }
 
   /** Makes the first keyring, and stays sealed. */
@@ -185,7 +191,9 @@ export class Barrier {
   }
 
   #toStored(key: string, value: Buffer): Buffer {
-    return isPlainKey(key) ? value : sealValue(this.#random, this.#requireUnsealed().keyring, key, value)
+    if (isPlainKey(key)) return value
+    this.#encryptions++
+    return sealValue(this.#random, this.#requireUnsealed().keyring, key, value)
   }
 
   #wrap(rootKey: Buffer, keyring: Keyring): Buffer {

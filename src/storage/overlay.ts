@@ -1,5 +1,6 @@
 import { type Change, changeOf } from './change.js'
 import type { Engine } from './engine.js'
+import { leafHash } from './leaf.js'
 import { dataKey } from './raw-keys.js'
 
 /** A key's value that is queued or being written. */
@@ -56,10 +57,12 @@ export class Draft {
     return [...this.#pending.values()]
   }
 
-  add(key: string, value: Buffer | undefined): Change {
+  /** `read` is what the key is known to hold before all changes of this draft: spares a look-up of its leaf. */
+  add(key: string, value: Buffer | undefined, read?: Buffer): Change {
     const change = changeOf(key, value, (name, rawIndexKey) => {
       const own = this.#pending.get(name)
-      return own === undefined ? this.#overlay.leaf(name, rawIndexKey) : own.leaf
+      if (own !== undefined) return own.leaf
+      return read === undefined ? this.#overlay.leaf(name, rawIndexKey) : leafHash(key, read)
     })
     this.#pending.set(key, { key, value, leaf: change.place?.leaf })
     this.changes.push(change)

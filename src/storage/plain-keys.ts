@@ -8,6 +8,7 @@ export const PLAIN_KEYS = [
   'core/share-wrapped-root',
   'core/keyring',
   'core/auto-wrapped-root',
+  'core/unseal-keys-backup',
   'core/cluster/local/',
   'core/replication/',
 ] as const

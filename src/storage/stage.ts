@@ -3,6 +3,7 @@ import type { EngineBatch } from './engine.js'
 import { encodeFrame } from './frame.js'
 import type { Commit, Frame, HeldHash, RemotePosition } from './replicable.js'
 import type { Pending } from './overlay.js'
+import { walKey } from './raw-keys.js'
 import type { StoreState } from './store-state.js'
 import { nextHeld, putHeld, type Trees } from './trees.js'
 
@@ -55,6 +56,7 @@ export const stageLogged = (
   const frame = entries.length === 0 ? undefined : frameOf(state, entries, nowMs)
   for (const change of changes) putChange(batch, change)
   for (const one of held) putHeld(batch, one)
+  if (frame !== undefined) batch.put(walKey(frame.lastIndex), frame.bytes)
   const last = frame === undefined ? state.last : { index: frame.lastIndex, hash: frame.hash }
   const inTrees = changes.flatMap(({ place }) => place ?? [])
   return {

@@ -7,6 +7,8 @@ import { type Category, categoryOf } from './prefixes.js'
 /** A transaction in the making, over what is committed and queued. Refuses keys that may not be written here. */
 export class StoreTransaction implements Transaction {
   readonly writes = new Map<string, Buffer | undefined>()
+  /** What it read from outside itself. */
+  readonly reads = new Map<string, Buffer | undefined>()
   readonly #overlay: Overlay
   readonly #writable: ReadonlySet<Category>
   #bytes = 0
@@ -17,7 +19,10 @@ export class StoreTransaction implements Transaction {
   }
 
   get(key: string): Buffer | undefined {
-    return this.writes.has(key) ? this.writes.get(key) : this.#overlay.get(key)
+    if (this.writes.has(key)) return this.writes.get(key)
+    const found = this.#overlay.get(key)
+    this.reads.set(key, found)
+    return found
   }
 
   put(key: string, value: Buffer): void {

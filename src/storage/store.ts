@@ -71,7 +71,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     const tx = new StoreTransaction(this.#committer.overlay, this.#writable)
     const value = fn(tx)
     const draft = new Draft(this.#committer.overlay)
-    for (const [key, stored] of tx.writes) draft.add(key, stored)
+    for (const [key, stored] of tx.writes) draft.add(key, stored, tx.reads.get(key))
     const index = await this.#submit('own', draft, encodeOwn(draft.changes), [], undefined)
     return { value, index }
   }
