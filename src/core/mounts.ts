@@ -99,18 +99,23 @@ export class MountService {
 
   /** Removes the mount, its leases and its data. Absent mounts are fine. */
   async disable(kind: MountKind, namespace: NamespaceRef, path: string): Promise<void> {
-    const { table, storage, purge, revokeLeases } = this.#options
     if (kind === 'auth' && path === 'token/') throw invalid('token credential backend cannot be disabled')
-    const entry = table.find(kind, namespace.id, path)
+    const entry = this.#options.table.find(kind, namespace.id, path)
     if (!entry) return
     if (SINGLETON_TYPES.has(entry.type)) throw invalid(`cannot unmount "${path}"`)
+    await this.discard(entry)
+  }
+
+  /** Removes any mount, also those that a namespace has from the start. */
+  async discard(entry: MountEntry): Promise<void> {
+    const { table, storage, purge, revokeLeases } = this.#options
     // Row and order to delete go in one transaction: after a crash the rest of the data is still known to be garbage.
     await storage.write((tx) => {
       tx.delete(entryKey(entry))
       putJson(tx, purgeKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] })
     })
     table.refresh(entryKey(entry))
-    await revokeLeases(namespace.id, routePath(entry))
+    await revokeLeases(entry.namespaceId, routePath(entry))
     await purge.run(purgeKey(entry))
   }
 

@@ -179,7 +179,7 @@ export class RequestHandler {
     )
     const prefix = request.namespace.path.slice(token.namespace.path.length)
     return acl.check({
-      path: prefix + request.path,
+      path: prefix + pathWithMount(request.path, route),
       operation: request.operation,
       data: request.data,
       wrap: request.wrap,
@@ -263,6 +263,10 @@ export class RequestHandler {
     return { ...rest, auth, warnings: [...(response.warnings ?? []), ...warnings], mountType: '' }
   }
 }
+
+/** A mount that is named without its slash is judged as the mount it is. */
+const pathWithMount = (path: string, route: Route | undefined): string =>
+  route?.path === '' && !path.endsWith('/') ? `${path}/` : path
 
 const withoutSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path)
 

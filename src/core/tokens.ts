@@ -101,9 +101,11 @@ export class TokenStore {
     return this.#forms.present(entry)
   }
 
-  /** Where the token's own store lies, of which nobody knows when the token is gone. */
-  cubbyholePrefix(entry: Pick<TokenEntry, 'storageId'>): string {
-    return TOKEN_KEYS.cubbyhole(entry.storageId)
+  /** The name of the token's own folder below `cubbyhole/`, which goes with the token. */
+  storageIdOf(token: TokenView): string {
+    const storageId = this.#table.storageId(token.id)
+    if (storageId === undefined) throw new Error('there is a token but no salt')
+    return storageId
   }
 
   /** A root token that never ends can be used from everywhere, so that nobody locks himself out. */
@@ -184,9 +186,9 @@ export class TokenStore {
     return this.#issue(wish, this.#options.leaseTtls(wish.namespace.id, wish.path))
   }
 
-  /** A root token without end, always in the short form of 28 characters. */
-  async createRoot(): Promise<{ id: string; accessor: string }> {
-    const { id, accessor } = await this.#store(ROOT_WISH, 0)
+  /** A root token without end, always in the short form of 28 characters; a chosen id is taken as it is. */
+  async createRoot(chosenId?: string): Promise<{ id: string; accessor: string }> {
+    const { id, accessor } = await this.#store(chosenId ? { ...ROOT_WISH, id: chosenId } : ROOT_WISH, 0)
     return { id, accessor }
   }
 

@@ -34,7 +34,6 @@ export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
       pattern: 'wrapping/wrap',
       fields: {},
       summary: 'Wraps the data that was sent.',
-      mirror: true,
       takesAnyField: true,
       operations: {
         update: ({ request }) => {

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { LabError } from '../lab/lab-error.js'
+import { DEFAULT_REPORTED_VERSION } from '../server/config.js'
+import { downCommand, envCommand, statusCommand, upCommand } from './commands/lab.js'
+import { runServer } from './commands/server.js'
+import { EXIT, exitCodeOf } from './exit-codes.js'
+import { createOutput } from './output.js'
+
+const packageVersion = (): string => {
+  const file = new URL('../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+/**
+ * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments. `server` has the
+ * reference's flags and is parsed by its own rules.
+ */
+export const run = async ([, ...args]: readonly string[]): Promise<number> => {
+  const output = createOutput({ quiet: args.includes('--quiet') })
+  if (args[0] === 'server') return runServer(args.slice(1), output)
+  const version = `Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`
+  if (['version', '-v', '-version', '--version'].includes(args[0] ?? '')) {
+    output.data(version)
+    return EXIT.ok
+  }
+  const program = new Command('understudy')
+    .description('Rehearse replication and failover with clusters that speak the Vault HTTP API. An independent simulator.')
+    .option('--quiet', 'no progress on standard error')
+    .exitOverride()
+  program.command('server').description('run one server (-config=PATH or -dev)').allowUnknownOption()
+  for (const command of [upCommand(output), statusCommand(output), envCommand(output), downCommand(output)]) {
+    program.addCommand(command.exitOverride())
+  }
+  program.command('version').description('print the version')
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return EXIT.ok
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    output.complain(`understudy: ${error instanceof Error ? error.message : String(error)}`)
+    if (!(error instanceof LabError) && error instanceof Error && exitCodeOf(error) === EXIT.usage) output.complain(error.stack ?? '')
+    return exitCodeOf(error)
+  }
+}

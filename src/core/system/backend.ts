@@ -1,0 +1,58 @@
+import type { Backend, PathSpec } from '../../logical/backend.js'
+
+/**
+ * The system backend: path families joined. It is one object for every namespace, since handlers are told the namespace
+ * with each request, and it needs no storage of its own.
+ */
+export const createSystemBackend = (families: {
+  readonly paths: readonly PathSpec[]
+  /** Besides those that exist in every state. */
+  readonly unauthenticated?: readonly string[]
+  readonly sudo?: readonly string[]
+}): Backend => ({
+  type: 'system',
+  paths: families.paths,
+  unauthenticated: [...UNAUTHENTICATED, ...(families.unauthenticated ?? [])],
+  sudo: [...SUDO, ...(families.sudo ?? [])],
+})
+
+/** Need no token, or look at it themselves. */
+const UNAUTHENTICATED = [
+  'init',
+  'seal-status',
+  'unseal',
+  'leader',
+  'health',
+  'generate-root/attempt',
+  'generate-root/update',
+  'rekey/*',
+  'rekey-recovery-key/*',
+  'wrapping/lookup',
+  'wrapping/pubkey',
+  'internal/ui/mounts',
+  'internal/ui/mounts/*',
+  'internal/ui/namespaces',
+  'internal/specs/openapi',
+] as const
+
+/** Need the sudo capability beside the one of the operation. */
+const SUDO = [
+  'auth/*',
+  'remount',
+  'raw',
+  'raw/*',
+  'rotate',
+  'config/cors',
+  'config/ui/headers/*',
+  'revoke-prefix/*',
+  'revoke-force/*',
+  'leases',
+  'leases/lookup/*',
+  'leases/revoke-prefix/*',
+  'leases/revoke-force/*',
+  'internal/inspect/*',
+  'seal',
+  'step-down',
+  'storage/raft/snapshot',
+  'storage/raft/snapshot-force',
+] as const

@@ -1,0 +1,184 @@
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Random } from '../base/random.js'
+import { createTokenBackend } from '../auth/token/backend.js'
+import { AuditBroker } from '../core/audit.js'
+import { IdentityStore } from '../core/identity.js'
+import { LeaseStore } from '../core/leases.js'
+import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../core/mount-entry.js'
+import { MountTable } from '../core/mount-table.js'
+import { MountService } from '../core/mounts.js'
+import { NamespaceStore } from '../core/namespaces.js'
+import { PolicyStore } from '../core/policies.js'
+import { Purge } from '../core/purge.js'
+import { Router } from '../core/router.js'
+import { TokenStore } from '../core/tokens.js'
+import { Wrapping } from '../core/wrapping.js'
+import type { Backend } from '../logical/backend.js'
+import { ROOT_NAMESPACE } from '../logical/request.js'
+import type { Storage } from '../logical/storage.js'
+import { createCubbyhole } from '../secrets/cubbyhole/backend.js'
+import { createIdentityBackend } from '../secrets/identity/backend.js'
+import { BACKEND_TYPES } from './backend-types.js'
+import { createWrappingSigner } from './wrapping-signer.js'
+
+/** What the core needs of the storage beneath it. */
+export interface CoreStorage {
+  view(prefix: string): Storage
+  deriveKey(purpose: string): Buffer
+  readonly position: () => number
+}
+
+export interface CoreServicesOptions {
+  readonly storage: CoreStorage
+  readonly leaseDefaults: LeaseDefaults
+  readonly apiAddress: () => string
+  /** True where replicated keys cannot be written. */
+  readonly isReadOnly: () => boolean
+  readonly isHeldBack: (entry: MountEntry) => boolean
+  readonly standardOutput: (text: string) => Promise<void>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** The services of an open cluster, wired to one another. They live until the cluster is sealed or rebuilt. */
+export interface CoreServices {
+  readonly namespaces: NamespaceStore
+  readonly table: MountTable
+  readonly mounts: MountService
+  readonly router: Router
+  readonly policies: PolicyStore
+  readonly identity: IdentityStore
+  readonly tokens: TokenStore
+  readonly leases: LeaseStore
+  readonly wrapping: Wrapping
+  readonly audit: AuditBroker
+  readonly purge: Purge
+}
+
+/** `systemBackend` is asked for once the services exist that it stands on. */
+export const createCoreServices = (
+  options: CoreServicesOptions,
+  systemBackend: (services: CoreServices) => Backend,
+): CoreServices => {
+  const { storage, leaseDefaults, clock, random, log } = options
+  const all = storage.view('')
+  const namespaces = new NamespaceStore(all)
+  const table = new MountTable(all)
+  const policies = new PolicyStore({ storage: storage.view('sys/policy/') })
+  const identity = new IdentityStore({ storage: storage.view('sys/identity/'), random })
+  const audit = new AuditBroker({ storage: storage.view('core/'), clock, random, log, standardOutput: options.standardOutput })
+  const purge = new Purge(all)
+  const singletons = new Map<string, Backend>()
+  const router = new Router({
+    table,
+    namespaces,
+    types: BACKEND_TYPES,
+    singletons,
+    storageAt: (prefix) => storage.view(prefix),
+    leaseDefaults,
+    isReadOnly: options.isReadOnly,
+    isHeldBack: options.isHeldBack,
+    clock,
+    random,
+    log,
+  })
+  const tokens = new TokenStore({
+    storage: all,
+    deriveKey: (purpose) => storage.deriveKey(purpose),
+    clock,
+    random,
+    log,
+    identity,
+    findNamespace: (id) => namespaces.findById(id),
+    leaseTtls: (namespaceId, path) => {
+      const route = router.find(namespaces.findById(namespaceId) ?? ROOT_NAMESPACE, path)
+      return route?.mount.view ?? leaseDefaults
+    },
+    hasPolicy: (namespaceId, name) => policies.find(namespaceId, name) !== undefined,
+    hasSudo: (token, path) =>
+      policies
+        .aclFor(token.policies, token.namespace, identity.findEntity(token.entityId))
+        .check({ path, operation: 'update', data: {}, wrap: undefined, needsSudo: true }).isAllowed,
+    renewLogin: (entry) => {
+      const mount = router.find(entry.namespace, entry.path)?.mount
+      if (!entry.login || !mount?.backend.renew) throw new Error('a login token without a backend to renew it')
+      return mount.backend.renew(entry.login)
+    },
+    position: storage.position,
+  })
+  const leases = new LeaseStore(tokens)
+  const mounts = new MountService({
+    table,
+    types: BACKEND_TYPES,
+    storage: all,
+    purge,
+    leaseDefaults,
+    revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
+    random,
+  })
+  const signer = createWrappingSigner({ storage: all, clock, address: options.apiAddress })
+  const wrapping = new Wrapping({ tokens, cubbyhole: storage.view('cubbyhole/'), signer, clock })
+  const services = { namespaces, table, mounts, router, policies, identity, tokens, leases, wrapping, audit, purge }
+  singletons.set('system', systemBackend(services))
+  singletons.set('identity', createIdentityBackend())
+  singletons.set(
+    'cubbyhole',
+    createCubbyhole(
+      { storage: storage.view('cubbyhole/') },
+      { storageIdOf: (token) => tokens.findByAccessor(token.accessor)?.storageId ?? '' },
+    ),
+  )
+  singletons.set(
+    'token',
+    createTokenBackend({
+      authority: tokens,
+      roles: storage.view('sys/token-roles/'),
+      clock,
+      mountOf: (namespaceId) => {
+        const entry = table.find('auth', namespaceId, 'token/')
+        return { accessor: entry?.accessor ?? '', ...effectiveLeaseTtls(entry?.config ?? NO_CONFIG, leaseDefaults) }
+      },
+    }),
+  )
+  return services
+}
+
+const NO_CONFIG = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
+
+/** Reads the tables and opens the mounts; what a namespace must have and can be made here is made. */
+export const openCoreServices = async (services: CoreServices): Promise<void> => {
+  const { namespaces, table, mounts, policies, router, audit } = services
+  await namespaces.load()
+  await table.load()
+  router.openAll()
+  for (const namespace of namespaces.all()) {
+    await mounts.ensureDefaults(namespace)
+    await policies.ensureDefaults(namespace.id).catch(ignoreReadOnly)
+  }
+  await audit.load()
+}
+
+const ignoreReadOnly = (error: unknown): void => {
+  if (!(error instanceof Error && 'code' in error && error.code === 'read-only')) throw error
+}
+
+export const closeCoreServices = async ({ router, audit }: CoreServices): Promise<void> => {
+  await router.closeAll()
+  await audit.close()
+}
+
+/** A secondary received changes: whoever remembers one of these keys reads it again. */
+export const followChanges = (services: CoreServices, keys: readonly string[]): void => {
+  const { namespaces, table, policies, identity, tokens, audit, router } = services
+  for (const key of keys) {
+    if (key.startsWith('core/namespaces/')) namespaces.refresh(key)
+    else if (/^core\/(?:local-)?(?:mounts|auth)\//.test(key)) table.refresh(key)
+    else if (key.startsWith('sys/policy/')) policies.invalidate(key.slice('sys/policy/'.length))
+    else if (key.startsWith('sys/identity/')) identity.invalidate(key.slice('sys/identity/'.length))
+    else if (key.startsWith('sys/token')) tokens.invalidate(key)
+    else if (key.startsWith('core/')) audit.invalidate(key.slice('core/'.length))
+    else router.invalidate(key)
+  }
+}

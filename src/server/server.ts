@@ -1,0 +1,241 @@
+import type { Clock } from '../base/clock.js'
+import { systemClock } from '../base/clock.js'
+import { LIMITS } from '../base/limits.js'
+import type { Log } from '../base/log.js'
+import { type Network, systemNetwork } from '../base/network.js'
+import { createSystemRandom, type Random } from '../base/random.js'
+import { checkGate } from '../core/gate.js'
+import type { KeyMaterial, PlainRecord } from '../replication/host.js'
+import { ClusterListener } from '../replication/rpc/cluster-listener.js'
+import { createHttpServer, type HttpServer } from '../http/http-server.js'
+import { renderAnswer } from '../logical/envelope.js'
+import { LogicalError } from '../logical/errors.js'
+import type { IncomingRequest, Rendered } from '../logical/incoming.js'
+import type { EngineSource } from '../storage/engine-source.js'
+import { openGenerations } from '../storage/generations.js'
+import { openMemoryGenerations } from '../storage/memory-generations.js'
+import type { ListenerConfig, ServerConfig } from './config.js'
+import { openDev } from './dev.js'
+import { type InFlight, InFlightRequests } from './in-flight.js'
+import { replicationTimes } from './replication-parts.js'
+import { Runtime } from './runtime.js'
+import { ServerStatus } from './server-status.js'
+import type { ShellView } from './shell-view.js'
+import { readTls } from './tls-files.js'
+import { parseForwardedFor } from './forwarded-for.js'
+import { prepareGeneration } from './wipe.js'
+
+export interface ServerOptions {
+  readonly config: ServerConfig
+  readonly log: Log
+  readonly clock?: Clock
+  readonly random?: Random
+  readonly network?: Network
+}
+
+/** What `server -dev` prints. */
+export interface DevSecrets {
+  readonly rootToken: string
+  readonly unsealKey: string
+}
+
+/**
+ * One server process: listeners that stay, around a runtime that role changes replace. Whatever is derived from data lives
+ * in the runtime; whatever clients are connected to lives here.
+ */
+export class Server implements ShellView {
+  readonly status: ServerStatus
+  readonly #options: Required<ServerOptions>
+  readonly #inFlight: InFlightRequests
+  readonly #listeners: HttpServer[] = []
+  readonly #addresses: string[] = []
+  #clusterPort: ClusterListener | undefined
+  #source: EngineSource | undefined
+  #runtime: Runtime | undefined
+  #changing: Promise<void> = Promise.resolve()
+  #isClosing = false
+  #devSecrets: DevSecrets | undefined
+
+  private constructor(options: Required<ServerOptions>) {
+    this.#options = options
+    this.status = new ServerStatus(options.config)
+    this.#inFlight = new InFlightRequests(options.clock)
+  }
+
+  /** Opens data and ports. Rejects, with everything closed again, when either is taken or the data is not sound. */
+  static async start(options: ServerOptions): Promise<Server> {
+    const server = new Server({
+      clock: systemClock,
+      random: createSystemRandom(),
+      network: systemNetwork,
+      ...options,
+    })
+    try {
+      await server.#start()
+      return server
+    } catch (error) {
+      await server.close(0)
+      throw error
+    }
+  }
+
+  /** The API addresses really bound, `host:port`. */
+  get addresses(): readonly string[] {
+    return this.#addresses
+  }
+
+  get clusterPort(): ClusterListener | undefined {
+    return this.#clusterPort
+  }
+
+  get devSecrets(): DevSecrets | undefined {
+    return this.#devSecrets
+  }
+
+  get runtime(): Runtime | undefined {
+    return this.#runtime
+  }
+
+  get storageGeneration(): number {
+    return this.#source?.generation ?? 0
+  }
+
+  readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
+
+  restart(reason: string): void {
+    this.#change(reason, async (rootKey) => {
+      await this.#replaceRuntime(rootKey)
+    })
+  }
+
+  async wipeAndRestart(next: { keyMaterial: KeyMaterial; records: readonly PlainRecord[] }): Promise<void> {
+    const runtime = this.#requireRuntime()
+    const source = this.#requireSource()
+    const sealRecords = runtime.seal.keys.recordsToAdopt(next.keyMaterial)
+    let decided: () => void = () => undefined
+    let failed: (error: unknown) => void = () => undefined
+    const decision = new Promise<void>((resolve, reject) => {
+      decided = resolve
+      failed = reject
+    })
+    this.#change('storage is wiped', async () => {
+      try {
+        await this.#closeRuntime()
+        await source.replace((fresh) =>
+          prepareGeneration(fresh, { ...this.#options, identity: runtime.identity, rootKey: next.keyMaterial.rootKey, sealRecords, records: next.records }),
+        )
+      } catch (error) {
+        failed(error)
+        await this.#replaceRuntime(runtime.seal.rootKey)
+        return
+      }
+      decided()
+      await this.#replaceRuntime(next.keyMaterial.rootKey)
+    })
+    return decision
+  }
+
+  /** Reads certificates and audit files anew. */
+  async reload(): Promise<void> {
+    for (const listener of this.#listeners) listener.reloadTls()
+    await this.#runtime?.cluster?.services.audit.reload()
+  }
+
+  /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data. */
+  async close(drainMs: number = LIMITS.drainMs): Promise<void> {
+    this.#isClosing = true
+    await Promise.all(this.#listeners.map((listener) => listener.close(drainMs)))
+    await this.#changing
+    await this.#closeRuntime()
+    await this.#clusterPort?.close()
+    await this.#source?.close()
+    this.#source = undefined
+  }
+
+  async #start(): Promise<void> {
+    const { config, log, network } = this.#options
+    this.#source = config.storage.path === undefined ? openMemoryGenerations() : await openGenerations(config.storage.path, log)
+    this.#runtime = await Runtime.open(this.#runtimeOptions())
+    this.status.follow(this.#runtime)
+    this.#clusterPort = await ClusterListener.start({ network, address: config.clusterBindAddress, times: replicationTimes(config), log })
+    for (const listener of config.listeners) await this.#listen(listener)
+    if (config.dev) this.#devSecrets = await openDev(this.#runtime, config, this.#options.random)
+    else await this.#runtime.seal.autoUnseal()
+  }
+
+  async #listen(listener: ListenerConfig): Promise<void> {
+    const { clock, random, log } = this.#options
+    const { tls, forwardedFor } = listener
+    const server = createHttpServer({
+      handle: (request) => this.#handle(request),
+      clock,
+      random,
+      log,
+      tls: tls && (() => readTls(tls)),
+      limits: {
+        bodyBytesMax: listener.maxRequestBytes,
+        headerReadMs: listener.headerReadMs,
+        bodyReadMs: listener.bodyReadMs,
+        requestMs: listener.maxRequestMs,
+        idleMs: listener.idleMs,
+      },
+      forwardedFor: parseForwardedFor(forwardedFor),
+    })
+    this.#addresses.push(await server.listen(listener.address))
+    this.#listeners.push(server)
+  }
+
+  async #handle(request: IncomingRequest): Promise<Rendered> {
+    const done = this.#inFlight.begin(request)
+    try {
+      const runtime = this.#runtime
+      if (!runtime || this.status.isRestarting) checkGate(request.path, request.operation, RESTARTING, [])
+      if (!runtime) throw new LogicalError('unavailable', 'the server is stopping')
+      return renderAnswer(request, await runtime.handle(request))
+    } finally {
+      done()
+    }
+  }
+
+  /** Runs one change of the runtime after the other; the root key survives in memory, as it would in a running server. */
+  #change(reason: string, run: (rootKey: Buffer | undefined) => Promise<void>): void {
+    if (this.#isClosing) return
+    this.#options.log.info('the cluster restarts after a replication change', { reason })
+    const rootKey = this.#runtime?.seal.rootKey
+    this.status.freeze()
+    this.#changing = this.#changing.then(() =>
+      run(rootKey).catch((error: unknown) => this.#options.log.error('the restart failed; the cluster stays closed', { error })),
+    )
+  }
+
+  async #replaceRuntime(rootKey: Buffer | undefined): Promise<void> {
+    await this.#closeRuntime()
+    if (this.#isClosing) return
+    const runtime = await Runtime.open(this.#runtimeOptions())
+    if (rootKey) await runtime.seal.openWith(rootKey)
+    this.#runtime = runtime
+    this.status.follow(runtime)
+  }
+
+  async #closeRuntime(): Promise<void> {
+    const runtime = this.#runtime
+    this.#runtime = undefined
+    await runtime?.close()
+  }
+
+  #runtimeOptions() {
+    return { ...this.#options, source: this.#requireSource(), shell: this }
+  }
+
+  #requireSource(): EngineSource {
+    if (!this.#source) throw new Error('the data of the server is closed')
+    return this.#source
+  }
+
+  #requireRuntime(): Runtime {
+    if (!this.#runtime) throw new LogicalError('unavailable', 'the server is stopping')
+    return this.#runtime
+  }
+}
+
+const RESTARTING = { isInitialized: true, isSealed: false, isRestarting: true, isDrSecondary: false } as const

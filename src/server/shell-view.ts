@@ -1,0 +1,12 @@
+import type { ClusterStatus } from '../core/cluster-status.js'
+import type { KeyMaterial, PlainRecord } from '../replication/host.js'
+
+/** What a runtime may ask of the process around it. */
+export interface ShellView {
+  readonly status: ClusterStatus
+  /** The runtime is to be built anew from its records. Returns at once. */
+  restart(reason: string): void
+  /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */
+  wipeAndRestart(next: { keyMaterial: KeyMaterial; records: readonly PlainRecord[] }): Promise<void>
+  readonly inFlight: () => ReadonlyMap<string, { startTimeMs: number; remoteAddress: string; path: string; method: string }>
+}
