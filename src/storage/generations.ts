@@ -15,7 +15,13 @@ import { isNoSpace, LevelEngine } from './level-engine.js'
 const POINTER = 'live'
 const GENERATION = /^generation-(\d+)$/
 
-const directoryOf = (path: string, generation: number): string => join(path, `generation-${generation}`)
+export const generationDirectory = (path: string, generation: number): string => join(path, `generation-${generation}`)
+
+/** The number of a generation's directory; undefined for any other name. */
+export const generationOf = (name: string): number | undefined => {
+  const found = GENERATION.exec(name)
+  return found === null ? undefined : Number(found[1])
+}
 
 /** Number of the live generation of a data directory; undefined when it has none yet. */
 export const readLiveGeneration = async (path: string): Promise<number | undefined> => {
@@ -24,9 +30,11 @@ export const readLiveGeneration = async (path: string): Promise<number | undefin
     throw error
   })
   if (text === undefined) return undefined
-  const found = GENERATION.exec(text.trim())
-  if (!found) throw new LogicalError('internal', `the file ${join(path, POINTER)} does not name a generation`)
-  return Number(found[1])
+  const found = generationOf(text.trim())
+  if (found === undefined) {
+    throw new LogicalError('internal', `the file ${join(path, POINTER)} does not name a generation`)
+  }
+  return found
 }
 
 /**
@@ -56,7 +64,7 @@ const openWithBallast = async (
   isNew: boolean,
   ballast: Ballast,
 ): Promise<LevelEngine> => {
-  const directory = directoryOf(path, generation)
+  const directory = generationDirectory(path, generation)
   if (!isNew) await requireLog(directory)
   const options = { directory, createIfMissing: isNew, ballast }
   try {
@@ -78,16 +86,16 @@ const requireLog = async (directory: string): Promise<void> => {
 }
 
 const commitPointer = async (path: string, generation: number): Promise<void> => {
-  await syncDirectory(directoryOf(path, generation))
+  await syncDirectory(generationDirectory(path, generation))
   await writeFileDurably(join(path, POINTER), `generation-${generation}\n`)
 }
 
 const removeOthers = async (path: string, live: number, log: Log): Promise<void> => {
   for (const name of await readdir(path)) {
-    const number = GENERATION.exec(name)?.[1]
-    if (number === undefined || Number(number) === live) continue
+    const generation = generationOf(name)
+    if (generation === undefined || generation === live) continue
     await rm(join(path, name), { recursive: true, force: true })
-    log.info('storage generation destroyed', { generation: Number(number) })
+    log.info('storage generation destroyed', { generation })
   }
   await syncDirectory(path)
 }
@@ -117,7 +125,7 @@ class Generations implements EngineSource {
 
   async replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine> {
     const next = this.#generation + 1
-    const directory = directoryOf(this.#path, next)
+    const directory = generationDirectory(this.#path, next)
     await rm(directory, { recursive: true, force: true })
     const fresh = await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast })
     try {

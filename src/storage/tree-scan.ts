@@ -4,15 +4,12 @@ import { indexKey } from './change.js'
 import type { Committer, Stage } from './committer.js'
 import { type Engine, type EngineSnapshot, prefixRange } from './engine.js'
 import { type Frozen, freeze } from './freeze.js'
-import { leafHash, NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
-import { pageOf, SUB_PAGES } from './merkle.js'
+import { leafHash, NO_LEAF, subPageOf, xorOf } from './leaf.js'
 import { categoryOf, type Tree } from './prefixes.js'
-import { DATA_PREFIX, dataKey, heldPrefix, LEAF_KEY_START, subPagePrefix } from './raw-keys.js'
+import { DATA_PREFIX, dataKey, LEAF_KEY_START, subPagePrefix } from './raw-keys.js'
 import type { CorruptPages, RebuildOptions } from './replicable.js'
-import { sumLeaves, TREES } from './trees.js'
-
-type Sums = Record<Tree, Buffer>
-type SubPages = Record<Tree, number[]>
+import { compareTrees, reportPages, type SubPages, type Sums } from './tree-sums.js'
+import { TREES } from './trees.js'
 
 /** A leaf record that is not what the data says, as of the scan. */
 interface WrongLeaf {
@@ -36,8 +33,9 @@ export class TreeScan {
   async check(signal?: AbortSignal): Promise<Record<Tree, CorruptPages>> {
     const frozen = freeze(this.#engine, this.#committer)
     try {
-      const { corrupt } = await this.#compare(frozen, { ...(signal ? { signal } : {}) })
-      return report(corrupt)
+      const options = signal === undefined ? {} : { signal }
+      const { corrupt } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
+      return reportPages(corrupt)
     } finally {
       await frozen.snapshot.close()
     }
@@ -46,63 +44,12 @@ export class TreeScan {
   async rebuild(options: RebuildOptions): Promise<Record<Tree, CorruptPages>> {
     const frozen = freeze(this.#engine, this.#committer)
     try {
-      const { sums, corrupt, unindexed } = await this.#compare(frozen, options)
+      const { sums, corrupt, unindexed } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
       const wrong = await this.#findWrongLeaves(frozen.snapshot, unindexed)
       await this.#committer.run(this.#stageRepair(frozen, sums, corrupt, wrong, options.skipFlush ?? false))
-      return report(corrupt)
+      return reportPages(corrupt)
     } finally {
       await frozen.snapshot.close()
-    }
-  }
-
-  /** `corrupt`: what the tree or the leaf records have wrong. `unindexed`: what the leaf records have wrong. */
-  async #compare(
-    frozen: Frozen,
-    { onProgress, signal }: RebuildOptions,
-  ): Promise<{ sums: Sums; corrupt: SubPages; unindexed: SubPages }> {
-    const { snapshot, trees } = frozen
-    let total = 0
-    const count = (entries: number) => {
-      signal?.throwIfAborted()
-      total += entries
-    }
-    const leafSums: Sums = {
-      replicated: await sumLeaves(this.#engine, 'replicated', snapshot, count),
-      local: await sumLeaves(this.#engine, 'local', snapshot, count),
-    }
-    let done = 0
-    const sums = await this.#sumData(snapshot, (entries) => {
-      signal?.throwIfAborted()
-      done += entries
-      onProgress?.(Math.min(done, total), total)
-    })
-    const unindexed: SubPages = { replicated: [], local: [] }
-    const corrupt: SubPages = { replicated: [], local: [] }
-    for (const tree of TREES) {
-      unindexed[tree] = differing(sums[tree], leafSums[tree])
-      await this.#addHeld(snapshot, tree, sums[tree])
-      const inTree = differing(sums[tree], Buffer.concat(groupsOf(trees[tree])))
-      corrupt[tree] = [...new Set([...inTree, ...unindexed[tree]])].sort((a, b) => a - b)
-    }
-    return { sums, corrupt, unindexed }
-  }
-
-  async #sumData(snapshot: EngineSnapshot, onChunk: (entries: number) => void): Promise<Sums> {
-    const sums: Sums = { replicated: Buffer.alloc(SUB_PAGES * HASH), local: Buffer.alloc(SUB_PAGES * HASH) }
-    for await (const chunk of this.#engine.scan(prefixRange(DATA_PREFIX), { snapshot })) {
-      for (const { key: rawKey, value } of chunk) {
-        const key = rawKey.slice(DATA_PREFIX.length)
-        const category = categoryOf(key)
-        if (category !== 'ignored') xorInto(sums[category], subPageOf(key) * HASH, leafHash(key, value))
-      }
-      onChunk(chunk.length)
-    }
-    return sums
-  }
-
-  async #addHeld(snapshot: EngineSnapshot, tree: Tree, sums: Buffer): Promise<void> {
-    for await (const chunk of this.#engine.scan(prefixRange(heldPrefix(tree)), { snapshot })) {
-      for (const { key, value } of chunk) xorInto(sums, Number.parseInt(key.slice(2), 16) * HASH, value)
     }
   }
 
@@ -170,29 +117,4 @@ export class TreeScan {
       return { state: { ...state, checkpoint: state.last.index }, changes, held: [], after }
     }
   }
-}
-
-const groupsOf = (tree: Frozen['trees'][Tree]): Buffer[] =>
-  Array.from({ length: SUB_PAGES / 256 }, (_, page) => tree.pageRecord(page))
-
-/** Numbers of the sub-pages in which two lists of hashes differ. */
-const differing = (a: Buffer, b: Buffer): number[] => {
-  const found: number[] = []
-  if (a.equals(b)) return found
-  for (let subPage = 0; subPage < SUB_PAGES; subPage++) {
-    const at = subPage * HASH
-    if (a.compare(b, at, at + HASH, at, at + HASH) !== 0) found.push(subPage)
-  }
-  return found
-}
-
-const report = (corrupt: SubPages): Record<Tree, CorruptPages> => {
-  const pages = (subPages: readonly number[]): CorruptPages => {
-    const found = new Map<number, number[]>()
-    for (const subPage of subPages) {
-      found.set(pageOf(subPage), [...(found.get(pageOf(subPage)) ?? []), subPage & 0xff])
-    }
-    return found
-  }
-  return { replicated: pages(corrupt.replicated), local: pages(corrupt.local) }
 }

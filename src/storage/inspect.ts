@@ -1,0 +1,123 @@
+import { readdir } from 'node:fs/promises'
+import { createSystemRandom } from '../base/random.js'
+import { sha256Hex } from '../crypto/digest.js'
+import { Keyring } from '../crypto/keyring.js'
+import { LogicalError } from '../logical/errors.js'
+import { findPlain, openWithRoot } from './barrier-codec.js'
+import { type Engine, prefixRange } from './engine.js'
+import { generationDirectory, generationOf, readLiveGeneration } from './generations.js'
+import { LevelEngine } from './level-engine.js'
+import { loadStore, readState } from './load.js'
+import { isPlainKey, KEYRING_KEY } from './plain-keys.js'
+import { type Category, categoryOf, type Tree } from './prefixes.js'
+import { DATA_PREFIX, dataKey } from './raw-keys.js'
+import type { CorruptPages } from './replicable.js'
+import { compareTrees, reportPages } from './tree-sums.js'
+
+/** Looking at a data directory whose server is stopped. */
+
+export interface StoredRecord {
+  readonly category: Category
+  readonly key: string
+  readonly valueBytes: number
+  /** Of the stored value, as hex. */
+  readonly sha256: string
+}
+
+export interface OpenGeneration {
+  readonly generation: number
+  /** False for what a crash left behind; the next start destroys it. */
+  readonly isLive: boolean
+  readonly engine: Engine
+}
+
+/** Every generation of a data directory in order, open until the next is asked for. */
+export async function* openForInspection(path: string): AsyncGenerator<OpenGeneration> {
+  const live = await readLiveGeneration(path)
+  if (live === undefined)
+    throw new LogicalError('not-found', `${path} is no data directory: it names no live generation`)
+  const found = (await readdir(path)).flatMap((name) => generationOf(name) ?? [])
+  for (const generation of found.sort((a, b) => a - b)) {
+    const engine = await LevelEngine.open({ directory: generationDirectory(path, generation), createIfMissing: false })
+    try {
+      yield { generation, isLive: generation === live, engine }
+    } finally {
+      await engine.close()
+    }
+  }
+}
+
+/** What is stored under every key, in key order. */
+export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> {
+  for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
+    for (const { key: rawKey, value } of chunk) {
+      const key = rawKey.slice(DATA_PREFIX.length)
+      yield { category: categoryOf(key), key, valueBytes: value.length, sha256: sha256Hex(value) }
+    }
+  }
+}
+
+export interface Verification {
+  readonly isSound: boolean
+  /** What is wrong with state or log; undefined when nothing is. */
+  readonly logProblem: string | undefined
+  readonly firstIndex: number
+  readonly lastIndex: number
+  /** Empty when the log could not be read. */
+  readonly corruptPages: Readonly<Record<Tree, CorruptPages>>
+  /** Undefined without a root key: values were not opened. */
+  readonly values: { readonly opened: number; readonly damaged: readonly string[] } | undefined
+}
+
+/**
+ * Checks the log's chain, the merkle trees against the data, and with a root key whether every value opens. A root key
+ * that does not open the keyring is a LogicalError.
+ */
+export const verifyStored = async (engine: Engine, rootKey?: Buffer): Promise<Verification> => {
+  const values = rootKey === undefined ? undefined : await openAll(engine, rootKey)
+  const log = await verifyLog(engine)
+  const isTreeSound = log.corruptPages.replicated.size === 0 && log.corruptPages.local.size === 0
+  const isSound = log.logProblem === undefined && isTreeSound && (values?.damaged.length ?? 0) === 0
+  return { isSound, ...log, values }
+}
+
+const verifyLog = async (engine: Engine): Promise<Omit<Verification, 'isSound' | 'values'>> => {
+  const nothing = { replicated: new Map(), local: new Map() }
+  const unreadable = (logProblem: string) => ({ logProblem, firstIndex: 0, lastIndex: 0, corruptPages: nothing })
+  const snapshot = engine.snapshot()
+  try {
+    if (readState(engine) === undefined) return unreadable('the storage has no state record')
+    const wal = { engine, retentionEntries: 0, retentionBytes: 0, ringBytes: 0 }
+    const { state, trees } = await loadStore(wal, createSystemRandom())
+    const { corrupt } = await compareTrees(engine, snapshot, trees)
+    return {
+      logProblem: undefined,
+      firstIndex: state.base.index + 1,
+      lastIndex: state.last.index,
+      corruptPages: reportPages(corrupt),
+    }
+  } catch (error) {
+    if (!(error instanceof LogicalError)) throw error
+    return unreadable(error.message)
+  } finally {
+    await snapshot.close()
+  }
+}
+
+const openAll = async (engine: Engine, rootKey: Buffer): Promise<{ opened: number; damaged: string[] }> => {
+  const record = engine.get(dataKey(KEYRING_KEY))
+  const plain = record === undefined ? undefined : openWithRoot(rootKey, KEYRING_KEY, record)
+  if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not open the keyring')
+  const keyring = Keyring.parse(plain)
+  const damaged: string[] = []
+  let opened = 0
+  for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
+    for (const { key: rawKey, value } of chunk) {
+      const key = rawKey.slice(DATA_PREFIX.length)
+      if (isPlainKey(key)) continue
+      if (findPlain(keyring, key, value) === undefined) damaged.push(key)
+      else opened++
+    }
+  }
+  return { opened, damaged }
+}
