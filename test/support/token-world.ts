@@ -1,0 +1,174 @@
+import { ManualClock } from '../../src/base/manual-clock.js'
+import { silentLog } from '../../src/base/log.js'
+import { createSeededRandom } from '../../src/base/random.js'
+import { createTokenBackend } from '../../src/auth/token/backend.js'
+import { IdentityStore } from '../../src/core/identity.js'
+import { LeaseStore } from '../../src/core/leases.js'
+import { PolicyStore } from '../../src/core/policies.js'
+import { type LoginMount, type TokenEntry, TokenStore } from '../../src/core/tokens.js'
+import { deriveKey } from '../../src/crypto/digest.js'
+import type { Backend } from '../../src/logical/backend.js'
+import { decideWriteOperation, dispatch } from '../../src/logical/dispatch.js'
+import type { JsonObject } from '../../src/logical/json.js'
+import {
+  type AuthAnswer,
+  type LoginAuth,
+  type NamespaceRef,
+  type Operation,
+  type Response,
+  ROOT_NAMESPACE,
+} from '../../src/logical/request.js'
+import { makeRequest } from './backend-harness.js'
+import { MemoryStorage } from './memory-storage.js'
+
+export const TEAM: NamespaceRef = { id: 'team1', path: 'team/' }
+export const DEFAULT_TTL = 2_764_800
+
+export interface TokenWorldOptions {
+  readonly seed?: string
+  readonly keyring?: string
+  readonly storage?: MemoryStorage
+  readonly clock?: ManualClock
+}
+
+/** A cluster's tokens with what belongs to them: policies, roles, entities, leases, and the endpoints of auth/token. */
+export class TokenWorld {
+  readonly clock: ManualClock
+  /** What stays on the cluster and what is shared by the set. */
+  readonly storage: MemoryStorage
+  readonly shared = { policies: new MemoryStorage(), roles: new MemoryStorage(), identity: new MemoryStorage() }
+  readonly policies = new PolicyStore({ storage: this.shared.policies })
+  readonly identity: IdentityStore
+  readonly tokens: TokenStore
+  readonly leases: LeaseStore
+  readonly backend: Backend
+  /** What the backends of logins say at renewal, by login path. */
+  readonly logins = new Map<string, (auth: LoginAuth) => LoginAuth>()
+  readonly mountTtls = { defaultLeaseTtlSeconds: DEFAULT_TTL, maxLeaseTtlSeconds: DEFAULT_TTL }
+  root = ''
+
+  constructor(options: TokenWorldOptions = {}) {
+    const random = createSeededRandom(options.seed ?? 'token-world')
+    this.clock = options.clock ?? new ManualClock()
+    this.storage = options.storage ?? new MemoryStorage()
+    this.identity = new IdentityStore({ storage: this.shared.identity, random })
+    this.tokens = new TokenStore({
+      storage: this.storage,
+      deriveKey: (purpose) => deriveKey(Buffer.from(options.keyring ?? 'keyring'), purpose),
+      clock: this.clock,
+      random,
+      log: silentLog,
+      identity: this.identity,
+      findNamespace: (id) => [ROOT_NAMESPACE, TEAM].find((namespace) => namespace.id === id),
+      leaseTtls: () => this.mountTtls,
+      hasPolicy: (namespaceId, name) => this.policies.find(namespaceId, name) !== undefined,
+      hasSudo: (token, path) => {
+        const able = this.policies.aclFor(token.policies, token.namespace, undefined).capabilities(path)
+        return able.includes('root') || able.includes('sudo')
+      },
+      renewLogin: (entry) => this.#renewLogin(entry),
+    })
+    this.leases = new LeaseStore(this.tokens)
+    this.backend = createTokenBackend({
+      authority: this.tokens,
+      roles: this.shared.roles,
+      clock: this.clock,
+      mountOf: () => ({ accessor: 'auth_token_1', maxLeaseTtlSeconds: DEFAULT_TTL }),
+    })
+  }
+
+  /** A world with the built-in policies and a root token. */
+  static async open(options: TokenWorldOptions = {}): Promise<TokenWorld> {
+    const world = new TokenWorld(options)
+    await world.policies.ensureDefaults('root')
+    await world.policies.ensureDefaults(TEAM.id)
+    world.root = (await world.tokens.createRoot()).id
+    return world
+  }
+
+  /** Calls an endpoint of auth/token with this token; rights are not asked for. */
+  async call(
+    operation: Operation,
+    path: string,
+    options: { as?: string; body?: JsonObject; namespace?: NamespaceRef } = {},
+  ): Promise<Response | undefined> {
+    const { as = this.root, body = {}, namespace = ROOT_NAMESPACE } = options
+    const token = this.tokens.find(as)
+    const request = makeRequest(operation, `auth/token/${path}`, body, {
+      clientToken: as,
+      namespace,
+      ...(token ? { token } : {}),
+    })
+    if (operation === 'update') request.operation = decideWriteOperation(this.backend, request, path)
+    return dispatch(this.backend, request, path)
+  }
+
+  /** Creates a token by auth/token/create, or the path given, and returns `auth` of the answer. */
+  async create(body: JsonObject = {}, options: { as?: string; path?: string; namespace?: NamespaceRef } = {}) {
+    const response = await this.call('update', options.path ?? 'create', { ...options, body })
+    return { ...authOf(response), warnings: response?.warnings ?? [] }
+  }
+
+  async lookup(token: string): Promise<Record<string, unknown>> {
+    const response = await this.call('update', 'lookup', { body: { token } })
+    return response?.data as Record<string, unknown>
+  }
+
+  /** The live token that a client holds; a bug of the test when there is none. */
+  entry(presented: string): TokenEntry {
+    const entry = this.tokens.find(presented)
+    if (!entry) throw new Error('no such token')
+    return entry
+  }
+
+  login(login: Partial<LoginAuth> = {}, mount: Partial<LoginMount> = {}, namespace = ROOT_NAMESPACE) {
+    return this.tokens.issueLogin({
+      login: { ...PLAIN_LOGIN, ...login },
+      mount: {
+        path: 'auth/approle/',
+        accessor: 'auth_approle_1',
+        view: { ...this.mountTtls, isLocal: false },
+        tokenType: 'default-service',
+        ...mount,
+      },
+      namespace,
+      path: 'auth/approle/login',
+    })
+  }
+
+  /** How many keys the tokens of this world occupy, the salt left out. */
+  async keyCount(): Promise<number> {
+    const keys = await Promise.all(
+      ['sys/token/', 'sys/expire/', 'cubbyhole/'].map((prefix) => this.storage.keys(prefix)),
+    )
+    return keys.flat().filter((key) => key !== 'sys/token/salt').length
+  }
+
+  #renewLogin(entry: TokenEntry): LoginAuth {
+    const auth = entry.login
+    if (!auth) throw new Error('the token came from no login')
+    if (entry.role !== '') return this.backend.renew?.(auth) as LoginAuth
+    return this.logins.get(entry.path)?.(auth) ?? auth
+  }
+}
+
+export const authOf = (response: Response | undefined): AuthAnswer => {
+  if (!response?.auth) throw new Error('the answer has no auth')
+  return response.auth
+}
+
+export const PLAIN_LOGIN: LoginAuth = {
+  displayName: '',
+  policies: ['default'],
+  metadata: { role_name: 'r' },
+  alias: { name: 'role-id-1', metadata: { role_name: 'r' } },
+  tokenType: 'default',
+  ttlSeconds: 0,
+  maxTtlSeconds: 0,
+  explicitMaxTtlSeconds: 0,
+  periodSeconds: 0,
+  numUses: 0,
+  boundCidrs: [],
+  noDefaultPolicy: false,
+  internal: {},
+}

@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { IdentityStore } from '../../../src/core/identity.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+import { refusal } from '../../support/backend-harness.js'
+import { MemoryStorage } from '../../support/memory-storage.js'
+
+const ALIAS = { mountAccessor: 'auth_approle_1', name: 'id-1', metadata: { role_name: 'a' }, namespaceId: 'root' }
+
+let storage: MemoryStorage
+let identity: IdentityStore
+beforeEach(() => {
+  storage = new MemoryStorage()
+  identity = new IdentityStore({ storage, random: createSeededRandom('identity') })
+})
+
+describe('entities', () => {
+  it('are made once per namespace, mount and name', async () => {
+    const entity = await identity.findOrCreate(ALIAS)
+    expect((await identity.findOrCreate(ALIAS)).id).toBe(entity.id)
+    for (const other of [{ name: 'id-2' }, { mountAccessor: 'auth_approle_2' }, { namespaceId: 'ns1' }]) {
+      expect((await identity.findOrCreate({ ...ALIAS, ...other })).id).not.toBe(entity.id)
+    }
+  })
+
+  it('are made once even when many log in at the same moment', async () => {
+    const entities = await Promise.all(Array.from({ length: 20 }, () => identity.findOrCreate(ALIAS)))
+    expect(new Set(entities.map(({ id }) => id)).size).toBe(1)
+    expect((await storage.keys('entity/')).length).toBe(1)
+  })
+
+  it('show their alias, with the metadata of the last login', async () => {
+    const { id } = await identity.findOrCreate(ALIAS)
+    await identity.findOrCreate({ ...ALIAS, metadata: { role_name: 'b', team: 'blue' } })
+    expect(identity.findEntity(id)).toMatchObject({
+      id,
+      aliases: [{ mountAccessor: 'auth_approle_1', name: 'id-1', metadata: { role_name: 'b', team: 'blue' } }],
+    })
+  })
+
+  it('are not written again when nothing is new, in whatever order the metadata comes', async () => {
+    await identity.findOrCreate({ ...ALIAS, metadata: { a: '1', b: '2' } })
+    const { writes } = storage
+    await identity.findOrCreate({ ...ALIAS, metadata: { b: '2', a: '1' } })
+    expect(storage.writes).toBe(writes)
+  })
+
+  it('are the same object as long as they do not change', async () => {
+    const { id } = await identity.findOrCreate(ALIAS)
+    expect(identity.findEntity(id)).toBe(identity.findEntity(id))
+    expect([identity.findEntity(''), identity.findEntity('none')]).toEqual([undefined, undefined])
+  })
+})
+
+describe('where shared data cannot be written', () => {
+  it('a new alias is refused with read-only, and a known one is found', async () => {
+    const { id } = await identity.findOrCreate(ALIAS)
+    storage.writeError = new LogicalError('read-only', 'forward it')
+    expect((await identity.findOrCreate({ ...ALIAS, metadata: { role_name: 'z' } })).id).toBe(id)
+    expect((await refusal(identity.findOrCreate({ ...ALIAS, name: 'new' })))[0]).toBe('read-only')
+  })
+
+  it('other failures are not swallowed', async () => {
+    await identity.findOrCreate(ALIAS)
+    storage.writeError = new LogicalError('unavailable', 'the disk is full')
+    expect((await refusal(identity.findOrCreate({ ...ALIAS, metadata: {} })))[0]).toBe('unavailable')
+  })
+
+  it('what replication brings is seen', async () => {
+    const primary = new IdentityStore({ storage, random: createSeededRandom('primary') })
+    expect(identity.findByAlias(ALIAS)).toBeUndefined()
+    const { id } = await primary.findOrCreate(ALIAS)
+    expect(identity.findByAlias(ALIAS)?.id).toBe(id)
+    await primary.findOrCreate({ ...ALIAS, metadata: { role_name: 'new' } })
+    for (const key of await storage.keys('')) identity.invalidate(key)
+    expect(identity.findEntity(id)?.aliases[0]?.metadata).toEqual({ role_name: 'new' })
+  })
+})

@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { leasePaths } from '../../../src/core/system/lease-paths.js'
+import type { Backend } from '../../../src/logical/backend.js'
+import { dispatch } from '../../../src/logical/dispatch.js'
+import type { JsonObject } from '../../../src/logical/json.js'
+import { type NamespaceRef, ROOT_NAMESPACE } from '../../../src/logical/request.js'
+import { makeRequest, refusal } from '../../support/backend-harness.js'
+import { TEAM, TokenWorld } from '../../support/token-world.js'
+
+let world: TokenWorld
+let backend: Backend
+beforeEach(async () => {
+  world = await TokenWorld.open()
+  const paths = leasePaths({ leases: world.leases, clock: world.clock })
+  backend = { type: 'system', paths, unauthenticated: [], sudo: [] }
+})
+
+const call = (
+  operation: 'update' | 'list',
+  path: string,
+  body: JsonObject = {},
+  namespace: NamespaceRef = ROOT_NAMESPACE,
+) => dispatch(backend, makeRequest(operation, `sys/${path}`, body, { namespace }), path)
+const put = (path: string, body: JsonObject = {}) => call('update', path, body)
+const list = async (path: string): Promise<unknown> => {
+  const response = await call('list', `${path}/`)
+  return (response?.data as { keys: string[] } | undefined)?.keys
+}
+
+const login = async () => {
+  const { auth } = await world.login({ ttlSeconds: 3600 })
+  const lease = `auth/approle/login/${world.entry(auth.clientToken).storageId}`
+  return { token: auth.clientToken, lease }
+}
+
+describe('looking up', () => {
+  it('tells when a lease was issued and when it ends', async () => {
+    const { lease, token } = await login()
+    world.clock.advance(600_000)
+    expect((await put('leases/lookup', { lease_id: lease }))?.data).toEqual({
+      expire_time: '2023-11-14T23:13:20.000Z',
+      id: lease,
+      issue_time: '2023-11-14T22:13:20.000Z',
+      last_renewal: null,
+      path: 'auth/approle/login',
+      renewable: true,
+      ttl: 3000,
+    })
+    await world.tokens.renew(world.entry(token), { incrementSeconds: 60, presented: token })
+    expect((await put('leases/lookup', { lease_id: lease }))?.data).toMatchObject({
+      last_renewal: '2023-11-14T22:23:20.000Z',
+      ttl: 60,
+    })
+  })
+
+  it('refuses what is no lease, or one of another namespace', async () => {
+    const { lease } = await login()
+    const wrong = ['auth/approle/login/none', 'none', lease.replace('approle', 'other'), `${lease}x`]
+    for (const lease_id of wrong) {
+      expect(await refusal(put('leases/lookup', { lease_id }))).toEqual(['invalid-request', 'invalid lease'])
+    }
+    expect((await refusal(call('update', 'leases/lookup', { lease_id: lease }, TEAM)))[1]).toBe('invalid lease')
+    expect((await refusal(put('leases/lookup')))[1]).toBe('lease_id must be specified')
+  })
+
+  it('knows no lease of a root token without an end', async () => {
+    const { storageId } = world.entry(world.root)
+    expect((await refusal(put('leases/lookup', { lease_id: `auth/token/root/${storageId}` })))[1]).toBe('invalid lease')
+  })
+})
+
+describe('listing', () => {
+  it('walks down the paths at which leases were created', async () => {
+    const { lease } = await login()
+    expect(await list('leases/lookup')).toEqual(['auth/'])
+    expect(await list('leases/lookup/auth')).toEqual(['approle/'])
+    expect(await list('leases/lookup/auth/approle/login')).toEqual([lease.slice('auth/approle/login/'.length)])
+    expect(await list('leases/lookup/none')).toBeUndefined()
+  })
+
+  it('shows no empty folder for a path that asked for a list', async () => {
+    const wrapping = await world.tokens.issueWrapping({
+      ttlSeconds: 60,
+      creationPath: 'kv/',
+      namespace: ROOT_NAMESPACE,
+      records: {},
+    })
+    expect(await list('leases/lookup/kv')).toEqual([wrapping.storageId])
+    expect(wrapping.path).toBe('kv/')
+  })
+})
+
+describe.each(['leases/renew', 'renew'])('%s', (path) => {
+  it('does not renew tokens, and says what is wrong otherwise', async () => {
+    const { lease } = await login()
+    const text = async (promise: Promise<unknown>) => (await refusal(promise))[1]
+    expect(await text(put(path, { lease_id: lease }))).toBe('tokens cannot be renewed through this endpoint')
+    expect(await text(put(`${path}/${lease}`))).toBe('tokens cannot be renewed through this endpoint')
+    expect(await text(put(path, { lease_id: 'auth/approle/login/none' }))).toBe('lease not found')
+    expect(await text(put(path))).toBe('lease_id must be specified')
+  })
+})
+
+describe.each(['leases/revoke', 'revoke'])('%s', (path) => {
+  it('ends the token, whether the lease is named in the body or in the path', async () => {
+    const [one, two] = [await login(), await login()]
+    expect(await put(path, { lease_id: one.lease })).toBeUndefined()
+    expect(await put(`${path}/${two.lease}`)).toBeUndefined()
+    expect([one.token, two.token].map((token) => world.tokens.find(token))).toEqual([undefined, undefined])
+    expect(await list('leases/lookup/auth')).toBeUndefined()
+  })
+
+  it('takes an unknown lease for a revoked one, but wants a name', async () => {
+    expect(await put(path, { lease_id: 'auth/approle/login/none', sync: true })).toBeUndefined()
+    expect((await refusal(put(path)))[1]).toBe('lease_id must be specified')
+  })
+
+  it('answers 202 to who does not want to wait', async () => {
+    const { lease } = await login()
+    expect(await put(path, { lease_id: lease, sync: false })).toEqual({ status: 202 })
+  })
+})
+
+describe.each(['leases/revoke-prefix', 'revoke-prefix'])('%s', (path) => {
+  it('ends every token that was created below', async () => {
+    const [one, two] = [await login(), await login()]
+    const other = await world.create({ policies: ['default'] })
+    expect(await put(`${path}/auth/approle`)).toBeUndefined()
+    expect([one.token, two.token].map((token) => world.tokens.find(token))).toEqual([undefined, undefined])
+    expect(world.tokens.find(other.clientToken)).toBeDefined()
+    expect(await put(`${path}/auth/none`, { sync: true })).toBeUndefined()
+    expect(await put(`${path}/auth/token`, { sync: false })).toEqual({ status: 202 })
+  })
+})
+
+it('revoking by force does not exist', async () => {
+  for (const path of ['leases/revoke-force/auth', 'revoke-force/auth', 'leases/tidy', 'leases/count']) {
+    expect((await refusal(put(path)))[0], path).toBe('unsupported-path')
+  }
+})
