@@ -110,6 +110,8 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
   ]
   // The copy of a performance primary takes its place in the performance set, so the old one must be told apart there.
   if (kind === 'dr' && facts.stages.performance === 'primary') effects.push({ do: 'start-epoch', kind: 'performance' })
+  // The copy of a performance secondary goes on under the same secondary id.
+  if (kind === 'dr' && facts.stages.performance === 'secondary') effects.push({ do: 'take-place', kind: 'performance' })
   if (kind === 'dr') effects.push({ do: 'delete-operation-token' })
   return accept(stage, 'promote', [...effects, { do: 'commit' }, { do: 'restart' }])
 }

@@ -1,3 +1,5 @@
+import { sha256Hex } from '../crypto/digest.js'
+
 /**
  * Path filters, as pure functions: which mounts and namespaces a rule keeps from a performance secondary, and which
  * storage keys that means. Never held back: local mounts, which are not replicated anyway, and what every namespace
@@ -29,6 +31,8 @@ export interface NamespaceFact {
 export interface CompiledFilter {
   /** True for a storage key that must not leave for this secondary, not even its name. */
   isHeldBack(key: string): boolean
+  /** Equal wherever the same rule meets the same mounts. */
+  readonly fingerprint: string
   /** Ids of the mounts that are held back. */
   readonly heldMounts: ReadonlySet<string>
   /** Paths of the namespaces that vanish. */
@@ -125,6 +129,7 @@ export const compileFilter = (
       const uuid = mountOfKey(key)
       return uuid !== undefined && held.has(uuid)
     },
+    fingerprint: sha256Hex([rule.mode, ...rule.paths, '', ...[...held].sort()].join('\n')),
     heldMounts: held,
     hiddenNamespaces: new Set(namespaces.filter((row) => isHidden(rule, row, namespacePaths)).map((row) => row.path)),
     dynamicMounts: dynamicMounts.sort(),

@@ -37,6 +37,7 @@ export const GUARDS = {
   cannotFilter: (path: string) => `"${path}" cannot be filtered`,
   ambiguousId: (id: string, ids: readonly string[]) => `id "${id}" is ambiguous; use one of: ${ids.join(', ')}`,
   tooManySecondaries: (max: number) => `at most ${max} secondaries can be registered`,
+  tooManyPaths: (max: number) => `a filter has at most ${max} paths`,
   missingOperationToken: 'missing dr_operation_token',
   enterpriseOnly: 'enterprise-only feature',
   drNotLicensed: 'DR replication is not included in this license',

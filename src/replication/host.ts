@@ -5,11 +5,11 @@ import type { Random } from '../base/random.js'
 import type { JsonObject } from '../logical/json.js'
 import type { Request, Response, WrapInfo } from '../logical/request.js'
 import type { Storage, Transaction } from '../logical/storage.js'
-import type { ReplicableStore } from '../storage/replicable.js'
+import type { ReplicableStore, TreeUpkeep } from '../storage/replicable.js'
 import type { MountFact, NamespaceFact } from './filter.js'
 import type { License } from './machine.js'
 import type { GenerationAttempt } from './operation-token.js'
-import type { Kind, ReplicationTimes, ServerIdentity } from './types.js'
+import type { ReplicationTimes } from './types.js'
 
 /**
  * All that replication needs of the server around it. The composition root implements it over engine, barrier, core and
@@ -26,6 +26,7 @@ export interface ReplicationHost {
   /** The barrier with whole keys (`core/cluster/...`). On a DR secondary only ignored keys can be written through it. */
   readonly storage: Storage
   readonly store: ReplicableStore
+  readonly upkeep: TreeUpkeep
 
   /**
    * Commits a role: one durable batch. The one way past the rules that forbid writing local keys on a DR secondary and
@@ -66,12 +67,12 @@ export interface ReplicationHost {
   /** Runs what a performance secondary forwarded through routing and backends; throws LogicalError like a backend. */
   executeForwarded(request: Request): Promise<Response | undefined>
 
+  /** `data` of sys/license/status. */
+  licenseStatus(): JsonObject
+
   /** The mount tables and namespaces as they are now, for path filters. */
   mounts(): readonly MountFact[]
   namespaces(): readonly NamespaceFact[]
-
-  /** Replaces what the cluster port serves for a kind: its server identity and who may come in. Undefined: nothing. */
-  serveClusterPort(kind: Kind, identity: ServerIdentity | undefined): void
 }
 
 export interface ClusterIdentity {

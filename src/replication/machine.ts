@@ -84,6 +84,7 @@ export interface Facts {
 export type Effect =
   | { readonly do: 'become-primary'; readonly kind: Kind; readonly set: 'new' | 'kept' }
   | { readonly do: 'start-epoch'; readonly kind: Kind }
+  | { readonly do: 'take-place'; readonly kind: Kind }
   | { readonly do: 'become-detached'; readonly kind: Kind }
   | { readonly do: 'become-disabled'; readonly kind: Kind }
   | { readonly do: 'take-credentials'; readonly kind: Kind; readonly mode: 'bootstrapping' | 'secondary' }

@@ -26,6 +26,8 @@ export interface PrimaryRecord {
   readonly registrations: readonly Registration[]
   /** Set when a server with a newer epoch of this set was met: from then on nothing is shipped to its followers. */
   readonly fenced?: Fence
+  /** After a promotion: how the former primary is reached, which is to be told of the new epoch. */
+  readonly former?: Credentials
 }
 
 export interface SecondaryRecord {
@@ -38,6 +40,8 @@ export interface SecondaryRecord {
   readonly credentials?: Credentials
   /** True once it followed a primary in this role; then only a complete copy may be promoted. */
   readonly hasFollowed: boolean
+  /** How often this cluster, or what it is a copy of, took over the secondary id from a DR original. */
+  readonly incarnation: number
 }
 
 /** Base64: certificate DER, key PKCS 8 DER. `name` is common name, DNS name, and the TLS server name of the set. */
@@ -57,9 +61,12 @@ export interface Registration {
   readonly expiresAtMs: number
   /** The cluster's own id, known once it has connected. */
   readonly clusterId: string
-  /** Where it was reached last, and its last sign of life, shown while it is away. */
+  /** The highest one seen: whoever comes with a lower one was replaced. */
+  readonly incarnation: number
+  /** Where it was reached last and when that was learnt, shown while it is away. */
   readonly apiAddress: string
   readonly clusterAddress: string
+  readonly lastSeenMs: number
 }
 
 export interface Fence {

@@ -1,0 +1,29 @@
+import type { Ingredients } from './apply-effect.js'
+import type { FilterStore } from './filter-store.js'
+import type { ReplicationHost } from './host.js'
+import { uuid } from '../base/id.js'
+import type { Manager } from './manager.js'
+import type { OperationTokens } from './operation-token.js'
+import type { Roles } from './roles.js'
+import type { DataPlane } from './services.js'
+import type { Kind } from './types.js'
+import type { Upkeep } from './upkeep.js'
+
+/** What the operations of the API work with. */
+export interface ReplicationContext {
+  readonly host: ReplicationHost
+  readonly roles: Roles
+  readonly dataPlane: DataPlane
+  readonly filters: FilterStore
+  readonly upkeep: Upkeep
+  readonly operationTokens: OperationTokens
+  readonly managers: Readonly<Record<Kind, Manager>>
+}
+
+/** What every effect may need; the fork is where the log of the epoch before ends here. */
+export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
+  const record = roles.record(kind)
+  const hasFollowed = record.mode !== 'disabled' && record.mode !== 'primary' && record.hasFollowed
+  const forkIndex = hasFollowed ? (host.store.remotePosition?.index ?? 0) : host.store.position.index
+  return { newId: () => uuid(host.random), forkIndex }
+}

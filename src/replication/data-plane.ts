@@ -1,0 +1,55 @@
+import type { ReplicationHost } from './host.js'
+import type { ClusterListener } from './rpc/cluster-listener.js'
+import { PrimaryConnection } from './rpc/primary-connection.js'
+import { refusalCodeOf } from './rpc/refusal.js'
+import { toWhoMessage } from './rpc/who.js'
+import { StreamServer } from './primary/stream-server.js'
+import { fetchBootstrap } from './secondary/bootstrap.js'
+import { Follower } from './secondary/follower.js'
+import type { DataPlane, OneCall } from './services.js'
+
+export interface DataPlaneOptions {
+  readonly host: ReplicationHost
+  /** The cluster port; it outlives role changes. */
+  readonly listener: ClusterListener
+  /** Largest message of the log, in bytes. */
+  readonly shipBatchBytes: number
+}
+
+/** The streams and calls of this process, over its cluster port and the injected network. */
+export const createDataPlane = ({ host, listener, shipBatchBytes }: DataPlaneOptions): DataPlane => {
+  const { store, clock, random, network, log, settings } = host
+  const { times } = settings
+  return {
+    startPrimary(kind, { identity, hooks }) {
+      const server = new StreamServer({ kind, store, hooks, shipBatchBytes, clock, log })
+      server.attach(listener, identity)
+      return server
+    },
+    startFollower(kind, options) {
+      const follower = new Follower({ kind, store, ...options, times, clock, random, network, log })
+      follower.start()
+      return follower
+    },
+    bootstrap: (call) => fetchBootstrap({ ...call, times, clock, network }),
+    tell: (call) => tell(call, host),
+  }
+}
+
+const tell = async (call: OneCall, { clock, network, settings }: ReplicationHost): Promise<boolean> => {
+  const { times } = settings
+  for (const address of call.addresses) {
+    try {
+      const connection = await PrimaryConnection.open(address, { ...call, times, clock, network })
+      try {
+        await connection.ping({ who: toWhoMessage(call.who) }, { timeoutMs: times.pingTimeoutMs, signal: call.signal })
+      } finally {
+        connection.close()
+      }
+      return true
+    } catch (error) {
+      if (refusalCodeOf(error) !== undefined) return true
+    }
+  }
+  return false
+}

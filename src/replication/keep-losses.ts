@@ -1,0 +1,62 @@
+import type { ReplicationContext } from './context.js'
+import type { SafetyFacts } from './decide-secondary.js'
+import { compareEpochs, currentEpoch, type EpochChain, forkPointOf } from './epoch.js'
+import { collectSuffix, type Loss, lossId, writeLoss } from './losses.js'
+import { epochIdOf } from './state.js'
+import type { Kind } from './types.js'
+
+/**
+ * A former primary is about to follow one with a newer epoch: what only it had is listed and kept aside before the first
+ * byte of it is overwritten.
+ */
+export const keepForeseeableLoss = async (
+  { host, roles }: ReplicationContext,
+  kind: Kind,
+  newer: EpochChain,
+): Promise<void> => {
+  const record = roles.record(kind)
+  // One that has followed since has nothing of its own: its log is a copy.
+  if (record.mode === 'disabled' || record.mode === 'primary' || record.hasFollowed) return
+  if (compareEpochs(record.epochs, newer) === 'same') return
+  const fork = forkPointOf(record.epochs, newer)
+  const lastIndex = host.store.position.index
+  const epoch = currentEpoch(record.epochs)?.id ?? ''
+  if (fork === undefined) {
+    const loss: Loss = {
+      epoch,
+      firstIndex: 0,
+      lastIndex,
+      reason: 'the new primary does not descend from us',
+      entries: [],
+    }
+    await writeLoss(host.storage, lossId(host.clock.now(), kind), loss, [])
+    return
+  }
+  const { entries, frames, isTrimmed } = await collectSuffix(host.store, kind, fork, host.mounts())
+  if (entries.length === 0 && !isTrimmed) return
+  const reason = isTrimmed
+    ? 'not replicated before the failover; the list is not complete'
+    : 'not replicated before the failover'
+  const loss: Loss = { epoch, firstIndex: fork + 1, lastIndex, reason, entries }
+  await writeLoss(host.storage, lossId(host.clock.now(), kind), loss, frames)
+  host.log.warn('unreplicated entries kept aside', { kind, epoch, entries: entries.length })
+}
+
+/** What a forced promotion knowingly gives up. Its entries are not here; the former primary lists them when it rejoins. */
+export const keepPromotionLoss = async (
+  { host, roles }: ReplicationContext,
+  kind: Kind,
+  safety: SafetyFacts,
+): Promise<void> => {
+  const isIncomplete =
+    !safety.isSyncComplete || safety.streamState === 'merkle-sync' || roles.record(kind).mode === 'bootstrapping'
+  if (!isIncomplete && safety.appliedIndex >= safety.announcedIndex) return
+  const loss: Loss = {
+    epoch: epochIdOf(roles.record(kind)),
+    firstIndex: safety.appliedIndex + 1,
+    lastIndex: Math.max(safety.announcedIndex, safety.appliedIndex),
+    reason: isIncomplete ? 'sync incomplete' : 'announced by the primary, not received',
+    entries: [],
+  }
+  await writeLoss(host.storage, lossId(host.clock.now(), kind), loss, [])
+}

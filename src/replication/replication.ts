@@ -1,0 +1,164 @@
+import type { Response } from '../logical/request.js'
+import type { ReplicationContext } from './context.js'
+import { currentEpoch } from './epoch.js'
+import { FilterStore, isFilterKey } from './filter-store.js'
+import { Forwarder } from './forwarder.js'
+import type { Holds } from './holds.js'
+import type { ReplicationHost } from './host.js'
+import { readLosses, type Loss } from './losses.js'
+import { isSecondaryStage } from './machine.js'
+import { Manager } from './manager.js'
+import { OperationTokens } from './operation-token.js'
+import { finishBootstrap } from './operate-secondary.js'
+import { Roles } from './roles.js'
+import type { DataPlane } from './services.js'
+import { recordKey } from './state.js'
+import { renderStatus } from './status.js'
+import type { Kind, SecondaryView } from './types.js'
+import { Upkeep } from './upkeep.js'
+import { type ReplicationView, viewOf } from './view.js'
+
+export interface ReplicationOptions {
+  readonly host: ReplicationHost
+  readonly dataPlane: DataPlane
+  /** Shared by all runtimes of a process, so that what a lab holds stays held over a restart. */
+  readonly holds: Holds
+}
+
+/**
+ * Replication of one runtime: both kinds, their records and what runs because of them. Made when the barrier is open,
+ * started once, stopped once; a role change makes another one.
+ */
+export class Replication {
+  readonly context: ReplicationContext
+  readonly forwarder: Forwarder
+  readonly filters: FilterStore
+  readonly operationTokens: OperationTokens
+  readonly #host: ReplicationHost
+  readonly #roles: Roles
+  #unsubscribe: (() => void) | undefined
+
+  constructor({ host, dataPlane, holds }: ReplicationOptions) {
+    this.#host = host
+    this.#roles = new Roles(host)
+    this.filters = new FilterStore({
+      storage: host.storage,
+      mounts: () => host.mounts(),
+      namespaces: () => host.namespaces(),
+    })
+    this.operationTokens = new OperationTokens({
+      storage: host.storage,
+      random: host.random,
+      isBatchTokenAllowed: (token, path) => host.isBatchTokenAllowed(token, path),
+    })
+    const followed: Kind = isSecondaryStage(this.#roles.facts().stages.dr) ? 'dr' : 'performance'
+    const upkeep = new Upkeep({
+      storage: host.storage,
+      store: host.store,
+      trees: host.upkeep,
+      clock: host.clock,
+      log: host.log,
+      beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),
+    })
+    const managers: Record<Kind, Manager> = {
+      dr: this.#manager('dr', dataPlane, holds, upkeep),
+      performance: this.#manager('performance', dataPlane, holds, upkeep),
+    }
+    const { filters, operationTokens } = this
+    this.context = { host, roles: this.#roles, dataPlane, filters, upkeep, operationTokens, managers }
+    this.forwarder = new Forwarder({ ...host, follower: () => managers.performance.follower })
+  }
+
+  #manager(kind: Kind, dataPlane: DataPlane, holds: Holds, upkeep: Upkeep): Manager {
+    return new Manager({
+      kind,
+      host: this.#host,
+      roles: this.#roles,
+      dataPlane,
+      filters: this.filters,
+      holds,
+      upkeep,
+      standbys: () => this.#standbys(),
+      finishBootstrap: () => finishBootstrap(this.context, kind),
+    })
+  }
+
+  /** Brings up what the records say. What a crash left half done is finished first. */
+  async start(): Promise<void> {
+    await this.#settleStore()
+    this.#unsubscribe = this.#host.store.onCommit((commit) => {
+      for (const { key } of commit.mutations) {
+        if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
+      }
+    })
+    this.context.managers.dr.start()
+    this.context.managers.performance.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#unsubscribe?.()
+    const { managers, upkeep } = this.context
+    await Promise.all([managers.dr.stop(), managers.performance.stop(), upkeep.stop()])
+  }
+
+  /** Replication, or this cluster, changed a key that something here was read from; mount tables count, too. */
+  invalidate(key: string): void {
+    if (key === recordKey('performance')) this.#roles.reload()
+    else if (isFilterKey(key) || MOUNT_KEYS.some((prefix) => key.startsWith(prefix))) this.filters.invalidate()
+  }
+
+  /** To be called before a mount is unmounted (`isGone`) or moved; `path` with its namespace in front. */
+  async dropFilteredPath(mount: { readonly path: string; readonly uuid: string }, isGone: boolean): Promise<void> {
+    const record = this.#roles.record('performance')
+    if (record.mode !== 'primary') return
+    await this.filters.dropPath(mount, isGone)
+    if (isGone) return
+    // What was held back under the old path may be shown under the new one.
+    for (const { id } of record.registrations) this.context.managers.performance.primary?.filterChanged(id)
+  }
+
+  /** What core has to know of the roles. Read fresh at each use. */
+  get view(): ReplicationView {
+    return viewOf(this.context)
+  }
+
+  /** `data` of a status read. */
+  status(kind: Kind): Response {
+    return { data: renderStatus(this.context.managers[kind].status()) }
+  }
+
+  /** What was given up at failovers, as `/_understudy/v1/losses` shows it. */
+  losses(): Promise<Loss[]> {
+    return readLosses(this.#host.storage)
+  }
+
+  #standbys(): readonly SecondaryView[] {
+    return this.context.managers.dr.primary?.registry.views().filter((view) => view.isConnected) ?? []
+  }
+
+  /** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */
+  async #settleStore(): Promise<void> {
+    const { store } = this.#host
+    const { dr, performance } = this.#roles.records
+    const record = isSecondaryStage(this.#roles.facts().stages.dr) ? dr : performance
+    const isFollower = record.mode === 'secondary' || record.mode === 'bootstrapping'
+    if (isFollower) {
+      const place = store.remotePosition
+      const isForeign = place !== undefined && !record.epochs.some((epoch) => epoch.id === place.epoch)
+      if (isForeign || (!record.hasFollowed && place)) await store.forgetRemote()
+    } else if (store.remotePosition || store.isResyncing) {
+      if (store.isResyncing) await this.context.upkeep.reindexNow()
+      await store.forgetRemote()
+    }
+    const written =
+      dr.mode === 'primary'
+        ? dr
+        : performance.mode === 'primary' && !isSecondaryStage(this.#roles.facts().stages.dr)
+          ? performance
+          : undefined
+    const epoch = written && currentEpoch(written.epochs)?.id
+    if (epoch !== undefined && epoch !== store.epoch) await store.setEpoch(epoch)
+  }
+}
+
+const MOUNT_KEYS = ['core/mounts/', 'core/auth/', 'core/local-mounts/', 'core/local-auth/', 'core/namespaces/'] as const

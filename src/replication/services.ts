@@ -1,0 +1,70 @@
+import type {
+  BootstrapPackage,
+  ConnectionState,
+  Kind,
+  PrimaryCredentials,
+  PrimaryHooks,
+  PrimaryView,
+  SecondaryHooks,
+  SecondaryView,
+  ServerIdentity,
+  StreamState,
+  SyncProgress,
+  Who,
+} from './types.js'
+
+/** The running side of replication as the control plane drives it: streams and calls behind a few verbs. */
+export interface DataPlane {
+  /** Serves followers of one kind on the cluster port. */
+  startPrimary(kind: Kind, options: { identity: ServerIdentity; hooks: PrimaryHooks }): PrimaryService
+  /** Follows a primary until it is stopped, whatever happens to the link. */
+  startFollower(
+    kind: Kind,
+    options: {
+      readonly credentials: PrimaryCredentials
+      readonly addresses: readonly string[]
+      readonly hooks: SecondaryHooks
+    },
+  ): FollowerService
+  /** Connects once and fetches what a wiped cluster needs. Rejects with a LogicalError that tells what failed. */
+  bootstrap(call: OneCall): Promise<{ readonly primary: Who; readonly package: BootstrapPackage }>
+  /** Shows who we are to whoever listens there; true when somebody has taken note, if only to refuse. Never rejects. */
+  tell(call: OneCall): Promise<boolean>
+}
+
+export interface OneCall {
+  readonly credentials: PrimaryCredentials
+  readonly addresses: readonly string[]
+  readonly who: Who
+  readonly signal: AbortSignal
+}
+
+export interface PrimaryService {
+  /** Those who have connected since the start. */
+  readonly registry: { views(): readonly SecondaryView[] }
+  /** Ends every connection made with that certificate, now. The registration is to be gone before. */
+  revoke(secondaryId: string, commonName: string): void
+  /** What a secondary may be shown has changed. */
+  filterChanged(secondaryId: string): void
+  /** Says goodbye on every link. */
+  stop(reason?: string): Promise<void>
+}
+
+export interface FollowerService {
+  readonly state: StreamState
+  readonly connectionState: ConnectionState
+  readonly primary: PrimaryView | undefined
+  /** `https://host:port` in use, or used last. */
+  readonly primaryAddress: string
+  readonly knownPrimaryAddresses: readonly string[]
+  /** Last index of the primary's log that is applied here. */
+  readonly appliedIndex: number
+  /** Last index that the primary said it has, since the start; 0 before it answered. */
+  readonly announcedIndex: number
+  readonly syncProgress: SyncProgress | undefined
+  /** Runs a request at the primary. Rejects with `unavailable` when it cannot be asked, or its answer is missing. */
+  forward(payload: Buffer, signal?: AbortSignal): Promise<Buffer>
+  /** Goes over to the first that answers as our primary. Rejects, and changes nothing, when none does. */
+  updateAddresses(addresses: readonly string[]): Promise<{ readonly address: string }>
+  stop(): Promise<void>
+}

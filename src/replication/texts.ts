@@ -1,0 +1,29 @@
+import { kindName } from './guard-texts.js'
+import type { Kind } from './types.js'
+
+/** Warnings of role changes. Clients match on fragments of them; the sentences are ours. */
+
+const PAUSE = 'The server will be unavailable for a brief period and become active again shortly.'
+
+export const WARNINGS = {
+  primaryEnabled: (kind: Kind) =>
+    `This cluster is being enabled as a primary for replication (${kindName(kind)}). ${PAUSE}`,
+  demoted: (kind: Kind) => `This cluster is being demoted to a replication secondary (${kindName(kind)}). ${PAUSE}`,
+  promoted: (kind: Kind) => `This cluster is being promoted to a replication primary (${kindName(kind)}). ${PAUSE}`,
+  disabled: (kind: Kind) => `This cluster is having replication disabled (${kindName(kind)}). ${PAUSE}`,
+  joining:
+    'This cluster has successfully found secondary information. It will be unavailable until it is set up as a ' +
+    'secondary and the initial sync with the primary cluster is complete.',
+  forgot: (kind: Kind) =>
+    `This cluster no longer knows a primary (${kindName(kind)}) and will not connect to one until it is given a token.`,
+  moved: (address: string) => `The primary answered at ${address}, which is recorded as its address.`,
+  reindexing: 'The merkle trees are being rebuilt in the background; the status shows the progress.',
+  recovering: 'Replication is being restarted from its stored state.',
+  stillConnected: (ids: readonly string[]) =>
+    `Secondaries were connected and are cut off; they need new activation tokens: ${ids.join(', ')}.`,
+  noPerformancePrimary: 'The performance replication set has no primary until another cluster is promoted.',
+  noApiAddress:
+    'No API address is configured for this cluster, so none could be embedded in the token: give primary_api_addr ' +
+    'when the secondary is enabled.',
+  unknownPath: (path: string) => `"${path}" is neither a mount nor a namespace now; it is kept and has no effect yet.`,
+} as const

@@ -1,0 +1,66 @@
+import type { ReplicationContext } from './context.js'
+import type { CompiledFilter } from './filter.js'
+import type { Mode } from './machine.js'
+import { ownFilterId } from './secondary-role.js'
+import type { Fence } from './state.js'
+import type { Kind } from './types.js'
+
+/** What core has to know of the roles of this cluster. */
+export interface ReplicationView {
+  /** As the status endpoints show them. */
+  readonly modes: Readonly<Record<Kind, Mode>>
+  /** As sys/health shows them: on a DR secondary the performance role that waits behind it. */
+  readonly healthModes: Readonly<Record<Kind, Mode>>
+  /** Only the DR list is served. */
+  readonly isDrSecondary: boolean
+  /** Shared data can be read only; writes of it are forwarded. */
+  readonly isPerformanceSecondary: boolean
+  /** The first copy is on its way: nothing can be served yet. */
+  readonly isBootstrapping: boolean
+  /** A role has changed, and this runtime is about to end. */
+  readonly isRestarting: boolean
+  /** Last index of the primary's log that is applied here, of whichever kind this cluster follows. */
+  readonly lastRemoteWal: number
+  /** Last index that the primary announced since the start. */
+  readonly announcedIndex: number
+  /** The own id of the primary that is followed; empty when none has answered. */
+  readonly primaryClusterId: string
+  readonly echoDurationMs: number
+  readonly clockSkewMs: number
+  readonly canaryAgeMs: number
+  readonly fence: Fence | undefined
+  /** True when client writes are to be refused because this primary was overtaken. */
+  readonly refusesWrites: boolean
+  /** What is kept from this performance secondary; undefined when it has everything. */
+  readonly ownFilter: CompiledFilter | undefined
+}
+
+export const viewOf = ({ host, roles, managers, filters }: ReplicationContext): ReplicationView => {
+  const { dr, performance } = roles.records
+  const modes = { dr: managers.dr.mode, performance: managers.performance.mode }
+  const followed = modes.dr === 'secondary' || modes.dr === 'bootstrapping' ? managers.dr : managers.performance
+  const primary = followed.follower?.primary
+  const fence =
+    (dr.mode === 'primary' ? dr.fenced : undefined) ??
+    (modes.performance === 'primary' && performance.mode === 'primary' ? performance.fenced : undefined)
+  return {
+    modes,
+    healthModes: { dr: modes.dr, performance: performance.mode },
+    isDrSecondary: modes.dr === 'secondary' || modes.dr === 'bootstrapping',
+    isPerformanceSecondary: modes.performance === 'secondary' || modes.performance === 'bootstrapping',
+    isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
+    isRestarting: roles.isLeaving,
+    lastRemoteWal: followed.appliedIndex,
+    announcedIndex: followed.follower?.announcedIndex ?? 0,
+    primaryClusterId: primary?.clusterId ?? '',
+    echoDurationMs: Math.round(primary?.lastHeartbeatDurationMs ?? 0),
+    clockSkewMs: Math.round(primary?.clockSkewMs ?? 0),
+    canaryAgeMs: Math.round(primary?.canaryAgeMs ?? 0),
+    fence,
+    refusesWrites: fence !== undefined && host.settings.fenceClientWrites,
+    ownFilter:
+      modes.performance === 'secondary' && performance.mode === 'secondary'
+        ? filters.compiled(ownFilterId(performance, host, filters))
+        : undefined,
+  }
+}
