@@ -40,6 +40,7 @@ export const checkGate = (path: string, operation: Operation, state: GateState, 
     throw new LogicalError('sealed', 'Vault is sealed')
   }
   if (!state.isDrSecondary) return
-  if (sysPath !== undefined && isListed(drAllowed, sysPath) && !(sysPath === 'init' && operation !== 'read')) return
+  const isPointless = sysPath === 'unseal' || (sysPath === 'init' && operation !== 'read')
+  if (sysPath !== undefined && isListed(drAllowed, sysPath) && !isPointless) return
   throw new LogicalError('invalid-request', DR_REFUSAL)
 }

@@ -68,7 +68,13 @@ export const createCoreServices = (
   const table = new MountTable(all)
   const policies = new PolicyStore({ storage: storage.view('sys/policy/') })
   const identity = new IdentityStore({ storage: storage.view('sys/identity/'), random })
-  const audit = new AuditBroker({ storage: storage.view('core/'), clock, random, log, standardOutput: options.standardOutput })
+  const audit = new AuditBroker({
+    storage: storage.view('core/'),
+    clock,
+    random,
+    log,
+    standardOutput: options.standardOutput,
+  })
   const purge = new Purge(all)
   const singletons = new Map<string, Backend>()
   const router = new Router({

@@ -11,7 +11,11 @@ import type { DevSecrets } from './server.js'
  * Opens a development server: one key share, a root token with a chosen id, and `secret/`. With a data directory a restart
  * unseals with the key that lies beside the data.
  */
-export const openDev = async (runtime: Runtime, config: ServerConfig, _random: Random): Promise<DevSecrets | undefined> => {
+export const openDev = async (
+  runtime: Runtime,
+  config: ServerConfig,
+  _random: Random,
+): Promise<DevSecrets | undefined> => {
   const keyFile = config.storage.path === undefined ? undefined : path.join(config.storage.path, 'dev.key')
   const { seal } = runtime
   if (seal.isInitialized) {
@@ -20,7 +24,10 @@ export const openDev = async (runtime: Runtime, config: ServerConfig, _random: R
     await seal.unseal(Buffer.from(known.unsealKey, 'hex'))
     return known
   }
-  const made = await seal.initialize({ shares: 1, threshold: 1 }, async ({ shares, rootToken }) => ({ share: shares[0], rootToken }))
+  const made = await seal.initialize({ shares: 1, threshold: 1 }, async ({ shares, rootToken }) => ({
+    share: shares[0],
+    rootToken,
+  }))
   if (!made.share) throw new Error('a seal without shares')
   await seal.unseal(made.share)
   const cluster = runtime.cluster

@@ -11,6 +11,7 @@ export interface InFlight {
 /** The requests that are being served, by id. */
 export class InFlightRequests {
   readonly #clock: Clock
+  readonly #waiting = new Set<() => void>()
   readonly #requests = new Map<string, { request: IncomingRequest; startTimeMs: number }>()
 
   constructor(clock: Clock) {
@@ -20,7 +21,29 @@ export class InFlightRequests {
   /** Returns the function that ends it. */
   begin(request: IncomingRequest): () => void {
     this.#requests.set(request.id, { request, startTimeMs: this.#clock.now() })
-    return () => void this.#requests.delete(request.id)
+    return () => {
+      this.#requests.delete(request.id)
+      for (const check of this.#waiting) check()
+    }
+  }
+
+  /** Resolves when those that are in flight now have been answered, or after `timeoutMs`. */
+  settle(timeoutMs: number): Promise<void> {
+    const awaited = new Set(this.#requests.keys())
+    return new Promise((resolve) => {
+      const finish = () => {
+        timer.cancel()
+        this.#waiting.delete(check)
+        resolve()
+      }
+      const check = () => {
+        for (const id of awaited) if (this.#requests.has(id)) return
+        finish()
+      }
+      const timer = this.#clock.setTimer(timeoutMs, finish)
+      this.#waiting.add(check)
+      check()
+    })
   }
 
   all(): ReadonlyMap<string, InFlight> {

@@ -30,7 +30,13 @@ import {
   followChanges,
   openCoreServices,
 } from './core-services.js'
-import { createReplication, type ReplicationParts } from './replication-parts.js'
+import {
+  DR_ALLOWED_PATHS,
+  REPLICATION_SUDO,
+  REPLICATION_UNAUTHENTICATED,
+  replicationPaths,
+} from '../replication/paths.js'
+import { ReplicationParts } from './replication-parts.js'
 import type { Runtime } from './runtime.js'
 import { sanitizeConfig } from './sanitized-config.js'
 import { writeStandardOutput } from './standard-output.js'
@@ -81,7 +87,11 @@ export class OpenCluster {
       },
       (services) => this.#systemBackend(services),
     )
-    this.replication = createReplication({ ...options, services: this.services, execute: (request) => this.executeForwarded(request) })
+    this.replication = new ReplicationParts({
+      ...options,
+      services: this.services,
+      execute: (request) => this.executeForwarded(request),
+    })
     this.#handler = new RequestHandler({
       ...this.services,
       gateState: () => ({
@@ -90,7 +100,7 @@ export class OpenCluster {
         isRestarting: options.shell.status.isRestarting,
         isDrSecondary: this.replication.isDrSecondary,
       }),
-      drAllowed: this.replication.drAllowed,
+      drAllowed: DR_ALLOWED_PATHS,
       forwarder: this.replication.forwarder,
     })
   }
@@ -108,20 +118,23 @@ export class OpenCluster {
     await openCoreServices(this.services)
     this.#unfollow = this.#options.runtime.store.onCommit(({ mutations, origin }) => {
       if (origin === 'own') return
-      const keys = mutations.map(({ key }) => key)
-      followChanges(this.services, keys)
-      this.replication.followChanges(keys)
+      followChanges(
+        this.services,
+        mutations.map(({ key }) => key),
+      )
     })
   }
 
   /** Starts what works in the background. */
-  start(): void {
+  async start(): Promise<void> {
     const { tokens, purge } = this.services
     if (!this.replication.isDrSecondary) tokens.start(this.#stop.signal)
     if (!this.isSecondary) {
-      purge.resume().catch((error: unknown) => this.#options.log.error('left-over data could not be deleted', { error }))
+      purge
+        .resume()
+        .catch((error: unknown) => this.#options.log.error('left-over data could not be deleted', { error }))
     }
-    this.replication.start()
+    await this.replication.start()
   }
 
   async close(): Promise<void> {
@@ -194,9 +207,10 @@ export class OpenCluster {
           versions: () => [{ version: config.own.reportedVersion, installedAtMs: this.#openedAtMs }],
           sanitizedConfig: () => sanitizeConfig(config),
         }),
+        ...replicationPaths(() => this.replication.replication.context),
       ],
-      unauthenticated: [],
-      sudo: [...AUDIT_SUDO_PATHS],
+      unauthenticated: REPLICATION_UNAUTHENTICATED,
+      sudo: [...AUDIT_SUDO_PATHS, ...REPLICATION_SUDO],
     })
   }
 

@@ -1,30 +1,24 @@
 import type { ReplicationMode } from '../core/cluster-status.js'
+import { GenerationAttempt } from '../core/generate-root.js'
 import type { MountEntry } from '../core/mount-entry.js'
+import { routePath } from '../core/mount-entry.js'
 import type { RequestForwarder } from '../core/request-handler.js'
-import type { PathSpec } from '../logical/backend.js'
-import { LogicalError } from '../logical/errors.js'
-import type { Request, Response } from '../logical/request.js'
-import type { ReplicationTimes } from '../replication/types.js'
+import { licenseBody } from '../core/system/node-paths.js'
+import { LogicalError, permissionDenied } from '../logical/errors.js'
+import type { JsonObject } from '../logical/json.js'
+import { type Request, type Response, ROOT_NAMESPACE } from '../logical/request.js'
+import { createDataPlane } from '../replication/data-plane.js'
+import type { MountFact } from '../replication/filter.js'
+import type { ReplicationHost } from '../replication/host.js'
+import { Replication } from '../replication/replication.js'
+import type { DataPlane } from '../replication/services.js'
+import type { Kind, ReplicationTimes } from '../replication/types.js'
+import type { ReplicationView } from '../replication/view.js'
+import type { Category } from '../storage/prefixes.js'
 import type { ServerConfig } from './config.js'
 import type { CoreServices } from './core-services.js'
+import { fetchUnwrap } from './fetch-unwrap.js'
 import type { OpenClusterOptions } from './open-cluster.js'
-
-export interface ReplicationParts {
-  readonly modes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
-  readonly isDrSecondary: boolean
-  readonly isSharedReadOnly: boolean
-  isHeldBack(entry: MountEntry): boolean
-  readonly forwarder: RequestForwarder
-  readonly paths: readonly PathSpec[]
-  readonly unauthenticated: readonly string[]
-  readonly sudo: readonly string[]
-  readonly drAllowed: readonly string[]
-  readonly primaryTimes: { readonly echoDurationMs: number; readonly clockSkewMs: number; readonly canaryAgeMs: number }
-  limitWrites(): void
-  followChanges(keys: readonly string[]): void
-  start(): void
-  stop(): Promise<void>
-}
 
 export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
   heartbeatIntervalMs: own.heartbeatIntervalMs,
@@ -38,23 +32,192 @@ export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
   pingTimeoutMs: own.pingTimeoutMs,
 })
 
-export const createReplication = (
-  _options: OpenClusterOptions & { services: CoreServices; execute: (request: Request) => Promise<Response | undefined> },
-): ReplicationParts => ({
-  modes: { dr: 'disabled', performance: 'disabled' },
-  isDrSecondary: false,
-  isSharedReadOnly: false,
-  isHeldBack: () => false,
-  forwarder: {
-    forward: () => Promise.reject(new LogicalError('unavailable', 'primary cluster is unreachable')),
-  },
-  paths: [],
-  unauthenticated: [],
-  sudo: [],
-  drAllowed: [],
-  primaryTimes: { echoDurationMs: 0, clockSkewMs: 0, canaryAgeMs: 0 },
-  limitWrites() {},
-  followChanges() {},
-  start() {},
-  stop: () => Promise.resolve(),
+const ALL: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
+const OWN_DATA: ReadonlySet<Category> = new Set(['local', 'ignored'])
+const NOTHING_SHARED: ReadonlySet<Category> = new Set(['ignored'])
+
+type PartsOptions = OpenClusterOptions & {
+  readonly services: CoreServices
+  readonly execute: (request: Request) => Promise<Response | undefined>
+}
+
+/** Replication as the open cluster sees it: the host it needs, and the facts that the rest of the core asks for. */
+export class ReplicationParts {
+  readonly replication: Replication
+  readonly forwarder: RequestForwarder
+  readonly #options: PartsOptions
+
+  constructor(options: PartsOptions) {
+    this.#options = options
+    const host = this.#createHost()
+    this.replication = new Replication({ host, dataPlane: this.#dataPlane(host), holds: options.shell.holds })
+    this.forwarder = this.replication.forwarder
+  }
+
+  get view(): ReplicationView {
+    return this.replication.view
+  }
+
+  get modes(): { dr: ReplicationMode; performance: ReplicationMode } {
+    return this.view.healthModes
+  }
+
+  get isDrSecondary(): boolean {
+    return this.view.isDrSecondary
+  }
+
+  /** True where replicated keys cannot be written. */
+  get isSharedReadOnly(): boolean {
+    return this.view.isPerformanceSecondary || this.view.isDrSecondary
+  }
+
+  isHeldBack(entry: MountEntry): boolean {
+    return this.view.ownFilter?.heldMounts.has(entry.uuid) ?? false
+  }
+
+  /** `data` of a kind's status read. */
+  statusData(kind: Kind): JsonObject {
+    return this.replication.status(kind).data as JsonObject
+  }
+
+  /** Lets the store take only what this cluster may write. Before anything is written. */
+  limitWrites(): void {
+    const { store } = this.#options.runtime
+    store.setWritable(this.#writable())
+  }
+
+  async start(): Promise<void> {
+    await this.replication.start()
+  }
+
+  stop(): Promise<void> {
+    return this.replication.stop()
+  }
+
+  #writable(): ReadonlySet<Category> {
+    if (this.isDrSecondary) return NOTHING_SHARED
+    return this.isSharedReadOnly ? OWN_DATA : ALL
+  }
+
+  #dataPlane(host: ReplicationHost): DataPlane {
+    const { shell, config } = this.#options
+    return createDataPlane({ host, listener: shell.clusterPort, shipBatchBytes: config.own.shipBatchBytes })
+  }
+
+  #createHost(): ReplicationHost {
+    const { config, runtime, shell, services, clock, random, network, log, execute } = this.#options
+    const { barrier, store, seal, identity } = runtime
+    const generation = new GenerationAttempt({
+      strategy: 'dr-operation',
+      slot: runtime.generationSlot,
+      seal,
+      random,
+      makeToken: () => this.replication.operationTokens.create(),
+    })
+    return {
+      identity: {
+        ...identity,
+        apiAddress: config.apiAddress,
+        clusterAddress: config.clusterAddress,
+        reportedVersion: config.own.reportedVersion,
+      },
+      settings: {
+        times: replicationTimes(config),
+        bestEffortWalWaitMs: config.replication.bestEffortWalWaitMs,
+        fenceClientWrites: config.own.fenceClientWrites,
+        allowOlderSecondary: config.own.allowOlderSecondary,
+      },
+      license: config.own.license,
+      clock,
+      random,
+      network,
+      log: log.with({ room: 'replication' }),
+      storage: barrier.view(''),
+      store,
+      upkeep: store,
+      commit: async (write) => {
+        // The function runs within this call, so nobody else's write sees the open categories.
+        store.setWritable(ALL)
+        try {
+          const committed = barrier.write(write)
+          this.limitWrites()
+          await committed
+        } finally {
+          this.limitWrites()
+        }
+      },
+      exportKeyMaterial: () => {
+        if (!seal.rootKey) throw new LogicalError('sealed', 'Vault is sealed')
+        return seal.keys.exportMaterial(seal.rootKey)
+      },
+      wipeAndRestart: (next) => shell.wipeAndRestart(next),
+      restart: (reason) => shell.restart(reason),
+      wrapActivation: (payload, ttlSeconds, creationPath) =>
+        services.wrapping.keep({
+          namespace: ROOT_NAMESPACE,
+          creationPath,
+          wrap: { ttlSeconds, format: 'jwt' },
+          status: 200,
+          contentType: 'application/json',
+          body: JSON.stringify(activationEnvelope(payload)),
+          wrappedAccessor: '',
+        }),
+      fetchUnwrap: (call) => fetchUnwrap(call, network),
+      authorize: async (request) => {
+        if (!this.#isAllowed(request)) throw permissionDenied()
+      },
+      isBatchTokenAllowed: (presented, path) => {
+        const token = services.tokens.find(presented)
+        return token?.type === 'batch' && this.#aclAllows(token, path, false)
+      },
+      generation,
+      executeForwarded: execute,
+      licenseStatus: () => licenseBody(config.own.license),
+      mounts: () => services.table.all().flatMap((entry) => mountFact(entry, services)),
+      namespaces: () => services.namespaces.all(),
+    }
+  }
+
+  #isAllowed(request: Request): boolean {
+    const { tokens } = this.#options.services
+    const token = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
+    if (!token || !tokens.isAddressAllowed(token, request.remoteAddress)) return false
+    return this.#aclAllows(token, request.path, false)
+  }
+
+  #aclAllows(
+    token: Parameters<CoreServices['tokens']['isAddressAllowed']>[0],
+    path: string,
+    needsSudo: boolean,
+  ): boolean {
+    const { policies, identity } = this.#options.services
+    const acl = policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId))
+    return acl.check({ path, operation: 'update', data: {}, wrap: undefined, needsSudo }).isAllowed
+  }
+}
+
+/** What unwrapping an activation token answers: the usual envelope around the bundle. */
+const activationEnvelope = (data: JsonObject): JsonObject => ({
+  request_id: '',
+  lease_id: '',
+  renewable: false,
+  lease_duration: 0,
+  data,
+  wrap_info: null,
+  warnings: null,
+  auth: null,
 })
+
+const mountFact = (entry: MountEntry, { namespaces }: CoreServices): MountFact[] => {
+  const namespace = namespaces.findById(entry.namespaceId)
+  if (!namespace) return []
+  return [
+    {
+      uuid: entry.uuid,
+      path: namespace.path + routePath(entry),
+      namespacePath: namespace.path,
+      type: entry.type,
+      isLocal: entry.isLocal,
+    },
+  ]
+}

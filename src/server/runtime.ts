@@ -149,7 +149,7 @@ export class Runtime {
     const cluster = this.#makeCluster()
     try {
       await cluster.open()
-      cluster.start()
+      await cluster.start()
     } catch (error) {
       await cluster.close()
       throw error

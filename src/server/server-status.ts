@@ -105,6 +105,8 @@ const readRuntime = ({ identity, store, cluster }: Runtime): Reading => ({
     replicationModes: cluster.replication.modes,
     lastRemoteWal: store.remotePosition?.index ?? 0,
     activeSinceMs: cluster.openedAtMs,
-    ...cluster.replication.primaryTimes,
+    echoDurationMs: cluster.replication.view.echoDurationMs,
+    clockSkewMs: cluster.replication.view.clockSkewMs,
+    canaryAgeMs: cluster.replication.view.canaryAgeMs,
   }),
 })

@@ -4,8 +4,8 @@ import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
-import { checkGate } from '../core/gate.js'
 import type { KeyMaterial, PlainRecord } from '../replication/host.js'
+import { Holds } from '../replication/holds.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
 import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { renderAnswer } from '../logical/envelope.js'
@@ -18,6 +18,7 @@ import type { ListenerConfig, ServerConfig } from './config.js'
 import { openDev } from './dev.js'
 import { type InFlight, InFlightRequests } from './in-flight.js'
 import { replicationTimes } from './replication-parts.js'
+import { RestartView } from './restart-view.js'
 import { Runtime } from './runtime.js'
 import { ServerStatus } from './server-status.js'
 import type { ShellView } from './shell-view.js'
@@ -45,6 +46,8 @@ export interface DevSecrets {
  */
 export class Server implements ShellView {
   readonly status: ServerStatus
+  /** What a lab holds; it stays held when the runtime is rebuilt. */
+  readonly holds = new Holds()
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
   readonly #listeners: HttpServer[] = []
@@ -52,6 +55,7 @@ export class Server implements ShellView {
   #clusterPort: ClusterListener | undefined
   #source: EngineSource | undefined
   #runtime: Runtime | undefined
+  #restartView: RestartView | undefined
   #changing: Promise<void> = Promise.resolve()
   #isClosing = false
   #devSecrets: DevSecrets | undefined
@@ -84,7 +88,8 @@ export class Server implements ShellView {
     return this.#addresses
   }
 
-  get clusterPort(): ClusterListener | undefined {
+  get clusterPort(): ClusterListener {
+    if (!this.#clusterPort) throw new Error('the cluster port is not open')
     return this.#clusterPort
   }
 
@@ -104,6 +109,8 @@ export class Server implements ShellView {
 
   restart(reason: string): void {
     this.#change(reason, async (rootKey) => {
+      // The answer that announces the change still goes through the runtime that made it.
+      await this.#inFlight.settle(SETTLE_MS)
       await this.#replaceRuntime(rootKey)
     })
   }
@@ -122,7 +129,13 @@ export class Server implements ShellView {
       try {
         await this.#closeRuntime()
         await source.replace((fresh) =>
-          prepareGeneration(fresh, { ...this.#options, identity: runtime.identity, rootKey: next.keyMaterial.rootKey, sealRecords, records: next.records }),
+          prepareGeneration(fresh, {
+            ...this.#options,
+            identity: runtime.identity,
+            rootKey: next.keyMaterial.rootKey,
+            sealRecords,
+            records: next.records,
+          }),
         )
       } catch (error) {
         failed(error)
@@ -154,10 +167,16 @@ export class Server implements ShellView {
 
   async #start(): Promise<void> {
     const { config, log, network } = this.#options
-    this.#source = config.storage.path === undefined ? openMemoryGenerations() : await openGenerations(config.storage.path, log)
+    this.#source =
+      config.storage.path === undefined ? openMemoryGenerations() : await openGenerations(config.storage.path, log)
+    this.#clusterPort = await ClusterListener.start({
+      network,
+      address: config.clusterBindAddress,
+      times: replicationTimes(config),
+      log,
+    })
     this.#runtime = await Runtime.open(this.#runtimeOptions())
     this.status.follow(this.#runtime)
-    this.#clusterPort = await ClusterListener.start({ network, address: config.clusterBindAddress, times: replicationTimes(config), log })
     for (const listener of config.listeners) await this.#listen(listener)
     if (config.dev) this.#devSecrets = await openDev(this.#runtime, config, this.#options.random)
     else await this.#runtime.seal.autoUnseal()
@@ -188,10 +207,8 @@ export class Server implements ShellView {
   async #handle(request: IncomingRequest): Promise<Rendered> {
     const done = this.#inFlight.begin(request)
     try {
-      const runtime = this.#runtime
-      if (!runtime || this.status.isRestarting) checkGate(request.path, request.operation, RESTARTING, [])
-      if (!runtime) throw new LogicalError('unavailable', 'the server is stopping')
-      return renderAnswer(request, await runtime.handle(request))
+      const server = this.#restartView ?? this.#requireRuntime()
+      return renderAnswer(request, await server.handle(request))
     } finally {
       done()
     }
@@ -201,10 +218,14 @@ export class Server implements ShellView {
   #change(reason: string, run: (rootKey: Buffer | undefined) => Promise<void>): void {
     if (this.#isClosing) return
     this.#options.log.info('the cluster restarts after a replication change', { reason })
-    const rootKey = this.#runtime?.seal.rootKey
+    const runtime = this.#requireRuntime()
+    const { rootKey } = runtime.seal
+    this.#restartView = new RestartView(runtime, this.status, this.#options.clock)
     this.status.freeze()
     this.#changing = this.#changing.then(() =>
-      run(rootKey).catch((error: unknown) => this.#options.log.error('the restart failed; the cluster stays closed', { error })),
+      run(rootKey).catch((error: unknown) =>
+        this.#options.log.error('the restart failed; the cluster stays closed', { error }),
+      ),
     )
   }
 
@@ -215,6 +236,7 @@ export class Server implements ShellView {
     if (rootKey) await runtime.seal.openWith(rootKey)
     this.#runtime = runtime
     this.status.follow(runtime)
+    this.#restartView = undefined
   }
 
   async #closeRuntime(): Promise<void> {
@@ -238,4 +260,5 @@ export class Server implements ShellView {
   }
 }
 
-const RESTARTING = { isInitialized: true, isSealed: false, isRestarting: true, isDrSecondary: false } as const
+/** How long requests in flight may hold up a restart. */
+const SETTLE_MS = 2000

@@ -1,12 +1,19 @@
 import type { ClusterStatus } from '../core/cluster-status.js'
+import type { Holds } from '../replication/holds.js'
 import type { KeyMaterial, PlainRecord } from '../replication/host.js'
+import type { ClusterListener } from '../replication/rpc/cluster-listener.js'
 
 /** What a runtime may ask of the process around it. */
 export interface ShellView {
   readonly status: ClusterStatus
+  readonly holds: Holds
+  readonly clusterPort: ClusterListener
   /** The runtime is to be built anew from its records. Returns at once. */
   restart(reason: string): void
   /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */
   wipeAndRestart(next: { keyMaterial: KeyMaterial; records: readonly PlainRecord[] }): Promise<void>
-  readonly inFlight: () => ReadonlyMap<string, { startTimeMs: number; remoteAddress: string; path: string; method: string }>
+  readonly inFlight: () => ReadonlyMap<
+    string,
+    { startTimeMs: number; remoteAddress: string; path: string; method: string }
+  >
 }

@@ -17,10 +17,17 @@ export class StartFailure extends Error {
 }
 
 /** Reads flags, environment and files; see `loadConfig`. */
-export const loadServerConfig = (args: readonly string[], env: Environment): Pick<LoadedConfig, 'config' | 'problems' | 'warnings'> => {
+export const loadServerConfig = (
+  args: readonly string[],
+  env: Environment,
+): Pick<LoadedConfig, 'config' | 'problems' | 'warnings'> => {
   const parsed = parseServerFlags(args)
   if (parsed.ok) return loadConfig(parsed.flags, env)
-  return { config: undefined, problems: parsed.problems.map((text) => ({ origin: 'command line', text })), warnings: [] }
+  return {
+    config: undefined,
+    problems: parsed.problems.map((text) => ({ origin: 'command line', text })),
+    warnings: [],
+  }
 }
 
 /** Starts a server; rejects with StartFailure. */
@@ -49,7 +56,12 @@ export const describeServer = (server: Server, config: ServerConfig): string[] =
     ]),
     ['Cluster address', `${config.clusterAddress} (bound to ${config.clusterBindAddress})`],
     ['API address', config.apiAddress],
-    ['Storage', config.storage.path === undefined ? `${config.storage.label} (in memory)` : `${config.storage.label} (${config.storage.path})`],
+    [
+      'Storage',
+      config.storage.path === undefined
+        ? `${config.storage.label} (in memory)`
+        : `${config.storage.label} (${config.storage.path})`,
+    ],
     ['Seal', config.seal.type === 'shamir' ? 'shamir' : config.seal.name],
     ['License', config.own.license],
     ['Log level', config.log.level],
@@ -59,7 +71,12 @@ export const describeServer = (server: Server, config: ServerConfig): string[] =
   }
   if (!config.own.syncWrites) rows.push(['WARNING', 'sync_writes is off: answered writes may be lost with the power'])
   const width = Math.max(...rows.map(([name]) => name.length))
-  return ['==> Understudy server configuration:', '', ...rows.map(([name, value]) => `${name.padStart(width + 1)}: ${value}`), ...describeDev(server, config)]
+  return [
+    '==> Understudy server configuration:',
+    '',
+    ...rows.map(([name, value]) => `${name.padStart(width + 1)}: ${value}`),
+    ...describeDev(server, config),
+  ]
 }
 
 const describeDev = (server: Server, config: ServerConfig): string[] => {
