@@ -36,7 +36,15 @@ export const systemClock: Clock = {
     return { cancel: () => clearInterval(handle) }
   },
   sleep(ms, signal) {
-    return sleepWith(systemClock, ms, signal)
+    return sleepWith(awaitedTimers, ms, signal)
+  },
+}
+
+/** Somebody waits for a sleep to end, so it keeps the process alive. */
+const awaitedTimers: Pick<Clock, 'setTimer'> = {
+  setTimer(ms, fn) {
+    const handle = setTimeout(fn, Math.min(Math.max(ms, 0), TIMEOUT_MS_MAX))
+    return { cancel: () => clearTimeout(handle) }
   },
 }
 
