@@ -8,16 +8,18 @@ import { parseForm } from './url-pairs.js'
 
 const NOTHING = Buffer.alloc(0)
 
-export const hasBody = ({ headers }: IncomingMessage): boolean => {
-  const length = headers['content-length']
-  return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined
+/** All bytes of the body, at once where there is none. */
+export const bodyOf = (request: IncomingMessage, bytesMax: number): Buffer | Promise<Buffer> => {
+  const length = request.headers['content-length']
+  const isEmpty = (length === undefined || length === '0') && request.headers['transfer-encoding'] === undefined
+  return isEmpty ? NOTHING : readBody(request, bytesMax)
 }
 
 /** The client went away while it sent its body: there is nobody to answer. */
 export class ClientGone extends Error {}
 
-/** All bytes of the body. Fails with `body-too-large` as soon as there are, or will be, more than `bytesMax`. */
-export const readBody = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
+/** Fails with `body-too-large` as soon as there are, or will be, more than `bytesMax`. */
+const readBody = (request: IncomingMessage, bytesMax: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const tooLarge = () => reject(new LogicalError('body-too-large', 'http: request body too large'))
     if (Number(request.headers['content-length'] ?? 0) > bytesMax) {
@@ -37,7 +39,6 @@ export const readBody = (request: IncomingMessage, bytesMax: number): Promise<Bu
     })
     request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? NOTHING) : Buffer.concat(chunks)))
     request.once('error', (cause) => reject(new ClientGone('the client went away', { cause })))
-    request.once('close', () => reject(new ClientGone('the client went away')))
   })
 
 /**

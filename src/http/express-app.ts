@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http'
 import express from 'express'
 
-export type Middleware = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+export type Middleware = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Calls `next` with what the middleware failed with, or with nothing when no middleware answered. */
 export type App = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void
@@ -24,11 +24,14 @@ export const createApp = (middleware: Middleware): { app: App; classes: ServerOp
   return { app: app as unknown as App, classes }
 }
 
-/** A constructor that makes what `base` makes, of another prototype. */
+/** A constructor that makes what `base` makes, of another prototype. Both classes take two arguments at most. */
 const withPrototype = <C extends new (...args: never[]) => object>(base: C, prototype: object): C => {
-  function Derived(this: object, ...args: unknown[]): void {
-    ;(base as unknown as (...args: unknown[]) => void).call(this, ...args)
+  const construct = base as unknown as (this: object, first: unknown, second: unknown) => void
+  function Derived(this: object, first: unknown, second: unknown): void {
+    construct.call(this, first, second)
   }
   Derived.prototype = prototype
+  // As with a subclass: the engine sizes new objects by the fields of the whole chain of constructors.
+  Object.setPrototypeOf(Derived, base)
   return Derived as unknown as C
 }

@@ -3,9 +3,9 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
-import { ClientGone, hasBody, readBody } from './body.js'
+import { bodyOf, ClientGone } from './body.js'
 import { clientAddress, type ForwardedForSettings } from './client-address.js'
-import { readRequest } from './incoming-request.js'
+import { type Received, readHead, readRequest } from './incoming-request.js'
 import { checkFraming } from './request-headers.js'
 import { respond } from './respond.js'
 import { renderError } from './status-codes.js'
@@ -36,13 +36,24 @@ export class Front {
     this.#options = options
   }
 
-  /** Answers a message whose verb is `verb`, whatever the parser called it. */
-  async answer(request: IncomingMessage, response: ServerResponse, verb: string, isLast: boolean): Promise<void> {
+  /** Answers a message whose verb is `verb`, whatever the parser called it. `isLast` is asked when the answer is ready. */
+  async answer(request: IncomingMessage, response: ServerResponse, verb: string, isLast: () => boolean): Promise<void> {
     try {
-      const rendered = await this.#render(request, verb)
-      if (!response.headersSent) await respond(request, response, rendered, isLast)
+      const target = admit(request)
+      let rendered: Rendered
+      if (target.path.startsWith(API)) {
+        const received = this.#receive(request, verb, target)
+        const head = readHead(received)
+        const whenRead = bodyOf(request, this.#options.bodyBytesMax)
+        const body = whenRead instanceof Buffer ? whenRead : await whenRead
+        rendered = await this.#options.handle(readRequest(received, head, body, this.#options.random))
+      } else rendered = await this.#renderSide(request, verb, target)
+      if (response.headersSent) return
+      checkStatus(rendered)
+      const sending = respond(request, response, rendered, isLast())
+      if (sending) await sending
     } catch (error) {
-      await this.fail(request, response, error, isLast)
+      await this.fail(request, response, error, isLast())
     }
   }
 
@@ -54,36 +65,22 @@ export class Front {
     else await respond(request, response, renderError(error), isLast || !request.complete)
   }
 
-  #render(request: IncomingMessage, verb: string): Promise<Rendered> {
-    if (request.headers.host === undefined && request.httpVersion === '1.1') throw invalid('missing Host header')
-    const target = parseTarget(request.url ?? '')
-    if (target.path.startsWith(API)) return this.#renderApi(request, verb, target)
-    if (this.#options.lab && target.path.startsWith(SIDE))
-      return this.#renderSide(request, verb, target, this.#options.lab)
-    throw NOT_FOUND
-  }
-
-  async #renderApi(message: IncomingMessage, verb: string, { path, query }: Target): Promise<Rendered> {
+  #receive(message: IncomingMessage, verb: string, { path, query }: Target): Received {
     const remoteAddress = clientAddress(message, this.#options.forwardedFor)
-    const received = { message, verb, path: path.slice(API.length), query, remoteAddress }
-    return checkStatus(await this.#options.handle(await readRequest(received, this.#options)))
+    return { message, verb, path: path.slice(API.length), query, remoteAddress }
   }
 
-  async #renderSide(
-    message: IncomingMessage,
-    verb: string,
-    { path, query }: Target,
-    lab: (request: SideRequest) => Promise<Rendered>,
-  ): Promise<Rendered> {
+  async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {
+    const { lab, bodyBytesMax, forwardedFor } = this.#options
+    if (!lab || !path.startsWith(SIDE)) throw NOT_FOUND
     checkFraming(message.headers)
-    const body = hasBody(message) ? await readBody(message, this.#options.bodyBytesMax) : Buffer.alloc(0)
     return lab({
-      method: verb,
+      method,
       path: path.slice(SIDE.length),
       query: parseQuery(query),
       headers: message.headers,
-      body,
-      remoteAddress: clientAddress(message, this.#options.forwardedFor),
+      body: await bodyOf(message, bodyBytesMax),
+      remoteAddress: clientAddress(message, forwardedFor),
     })
   }
 
@@ -94,8 +91,12 @@ export class Front {
   }
 }
 
+const admit = (request: IncomingMessage): Target => {
+  if (request.headers.host === undefined && request.httpVersion === '1.1') throw invalid('missing Host header')
+  return parseTarget(request.url ?? '')
+}
+
 /** Codes that a client chose (those of sys/health) must be codes that end a message. */
-const checkStatus = (rendered: Rendered): Rendered => {
-  if (rendered.status >= 200 && rendered.status <= 999) return rendered
-  throw invalid('')
+const checkStatus = ({ status }: Rendered): void => {
+  if (status < 200 || status > 999) throw invalid('')
 }

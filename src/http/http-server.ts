@@ -48,15 +48,20 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const exchanges = new Exchanges(clock)
   const gates = new WeakMap<Socket, MessageGate>()
 
-  const { app, classes } = createApp(async (request, response) => {
+  const isClosing = () => exchanges.isClosing
+  const { app, classes } = createApp((request, response) => {
     const exchange = exchanges.begin(request, response)
     const verb = gates.get(request.socket)?.isList ? 'LIST' : (request.method ?? '')
-    try {
-      await front.answer(request, response, verb, exchanges.isClosing)
-    } finally {
-      exchanges.end(exchange)
-    }
+    const end = () => exchanges.end(exchange)
+    front.answer(request, response, verb, isClosing).then(end, (error) => {
+      end()
+      giveUp(request, error)
+    })
   })
+  const giveUp = (request: IncomingMessage, error: unknown) => {
+    log.error('an answer could not be sent', { error })
+    request.socket.destroy()
+  }
   const settings = {
     ...classes,
     maxHeaderSize: LIMITS.headerBytesMax,
@@ -79,10 +84,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
     return false
   }
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
-    void front.fail(request, response, error, exchanges.isClosing).catch((cause) => {
-      log.error('an answer could not be sent', { cause })
-      request.socket.destroy()
-    })
+    void front.fail(request, response, error, exchanges.isClosing).catch((cause) => giveUp(request, cause))
 
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     if (isForeign(socket)) {

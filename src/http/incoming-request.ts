@@ -5,8 +5,8 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import { parseBool } from '../logical/field-values.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
-import { type Operation, ROOT_NAMESPACE } from '../logical/request.js'
-import { hasBody, parseFields, readBody } from './body.js'
+import { type Operation, ROOT_NAMESPACE, type WrapRequest } from '../logical/request.js'
+import { parseFields } from './body.js'
 import { isWrongVerb, takesRawBody } from './own-paths.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
 import { findParameter, parseQuery } from './url-pairs.js'
@@ -19,6 +19,11 @@ export interface Received {
   readonly path: string
   readonly query: string
   readonly remoteAddress: string
+}
+
+export interface RequestHead {
+  readonly operation: Operation
+  readonly wrap: WrapRequest | undefined
 }
 
 const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
@@ -34,29 +39,36 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
 /** 405 before any rule of the API was asked: no text. */
 const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', '')
 
-/** Turns what was received into a request, its body included. Fails with LogicalError for what HTTP alone refuses. */
-export const readRequest = async (
-  received: Received,
-  { random, bodyBytesMax }: { readonly random: Random; readonly bodyBytesMax: number },
-): Promise<IncomingRequest> => {
-  const { message, verb, query, remoteAddress } = received
-  const operation = operationOf(verb, received.path)
-  const { headers } = message
+/**
+ * What can be judged before the body is read: the verb, and headers that speak about the body. Fails with LogicalError for
+ * what HTTP alone refuses.
+ */
+export const readHead = ({ message: { headers }, verb, path }: Received): RequestHead => {
+  const operation = operationOf(verb, path)
   checkFraming(headers)
   if (verb === 'PATCH') checkPatchType(headers)
-  const wrap = parseWrap(headers)
-  const bytes = hasBody(message) ? await readBody(message, bodyBytesMax) : NOTHING
+  return { operation, wrap: parseWrap(headers) }
+}
+
+/** The request, `body` being all bytes of the message's body; that of a read, list or delete is ignored. */
+export const readRequest = (
+  { message, verb, path, query, remoteAddress }: Received,
+  { operation, wrap }: RequestHead,
+  body: Buffer,
+  random: Random,
+): IncomingRequest => {
+  const { headers } = message
   const isWrite = operation === 'update' || operation === 'patch'
-  const isRaw = isWrite && takesRawBody(received.path)
-  const fields = isWrite && !isRaw ? parseFields(bytes, headers['content-type'], received.path) : parseQuery(query)
-  const isList = operation === 'list' || (verb === 'GET' && takeListParameter(fields))
+  const isRaw = isWrite && takesRawBody(path)
+  const data = isWrite && !isRaw ? parseFields(body, headers['content-type'], path) : parseQuery(query)
+  const isList = operation === 'list' || (verb === 'GET' && takeListParameter(data))
   const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
   return {
     id: uuid(random),
     operation: asksHelp ? 'help' : isList ? 'list' : operation,
-    path: isList ? asFolder(received.path) : received.path,
+    path: isList ? asFolder(path) : path,
     namespace: ROOT_NAMESPACE,
-    data: fields,
+    data,
     headers,
     remoteAddress,
     remotePort: message.socket.remotePort ?? 0,
@@ -64,11 +76,9 @@ export const readRequest = async (
     wrap,
     namespaceHeader: headerText(headers, 'x-vault-namespace'),
     isHead: verb === 'HEAD',
-    rawBody: isRaw ? bytes : undefined,
+    rawBody: isRaw ? body : undefined,
   }
 }
-
-const NOTHING = Buffer.alloc(0)
 
 const operationOf = (verb: string, path: string): Operation => {
   const operation = OPERATIONS.get(verb)

@@ -3,13 +3,13 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Rendered } from '../logical/incoming.js'
 
-/** Sends an answer as it stands: no charset, no tag, nothing cached. */
-export const respond = async (
+/** Sends an answer as it stands: no charset, no tag, nothing cached. A promise is returned for a stream alone. */
+export const respond = (
   request: IncomingMessage,
   response: ServerResponse,
   rendered: Rendered,
   isLast: boolean,
-): Promise<void> => {
+): Promise<void> | undefined => {
   const { status, contentType, body } = rendered
   const headers: string[] = ['Cache-Control', 'no-store', 'Content-Type', contentType]
   for (const name in rendered.headers) headers.push(name, rendered.headers[name] ?? '')
@@ -19,10 +19,10 @@ export const respond = async (
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
     if (status !== 204) headers.push('Content-Length', String(Buffer.byteLength(body)))
     response.writeHead(status, headers).end(body)
-    return
+    return undefined
   }
   response.writeHead(status, headers)
-  await pipeline(Readable.from(body), response)
+  return pipeline(Readable.from(body), response)
 }
 
 /** A whole answer as bytes, for a connection that has no message to answer: it closes after it. */
