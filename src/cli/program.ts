@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config.js'
+import { healthcheckCommand } from './commands/healthcheck.js'
 import { downCommand, envCommand, statusCommand, upCommand } from './commands/lab.js'
 import { runServer } from './commands/server.js'
+import { wireCommand } from './commands/wire.js'
 import { EXIT, exitCodeOf } from './exit-codes.js'
 import { createOutput } from './output.js'
 
@@ -25,11 +27,14 @@ export const run = async ([, ...args]: readonly string[]): Promise<number> => {
     return EXIT.ok
   }
   const program = new Command('understudy')
-    .description('Rehearse replication and failover with clusters that speak the Vault HTTP API. An independent simulator.')
+    .description(
+      'Rehearse replication and failover with clusters that speak the Vault HTTP API. An independent simulator.',
+    )
     .option('--quiet', 'no progress on standard error')
     .exitOverride()
   program.command('server').description('run one server (-config=PATH or -dev)').allowUnknownOption()
-  for (const command of [upCommand(output), statusCommand(output), envCommand(output), downCommand(output)]) {
+  const lab = [upCommand(output), statusCommand(output), envCommand(output), downCommand(output)]
+  for (const command of [...lab, wireCommand(output), healthcheckCommand(output)]) {
     program.addCommand(command.exitOverride())
   }
   program.command('version').description('print the version')
@@ -39,7 +44,8 @@ export const run = async ([, ...args]: readonly string[]): Promise<number> => {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     output.complain(`understudy: ${error instanceof Error ? error.message : String(error)}`)
-    if (!(error instanceof LabError) && error instanceof Error && exitCodeOf(error) === EXIT.usage) output.complain(error.stack ?? '')
+    if (!(error instanceof LabError) && error instanceof Error && exitCodeOf(error) === EXIT.usage)
+      output.complain(error.stack ?? '')
     return exitCodeOf(error)
   }
 }

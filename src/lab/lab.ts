@@ -1,21 +1,12 @@
 import path from 'node:path'
 import type { Clock } from '../base/clock.js'
-import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
+import type { ClusterRecord, LabRecord } from './cluster.js'
 import { findLab, forgetLab, makeDataDirectory, saveLab } from './lab-files.js'
 import { LabError } from './lab-error.js'
 import type { PortPair } from './ports.js'
-import {
-  enablePrimary,
-  enableSecondary,
-  findLag,
-  generateRoot,
-  initialise,
-  secondaryToken,
-  waitForAnswer,
-} from './replication.js'
 import { isRunning, lastLogLines, startServer, stopServer } from './runner/child-process.js'
-import type { Link, Topology } from './topology.js'
-import { waitFor } from './wait.js'
+import type { Topology } from './topology.js'
+import { joinClusters, openCluster } from './wire.js'
 
 export interface UpOptions {
   readonly name: string
@@ -32,10 +23,6 @@ export interface UpOptions {
 
 const STOP_MS = 15_000
 
-/** The id of a secondary at its primary: what it is, and where it stands in the lab. */
-export const secondaryIdOf = (link: Link): string =>
-  `${link.kind === 'dr' ? 'dr' : 'perf'}-${link.secondary.toLowerCase()}`
-
 /** Brings a topology up as processes of their own and waits until it is replicated; what failed is rolled back. */
 export const upLab = async (options: UpOptions): Promise<LabRecord> => {
   const { name, topology } = options
@@ -51,8 +38,8 @@ export const upLab = async (options: UpOptions): Promise<LabRecord> => {
   const started: ClusterRecord[] = []
   try {
     for (const cluster of topology.clusters) started.push(start(cluster, directory, options))
-    const clusters = await Promise.all(started.map((cluster) => open(cluster, options)))
-    const joined = await join(clusters, options)
+    const clusters = await Promise.all(started.map((cluster) => openCluster(cluster, options)))
+    const joined = await joinClusters(clusters, topology.links, options)
     const lab: LabRecord = { name, topology: topology.name, directory, clusters: joined }
     saveLab(lab)
     return lab
@@ -100,63 +87,4 @@ const start = (cluster: string, directory: string, { ports, settings }: UpOption
     unsealKeys: [],
     threshold: 0,
   }
-}
-
-const open = async (cluster: ClusterRecord, options: UpOptions): Promise<ClusterRecord> => {
-  const client = clientOf(cluster)
-  await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs)
-  const seal = await initialise(client, options.shares, options.threshold)
-  client.close()
-  options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
-  return { ...cluster, ...seal }
-}
-
-/** Makes the links in their order. A secondary takes over the shares of its primary, and its old root token is dead. */
-const join = async (clusters: readonly ClusterRecord[], options: UpOptions): Promise<ClusterRecord[]> => {
-  const byName = new Map(clusters.map((cluster) => [cluster.name, cluster]))
-  const get = (name: string): ClusterRecord => {
-    const cluster = byName.get(name)
-    if (!cluster) throw new LabError('usage', `the topology has no cluster ${name}`)
-    return cluster
-  }
-  const enabled = new Set<string>()
-  for (const link of options.topology.links) {
-    const primary = get(link.primary)
-    const role = `${link.kind} ${link.primary}`
-    if (!enabled.has(role)) await enablePrimary(clientOf(primary), link.kind)
-    enabled.add(role)
-    byName.set(link.secondary, await connect(primary, get(link.secondary), link, options))
-  }
-  return clusters.map(({ name }) => get(name))
-}
-
-const connect = async (
-  primary: ClusterRecord,
-  secondary: ClusterRecord,
-  link: Link,
-  options: UpOptions,
-): Promise<ClusterRecord> => {
-  const { clock, timeoutMs, onProgress } = options
-  const above = clientOf(primary)
-  const below = clientOf(secondary)
-  const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  await waitFor(clock, what, () => issue(above, below, link), timeoutMs)
-  const openClient = below.with({ token: undefined })
-  await waitFor(clock, what, () => findLag(above, openClient, link.kind), timeoutMs)
-  const keys = primary.unsealKeys
-  const rootToken = link.kind === 'dr' ? '' : await generateRoot(openClient, keys.slice(0, primary.threshold))
-  for (const client of [above, below, openClient]) client.close()
-  onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
-  return { ...secondary, rootToken, unsealKeys: keys, threshold: primary.threshold }
-}
-
-/** Issues an activation token and uses it; a primary that is still restarting is asked again. */
-const issue = async (
-  above: ReturnType<typeof clientOf>,
-  below: ReturnType<typeof clientOf>,
-  link: Link,
-): Promise<string | undefined> => {
-  const token = await secondaryToken(above, link.kind, secondaryIdOf(link))
-  await enableSecondary(below, link.kind, token)
-  return undefined
 }

@@ -1,4 +1,4 @@
-import type { LabRecord } from './cluster.js'
+import type { WiredClusters } from './cluster.js'
 import { KIND_WORDS } from './kinds.js'
 import { findTopology } from './topology.js'
 
@@ -6,7 +6,7 @@ import { findTopology } from './topology.js'
  * The topology as text: a tree from the primary down, one line per cluster, so that it reads the same in a terminal, a
  * log and a mail.
  */
-export const drawLab = (lab: LabRecord): string => {
+export const drawLab = (lab: WiredClusters): string => {
   const links = findTopology(lab.topology)?.links ?? []
   const addressOf = (name: string) => lab.clusters.find((cluster) => cluster.name === name)?.apiAddress ?? ''
   const draw = (name: string, indent: string): string[] => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js'
-import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
+import { type ClusterAccess, clientOf, type WiredClusters } from './cluster.js'
 import { findLag, statusOf } from './replication.js'
 import { findTopology } from './topology.js'
 import { waitFor } from './wait.js'
@@ -8,7 +8,7 @@ import { waitFor } from './wait.js'
  * Shows that a lab replicates: writes a secret on the primary of each link and looks for it on the other side. What a
  * performance secondary serves is read there; a DR secondary serves nobody, so its merkle root is compared.
  */
-export const proveReplication = async (lab: LabRecord, clock: Clock, timeoutMs: number): Promise<string[]> => {
+export const proveReplication = async (lab: WiredClusters, clock: Clock, timeoutMs: number): Promise<string[]> => {
   const sentences: string[] = []
   const get = (name: string) => lab.clusters.find((cluster) => cluster.name === name)
   for (const link of findTopology(lab.topology)?.links ?? []) {
@@ -27,8 +27,8 @@ export const proveReplication = async (lab: LabRecord, clock: Clock, timeoutMs: 
 const MOUNT = 'rehearsal'
 
 const proveRead = async (
-  primary: ClusterRecord,
-  secondary: ClusterRecord,
+  primary: ClusterAccess,
+  secondary: ClusterAccess,
   clock: Clock,
   timeoutMs: number,
 ): Promise<string> => {
@@ -55,8 +55,8 @@ const proveRead = async (
 }
 
 const proveCopy = async (
-  primary: ClusterRecord,
-  secondary: ClusterRecord,
+  primary: ClusterAccess,
+  secondary: ClusterAccess,
   clock: Clock,
   timeoutMs: number,
 ): Promise<string> => {

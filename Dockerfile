@@ -1,0 +1,38 @@
+# The image of one Understudy server; see README.md, "Container".
+#
+# BASE is any glibc system with Node 20 or newer, npm and a shell. Where no image can be pulled, `npm run image` makes one
+# from the machine's own Node and names it here.
+ARG BASE=node:20-bookworm-slim
+
+FROM ${BASE} AS build
+WORKDIR /opt/understudy
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY proto proto
+COPY src src
+RUN npm run build && npm prune --omit=dev --no-audit --no-fund && chmod 755 dist/main.js dist/cli/container-entrypoint.js
+
+FROM ${BASE}
+LABEL org.opencontainers.image.title="Understudy" \
+      org.opencontainers.image.description="An independent simulator of the Vault HTTP API with replication between clusters" \
+      org.opencontainers.image.licenses="Apache-2.0"
+# Written by hand instead of with useradd, which a minimal base does not have.
+RUN echo 'vault:x:8200:8200:vault:/home/vault:/bin/sh' >> /etc/passwd \
+ && echo 'vault:x:8200:' >> /etc/group \
+ && mkdir -p /home/vault /vault/config /vault/file /vault/data /vault/logs \
+ && chown -R 8200:8200 /home/vault /vault
+COPY --from=build /opt/understudy/package.json /opt/understudy/LICENSE* /opt/understudy/
+COPY --from=build /opt/understudy/node_modules /opt/understudy/node_modules
+COPY --from=build /opt/understudy/proto /opt/understudy/proto
+COPY --from=build /opt/understudy/dist /opt/understudy/dist
+# `vault` is the one compatibility link: compose files and test suites exec it by that name.
+RUN ln -s /opt/understudy/dist/main.js /usr/local/bin/understudy \
+ && ln -s /opt/understudy/dist/main.js /usr/local/bin/vault \
+ && ln -s /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/understudy-entrypoint
+ENV NODE_ENV=production
+EXPOSE 8200 8201
+HEALTHCHECK --interval=5s --timeout=5s --start-period=2s --retries=3 CMD ["understudy", "healthcheck"]
+# No USER: the entrypoint begins as root to mend the ownership of volumes, then becomes `vault` for good.
+ENTRYPOINT ["understudy-entrypoint"]
+CMD ["server", "-dev"]

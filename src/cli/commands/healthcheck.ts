@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { Command, Option } from 'commander'
+import { formatHostPort, parseHostPort } from '../../base/network.js'
+import { ApiClient } from '../../client/api-client.js'
+import { LabError } from '../../lab/lab-error.js'
+import { loadServerConfig } from '../../server/start.js'
+import { readLaunchFacts } from '../container/facts.js'
+import { decideLaunch } from '../container/launch.js'
+import type { Output } from '../output.js'
+
+const TIMEOUT_MS = 3000
+const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
+
+/**
+ * `understudy healthcheck`: succeeds when the server of this container answers sys/health at all, sealed or not, so that a
+ * new server counts as healthy before it is initialised.
+ */
+export const healthcheckCommand = (output: Output): Command =>
+  new Command('healthcheck')
+    .description('succeed when the server in this container answers, sealed or not')
+    .addOption(new Option('--addr <url>', 'the server to ask; else what the first process listens on'))
+    .action(async (flags: { addr?: string }) => {
+      const addresses = flags.addr ? [flags.addr] : addressesOfThisContainer(process.env)
+      const answers = await Promise.all(addresses.map(askHealth))
+      const found = answers.find((answer) => answer.status !== undefined)
+      if (!found) throw new LabError('remote', answers.map(({ text }) => text).join('; '))
+      output.data(found.text)
+    })
+
+const askHealth = async (address: string): Promise<{ status: number | undefined; text: string }> => {
+  const client = new ApiClient({ address, skipVerify: true, timeoutMs: TIMEOUT_MS })
+  try {
+    const { status, json } = await client.send('GET', 'sys/health')
+    // A TLS port answers plain HTTP as well, with a text; only JSON comes from the path itself.
+    const text = json ? `${address} answers ${status}` : `${address} does not speak this protocol`
+    return { status: json ? status : undefined, text }
+  } catch (error) {
+    return { status: undefined, text: error instanceof Error ? error.message : String(error) }
+  } finally {
+    client.close()
+  }
+}
+
+const addressesOfThisContainer = (env: NodeJS.ProcessEnv): readonly string[] => {
+  const listening = addressesOf(commandLineOfFirstProcess(), env)
+  if (listening.length > 0) return listening
+  return env.VAULT_ADDR ? [env.VAULT_ADDR] : DEFAULT_ADDRESSES
+}
+
+/** Where a server that was started by this command line listens, as seen from its own machine; none for other programs. */
+export const addressesOf = (commandLine: readonly string[], env: NodeJS.ProcessEnv): string[] => {
+  const [script = '', ...args] = commandLine.slice(1)
+  const name = path.basename(script)
+  const written = ['vault', 'understudy'].includes(name) ? [name, ...args] : name.includes('entrypoint') ? args : ['-']
+  const launch = written[0] === '-' ? undefined : decideLaunch(written, readLaunchFacts(env))
+  if (launch?.kind !== 'own' || launch.args[0] !== 'server') return []
+  const { config } = loadServerConfig(launch.args.slice(1), env)
+  return (config?.listeners ?? []).map(({ address, tls }) => {
+    const { host, port } = parseHostPort(address)
+    const reachable = host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '::' ? '::1' : host
+    return `${tls ? 'https' : 'http'}://${formatHostPort(reachable, port)}`
+  })
+}
+
+const commandLineOfFirstProcess = (): string[] => {
+  try {
+    return readFileSync('/proc/1/cmdline', 'utf8').split('\0').slice(0, -1)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+
+const FORWARDED: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2']
+const NOT_EXECUTABLE = 126
+const NOT_FOUND = 127
+const BY_SIGNAL = 128
+
+/**
+ * Runs a program in the place of this one: same input, output and environment, signals passed on. Resolves to its exit
+ * status as a shell would tell it: 128 + n when signal n ended it, 127 when there is no such program, 126 when it cannot run.
+ */
+export const runInForeground = (command: string, args: readonly string[]): Promise<number> =>
+  new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: 'inherit' })
+    const forward = (signal: NodeJS.Signals) => void child.kill(signal)
+    for (const signal of FORWARDED) process.on(signal, forward)
+    const finish = (status: number) => {
+      for (const signal of FORWARDED) process.off(signal, forward)
+      resolve(status)
+    }
+    child.once('error', (error: NodeJS.ErrnoException) => finish(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE))
+    child.once('exit', (status, signal) => finish(status ?? BY_SIGNAL + (signal ? constants.signals[signal] : 0)))
+  })
