@@ -97,7 +97,8 @@ export const makeRecord = (
 ): StoredToken => {
   const expiresAtMs = ttlSeconds > 0 ? nowMs + ttlSeconds * 1000 : null
   return {
-    ...names,
+    id: names.id,
+    accessor: names.accessor,
     namespaceId: wish.namespace.id,
     policies: wish.policies,
     path: wish.path,

@@ -2,7 +2,7 @@
  * A token as it is stored, as the rest of the core sees it, and where its keys lie. One record is the only truth about a
  * token; the other keys lead to it.
  */
-import type { LoginAuth, NamespaceRef, TokenType, TokenView } from '../logical/request.js'
+import type { LoginAuth, NamespaceRef, TokenView } from '../logical/request.js'
 
 /** Times in milliseconds since the epoch, spans in whole seconds, 0 = not set. */
 export interface StoredToken {
@@ -64,19 +64,14 @@ export interface TokenEntry extends TokenView {
 
 export const isRootPolicy = (policies: readonly string[]): boolean => policies.includes('root')
 
-export const toEntry = (
-  record: StoredToken,
-  namespace: NamespaceRef,
-  storageId: string,
-  type: TokenType = 'service',
-): TokenEntry => ({
+export const toEntry = (record: StoredToken, namespace: NamespaceRef, storageId: string): TokenEntry => ({
   id: record.id,
   storageId,
   accessor: record.accessor,
   policies: record.policies,
   displayName: record.displayName,
   entityId: record.entityId,
-  type,
+  type: 'service',
   isRoot: isRootPolicy(record.policies),
   namespace,
   parent: record.parent,
