@@ -1,0 +1,333 @@
+import type { Duplex } from 'node:stream'
+import { systemClock } from '../../src/base/clock.js'
+import { silentLog } from '../../src/base/log.js'
+import { systemNetwork } from '../../src/base/network.js'
+import type { Network } from '../../src/base/network.js'
+import { createSeededRandom, createSystemRandom } from '../../src/base/random.js'
+import { uuid } from '../../src/base/id.js'
+import { createAuthority, issueCertificate } from '../../src/crypto/certificates.js'
+import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
+import { StreamServer } from '../../src/replication/primary/stream-server.js'
+import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
+import { Follower } from '../../src/replication/secondary/follower.js'
+import type {
+  Admission,
+  HoldState,
+  KeyFilter,
+  Kind,
+  PrimaryCredentials,
+  PrimaryHooks,
+  ReplicationTimes,
+  SecondaryHooks,
+  ServerIdentity,
+  StreamState,
+  Who,
+} from '../../src/replication/types.js'
+import type { Engine } from '../../src/storage/engine.js'
+import { MemoryEngine } from '../../src/storage/memory-engine.js'
+import { Store, type StoreOptions } from '../../src/storage/store.js'
+import { until } from './until.js'
+
+/** Primaries and followers over real sockets, without servers around them. */
+
+export const TIMES: ReplicationTimes = {
+  heartbeatIntervalMs: 50,
+  keepaliveTimeMs: 500,
+  keepaliveTimeoutMs: 500,
+  backoffInitialMs: 5,
+  backoffMaxMs: 20,
+  connectTimeoutMs: 5000,
+  bootstrapTimeoutMs: 5000,
+  forwardingTimeoutMs: 5000,
+  pingTimeoutMs: 2000,
+}
+
+export const openStore = (engine: Engine = new MemoryEngine(), options: Partial<StoreOptions> = {}): Promise<Store> =>
+  Store.open({
+    engine,
+    clock: systemClock,
+    log: silentLog,
+    syncWrites: false,
+    walRetentionEntries: 262_144,
+    walRetentionBytes: 1 << 30,
+    ringBytes: 16 << 20,
+    ...options,
+  })
+
+export const put = (store: Store, key: string, value: string | Buffer): Promise<unknown> =>
+  store.write((tx) => tx.put(key, Buffer.from(value)))
+
+const running: { stop(): Promise<unknown> }[] = []
+
+/** Stopped by `stopAll`, last first. */
+export const stopLater = <T extends { stop(): Promise<unknown> }>(thing: T): T => {
+  running.push(thing)
+  return thing
+}
+
+/** For `afterEach`. */
+export const stopAll = async (): Promise<void> => {
+  for (const thing of running.splice(0).reverse()) await thing.stop()
+}
+
+/** A primary and a follower of it, connected over loopback; stopped by `stopAll`. */
+export const pair = async (
+  kind: Kind,
+  primaryStore: Store,
+  secondaryStore: Store,
+  options: { network?: Network; prepare?: (secondary: TestFollower, primary: TestPrimary) => void } = {},
+) => {
+  const set = await TestSet.create()
+  const primary = stopLater(await TestPrimary.start({ kind, store: primaryStore, set }))
+  const network = options.network ?? systemNetwork
+  const secondary = await TestFollower.prepare({ kind, store: secondaryStore, set, id: 's', primary, network })
+  options.prepare?.(secondary, primary)
+  secondary.follower.start()
+  stopLater(secondary.follower)
+  return { set, primary, secondary }
+}
+
+/** A network whose connections can be cut, and which refuses new ones while it is down. */
+export class CuttableNetwork implements Network {
+  readonly #open = new Set<Duplex>()
+  readonly listen = systemNetwork.listen
+  isDown = false
+  dials = 0
+
+  async dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex> {
+    this.dials++
+    if (this.isDown) throw new Error('the network is down')
+    const socket = await systemNetwork.dial(address, options)
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+    return socket
+  }
+
+  cut(): void {
+    for (const socket of this.#open) socket.destroy()
+  }
+
+  down(): void {
+    this.isDown = true
+    this.cut()
+  }
+}
+
+/** One authority with what it has issued. */
+export class TestSet {
+  readonly setId = uuid(createSystemRandom())
+  readonly identity: ServerIdentity
+  readonly #authority: Awaited<ReturnType<typeof createAuthority>>
+
+  private constructor(name: string, authority: Awaited<ReturnType<typeof createAuthority>>) {
+    this.#authority = authority
+    this.identity = {
+      serverName: name,
+      certificate: certificatePem(authority.certificate),
+      privateKey: privateKeyPem(authority.privateKey),
+    }
+  }
+
+  static async create(): Promise<TestSet> {
+    const name = `rep-${uuid(createSystemRandom())}`
+    return new TestSet(name, await createAuthority({ name, nowMs: systemClock.now() }))
+  }
+
+  async credentials(commonName: string): Promise<PrimaryCredentials> {
+    const issued = await issueCertificate(this.#authority, { name: commonName, nowMs: systemClock.now() })
+    return {
+      serverName: this.identity.serverName,
+      caCertificate: this.identity.certificate,
+      certificate: certificatePem(issued.certificate),
+      privateKey: privateKeyPem(issued.privateKey),
+    }
+  }
+}
+
+export interface TestPrimaryOptions {
+  readonly kind: Kind
+  readonly store: Store
+  readonly set: TestSet
+  readonly listener?: ClusterListener
+  readonly address?: string
+  readonly network?: Network
+  readonly epoch?: string
+}
+
+/** A primary whose registrations are common names: `cn-<id>` belongs to secondary `<id>`. */
+export class TestPrimary {
+  readonly registered = new Set<string>()
+  readonly filters = new Map<string, KeyFilter>()
+  readonly forwarded: string[] = []
+  readonly addresses: string[] = []
+  readonly server: StreamServer
+  readonly listener: ClusterListener
+  readonly who: Who
+  admission: ((commonName: string, who: Who) => Admission | undefined) | undefined
+
+  private constructor(options: TestPrimaryOptions, listener: ClusterListener) {
+    this.listener = listener
+    this.who = whoOf(options.set, 'primary', options.epoch ?? 'epoch-1', [`https://${listener.address}`])
+    this.addresses.push(`https://${listener.address}`)
+    this.server = new StreamServer({
+      kind: options.kind,
+      store: options.store,
+      hooks: this.#hooks(),
+      shipBatchBytes: 256 * 1024,
+      clock: systemClock,
+      log: silentLog,
+    })
+    this.server.attach(listener, options.set.identity)
+  }
+
+  static async start(options: TestPrimaryOptions): Promise<TestPrimary> {
+    const listener =
+      options.listener ??
+      (await ClusterListener.start({
+        network: options.network ?? systemNetwork,
+        address: options.address ?? '127.0.0.1:0',
+        times: TIMES,
+        log: silentLog,
+      }))
+    return new TestPrimary(options, listener)
+  }
+
+  revoke(id: string): void {
+    this.registered.delete(id)
+    this.server.revoke(id, `cn-${id}`)
+  }
+
+  async stop(): Promise<void> {
+    await this.server.stop()
+    await this.listener.close()
+  }
+
+  #hooks(): PrimaryHooks {
+    return {
+      who: () => this.who,
+      admit: ({ commonName, who }) => {
+        const special = this.admission?.(commonName, who)
+        if (special) return special
+        const id = commonName.replace(/^cn-/, '')
+        if (!this.registered.has(id)) return { ok: false, code: 'revoked', text: `secondary "${id}" is not registered` }
+        return { ok: true, secondaryId: id }
+      },
+      primaryAddresses: () => this.addresses,
+      bootstrap: async (secondaryId) => ({
+        rootKey: Buffer.from('root'),
+        records: [{ key: 'core/keyring', value: Buffer.from('ring') }],
+        extra: JSON.stringify({ secondaryId }),
+      }),
+      forward: async (secondaryId, payload) => {
+        this.forwarded.push(payload.toString())
+        return Buffer.from(`${secondaryId} sent ${payload}`)
+      },
+      filterFor: (secondaryId) => this.filters.get(secondaryId),
+    }
+  }
+}
+
+export interface TestFollowerOptions {
+  readonly kind: Kind
+  readonly store: Store
+  readonly set: TestSet
+  readonly id: string
+  readonly primary: TestPrimary
+  readonly network?: Network
+  readonly credentials?: PrimaryCredentials
+  readonly addresses?: readonly string[]
+  readonly incarnation?: number
+}
+
+/** A follower that records the states it went through and can be held before one. */
+export class TestFollower {
+  readonly states: StreamState[] = []
+  readonly follower: Follower
+  readonly told: string[] = []
+  synced = 0
+  reindexed = 0
+  fingerprint = ''
+  objection: string | undefined
+  /** Called before a state is entered, and awaited. */
+  onState: (state: HoldState, signal: AbortSignal) => Promise<void> = async () => undefined
+  readonly #store: Store
+
+  private constructor(options: TestFollowerOptions, credentials: PrimaryCredentials) {
+    this.#store = options.store
+    const who = {
+      ...whoOf(options.set, `cluster-${options.id}`, 'epoch-1', ['https://follower:1']),
+      incarnation: options.incarnation ?? 0,
+    }
+    this.follower = new Follower({
+      kind: options.kind,
+      store: options.store,
+      hooks: this.#hooks(who),
+      credentials,
+      addresses: options.addresses ?? [options.primary.listener.address],
+      times: TIMES,
+      clock: systemClock,
+      random: createSeededRandom(options.id),
+      network: options.network ?? systemNetwork,
+      log: silentLog,
+    })
+  }
+
+  static async start(options: TestFollowerOptions): Promise<TestFollower> {
+    const started = await TestFollower.prepare(options)
+    started.follower.start()
+    return started
+  }
+
+  /** Not started yet, so that hooks can be set first. */
+  static async prepare(options: TestFollowerOptions): Promise<TestFollower> {
+    options.primary.registered.add(options.id)
+    return new TestFollower(options, options.credentials ?? (await options.set.credentials(`cn-${options.id}`)))
+  }
+
+  /** Connected, streaming, and at the primary's last index with the same roots. */
+  async caughtUp(primary: Store, kind: Kind): Promise<void> {
+    await until(
+      () =>
+        this.follower.state === 'stream-wals' &&
+        this.follower.connectionState === 'ready' &&
+        this.follower.appliedIndex >= (kind === 'dr' ? primary.lastShippedIndex : primary.lastReplicatedIndex) &&
+        areEqual(primary, this.#store, kind),
+    )
+  }
+
+  #hooks(who: Who): SecondaryHooks {
+    return {
+      who: () => who,
+      findObjection: () => this.objection,
+      beforeState: (state, signal) => this.onState(state, signal),
+      onChange: () => {
+        const { state } = this.follower
+        if (this.states[this.states.length - 1] !== state) this.states.push(state)
+      },
+      filterFingerprint: () => this.fingerprint,
+      reindex: async () => {
+        this.reindexed++
+        await this.#store.rebuild()
+      },
+      onSynced: async () => {
+        this.synced++
+      },
+      onPrimaryAddresses: (_addresses, current) => {
+        this.told.push(current)
+      },
+    }
+  }
+}
+
+export const areEqual = (a: Store, b: Store, kind: Kind): boolean =>
+  a.trees.replicated.root().equals(b.trees.replicated.root()) &&
+  (kind === 'performance' || a.trees.local.root().equals(b.trees.local.root()))
+
+const whoOf = (set: TestSet, clusterId: string, epoch: string, clusterAddresses: readonly string[]): Who => ({
+  setId: set.setId,
+  clusterId,
+  version: '1.20.4+ent',
+  epochs: [{ id: epoch, number: 1, parent: '', forkIndex: 0 }],
+  apiAddress: `https://${clusterId}:8200`,
+  clusterAddresses,
+})

@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Engine } from '../../../src/storage/engine.js'
+import { LevelEngine } from '../../../src/storage/level-engine.js'
+import { MemoryEngine } from '../../../src/storage/memory-engine.js'
+import type { Store } from '../../../src/storage/store.js'
+import { CuttableNetwork, openStore, pair, put, stopAll } from '../../support/replication-fixture.js'
+import { until } from '../../support/until.js'
+
+const directories: string[] = []
+
+afterEach(async () => {
+  await stopAll()
+  for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true })
+})
+
+const openLevel = async (): Promise<Engine> => {
+  const directory = await mkdtemp(join(tmpdir(), 'replication-'))
+  directories.push(directory)
+  return LevelEngine.open({ directory, createIfMissing: true })
+}
+
+const engines = [
+  { name: 'in memory', open: async (): Promise<Engine> => new MemoryEngine() },
+  { name: 'on disk', open: openLevel },
+]
+
+const writeMany = async (store: Store, from: number, count: number): Promise<void> => {
+  const writes: Promise<unknown>[] = []
+  for (let i = from; i < from + count; i++) writes.push(put(store, `logical/x/${i % 700}`, `value ${i}`))
+  await Promise.all(writes)
+}
+
+describe.each(engines)('a secondary that was away, $name', ({ open }) => {
+  test('catches up from the log on disk without comparing data', async () => {
+    const network = new CuttableNetwork()
+    // The ring holds next to nothing: what was missed is read back.
+    const a = await openStore(await open(), { ringBytes: 4096 })
+    const b = await openStore(await open())
+    await writeMany(a, 0, 100)
+    const { secondary } = await pair('dr', a, b, { network })
+    await secondary.caughtUp(a, 'dr')
+    network.down()
+    await until(() => secondary.follower.connectionState === 'transient_failure')
+    expect(secondary.follower.state).toBe('stream-wals')
+    for (let i = 0; i < 300; i++) await put(a, `logical/x/${i}`, 'z'.repeat(200))
+    secondary.states.length = 0
+    network.isDown = false
+    await secondary.caughtUp(a, 'dr')
+    expect(secondary.states).toEqual(['stream-wals'])
+    expect(b.get('logical/x/299')?.toString()).toBe('z'.repeat(200))
+  })
+
+  test('syncs by comparing data when the log was trimmed, while the primary keeps writing', async () => {
+    const network = new CuttableNetwork()
+    const a = await openStore(await open(), { walRetentionEntries: 16, ringBytes: 4096 })
+    const b = await openStore(await open())
+    await writeMany(a, 0, 500)
+    await put(a, 'sys/token/id/gone', 'x')
+    const { secondary } = await pair('dr', a, b, { network })
+    await secondary.caughtUp(a, 'dr')
+    network.down()
+    await until(() => secondary.follower.connectionState === 'transient_failure')
+    for (let i = 0; i < 200; i++) await put(a, `logical/x/${i}`, `away ${i}`)
+    await a.write((tx) => tx.delete('sys/token/id/gone'))
+    await until(() => a.firstIndex > secondary.follower.appliedIndex + 1)
+    let isWriting = true
+    const writer = (async () => {
+      for (let i = 0; isWriting; i++) {
+        await put(a, `logical/y/${i % 400}`, `busy ${i}`)
+        // The memory engine answers without a turn of the event loop; a client would not.
+        await setImmediate()
+      }
+    })()
+    secondary.states.length = 0
+    network.isDown = false
+    await until(() => secondary.states.includes('merkle-sync') && secondary.follower.state === 'stream-wals')
+    isWriting = false
+    await writer
+    await secondary.caughtUp(a, 'dr')
+    expect(secondary.states.slice(0, 4)).toEqual(['stream-wals', 'merkle-diff', 'merkle-sync', 'stream-wals'])
+    expect(b.get('logical/x/150')?.toString()).toBe('away 150')
+    expect(b.get('sys/token/id/gone')).toBeUndefined()
+  })
+})
+
+describe('a secondary whose data has diverged', () => {
+  test('notices by the next write to the same key, and is made equal', async () => {
+    const [a, b] = [await openStore(), await openStore()]
+    await writeMany(a, 0, 300)
+    const { secondary } = await pair('dr', a, b)
+    await secondary.caughtUp(a, 'dr')
+    await put(b, 'logical/x/5', 'written behind its back')
+    await put(b, 'logical/x/extra', 'never on the primary')
+    await put(a, 'logical/x/5', 'new')
+    await until(() => secondary.states.includes('merkle-sync'))
+    await secondary.caughtUp(a, 'dr')
+    expect(b.get('logical/x/5')?.toString()).toBe('new')
+    expect(b.get('logical/x/extra')).toBeUndefined()
+  })
+
+  test('keeps streaming when only its tree is wrong: the tree is rebuilt', async () => {
+    const network = new CuttableNetwork()
+    const [a, b] = [await openStore(new MemoryEngine(), { walRetentionEntries: 16 }), await openStore()]
+    await writeMany(a, 0, 300)
+    const { secondary } = await pair('dr', a, b, { network })
+    await secondary.caughtUp(a, 'dr')
+    network.down()
+    b.corruptPage('replicated', 7)
+    await until(() => secondary.follower.connectionState === 'transient_failure')
+    for (let i = 0; i < 60; i++) await put(a, `logical/x/${i}`, 'later')
+    await until(() => a.firstIndex > secondary.follower.appliedIndex + 1)
+    network.isDown = false
+    await secondary.caughtUp(a, 'dr')
+    expect(secondary.reindexed).toBe(1)
+  })
+})

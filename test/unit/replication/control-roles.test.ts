@@ -1,0 +1,321 @@
+import { afterEach, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/logical/json.js'
+import type { Kind } from '../../../src/replication/types.js'
+import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
+import { until } from '../../support/until.js'
+
+/** Whole clusters but for core and HTTP, over real sockets. */
+
+const clusters = new Map<string, ControlCluster>()
+
+afterEach(async () => {
+  for (const cluster of clusters.values()) await cluster.stop()
+  clusters.clear()
+})
+
+const start = (name: string, prepare?: (cluster: ControlCluster) => void) =>
+  ControlCluster.start(name, clusters, prepare)
+
+const issue = async (primary: ControlCluster, kind: Kind, id: string): Promise<string> => {
+  const response = await primary.post(`replication/${kind}/primary/secondary-token`, { id })
+  return response?.wrapInfo?.token ?? ''
+}
+
+const streaming = (cluster: ControlCluster, kind: Kind, primary: ControlCluster) =>
+  until(() => {
+    const status = cluster.status(kind)
+    return (
+      status.mode === 'secondary' &&
+      status.state === 'stream-wals' &&
+      status.connection_state === 'ready' &&
+      status.merkle_root === primary.status(kind).merkle_root
+    )
+  })
+
+const enable = async (primary: ControlCluster, kind: Kind) => {
+  await primary.change(`replication/${kind}/primary/enable`)
+}
+
+const join = async (secondary: ControlCluster, kind: Kind, primary: ControlCluster, id: string) => {
+  await secondary.change(`replication/${kind}/secondary/enable`, { token: await issue(primary, kind, id) })
+  await streaming(secondary, kind, primary)
+}
+
+const operationToken = (cluster: ControlCluster) => cluster.replication.operationTokens.create()
+
+const refusal = async (call: Promise<unknown>): Promise<string> => {
+  try {
+    await call
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  return ''
+}
+
+test('a DR secondary is wiped when it is enabled, and gets all data and keys of its primary', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await a.writeValue(SHARED_KEY, 'shared')
+  await a.writeValue(LOCAL_KEY, 'local')
+  await b.writeValue(LOCAL_KEY, 'own')
+  await join(b, 'dr', a, 'dr-b')
+  expect(b.wipes).toBe(1)
+  expect(b.readValue(SHARED_KEY)).toBe('shared')
+  expect(b.readValue(LOCAL_KEY)).toBe('local')
+  const status = b.status('dr')
+  expect(status).toMatchObject({ mode: 'secondary', secondary_id: 'dr-b', cluster_id: a.status('dr').cluster_id })
+  expect(status.known_primary_cluster_addrs).toEqual([`https://${a.listener.address}`])
+  await until(() => (a.status('dr').secondaries as JsonObject[])[0]?.connection_status === 'connected')
+  expect(a.status('dr')).toMatchObject({ known_secondaries: ['dr-b'], secondaries: [{ node_id: 'dr-b' }] })
+})
+
+test('a failover and a failback keep the set id, lose nothing, and wipe nothing', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await join(b, 'dr', a, 'dr-b')
+  const setId = a.status('dr').cluster_id
+  await a.change('replication/dr/primary/demote')
+  expect(a.status('dr')).toMatchObject({ mode: 'secondary', state: 'idle', connection_state: 'shutdown' })
+  await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b) })
+  expect(b.status('dr')).toMatchObject({ mode: 'primary', cluster_id: setId, known_secondaries: [] })
+  await b.writeValue(SHARED_KEY, 'after the failover')
+  const token = await issue(b, 'dr', 'dr-a')
+  await a.change('replication/dr/secondary/update-primary', { dr_operation_token: await operationToken(a), token })
+  await streaming(a, 'dr', b)
+  expect(a.readValue(SHARED_KEY)).toBe('after the failover')
+  expect(a.wipes).toBe(0)
+  expect(await a.replication.losses()).toEqual([])
+})
+
+test('what only the former primary had is listed when it rejoins', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await a.writeValue(SHARED_KEY, 'old')
+  await join(b, 'dr', a, 'dr-b')
+  b.holds.hold('dr', 'apply')
+  await a.writeValue(SHARED_KEY, 'lost')
+  const lostIndex = a.store.position.index
+  await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b), force: true })
+  b.holds.release()
+  expect(b.readValue(SHARED_KEY)).toBe('old')
+  await a.change('replication/dr/primary/demote')
+  const token = await issue(b, 'dr', 'dr-a')
+  await a.change('replication/dr/secondary/update-primary', { dr_operation_token: await operationToken(a), token })
+  const [loss] = await a.replication.losses()
+  expect(loss?.entries).toContainEqual({ index: lostIndex, path: 'secret/a', operation: 'put' })
+  await streaming(a, 'dr', b)
+  expect(a.readValue(SHARED_KEY)).toBe('old')
+})
+
+test('a primary that was overtaken learns of it and is fenced', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await join(b, 'dr', a, 'dr-b')
+  await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b) })
+  await until(() => a.replication.view.fence !== undefined)
+  expect(a.status('dr').mode).toBe('primary')
+  expect(a.replication.view.fence?.byEpoch).not.toBe(a.replication.view.fence?.epoch)
+})
+
+test('the copy of a performance primary takes its place, and performance secondaries follow it', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  const c = await start('c')
+  await enable(a, 'performance')
+  await enable(a, 'dr')
+  await join(c, 'performance', a, 'c')
+  await join(b, 'dr', a, 'dr-b')
+  const setId = a.status('performance').cluster_id
+  expect(b.status('performance')).toEqual({ mode: 'disabled' })
+  expect(b.replication.view.healthModes.performance).toBe('primary')
+  const bAddress = `https://${b.listener.address}`
+  await until(() => (c.status('performance').known_primary_cluster_addrs as string[]).includes(bAddress))
+  clusters.delete(a.apiAddress)
+  await a.stop()
+  await b.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(b) })
+  expect(b.status('performance')).toMatchObject({ mode: 'primary', cluster_id: setId, known_secondaries: ['c'] })
+  await b.writeValue(SHARED_KEY, 'from b')
+  await until(() => c.readValue(SHARED_KEY) === 'from b')
+  await until(() => c.status('performance').primary_cluster_addr === bAddress)
+})
+
+test('the copy of a performance secondary goes on under the same secondary id', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  const d = await start('d')
+  await enable(a, 'performance')
+  await join(c, 'performance', a, 'c')
+  await enable(c, 'dr')
+  await streaming(c, 'performance', a)
+  await join(d, 'dr', c, 'dr-d')
+  await d.change('replication/dr/secondary/promote', { dr_operation_token: await operationToken(d) })
+  await streaming(d, 'performance', a)
+  expect(d.status('performance')).toMatchObject({ mode: 'secondary', secondary_id: 'c' })
+  await until(() => c.status('performance').connection_state === 'transient_failure')
+  expect(a.status('performance').known_secondaries).toEqual(['c'])
+})
+
+test('a write on a performance secondary is run by the primary and seen here when it is answered', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  await join(c, 'performance', a, 'c')
+  const request = (path: string) => ({
+    id: 'r',
+    operation: 'update' as const,
+    path,
+    namespace: { id: 'root', path: '' },
+    data: { value: 'forwarded' },
+    headers: {},
+    remoteAddress: '127.0.0.1',
+    remotePort: 1,
+    clientToken: 'secret',
+    wrap: undefined,
+  })
+  const response = await c.replication.forwarder.forward(request('secret/a'))
+  expect(response).toEqual({ data: { by: 'a' } })
+  expect(c.readValue(SHARED_KEY)).toBe('forwarded')
+  expect(await refusal(c.replication.forwarder.forward(request('fails')))).toBe('no')
+  await c.change('replication/performance/secondary/update-primary', { token: '' })
+  expect(await refusal(c.replication.forwarder.forward(request('secret/a')))).toBe('primary cluster is unreachable')
+})
+
+test('a token that fails leaves the cluster as it was, and says where it failed', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await b.writeValue(SHARED_KEY, 'kept')
+  const token = await issue(a, 'dr', 'dr-b')
+  const enableWith = (text: string) => refusal(b.post('replication/dr/secondary/enable', { token: text }))
+  expect(await enableWith(`${token}x`)).toContain('wrapping token is not valid or does not exist')
+  expect(await enableWith('nonsense')).toBe('invalid token')
+  expect(await refusal(b.post('replication/performance/secondary/enable', { token }))).toBe('token is for DR replication')
+  expect(await enableWith(token)).toContain('wrapping token is not valid or does not exist')
+  const revoked = await issue(a, 'dr', 'dr-b')
+  await a.post('replication/dr/primary/revoke-secondary', { id: 'dr-b' })
+  expect(await enableWith(revoked)).toContain('error fetching secondary bootstrap package')
+  expect(b.status('dr')).toEqual({ mode: 'disabled' })
+  expect(b.wipes).toBe(0)
+  expect(b.readValue(SHARED_KEY)).toBe('kept')
+})
+
+test('a sealed token needs no API of the primary and can be tried again', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  const key = await c.post('replication/performance/secondary/generate-public-key')
+  const data = key?.data as { secondary_public_key: string }
+  const issued = await a.post('replication/performance/primary/secondary-token', { id: 'c', ...data })
+  expect(issued?.wrapInfo).toBeUndefined()
+  const { token } = issued?.data as { token: string }
+  clusters.delete(a.apiAddress)
+  await c.change('replication/performance/secondary/enable', { token })
+  await streaming(c, 'performance', a)
+  clusters.set(a.apiAddress, a)
+})
+
+test('a revoked secondary is cut, and a new token brings it back without a wipe', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  await join(c, 'performance', a, 'c')
+  await a.post('replication/performance/primary/revoke-secondary', { id: 'c' })
+  expect(a.status('performance').known_secondaries).toEqual([])
+  await until(() => c.status('performance').connection_state === 'transient_failure')
+  await a.writeValue(SHARED_KEY, 'meanwhile')
+  const token = await issue(a, 'performance', 'c')
+  await c.change('replication/performance/secondary/update-primary', { token })
+  await streaming(c, 'performance', a)
+  expect(c.readValue(SHARED_KEY)).toBe('meanwhile')
+  expect(c.wipes).toBe(1)
+})
+
+test('an id is taken by its first connection, and a certificate serves one cluster', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  const first = await issue(a, 'dr', 'dr-b')
+  const second = await issue(a, 'dr', 'dr-b')
+  expect(await refusal(b.post('replication/dr/secondary/enable', { token: first }))).toContain('not registered')
+  await b.change('replication/dr/secondary/enable', { token: second })
+  await streaming(b, 'dr', a)
+  expect(await refusal(issue(a, 'dr', 'dr-b'))).toBe('id "dr-b" is already in use by a secondary; revoke it first')
+})
+
+test('another address of the primary is taken over without a restart, a dead one is not', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  await join(c, 'performance', a, 'c')
+  const { restarts } = c
+  const update = (...addresses: string[]) =>
+    c.post('replication/performance/secondary/update-primary', { update_primary_addrs: addresses })
+  const port = a.listener.address.split(':')[1]
+  expect(await refusal(update('127.0.0.1:1'))).toContain('none of update_primary_addrs answered: ')
+  expect((await update('127.0.0.1:1', `localhost:${port}`))?.warnings?.[0]).toContain(`https://localhost:${port}`)
+  expect(c.status('performance').primary_cluster_addr).toBe(`https://localhost:${port}`)
+  expect(c.restarts).toBe(restarts)
+})
+
+test('a secondary with an older version is not let in', async () => {
+  const a = await start('a')
+  const b = await start('b', (cluster) => {
+    cluster.version = '1.19.0+ent'
+  })
+  await enable(a, 'dr')
+  const text = await refusal(b.post('replication/dr/secondary/enable', { token: await issue(a, 'dr', 'dr-b') }))
+  expect(text).toContain('1.19.0+ent')
+  expect(text).toContain('1.20.4+ent')
+})
+
+test('a promotion waits until everything announced is applied', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await join(b, 'dr', a, 'dr-b')
+  b.holds.hold('dr', 'apply')
+  await a.writeValue(SHARED_KEY, 'ahead')
+  await until(() => b.replication.view.announcedIndex >= a.store.lastShippedIndex)
+  const dr_operation_token = await operationToken(b)
+  const promote = () => b.post('replication/dr/secondary/promote', { dr_operation_token })
+  expect(await refusal(promote())).toContain('replication is still catching up')
+  b.holds.release()
+  await until(() => b.readValue(SHARED_KEY) === 'ahead')
+  await b.change('replication/dr/secondary/promote', { dr_operation_token })
+  expect(b.status('dr').mode).toBe('primary')
+  expect(b.replication.operationTokens.isAllowed(dr_operation_token, 'sys/any')).toBe(false)
+})
+
+test('roles come back from what is stored after a crash', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await join(b, 'dr', a, 'dr-b')
+  await a.restart()
+  await b.restart()
+  await a.writeValue(SHARED_KEY, 'after the crash')
+  await streaming(b, 'dr', a)
+  expect(b.readValue(SHARED_KEY)).toBe('after the crash')
+  expect(a.status('dr')).toMatchObject({ mode: 'primary', known_secondaries: ['dr-b'] })
+})
+
+test('a filter written before a secondary joins keeps data from it, and lifting it brings the data', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  await a.writeValue(SHARED_KEY, 'held back')
+  const path = 'replication/performance/primary/paths-filter/c'
+  expect(await a.post(path, { mode: 'deny', paths: 'secret' })).toBeUndefined()
+  await join(c, 'performance', a, 'c')
+  expect(c.readValue(SHARED_KEY)).toBeUndefined()
+  expect((await a.call('read', path))?.data).toEqual({ mode: 'deny', paths: ['secret/'] })
+  expect(c.replication.view.ownFilter?.heldMounts).toEqual(new Set(['m1']))
+  const token = { force: false }
+  expect(await refusal(c.post('replication/performance/secondary/promote', token))).toContain('deny secret/')
+  await a.call('delete', path)
+  await until(() => c.readValue(SHARED_KEY) === 'held back')
+})
