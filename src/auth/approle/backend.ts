@@ -1,0 +1,58 @@
+/**
+ * AppRole: machines log in with a RoleID and a SecretID. Roles and SecretIDs replicate, but for the SecretIDs of roles that
+ * keep them on their cluster; the tokens that logins give are the core's and stay on their cluster.
+ */
+import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
+import { accessorPaths } from './accessor-paths.js'
+import { Lockout } from './lockout.js'
+import { DEFAULT_LOCKOUT, decideLockout, type LockoutSettings } from './lockout-settings.js'
+import { LOGIN_PATH, loginPath, renewLogin } from './login.js'
+import { MountData } from './mount-data.js'
+import { propertyPaths } from './property-paths.js'
+import { rolePaths } from './role-paths.js'
+import { secretIdPaths } from './secret-id-paths.js'
+import { LOCAL_FOLDERS } from './secret-id-store.js'
+import { TIDY_INTERVAL_MS, Tidy, tidyPath } from './tidy.js'
+
+export interface ApproleOptions {
+  /** Between two runs that remove dead SecretIDs. */
+  readonly tidyIntervalMs: number
+  /** Undefined = off, unless a mount is tuned to have it. */
+  readonly lockout: LockoutSettings | undefined
+}
+
+export const DEFAULT_APPROLE_OPTIONS: ApproleOptions = { tidyIntervalMs: TIDY_INTERVAL_MS, lockout: DEFAULT_LOCKOUT }
+
+const createApprole = (context: BackendContext, options: ApproleOptions): Backend => {
+  const data = new MountData(context)
+  const lockout = new Lockout(context.clock, () => decideLockout(options.lockout, context.mount.userLockout))
+  const tidy = new Tidy(data, options.tidyIntervalMs)
+  return {
+    type: 'approle',
+    unauthenticated: [LOGIN_PATH],
+    sudo: [],
+    paths: [
+      ...rolePaths(data),
+      ...propertyPaths(data),
+      ...secretIdPaths(data),
+      ...accessorPaths(data),
+      loginPath(data, lockout),
+      tidyPath(tidy),
+    ],
+    lockedUsers: lockout,
+    renew: (auth) => renewLogin(data, auth),
+    invalidate: (key) => data.invalidate(key),
+    start: (signal) => tidy.start(signal),
+    stop: () => tidy.settled(),
+  }
+}
+
+export const createApproleType = (options: ApproleOptions): BackendType => ({
+  name: 'approle',
+  kind: 'auth',
+  factory: (context) => createApprole(context, options),
+  localPrefixes: [LOCAL_FOLDERS.secretIds, LOCAL_FOLDERS.accessors],
+})
+
+/** With the reference's intervals and lockout. */
+export const approleType: BackendType = createApproleType(DEFAULT_APPROLE_OPTIONS)

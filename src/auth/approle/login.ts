@@ -1,0 +1,94 @@
+/**
+ * Login. The order of the checks is part of the contract: a use of the SecretID is taken before any address is judged, so
+ * that a refused login costs it as well. An unknown RoleID and a SecretID that is unknown, expired or used up are refused
+ * alike.
+ */
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import type { LoginAuth, Request, Response } from '../../logical/request.js'
+import { loginSettings } from '../../logical/token-fields.js'
+import { checkSource, checkSubset } from './cidr-rules.js'
+import type { Lockout } from './lockout.js'
+import type { MountData } from './mount-data.js'
+import type { Role } from './roles.js'
+import { checkSecretIdLength, type SecretId } from './secret-id-store.js'
+
+const LOGIN_FIELDS = {
+  role_id: string('The RoleID.', '', { isRequired: true }),
+  secret_id: string('A SecretID of the role, where it needs one.', '', { isSecret: true }),
+} as const
+
+export const LOGIN_PATH = 'login'
+
+export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
+  const login = async ({ request, values }: Call<typeof LOGIN_FIELDS>): Promise<Response> => {
+    const roleId = values.role_id.trim()
+    if (roleId === '') throw invalid('missing role_id')
+    if (lockout.isLocked(roleId)) throw new LogicalError('permission-denied', 'permission denied')
+    const role = data.roles.findByRoleId(roleId)
+    if (!role) throw wrongIds()
+    const secretId = role.bindSecretId ? await takeUse(role, values.secret_id.trim()) : undefined
+    checkAddresses(role, secretId, request)
+    lockout.unlock(roleId)
+    return { login: loginOf(role, secretId) }
+  }
+
+  /** The SecretID as it was before this use. */
+  const takeUse = async (role: Role, value: string): Promise<SecretId> => {
+    if (value === '') throw invalid('missing secret_id')
+    checkSecretIdLength(value, 'failed to create HMAC of secret_id')
+    const record = await data.secretIdsOf(role).use(value).catch(onForwarded(role))
+    if (record) return record
+    lockout.fail(role.roleId)
+    throw wrongIds()
+  }
+
+  /** A SecretID whose use is counted elsewhere is known here, which ends a run of failures. */
+  const onForwarded = (role: Role) => (error: unknown) => {
+    if (error instanceof LogicalError && error.code === 'read-only') lockout.unlock(role.roleId)
+    throw error
+  }
+
+  return definePath({
+    pattern: LOGIN_PATH,
+    fields: LOGIN_FIELDS,
+    operations: { update: login },
+    summary: 'Log in with a RoleID and, where the role needs it, a SecretID.',
+  })
+}
+
+const wrongIds = (): LogicalError => invalid('invalid role or secret ID')
+
+const checkAddresses = (role: Role, secretId: SecretId | undefined, { remoteAddress }: Request): void => {
+  const ofRole = role.secretIdBoundCidrs ?? []
+  if (secretId) {
+    checkSubset(ofRole, secretId.cidrList)
+    const word = secretId.numUses > 0 ? 'by' : 'through'
+    checkSource(secretId.cidrList, remoteAddress, `${word} CIDR restrictions on the secret ID`)
+  }
+  checkSource(ofRole, remoteAddress, 'by CIDR restrictions on the role')
+  checkSource(role.token.boundCidrs, remoteAddress, 'by CIDR restrictions on the token')
+}
+
+const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
+  // The name of the role is ours to say: metadata cannot forge it.
+  const metadata = { ...secretId?.metadata, role_name: role.name }
+  return {
+    ...loginSettings(role.token),
+    ...(secretId?.tokenBoundCidrs.length && { boundCidrs: [...secretId.tokenBoundCidrs] }),
+    displayName: '',
+    metadata,
+    alias: { name: role.roleId, metadata },
+    internal: { role_name: role.name },
+  }
+}
+
+/** Times are those of the role now; everything else stays as it was issued. Throws 400 when the role is gone. */
+export const renewLogin = (data: MountData, auth: LoginAuth): LoginAuth => {
+  const name = String(auth.internal.role_name)
+  const role = data.roles.find(name)
+  if (!role) throw invalid(`failed to renew entry: role ${JSON.stringify(name)} does not exist during renewal`)
+  const { ttlSeconds, maxTtlSeconds, periodSeconds } = role.token
+  return { ...auth, ttlSeconds, maxTtlSeconds, periodSeconds }
+}

@@ -1,0 +1,54 @@
+/**
+ * The metadata of a SecretID, which clients send as one text: a JSON object of strings, or a comma list of `key=value`,
+ * either of them possibly in base64.
+ */
+import { invalid } from '../../logical/errors.js'
+
+/** Throws 400 `failed to parse metadata: ...`. */
+export const parseMetadata = (sent: string): Record<string, string> => {
+  const trimmed = sent.trim()
+  if (trimmed === '') return {}
+  const text = decodeBase64(trimmed) ?? trimmed
+  const pairs = parseObject(text) ?? parsePairs(text)
+  const empty = pairs.find(([key, value]) => key !== '' && value === '')
+  if (empty) throw refusal(`invalid value for key ${JSON.stringify(empty[0])}`)
+  return Object.fromEntries(pairs)
+}
+
+type Pairs = (readonly [key: string, value: string])[]
+
+const refusal = (why: string) => invalid(`failed to parse metadata: ${why}`)
+
+/** Undefined for what is no base64 with its padding; line breaks inside do not count. */
+const decodeBase64 = (text: string): string | undefined => {
+  const joined = text.replace(/[\r\n]/g, '')
+  const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(joined)
+  return isBase64 ? Buffer.from(joined, 'base64').toString('utf8') : undefined
+}
+
+/** Undefined for what is no JSON object of strings. Null counts as an empty string inside, and as an empty object outside. */
+const parseObject = (text: string): Pairs | undefined => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (value === null) return []
+  if (typeof value !== 'object' || Array.isArray(value)) return undefined
+  const pairs = Object.entries(value)
+  const areTexts = pairs.every(([, inner]) => inner === null || typeof inner === 'string')
+  return areTexts ? pairs.map(([key, inner]) => [key, inner ?? '']) : undefined
+}
+
+/** `a=1,b=2` in lower case. */
+const parsePairs = (text: string): Pairs => {
+  const items = new Set(text.split(',').map((item) => item.trim().toLowerCase()))
+  items.delete('')
+  return [...items].sort().map((item) => {
+    const [key = '', value = '', ...more] = item.split('=').map((part) => part.trim())
+    if (key === '' || value === '' || more.length > 0)
+      throw refusal('neither a JSON object of texts nor key=value pairs')
+    return [key, value]
+  })
+}

@@ -1,0 +1,192 @@
+/**
+ * The settings of a role that have an endpoint of their own, so that each can be delegated alone: which fields it takes,
+ * what a read shows, what a write makes of the role and what a delete leaves.
+ */
+import type { MountView } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { Response } from '../../logical/request.js'
+import { applyRenamed, normalizePolicies, parseBoundCidrs, type TokenSettings } from '../../logical/token-fields.js'
+import { checkPeriod, oldNames, oldPeriodData, oldPoliciesData, ROLE_FIELDS, type RoleCall } from './role-fields.js'
+import type { Role } from './roles.js'
+
+type FieldName = keyof typeof ROLE_FIELDS & string
+
+export interface Property {
+  readonly name: string
+  readonly fields: readonly FieldName[]
+  readonly summary: string
+  readonly read: (role: Role) => Response
+  /** Undefined leaves the role as it is. Throws 400. Without it the property can only be read. */
+  readonly write?: (role: Role, call: PropertyCall, mount: MountView) => Role | undefined
+  readonly reset?: (role: Role) => Role
+}
+
+export type PropertyCall = Pick<RoleCall, 'values' | 'supplied'>
+
+const withToken = (role: Role, token: Partial<TokenSettings>): Role => ({ ...role, token: { ...role.token, ...token } })
+
+/** A property of one field that must be sent. */
+const single = <K extends FieldName>(
+  name: string,
+  field: K,
+  summary: string,
+  get: (role: Role) => RoleCall['values'][K],
+  set: (role: Role, value: RoleCall['values'][K]) => Role,
+  check: (role: Role) => void = () => {},
+): Property => ({
+  name,
+  fields: [field],
+  summary,
+  read: (role) => ({ data: { [field]: get(role) } }),
+  write: (role, { values, supplied }) => {
+    if (!supplied(field)) throw invalid(`missing ${field}`)
+    const after = set(role, values[field])
+    check(after)
+    return after
+  },
+  reset: (role) => set(role, ROLE_FIELDS[field].defaultValue as RoleCall['values'][K]),
+})
+
+/** Both names of the login blocks are written the same way. */
+const writeLoginBlocks =
+  (field: 'secret_id_bound_cidrs' | 'bound_cidr_list') =>
+  (role: Role, { values, supplied }: PropertyCall): Role | undefined => {
+    if (!supplied(field)) return undefined
+    if (values[field].length === 0) throw invalid('missing bound_cidr_list')
+    return { ...role, secretIdBoundCidrs: values[field] }
+  }
+
+const writePolicies = (role: Role, { values, supplied }: PropertyCall): Role => {
+  if (!supplied('token_policies') && !supplied('policies')) throw invalid('missing token_policies')
+  const { value, remembered } = applyRenamed<readonly string[]>(
+    {
+      old: supplied('policies') ? normalizePolicies(values.policies) : undefined,
+      new: supplied('token_policies') ? normalizePolicies(values.token_policies) : undefined,
+    },
+    { value: role.token.policies, remembered: role.old.policies },
+  )
+  return { ...withToken(role, { policies: value }), old: oldNames(remembered, role.old.periodSeconds) }
+}
+
+const writePeriod = (role: Role, { values, supplied }: PropertyCall, mount: MountView): Role => {
+  if (!supplied('token_period') && !supplied('period')) throw invalid('missing period')
+  const { value, remembered } = applyRenamed<number>(
+    {
+      old: supplied('period') ? values.period : undefined,
+      new: supplied('token_period') ? values.token_period : undefined,
+    },
+    { value: role.token.periodSeconds, remembered: role.old.periodSeconds },
+  )
+  checkPeriod(value, values.period, mount)
+  return { ...withToken(role, { periodSeconds: value }), old: oldNames(role.old.policies, remembered) }
+}
+
+const writeTokenBlocks = (role: Role, { values, supplied }: PropertyCall): Role | undefined => {
+  if (!supplied('token_bound_cidrs')) return undefined
+  try {
+    return withToken(role, { boundCidrs: parseBoundCidrs(values.token_bound_cidrs) })
+  } catch (cause) {
+    if (!(cause instanceof LogicalError)) throw cause
+    throw new LogicalError(cause.code, `failed to parse token_bound_cidrs: ${cause.message}`, { cause })
+  }
+}
+
+const OLD_BLOCKS_WARNING =
+  'The "bound_cidr_list" field is deprecated and will be removed. Please use "secret_id_bound_cidrs" instead.'
+
+export const PROPERTIES: readonly Property[] = [
+  {
+    name: 'policies',
+    fields: ['token_policies', 'policies'],
+    summary: 'Policies of the tokens of a role.',
+    read: (role) => ({ data: { token_policies: role.token.policies, ...oldPoliciesData(role) } }),
+    write: writePolicies,
+    reset: (role) => ({ ...withToken(role, { policies: [] }), old: oldNames(undefined, role.old.periodSeconds) }),
+  },
+  single(
+    'secret-id-num-uses',
+    'secret_id_num_uses',
+    'How often SecretIDs of a role may be used.',
+    (role) => role.secretIdNumUses,
+    (role, secretIdNumUses) => ({ ...role, secretIdNumUses }),
+  ),
+  single(
+    'secret-id-ttl',
+    'secret_id_ttl',
+    'How long SecretIDs of a role are good.',
+    (role) => role.secretIdTtlSeconds,
+    (role, secretIdTtlSeconds) => ({ ...role, secretIdTtlSeconds }),
+  ),
+  single(
+    'token-ttl',
+    'token_ttl',
+    'Life of the tokens of a role until they must be renewed.',
+    (role) => role.token.ttlSeconds,
+    (role, ttlSeconds) => withToken(role, { ttlSeconds }),
+    (role) => checkTtls(role, 'token_ttl should not be greater than token_max_ttl'),
+  ),
+  single(
+    'token-max-ttl',
+    'token_max_ttl',
+    'Longest life of the tokens of a role.',
+    (role) => role.token.maxTtlSeconds,
+    (role, maxTtlSeconds) => withToken(role, { maxTtlSeconds }),
+    (role) => checkTtls(role, 'token_max_ttl should be greater than or equal to token_ttl'),
+  ),
+  single(
+    'token-num-uses',
+    'token_num_uses',
+    'How often tokens of a role may be used.',
+    (role) => role.token.numUses,
+    (role, numUses) => withToken(role, { numUses }),
+  ),
+  single(
+    'bind-secret-id',
+    'bind_secret_id',
+    'Whether logins to a role need a SecretID.',
+    (role) => role.bindSecretId,
+    (role, bindSecretId) => ({ ...role, bindSecretId }),
+  ),
+  {
+    name: 'secret-id-bound-cidrs',
+    fields: ['secret_id_bound_cidrs'],
+    summary: 'Address blocks from which one may log in to a role.',
+    read: (role) => ({ data: { secret_id_bound_cidrs: role.secretIdBoundCidrs } }),
+    write: writeLoginBlocks('secret_id_bound_cidrs'),
+    reset: (role) => ({ ...role, secretIdBoundCidrs: null }),
+  },
+  {
+    name: 'token-bound-cidrs',
+    fields: ['token_bound_cidrs'],
+    summary: 'Address blocks from which one may log in to a role and use its tokens.',
+    read: ({ token }) => ({ data: { token_bound_cidrs: token.boundCidrs.length > 0 ? token.boundCidrs : null } }),
+    write: writeTokenBlocks,
+    reset: (role) => withToken(role, { boundCidrs: [] }),
+  },
+  {
+    name: 'period',
+    fields: ['token_period', 'period'],
+    summary: 'Period of the tokens of a role.',
+    read: (role) => ({ data: { token_period: role.token.periodSeconds, ...oldPeriodData(role) } }),
+    write: writePeriod,
+    reset: (role) => ({ ...withToken(role, { periodSeconds: 0 }), old: oldNames(role.old.policies, undefined) }),
+  },
+  {
+    name: 'bound-cidr-list',
+    fields: ['bound_cidr_list'],
+    summary: 'Old name of secret-id-bound-cidrs. Reads show nothing, and a reset does nothing.',
+    read: () => ({ data: { bound_cidr_list: null }, warnings: [OLD_BLOCKS_WARNING] }),
+    write: writeLoginBlocks('bound_cidr_list'),
+    reset: (role) => role,
+  },
+  {
+    name: 'local-secret-ids',
+    fields: ['local_secret_ids'],
+    summary: 'Whether SecretIDs of a role stay on their cluster.',
+    read: (role) => ({ data: { local_secret_ids: role.hasLocalSecretIds } }),
+  },
+]
+
+const checkTtls = ({ token }: Role, message: string): void => {
+  if (token.maxTtlSeconds > 0 && token.ttlSeconds > token.maxTtlSeconds) throw invalid(message)
+}

@@ -1,0 +1,128 @@
+/** The fields of a role: one table for create, update, read and the endpoints of single properties. */
+import { formatGoDuration } from '../../base/duration.js'
+import type { Call, MountView } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, commaList, duration, int, string } from '../../logical/fields.js'
+import {
+  applyRenamed,
+  applyTokenFields,
+  normalizePolicies,
+  TOKEN_FIELDS,
+  tokenFieldsData,
+} from '../../logical/token-fields.js'
+import { checkBlocks } from './cidr-rules.js'
+import { ROLE_NAME_FIELD } from './role-name.js'
+import type { Role } from './roles.js'
+
+export const ROLE_FIELDS = {
+  ...ROLE_NAME_FIELD,
+  role_id: string('The RoleID; a random one unless given.'),
+  bind_secret_id: bool('Whether a login needs a SecretID.', true),
+  secret_id_bound_cidrs: commaList('Address blocks from which one may log in.'),
+  bound_cidr_list: commaList('Old name of secret_id_bound_cidrs.', { isDeprecated: true }),
+  secret_id_num_uses: int('How often each SecretID may be used; 0 is no limit.'),
+  secret_id_ttl: duration('How long each SecretID is good; 0 is for ever.'),
+  local_secret_ids: bool('Keeps SecretIDs on the cluster that gave them out. Fixed when the role is made.'),
+  policies: commaList('Old name of token_policies.', { isDeprecated: true }),
+  period: duration('Old name of token_period.', 0, { isDeprecated: true }),
+  ...TOKEN_FIELDS,
+} as const
+
+export type RoleCall = Call<typeof ROLE_FIELDS>
+
+/**
+ * `before` with the fields that were sent written over it. Throws 400 when a field or the merged whole is not allowed;
+ * whether anything restricts the role is not judged here.
+ */
+export const applyRoleFields = (
+  call: RoleCall,
+  before: Role,
+  { isNew, mount }: { isNew: boolean; mount: MountView },
+): { role: Role; warnings: string[] } => {
+  const { values } = call
+  const given = <K extends keyof typeof ROLE_FIELDS & string, V>(name: K, otherwise: V) =>
+    call.supplied(name) ? values[name] : otherwise
+  const { policies, period } = renamedValues(call, before)
+  const { settings: token, warnings } = applyTokenFields(call, {
+    ...before.token,
+    policies: policies.value,
+    periodSeconds: period.value,
+  })
+  if (call.supplied('local_secret_ids') && !isNew) {
+    throw invalid('local_secret_ids can only be modified during role creation')
+  }
+  if (call.supplied('role_id') && values.role_id === '') {
+    throw invalid('invalid role_id supplied, or failed to generate a role_id')
+  }
+  const role: Role = {
+    ...before,
+    roleId: given('role_id', before.roleId),
+    bindSecretId: given('bind_secret_id', before.bindSecretId),
+    hasLocalSecretIds: given('local_secret_ids', before.hasLocalSecretIds),
+    secretIdBoundCidrs: given('secret_id_bound_cidrs', given('bound_cidr_list', before.secretIdBoundCidrs)),
+    secretIdNumUses: given('secret_id_num_uses', before.secretIdNumUses),
+    secretIdTtlSeconds: given('secret_id_ttl', before.secretIdTtlSeconds),
+    token,
+    old: oldNames(policies.remembered, period.remembered),
+  }
+  checkSecretIdSettings(role)
+  // The new name is let through whatever it says: tokens are capped when they are issued.
+  if (call.supplied('period') && !call.supplied('token_period')) checkPeriod(values.period, values.period, mount)
+  if (token.maxTtlSeconds > mount.maxLeaseTtlSeconds) warnings.push(MAX_TTL_WARNING)
+  return { role, warnings }
+}
+
+const MAX_TTL_WARNING =
+  "token_max_ttl is greater than the backend mount's maximum TTL value; issued tokens' max TTL value will be truncated"
+
+const renamedValues = (call: RoleCall, { token, old }: Role) => {
+  const sent = <K extends keyof typeof ROLE_FIELDS & string>(name: K) =>
+    call.supplied(name) ? call.values[name] : undefined
+  const oldPolicies = sent('policies')
+  return {
+    policies: applyRenamed<readonly string[]>(
+      { old: oldPolicies && normalizePolicies(oldPolicies), new: sent('token_policies') },
+      { value: token.policies, remembered: old.policies },
+    ),
+    period: applyRenamed<number>(
+      { old: sent('period'), new: sent('token_period') },
+      { value: token.periodSeconds, remembered: old.periodSeconds },
+    ),
+  }
+}
+
+/** What a role remembers of its old names. */
+export const oldNames = (policies: readonly string[] | undefined, periodSeconds: number | undefined): Role['old'] => ({
+  ...(policies && { policies }),
+  ...(periodSeconds !== undefined && { periodSeconds }),
+})
+
+/** Blocks are blocks, and uses are not negative. Throws 400. */
+export const checkSecretIdSettings = (role: Role): void => {
+  checkBlocks(role.secretIdBoundCidrs ?? [], 'CIDR blocks')
+  if (role.secretIdNumUses < 0) throw invalid('secret_id_num_uses cannot be negative')
+}
+
+/** Throws 400 when `seconds` is more than the mount allows; the text names `shownSeconds`. */
+export const checkPeriod = (seconds: number, shownSeconds: number, { maxLeaseTtlSeconds }: MountView): void => {
+  if (seconds <= maxLeaseTtlSeconds) return
+  throw invalid(
+    `period of "${formatGoDuration(shownSeconds)}" is greater than the backend's maximum lease TTL of "${formatGoDuration(maxLeaseTtlSeconds)}"`,
+  )
+}
+
+/** A role as a read answers it: no RoleID, no key, the old names only while they hold something. */
+export const roleData = (role: Role): Record<string, unknown> => ({
+  bind_secret_id: role.bindSecretId,
+  local_secret_ids: role.hasLocalSecretIds,
+  secret_id_bound_cidrs: role.secretIdBoundCidrs,
+  secret_id_num_uses: role.secretIdNumUses,
+  secret_id_ttl: role.secretIdTtlSeconds,
+  ...tokenFieldsData(role.token),
+  ...oldPoliciesData(role),
+  ...oldPeriodData(role),
+})
+
+export const oldPoliciesData = ({ old }: Role) => (old.policies?.length ? { policies: old.policies } : {})
+
+export const oldPeriodData = ({ old }: Role) => (old.periodSeconds ? { period: old.periodSeconds } : {})

@@ -1,0 +1,113 @@
+/**
+ * Role records and the index that finds a role by its RoleID. Both change in one transaction, so that a RoleID belongs to
+ * one role at any time and a role has exactly one.
+ *
+ * `role/<lower-case name>` holds the role, `role_id/<hash>` the name of the role that owns the RoleID.
+ */
+import { uuid } from '../../base/id.js'
+import type { Random } from '../../base/random.js'
+import { invalid } from '../../logical/errors.js'
+import { putJson, type ReadStorage, readJson, type Storage, type Transaction } from '../../logical/storage.js'
+import { DEFAULT_TOKEN_SETTINGS, type TokenSettings } from '../../logical/token-fields.js'
+import { parseRoleName } from './role-name.js'
+import type { Salt } from './salt.js'
+
+const ROLE_PREFIX = 'role/'
+const ROLE_ID_PREFIX = 'role_id/'
+
+export interface Role {
+  /** In lower case. */
+  readonly name: string
+  readonly roleId: string
+  /** Random for each role that is made, also for one of a name that existed before: old SecretIDs do not fit it. */
+  readonly hmacKey: string
+  readonly bindSecretId: boolean
+  /** Fixed when the role is made: SecretIDs stay on the cluster that gave them out. */
+  readonly hasLocalSecretIds: boolean
+  /** Blocks as written; null while never set or after a reset. */
+  readonly secretIdBoundCidrs: readonly string[] | null
+  readonly secretIdNumUses: number
+  readonly secretIdTtlSeconds: number
+  readonly token: TokenSettings
+  /** Values last written by their old names, which a read repeats. */
+  readonly old: { readonly policies?: readonly string[]; readonly periodSeconds?: number }
+}
+
+/** A role of this name with nothing said about it. */
+export const newRole = (name: string, random: Random): Role => ({
+  name,
+  roleId: uuid(random),
+  hmacKey: uuid(random),
+  bindSecretId: true,
+  hasLocalSecretIds: false,
+  secretIdBoundCidrs: null,
+  secretIdNumUses: 0,
+  secretIdTtlSeconds: 0,
+  token: DEFAULT_TOKEN_SETTINGS,
+  old: {},
+})
+
+const hasConstraint = ({ bindSecretId, secretIdBoundCidrs, token }: Role): boolean =>
+  bindSecretId || Boolean(secretIdBoundCidrs?.length) || token.boundCidrs.length > 0
+
+export class Roles {
+  readonly #storage: Storage
+  readonly #salt: Salt
+
+  constructor(storage: Storage, salt: Salt) {
+    this.#storage = storage
+    this.#salt = salt
+  }
+
+  /** By the name as it was sent. Throws 400 for what can be no name. */
+  find(name: string, reader: ReadStorage = this.#storage): Role | undefined {
+    return readJson<Role>(reader, ROLE_PREFIX + parseRoleName(name))
+  }
+
+  findByRoleId(roleId: string): Role | undefined {
+    const hash = this.#salt.find(roleId)
+    const owner = hash && readJson<{ name: string }>(this.#storage, ROLE_ID_PREFIX + hash)
+    const role = owner ? this.find(owner.name) : undefined
+    return role?.roleId === roleId ? role : undefined
+  }
+
+  /** Names in lower case, sorted. */
+  list(): Promise<string[]> {
+    return this.#storage.list(ROLE_PREFIX)
+  }
+
+  /**
+   * Makes or changes a role in one transaction. `fn` is given the role as it is then and answers the one to store, or
+   * undefined to leave everything as it is. Throws what `fn` throws, and 400 when nothing would restrict who may log in, or
+   * when the RoleID is that of another role.
+   */
+  write<T>(name: string, fn: (before: Role | undefined) => { role: Role | undefined; result: T }): Promise<T> {
+    return this.#storage.write((tx) => {
+      const before = this.find(name, tx)
+      const { role, result } = fn(before)
+      if (role) this.#put(tx, role, before)
+      return result
+    })
+  }
+
+  /** Removes the role and its index, and answers what was removed. */
+  remove(name: string): Promise<Role | undefined> {
+    return this.#storage.write((tx) => {
+      const role = this.find(name, tx)
+      if (!role) return undefined
+      tx.delete(ROLE_PREFIX + role.name)
+      tx.delete(ROLE_ID_PREFIX + this.#salt.hash(tx, role.roleId))
+      return role
+    })
+  }
+
+  #put(tx: Transaction, role: Role, before: Role | undefined): void {
+    if (!hasConstraint(role)) throw invalid('at least one constraint should be enabled on the role')
+    const indexKey = ROLE_ID_PREFIX + this.#salt.hash(tx, role.roleId)
+    const owner = readJson<{ name: string }>(tx, indexKey)
+    if (owner && owner.name !== role.name) throw invalid('role_id already in use')
+    if (before && before.roleId !== role.roleId) tx.delete(ROLE_ID_PREFIX + this.#salt.hash(tx, before.roleId))
+    if (!owner) putJson(tx, indexKey, { name: role.name })
+    putJson(tx, ROLE_PREFIX + role.name, role)
+  }
+}

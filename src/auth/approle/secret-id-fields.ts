@@ -1,0 +1,92 @@
+/** What can be asked of a new SecretID, and what its role allows. */
+import { formatTime, ZERO_TIME } from '../../base/rfc3339.js'
+import type { Call } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { commaList, duration, int, string } from '../../logical/fields.js'
+import { checkBlocks, checkSubset } from './cidr-rules.js'
+import { parseMetadata } from './metadata.js'
+import { ROLE_NAME_FIELD } from './role-name.js'
+import type { Role } from './roles.js'
+import type { SecretId } from './secret-id-store.js'
+
+export const GENERATE_FIELDS = {
+  ...ROLE_NAME_FIELD,
+  metadata: string('A JSON object of texts, as a text; put on the tokens and into audit logs in the clear.'),
+  cidr_list: commaList('Address blocks from which the SecretID may be used; within those of the role.'),
+  token_bound_cidrs: commaList("Address blocks that may use the tokens, in place of the role's and within them."),
+  num_uses: int("How often the SecretID may be used; not more than the role's."),
+  ttl: duration("How long the SecretID is good; not longer than the role's."),
+} as const
+
+export const CUSTOM_FIELDS = {
+  ...GENERATE_FIELDS,
+  secret_id: string('The SecretID to attach.', '', { isSecret: true, isRequired: true }),
+} as const
+
+export type GenerateCall = Pick<Call<typeof GENERATE_FIELDS>, 'values' | 'supplied'>
+
+interface Circumstances {
+  readonly accessor: string
+  readonly nowMs: number
+  readonly maxLeaseTtlSeconds: number
+}
+
+/** The record of a new SecretID. Throws 400 for the first thing that the role does not allow. */
+export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Circumstances): SecretId => {
+  const { cidr_list: cidrList, token_bound_cidrs: tokenBoundCidrs, metadata } = call.values
+  if (!role.bindSecretId) throw invalid('bind_secret_id is not set on the role')
+  checkBlocks(cidrList, 'CIDR blocks')
+  checkSubset(role.secretIdBoundCidrs ?? [], cidrList)
+  checkBlocks(tokenBoundCidrs, 'token CIDR blocks')
+  checkSubset(role.token.boundCidrs, tokenBoundCidrs)
+  const numUses = decideNumUses(call, role)
+  const ttlSeconds = decideTtlSeconds(call, role)
+  const { accessor, nowMs, maxLeaseTtlSeconds } = circumstances
+  return {
+    role: role.name,
+    accessor,
+    numUses,
+    ttlSeconds,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+    expiresAtMs: ttlSeconds === 0 ? null : nowMs + effectiveTtlSeconds(ttlSeconds, maxLeaseTtlSeconds) * 1000,
+    metadata: parseMetadata(metadata),
+    cidrList,
+    tokenBoundCidrs,
+  }
+}
+
+/** 0 is for ever and stays so. */
+export const effectiveTtlSeconds = (ttlSeconds: number, maxLeaseTtlSeconds: number): number =>
+  Math.min(ttlSeconds, maxLeaseTtlSeconds)
+
+const decideNumUses = ({ values, supplied }: GenerateCall, { secretIdNumUses }: Role): number => {
+  if (!supplied('num_uses')) return secretIdNumUses
+  if (values.num_uses < 0) throw invalid('num_uses cannot be negative')
+  if (exceeds(values.num_uses, secretIdNumUses)) {
+    throw invalid("num_uses cannot be higher than the role's secret_id_num_uses")
+  }
+  return values.num_uses
+}
+
+const decideTtlSeconds = ({ values, supplied }: GenerateCall, { secretIdTtlSeconds }: Role): number => {
+  if (!supplied('ttl')) return secretIdTtlSeconds
+  if (exceeds(values.ttl, secretIdTtlSeconds)) throw invalid("ttl cannot be longer than the role's secret_id_ttl")
+  return values.ttl
+}
+
+/** 0 is no limit on either side. */
+const exceeds = (asked: number, limit: number): boolean => limit > 0 && (asked === 0 || asked > limit)
+
+/** A SecretID as a lookup answers it; neither its value nor its role. */
+export const secretIdData = (record: SecretId): Record<string, unknown> => ({
+  cidr_list: record.cidrList,
+  creation_time: formatTime(record.createdAtMs),
+  expiration_time: record.expiresAtMs === null ? ZERO_TIME : formatTime(record.expiresAtMs),
+  last_updated_time: formatTime(record.updatedAtMs),
+  metadata: record.metadata,
+  secret_id_accessor: record.accessor,
+  secret_id_num_uses: record.numUses,
+  secret_id_ttl: record.ttlSeconds,
+  token_bound_cidrs: record.tokenBoundCidrs,
+})

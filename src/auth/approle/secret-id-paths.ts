@@ -1,0 +1,112 @@
+/** SecretIDs of a role: generate, attach, list, and look up or destroy by value. */
+import { uuid } from '../../base/id.js'
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import type { MountData } from './mount-data.js'
+import { ROLE_NAME_FIELD } from './role-name.js'
+import {
+  CUSTOM_FIELDS,
+  decideSecretId,
+  effectiveTtlSeconds,
+  GENERATE_FIELDS,
+  type GenerateCall,
+  secretIdData,
+} from './secret-id-fields.js'
+import { checkSecretIdLength } from './secret-id-store.js'
+import { noRole } from './secret-ids.js'
+
+const VALUE_FIELDS = {
+  ...ROLE_NAME_FIELD,
+  secret_id: string('The SecretID.', '', { isSecret: true, isRequired: true }),
+} as const
+
+type NameCall = Call<typeof ROLE_NAME_FIELD>
+type ValueCall = Call<typeof VALUE_FIELDS>
+
+export const secretIdPaths = (data: MountData): PathSpec[] => {
+  const { roles } = data
+  const { clock, mount, random } = data.context
+
+  const issue = async (call: GenerateCall, secretId: string): Promise<Response> => {
+    const role = data.findForWrite(call.values.role_name)
+    if (!role) throw noRole(call.values.role_name)
+    const { maxLeaseTtlSeconds } = mount
+    const circumstances = { accessor: uuid(random), nowMs: clock.now(), maxLeaseTtlSeconds }
+    const { accessor, numUses, ttlSeconds } = await data.secretIdsOf(role).add(secretId, (current) => {
+      const record = decideSecretId(call, current, circumstances)
+      checkSecretIdLength(secretId, 'failed to store secret_id: failed to create HMAC of secret ID')
+      return record
+    })
+    return {
+      data: {
+        secret_id: secretId,
+        secret_id_accessor: accessor,
+        secret_id_num_uses: numUses,
+        secret_id_ttl: effectiveTtlSeconds(ttlSeconds, maxLeaseTtlSeconds),
+      },
+      wrappedAccessor: accessor,
+    }
+  }
+
+  const generate = (call: Call<typeof GENERATE_FIELDS>): Promise<Response> => issue(call, uuid(random))
+
+  const attach = async (call: Call<typeof CUSTOM_FIELDS>): Promise<Response> => {
+    if (call.values.secret_id === '') throw invalid('missing secret_id')
+    return issue(call, call.values.secret_id)
+  }
+
+  const list = async ({ values }: NameCall): Promise<Response> => {
+    const role = roles.find(values.role_name)
+    if (!role) throw invalid(noRole(values.role_name).message)
+    return { data: { keys: await data.secretIdsOf(role).accessors() } }
+  }
+
+  const lookup = async ({ values }: ValueCall): Promise<Response | undefined> => {
+    checkValue(values.secret_id)
+    const role = roles.find(values.role_name)
+    if (!role) throw noRole(values.role_name)
+    const found = await data.secretIdsOf(role).find(values.secret_id)
+    return found && { data: secretIdData(found) }
+  }
+
+  const destroy = async ({ values }: ValueCall): Promise<undefined> => {
+    checkValue(values.secret_id)
+    const role = data.findForWrite(values.role_name)
+    if (!role) throw noRole(values.role_name)
+    await data.secretIdsOf(role).destroy(values.secret_id)
+  }
+
+  return [
+    definePath({
+      pattern: 'role/:role_name/secret-id/?',
+      fields: GENERATE_FIELDS,
+      operations: { update: generate, list },
+      summary: 'Generate a SecretID, or list the accessors of all.',
+    }),
+    definePath({
+      pattern: 'role/:role_name/custom-secret-id',
+      fields: CUSTOM_FIELDS,
+      operations: { update: attach },
+      summary: 'Attach a SecretID of ones own choice.',
+    }),
+    definePath({
+      pattern: 'role/:role_name/secret-id/lookup/?',
+      fields: VALUE_FIELDS,
+      operations: { update: lookup },
+      summary: 'Properties of a SecretID.',
+    }),
+    definePath({
+      pattern: 'role/:role_name/secret-id/destroy/?',
+      fields: VALUE_FIELDS,
+      operations: { update: destroy, delete: destroy },
+      summary: 'Destroy a SecretID.',
+    }),
+  ]
+}
+
+const checkValue = (secretId: string): void => {
+  if (secretId === '') throw invalid('missing secret_id')
+  checkSecretIdLength(secretId, 'failed to create HMAC of secret_id')
+}

@@ -1,0 +1,113 @@
+/**
+ * Removes SecretIDs that can no longer be used, and accessors that lead nowhere: from time to time, and when asked. The
+ * replicated storage is cleaned where it may be written; each cluster cleans its own. One run at a time.
+ */
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import type { Response } from '../../logical/request.js'
+import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
+import type { MountData } from './mount-data.js'
+import { hasExpired, pagesOf, type SecretIdStore } from './secret-id-store.js'
+
+export const TIDY_INTERVAL_MS = 60_000
+
+const STARTED =
+  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs."
+const ALREADY_RUNNING = 'Tidy operation already in progress.'
+
+export class Tidy {
+  readonly #data: MountData
+  readonly #intervalMs: number
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(data: MountData, intervalMs: number) {
+    this.#data = data
+    this.#intervalMs = intervalMs
+  }
+
+  /** Begins a run in the background; false when there is one already. */
+  begin(): boolean {
+    if (this.#running) return false
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined
+    })
+    return true
+  }
+
+  start(signal: AbortSignal): void {
+    const timer = this.#data.context.clock.setRepeating(this.#intervalMs, () => void this.begin())
+    signal.addEventListener('abort', () => {
+      this.#isStopped = true
+      timer.cancel()
+    })
+  }
+
+  /** Resolves when no run is under way. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { context, replicated, local } = this.#data
+    try {
+      if (!context.isReadOnly()) await this.#clean(replicated)
+      await this.#clean(local)
+    } catch (error) {
+      if (!this.#isStopped) context.log.warn('removing dead SecretIDs failed', { error: String(error) })
+    }
+  }
+
+  async #clean(store: SecretIdStore): Promise<void> {
+    const { storage, folders } = store
+    const secretIds = await this.#sweep(storage, folders.secretIds, {
+      isDead: (key, reader) => this.#isDead(store, key, reader),
+      remove: (tx, key) => store.removeAt(tx, key),
+    })
+    const accessors = await this.#sweep(storage, folders.accessors, {
+      isDead: (key, reader) => !store.isAccessorUsed(key, reader),
+      remove: (tx, key) => tx.delete(key),
+    })
+    if (secretIds + accessors > 0) this.#data.context.log.info('removed dead SecretIDs', { secretIds, accessors })
+  }
+
+  /** Looks at everything below `prefix`, and once more within the write at what is to go. Answers how many went. */
+  async #sweep(storage: Storage, prefix: string, { isDead, remove }: Rule): Promise<number> {
+    let removed = 0
+    for await (const keys of pagesOf(storage, prefix)) {
+      if (this.#isStopped) return removed
+      const dead = keys.filter((key) => isDead(key, storage))
+      if (dead.length === 0) continue
+      removed += await storage.write((tx) => {
+        const still = dead.filter((key) => isDead(key, tx))
+        for (const key of still) remove(tx, key)
+        return still.length
+      })
+    }
+    return removed
+  }
+
+  #isDead(store: SecretIdStore, key: string, reader: ReadStorage): boolean {
+    const { context, roles } = this.#data
+    const record = store.read(key, reader)
+    if (!record) return false
+    if (hasExpired(record, context.clock.now()) || !store.hasAccessor(record, reader)) return true
+    const role = roles.find(record.role)
+    return !role || !key.startsWith(store.folderOf(role))
+  }
+}
+
+interface Rule {
+  readonly isDead: (key: string, reader: ReadStorage) => boolean
+  readonly remove: (tx: Transaction, key: string) => void
+}
+
+export const tidyPath = (tidy: Tidy): PathSpec =>
+  definePath({
+    pattern: 'tidy/secret-id',
+    fields: {},
+    operations: {
+      update: (): Response =>
+        tidy.begin() ? { status: 202, warnings: [STARTED], mountType: '' } : { warnings: [ALREADY_RUNNING] },
+    },
+    summary: 'Remove SecretIDs and accessors that are of no use any more.',
+  })
