@@ -16,6 +16,8 @@ export interface MountView {
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
   readonly options: Readonly<Record<string, string>>
+  /** `user_lockout_config` as it was tuned, by its wire names; undefined when it never was. */
+  readonly userLockout?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Everything a backend is given when its mount is opened. */
@@ -40,9 +42,7 @@ export interface Call<T extends FieldTable = FieldTable> {
   readonly path: string
 }
 
-export type Handler<T extends FieldTable> = (
-  call: Call<T>,
-) => Response | undefined | Promise<Response | undefined>
+export type Handler<T extends FieldTable> = (call: Call<T>) => Response | undefined | Promise<Response | undefined>
 
 /**
  * One endpoint. `pattern` is literal segments and `:name` for one segment (a field of that name must be in `fields`);
@@ -64,6 +64,14 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
 /** Keeps the field types of one row while rows of a table differ. */
 export const definePath = <T extends FieldTable>(spec: PathSpec<T>): PathSpec => spec as unknown as PathSpec
 
+/** Who may not log in for now after too many failures on this cluster: what sys/locked-users shows and ends. */
+export interface LockedUsers {
+  /** Names of aliases, sorted. */
+  list(): string[]
+  /** Nothing happens to one who is not locked. */
+  unlock(alias: string): void
+}
+
 export interface Backend {
   /** `kv`, `approle`, `token`, `userpass`, `system`, `cubbyhole`, `identity`. */
   readonly type: string
@@ -74,6 +82,7 @@ export interface Backend {
   readonly sudo: readonly string[]
   /** Answers what no path of the table matches, in place of `unsupported path`. */
   readonly fallback?: (request: Request, path: string) => Response | undefined
+  readonly lockedUsers?: LockedUsers
   /** Login tokens: the current values of what issued them. Throws LogicalError when they may not be renewed. */
   renew?(auth: LoginAuth): Promise<LoginAuth> | LoginAuth
   /** Replication changed keys below this mount. */
