@@ -64,6 +64,9 @@ export interface TokenEntry extends TokenView {
 
 export const isRootPolicy = (policies: readonly string[]): boolean => policies.includes('root')
 
+export const hasEnded = (record: Pick<StoredToken, 'expiresAtMs'>, nowMs: number): boolean =>
+  record.expiresAtMs !== null && record.expiresAtMs <= nowMs
+
 export const toEntry = (record: StoredToken, namespace: NamespaceRef, storageId: string): TokenEntry => ({
   id: record.id,
   storageId,

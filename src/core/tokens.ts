@@ -1,53 +1,20 @@
 import { isAddressInAny } from '../base/cidr.js'
-import type { Clock } from '../base/clock.js'
-import type { Log } from '../base/log.js'
-import type { Random } from '../base/random.js'
-import { invalid, LogicalError } from '../logical/errors.js'
+import { invalid } from '../logical/errors.js'
 import type { LoginAuth, NamespaceRef, TokenView } from '../logical/request.js'
-import type { Storage } from '../logical/storage.js'
-import type { IdentityStore } from './identity.js'
 import { answerOf, type IssuedToken } from './token-answer.js'
-import { newAccessor, newTokenId } from './token-format.js'
 import { TokenForms } from './token-forms.js'
-import {
-  decideLife,
-  type LeaseTtls,
-  type LoginMount,
-  loginWish,
-  makeRecord,
-  ROOT_WISH,
-  WRAPPING_WISH,
-  type TokenWish,
-} from './token-issue.js'
-import { type StoredToken, TOKEN_KEYS, type TokenEntry } from './token-record.js'
+import { type LoginMount, loginWish, ROOT_WISH, type TokenWish, WRAPPING_WISH } from './token-issue.js'
+import { TokenMaker } from './token-maker.js'
+import type { TokenStoreOptions } from './token-options.js'
+import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
 import { checkRenewable, decideRenewal, renewed } from './token-renewal.js'
 import { TokenRevocation } from './token-revocation.js'
 import { TokenSweep } from './token-sweep.js'
 import { TokenTable } from './token-table.js'
 
 export type { LoginMount, TokenWish } from './token-issue.js'
+export type { TokenStoreOptions } from './token-options.js'
 export type { TokenEntry } from './token-record.js'
-
-export interface TokenStoreOptions {
-  /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are touched. */
-  readonly storage: Storage
-  /** A key for one purpose, equal on all clusters that share the keyring, and never rotated. */
-  readonly deriveKey: (purpose: string) => Buffer
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
-  readonly identity: IdentityStore
-  readonly findNamespace: (id: string) => NamespaceRef | undefined
-  /** The lease times of the mount that serves this path. */
-  readonly leaseTtls: (namespaceId: string, path: string) => LeaseTtls
-  readonly hasPolicy: (namespaceId: string, name: string) => boolean
-  /** Whether the token has the sudo capability on a path of its namespace. */
-  readonly hasSudo: (token: TokenView, path: string) => boolean
-  /** Asks the backend that issued the token for its current values; throws LogicalError when it may not be renewed. */
-  readonly renewLogin: (entry: TokenEntry) => Promise<LoginAuth> | LoginAuth
-  /** The last position of the store's log, put into long tokens. */
-  readonly position?: () => number
-}
 
 /** How long a request that took a token's last use may take before the sweep removes the token in its place. */
 const LAST_USE_GRACE_MS = 120_000
@@ -65,6 +32,7 @@ export class TokenStore {
   readonly #revocation: TokenRevocation
   readonly #sweep: TokenSweep
   readonly #forms: TokenForms
+  readonly #maker: TokenMaker
 
   constructor(options: TokenStoreOptions) {
     this.#options = options
@@ -74,7 +42,9 @@ export class TokenStore {
     this.#table = table
     this.#forms = new TokenForms(options, table)
     this.#revocation = new TokenRevocation({ table, now: () => clock.now(), onEnd })
-    this.#sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
+    const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
+    this.#sweep = sweep
+    this.#maker = new TokenMaker({ options, table, forms: this.#forms, onMade: (endMs) => sweep.noteEnd(endMs) })
   }
 
   /** The live token of what a client presents; undefined when unknown, tampered with, ended or revoked. */
@@ -161,7 +131,7 @@ export class TokenStore {
     // What is wrong with the login is said before anything is made.
     const wish = loginWish(options.login, { ...options, entityId: '' })
     const entityId = options.entityId ?? (await this.loginEntityId(options))
-    return this.#issue({ ...wish, entityId }, options.mount.view)
+    return this.#maker.issue({ ...wish, entityId }, options.mount.view)
   }
 
   /** The entity of a login; empty without an alias. Local mounts have none: entities are shared and they are not. */
@@ -183,12 +153,12 @@ export class TokenStore {
 
   /** Makes what auth/token has found to be in order. Throws 400 for an id that is taken. */
   create(wish: TokenWish): Promise<IssuedToken> {
-    return this.#issue(wish, this.#options.leaseTtls(wish.namespace.id, wish.path))
+    return this.#maker.issue(wish, this.#options.leaseTtls(wish.namespace.id, wish.path))
   }
 
   /** A root token without end, always in the short form of 28 characters; a chosen id is taken as it is. */
   async createRoot(chosenId?: string): Promise<{ id: string; accessor: string }> {
-    const { id, accessor } = await this.#store(chosenId ? { ...ROOT_WISH, id: chosenId } : ROOT_WISH, 0)
+    const { id, accessor } = await this.#maker.store(chosenId ? { ...ROOT_WISH, id: chosenId } : ROOT_WISH, 0)
     return { id, accessor }
   }
 
@@ -201,7 +171,7 @@ export class TokenStore {
   }): Promise<TokenEntry> {
     const { ttlSeconds, creationPath: path, namespace, records } = options
     const wish = { ...WRAPPING_WISH, path, namespace, ttlSeconds, explicitMaxTtlSeconds: ttlSeconds }
-    return this.#store(wish, ttlSeconds, records)
+    return this.#maker.store(wish, ttlSeconds, records)
   }
 
   /** Throws 400 when the token cannot be renewed (any more); `presented` is repeated in the answer. */
@@ -265,42 +235,6 @@ export class TokenStore {
     return this.#sweep.run()
   }
 
-  async #issue(wish: TokenWish, mount: LeaseTtls): Promise<IssuedToken> {
-    const nowMs = this.#options.clock.now()
-    const { ttlSeconds, warnings } = decideLife(wish, mount, nowMs)
-    const entry =
-      wish.type === 'batch'
-        ? this.#forms.makeBatch(makeRecord(wish, { id: '', accessor: '' }, ttlSeconds, nowMs), wish.namespace)
-        : await this.#store(wish, ttlSeconds)
-    return { auth: answerOf(entry, this.present(entry), ttlSeconds), warnings: [...warnings] }
-  }
-
-  async #store(
-    wish: TokenWish,
-    ttlSeconds: number,
-    records: Readonly<Record<string, Buffer>> = {},
-  ): Promise<TokenEntry> {
-    const { random, clock } = this.#options
-    const { id: namespaceId } = wish.namespace
-    const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
-    const id = wish.id === undefined ? newTokenId(random, namespaceId) : wish.id + suffix
-    const nowMs = clock.now()
-    const record = makeRecord(wish, { id, accessor: newAccessor(random, namespaceId) }, ttlSeconds, nowMs)
-    const storageId = await this.#table.storage.write((tx) => {
-      if (wish.id !== undefined) this.#refuseTaken(this.#table.storageId(id, tx), (key) => this.#table.read(tx, key))
-      if (wish.parent !== '') refuseOrphaned(this.#table.read(tx, wish.parent), nowMs)
-      const added = this.#table.insert(tx, record)
-      for (const [name, value] of Object.entries(records)) tx.put(TOKEN_KEYS.cubbyhole(added) + name, value)
-      return added
-    })
-    if (record.sweepAtMs !== null) this.#sweep.noteEnd(record.sweepAtMs)
-    return this.#table.decode(storageId, record)
-  }
-
-  #refuseTaken(storageId: string | undefined, read: (storageId: string) => StoredToken | undefined): void {
-    if (storageId !== undefined && read(storageId)) throw invalid('cannot create a token with a duplicate ID')
-  }
-
   /** The entry when neither it nor anything it descends from has ended. */
   #ifAlive(entry: TokenEntry | undefined): TokenEntry | undefined {
     const nowMs = this.#options.clock.now()
@@ -309,14 +243,5 @@ export class TokenStore {
       if (at.parent === '') return entry
     }
     return undefined
-  }
-}
-
-const hasEnded = (record: StoredToken, nowMs: number): boolean =>
-  record.numUses < 0 || (record.expiresAtMs !== null && record.expiresAtMs <= nowMs)
-
-const refuseOrphaned = (parent: StoredToken | undefined, nowMs: number): void => {
-  if (!parent || parent.isClosing || hasEnded(parent, nowMs)) {
-    throw new LogicalError('permission-denied', 'permission denied', { wrapped: true })
   }
 }

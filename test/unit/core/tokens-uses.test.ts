@@ -41,6 +41,15 @@ describe('limited uses', () => {
     expect(await world.tokens.use(world.entry(token))).toBe('spent')
   })
 
+  it('a renewal may be the last use', async () => {
+    const token = await makeToken(1)
+    const entry = world.entry(token)
+    expect(await world.tokens.use(entry)).toBe('last')
+    const { auth } = await world.tokens.renew(world.entry(token), { incrementSeconds: 600, presented: token })
+    expect(auth.leaseDurationSeconds).toBe(600)
+    expect(await world.tokens.use(world.entry(token))).toBe('spent')
+  })
+
   it('tokens without a limit, and batch tokens, have nothing to count and write nothing', async () => {
     const batch = await world.create({ policies: ['default'], type: 'batch' })
     const { writes } = world.storage
