@@ -8,16 +8,19 @@ const tier = (name: string, include: string[], testTimeout: number, more: Record
 /** Tiers that start servers, write much or watch memory run one file at a time: they measure themselves otherwise. */
 const alone = { fileParallelism: false }
 
+/** Tiers that start the compiled program as users do. */
+const compiled = { globalSetup: ['test/support/build-once.ts'] }
+
 export default defineConfig({
   test: {
     projects: [
       tier('tidy', ['test/tidy.test.ts'], 30_000),
       tier('unit', ['test/unit/**/*.test.ts'], 30_000),
       tier('conformance', ['test/conformance/**/*.test.ts'], 60_000),
-      tier('golden', ['test/golden/**/*.test.ts'], 120_000),
-      tier('api', ['test/api/**/*.test.ts'], 120_000, alone),
-      tier('topology', ['test/topology/**/*.test.ts'], 300_000, alone),
-      tier('scenarios', ['test/scenarios/**/*.test.ts'], 300_000, alone),
+      tier('golden', ['test/golden/**/*.test.ts'], 120_000, compiled),
+      tier('api', ['test/api/**/*.test.ts'], 120_000, { ...compiled, ...alone }),
+      tier('topology', ['test/topology/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
+      tier('scenarios', ['test/scenarios/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
       tier('containers', ['test/containers/**/*.test.ts'], 600_000, alone),
     ],
   },

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { read } from './support/run.js'
+
+/**
+ * Makes a base image for the Dockerfile out of this machine's own Node, for places where no image can be pulled: Node, npm,
+ * a shell, the small tools that the Dockerfile uses, and the shared libraries that these name. Linux only.
+ *
+ *   tsx scripts/base-image.ts [NAME]        (default: understudy-base)
+ */
+
+export const BASE_IMAGE = 'understudy-base'
+
+const TOOLS = [
+  ...['cat', 'chmod', 'chown', 'cp', 'date', 'echo', 'env', 'false', 'head', 'id', 'kill', 'ln', 'ls', 'mkdir', 'mv'],
+  ...['printf', 'ps', 'pwd', 'readlink', 'rm', 'rmdir', 'sleep', 'sort', 'stat', 'tail', 'test', 'touch', 'tr', 'true'],
+  ...['uname', 'wc', 'grep', 'sed'],
+]
+
+const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
+
+/** Links that a merged system has; everything real lies below /usr. */
+const MERGED = { bin: 'usr/bin', sbin: 'usr/sbin', lib: 'usr/lib', lib64: 'usr/lib64' }
+
+const main = async (name: string): Promise<void> => {
+  if (process.platform !== 'linux') throw new Error('a base image can be made of a Linux system only')
+  const root = mkdtempSync(path.join(tmpdir(), 'understudy-base-'))
+  try {
+    layOut(root)
+    await importImage(root, name)
+    console.log(`the image ${name} was made of this machine's Node ${process.version}`)
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+const layOut = (root: string): void => {
+  for (const [link, target] of Object.entries(MERGED)) {
+    mkdirSync(path.join(root, target), { recursive: true })
+    symlinkSync(target, path.join(root, link))
+  }
+  for (const directory of [
+    'etc/ssl/certs',
+    'usr/etc',
+    'usr/local/bin',
+    'usr/lib/node_modules',
+    'root',
+    'proc',
+    'sys',
+    'dev',
+  ])
+    mkdirSync(path.join(root, directory), { recursive: true })
+  for (const directory of ['tmp', 'var/tmp']) {
+    mkdirSync(path.join(root, directory), { recursive: true })
+    chmodSync(path.join(root, directory), 0o1777)
+  }
+  const programs = new Map([['node', process.execPath], ...['sh', ...TOOLS].flatMap(locate)])
+  for (const [name, file] of programs) install(file, path.join(root, 'usr/bin', name))
+  for (const library of new Set([...programs.values()].flatMap(librariesOf))) install(library, path.join(root, library))
+  installNpm(root)
+  writeFiles(root)
+}
+
+const locate = (name: string): [string, string][] => {
+  const found = ['/usr/bin', '/bin', '/usr/local/bin']
+    .map((place) => path.join(place, name))
+    .find((file) => existsSync(file))
+  return found ? [[name, found]] : []
+}
+
+const install = (from: string, to: string): void => {
+  mkdirSync(path.dirname(to), { recursive: true })
+  copyFileSync(realpathSync(from), to)
+  chmodSync(to, 0o755)
+}
+
+/** Paths of the shared libraries a program is linked with, its loader included. */
+const librariesOf = (program: string): string[] => {
+  const listing = read('ldd', [realpathSync(program)]) ?? ''
+  return [...listing.matchAll(/(?:=>\s+|^\s*)(\/\S+)\s+\(0x/gm)].map(([, file = '']) => file)
+}
+
+/** npm beside Node, with the settings this machine has for everybody, such as where its certificates are. */
+const installNpm = (root: string): void => {
+  const modules = read('npm', ['root', '--global', '--no-update-notifier'])
+  if (!modules) throw new Error('npm was not found')
+  cpSync(realpathSync(path.join(modules, 'npm')), path.join(root, 'usr/lib/node_modules/npm'), { recursive: true })
+  for (const name of ['npm', 'npx'])
+    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, path.join(root, 'usr/bin', name))
+  const settings = read('npm', ['config', 'get', 'globalconfig'])
+  if (settings && existsSync(settings)) copyFileSync(settings, path.join(root, 'usr/etc/npmrc'))
+}
+
+const writeFiles = (root: string): void => {
+  const certificates = CERTIFICATES.find((file) => existsSync(file))
+  if (certificates) copyFileSync(certificates, path.join(root, 'etc/ssl/certs/ca-certificates.crt'))
+  const files = {
+    'etc/passwd': 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n',
+    'etc/group': 'root:x:0:\nnogroup:x:65534:\n',
+    // Without it the C library asks the name server before it looks into /etc/hosts.
+    'etc/nsswitch.conf': 'hosts: files dns\n',
+  }
+  for (const [file, text] of Object.entries(files)) writeFileSync(path.join(root, file), text)
+}
+
+const importImage = (root: string, name: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const tar = spawn('tar', ['-C', root, '--numeric-owner', '--owner=0', '--group=0', '-c', '.'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const docker = spawn('docker', ['import', '-', name], { stdio: ['pipe', 'ignore', 'inherit'] })
+    tar.stdout.pipe(docker.stdin)
+    docker.stdin.on('error', () => undefined)
+    for (const child of [tar, docker]) child.once('error', reject)
+    tar.once('exit', (status) => (status === 0 ? undefined : reject(new Error(`tar ended with status ${status}`))))
+    docker.once('exit', (status) =>
+      status === 0 ? resolve() : reject(new Error(`docker import ended with status ${status}`)),
+    )
+  })
+
+await main(process.argv[2] ?? BASE_IMAGE)

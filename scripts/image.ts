@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util'
+import { findEngine, hasImage } from './support/docker.js'
+import { run, runAll } from './support/run.js'
+
+/**
+ * Builds the container image.
+ *
+ *   npm run image                        from the base that the Dockerfile names; from this machine's Node where it cannot be pulled
+ *   npm run image -- --base IMAGE        from another base; `machine` is this machine's Node. UNDERSTUDY_BASE does the same
+ *   npm run image -- --name NAME         default: understudy
+ */
+const DEFAULT_BASE = 'node:20-bookworm-slim'
+const MACHINE = 'machine'
+const MACHINE_BASE = 'understudy-base'
+
+const { values } = parseArgs({
+  options: {
+    base: { type: 'string', default: process.env.UNDERSTUDY_BASE ?? '' },
+    name: { type: 'string', default: process.env.UNDERSTUDY_IMAGE ?? 'understudy' },
+  },
+})
+
+const chooseBase = async (wanted: string): Promise<string | undefined> => {
+  const base = wanted || DEFAULT_BASE
+  const isMachine = base === MACHINE
+  if (!isMachine && (hasImage(base) || (await run('docker', ['pull', '--quiet', base])) === 0)) return base
+  if (!isMachine && wanted) return undefined
+  if (!isMachine) console.log(`${base} cannot be pulled: the image is made from this machine's own Node instead`)
+  if (hasImage(MACHINE_BASE)) return MACHINE_BASE
+  return (await run('npx', ['tsx', 'scripts/base-image.ts', MACHINE_BASE])) === 0 ? MACHINE_BASE : undefined
+}
+
+const build = async (): Promise<number> => {
+  if (!findEngine()) {
+    console.error('no Docker engine answers: is it installed and running, and may you use it?')
+    return 1
+  }
+  const base = await chooseBase(values.base)
+  if (!base) {
+    console.error('there is no base image to build from')
+    return 1
+  }
+  return runAll(['docker', 'build', '--network=host', `--build-arg=BASE=${base}`, `--tag=${values.name}`, '.'])
+}
+
+process.exitCode = await build()

@@ -1,0 +1,39 @@
+import { spawn, spawnSync } from 'node:child_process'
+import path from 'node:path'
+
+/** The directory of the package: scripts run from anywhere. */
+export const ROOT = path.join(import.meta.dirname, '..', '..')
+
+/** Runs a program with this one's output; resolves to its exit status, 1 when it could not be started. */
+export const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> =>
+  new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...env },
+    })
+    child.once('error', (error) => {
+      console.error(`${command}: ${error.message}`)
+      resolve(1)
+    })
+    child.once('exit', (status) => resolve(status ?? 1))
+  })
+
+/** What a program prints, or undefined when it fails or does not exist. */
+export const read = (command: string, args: readonly string[]): string | undefined => {
+  const { status, stdout } = spawnSync(command, args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+/** Runs steps in order until one fails; returns that status, or 0. */
+export const runAll = async (...steps: readonly (readonly string[])[]): Promise<number> => {
+  for (const [command = '', ...args] of steps) {
+    const status = await run(command, args)
+    if (status !== 0) return status
+  }
+  return 0
+}

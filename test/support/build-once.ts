@@ -1,0 +1,20 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+
+const root = path.join(import.meta.dirname, '..', '..')
+const BUILT = path.join(root, 'dist', 'main.js')
+
+/** For vitest: before tests that start real servers, compiles the program unless what is compiled is newer than every source. */
+export const setup = (): void => {
+  if (existsSync(BUILT) && statSync(BUILT).mtimeMs > newestSource()) return
+  const { status, stdout } = spawnSync('npm', ['run', 'build', '--silent'], { cwd: root, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the program cannot be compiled:\n${stdout}`)
+}
+
+const newestSource = (): number =>
+  Math.max(
+    ...readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => statSync(path.join(root, 'src', name)).mtimeMs),
+  )
