@@ -1,0 +1,42 @@
+import { existsSync, readdirSync } from 'node:fs'
+import path from 'node:path'
+import { findCompose, findEngine } from './docker.js'
+import { ROOT, run } from './run.js'
+
+/** A tier of tests, by the name of its vitest project. */
+export interface Tier {
+  readonly name: string
+  /** Why it cannot run here; undefined when it can. */
+  readonly findObstacle: () => string | undefined
+  /** What has to be done before; its exit status. */
+  readonly prepare?: () => Promise<number>
+}
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+const never = () => undefined
+const always = (name: string): Tier => ({ name, findObstacle: never })
+
+/** In the order in which they run: what is quick and what others rest on first. */
+export const TIERS: readonly Tier[] = [
+  ...['tidy', 'unit', 'conformance', 'golden', 'api', 'topology', 'scenarios'].map(always),
+  {
+    name: 'containers',
+    findObstacle: () => {
+      if (!findEngine()) return 'no Docker engine answers'
+      return findCompose() ? undefined : 'no docker-compose was found'
+    },
+    prepare: () => run('npx', ['tsx', 'scripts/image.ts']),
+  },
+  {
+    name: 'browser',
+    findObstacle: () => (CHROMIUM.some((file) => existsSync(file)) ? undefined : 'no Chromium was found'),
+  },
+]
+
+/** Whether a tier has any test file. */
+export const hasTests = ({ name }: Tier): boolean => {
+  const place = path.join(ROOT, 'test', name)
+  if (!existsSync(place)) return existsSync(`${place}.test.ts`)
+  return readdirSync(place, { recursive: true, encoding: 'utf8' }).some((file) => file.endsWith('.test.ts'))
+}

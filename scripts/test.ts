@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Counts, NOTHING, readCounts } from './support/report.js'
+import { run } from './support/run.js'
+import { hasTests, type Tier, TIERS } from './support/tiers.js'
+
+/**
+ * Compiles the program and runs every tier of tests that can run here, each to its end. Says for every tier what became of
+ * it; the last line is `N passed, M failed` over all of them.
+ *
+ *   npm test                     everything
+ *   npm test -- unit golden      some tiers
+ */
+
+interface Row {
+  readonly tier: string
+  readonly outcome: string
+  readonly counts: Counts
+  readonly seconds: string
+}
+
+const reports = mkdtempSync(path.join(tmpdir(), 'understudy-reports-'))
+
+const runTier = async (tier: Tier): Promise<Row> => {
+  const notRun = (reason: string, counts = NOTHING): Row => ({ tier: tier.name, outcome: reason, counts, seconds: '-' })
+  if (!hasTests(tier)) return notRun('not run: it has no tests yet')
+  const obstacle = tier.findObstacle()
+  if (obstacle) return notRun(`not run: ${obstacle}`)
+  console.log(`\n=== ${tier.name}`)
+  const started = performance.now()
+  if (tier.prepare && (await tier.prepare()) !== 0)
+    return notRun('FAILED: it could not be prepared', { ...NOTHING, failed: 1 })
+  const file = path.join(reports, `${tier.name}.json`)
+  const status = await run('npx', [
+    ...['vitest', 'run', '--project', tier.name],
+    ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
+  ])
+  const counts = readCounts(file, status)
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  return { tier: tier.name, outcome: counts.failed > 0 ? 'FAILED' : 'passed', counts, seconds }
+}
+
+const chooseTiers = (names: readonly string[]): readonly Tier[] => {
+  const unknown = names.filter((name) => !TIERS.some((tier) => tier.name === name))
+  if (unknown.length > 0)
+    throw new Error(`no tier ${unknown.join(', ')}; there are ${TIERS.map(({ name }) => name).join(', ')}`)
+  return names.length === 0 ? TIERS : TIERS.filter(({ name }) => names.includes(name))
+}
+
+const printTable = (rows: readonly Row[]): void => {
+  const cells = rows.map(({ tier, outcome, counts, seconds }) => [
+    tier,
+    ...[counts.passed, counts.failed, counts.skipped].map(String),
+    seconds,
+    outcome,
+  ])
+  const table = [['tier', 'passed', 'failed', 'skipped', 'seconds', ''], ...cells]
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? []
+  console.log('')
+  for (const row of table)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+}
+
+const main = async (): Promise<number> => {
+  const tiers = chooseTiers(process.argv.slice(2))
+  const rows: Row[] = []
+  if ((await run('npm', ['run', 'build'])) !== 0) {
+    rows.push({ tier: 'build', outcome: 'FAILED: nothing was run', counts: { ...NOTHING, failed: 1 }, seconds: '-' })
+  } else {
+    for (const tier of tiers) rows.push(await runTier(tier))
+  }
+  printTable(rows)
+  const sum = (what: keyof Counts) => rows.reduce((total, { counts }) => total + counts[what], 0)
+  console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)
+  return sum('failed') > 0 || sum('passed') === 0 ? 1 : 0
+}
+
+try {
+  process.exitCode = await main()
+} finally {
+  rmSync(reports, { recursive: true, force: true })
+}
