@@ -101,6 +101,8 @@ export interface SyncSnapshot {
   readonly position: WalPosition
   readonly trees: Readonly<Record<Tree, TreeHashes>>
   leaves(tree: Tree, subPages: readonly number[]): Promise<SubPageKeys[]>
+  /** Everything held back from this cluster: 20 bytes by sub-page, without the zeros. */
+  held(tree: Tree): Promise<ReadonlyMap<number, Buffer>>
   get(key: string): Buffer | undefined
   /** All data of a tree, in key order, in chunks; `after` goes on behind a key. */
   scan(tree: Tree, after?: string): AsyncIterable<readonly { readonly key: string; readonly value: Buffer }[]>

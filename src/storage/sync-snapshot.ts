@@ -3,7 +3,7 @@ import { type Engine, type EngineSnapshot, type Entry, prefixRange } from './eng
 import { freeze } from './freeze.js'
 import { compareKeys } from './ordered-map.js'
 import { categoryOf, PREFIXES, type Tree } from './prefixes.js'
-import { DATA_PREFIX, dataKey, heldKey, LEAF_KEY_START, subPagePrefix } from './raw-keys.js'
+import { DATA_PREFIX, dataKey, heldKey, heldPrefix, LEAF_KEY_START, subPagePrefix } from './raw-keys.js'
 import type { SubPageKeys, SyncSnapshot } from './replicable.js'
 
 /** What a follower that resyncs reads from. Trimming of the log waits until it is closed. */
@@ -18,6 +18,7 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
       for (const subPage of subPages) found.push(await readSubPage(engine, snapshot, tree, subPage))
       return found
     },
+    held: (tree) => readHeld(engine, snapshot, tree),
     get: (key) => engine.get(dataKey(key), snapshot),
     scan: (tree, after) => scanTree(engine, snapshot, tree, after),
     close: async () => {
@@ -25,6 +26,14 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
       await snapshot.close()
     },
   }
+}
+
+const readHeld = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree): Promise<Map<number, Buffer>> => {
+  const held = new Map<number, Buffer>()
+  for await (const chunk of engine.scan(prefixRange(heldPrefix(tree)), { snapshot })) {
+    for (const { key, value } of chunk) held.set(Number.parseInt(key.slice(2), 16), value)
+  }
+  return held
 }
 
 const readSubPage = async (

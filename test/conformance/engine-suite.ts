@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Engine, type Entry, type KeyRange, prefixRange, type ScanOptions } from '../../src/storage/engine.js'
+
+/** A place where engines can be opened, closed and opened again on the same data. */
+export interface EngineHome {
+  open(): Promise<Engine>
+  destroy(): Promise<void>
+}
+
+const bytes = (text: string): Buffer => Buffer.from(text)
+
+const collect = async (engine: Engine, range: KeyRange, options?: ScanOptions): Promise<Entry[]> => {
+  const found: Entry[] = []
+  for await (const chunk of engine.scan(range, options)) found.push(...chunk)
+  return found
+}
+
+const keysOf = async (engine: Engine, range: KeyRange, options?: ScanOptions): Promise<string[]> =>
+  (await collect(engine, range, options)).map(({ key }) => key)
+
+const put = async (engine: Engine, ...keys: string[]): Promise<void> => {
+  const batch = engine.batch()
+  for (const key of keys) batch.put(key, bytes(`value of ${key}`))
+  await batch.write({ isDurable: true })
+}
+
+/** What every engine does. */
+export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>): void => {
+  describe(`an engine (${name})`, () => {
+    let home: EngineHome
+    let engine: Engine
+
+    beforeEach(async () => {
+      home = await makeHome()
+      engine = await home.open()
+    })
+
+    afterEach(async () => {
+      await engine.close()
+      await home.destroy()
+    })
+
+    it('returns what was put and nothing for other keys', async () => {
+      await put(engine, 'a')
+      expect(engine.get('a')).toEqual(bytes('value of a'))
+      expect(engine.get('b')).toBeUndefined()
+      expect(engine.get('')).toBeUndefined()
+    })
+
+    it('keeps empty values and binary values', async () => {
+      const binary = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+      const batch = engine.batch()
+      batch.put('empty', Buffer.alloc(0))
+      batch.put('binary', binary)
+      await batch.write({ isDurable: true })
+      expect(engine.get('empty')).toEqual(Buffer.alloc(0))
+      expect(engine.get('binary')).toEqual(binary)
+    })
+
+    it('keeps keys of any length and alphabet apart', async () => {
+      const keys = ['k', 'ключ', '鍵', '🔑', `${'x'.repeat(65)}é`, 'é'.repeat(40_000), `${'é'.repeat(40_000)}è`]
+      for (let length = 60; length < 70; length++) keys.push(`${'y'.repeat(length)}🔑`, `${'y'.repeat(length)}🔒`)
+      await put(engine, ...keys)
+      for (const key of keys) expect(engine.get(key)?.toString(), key.slice(0, 80)).toBe(`value of ${key}`)
+    })
+
+    it('applies a batch in order and as a whole', async () => {
+      await put(engine, 'a', 'b')
+      const batch = engine.batch()
+      batch.put('a', bytes('first'))
+      batch.put('a', bytes('second'))
+      batch.delete('b')
+      batch.put('c', bytes('c'))
+      batch.delete('c')
+      expect(batch.length).toBe(5)
+      expect(engine.get('a')).toEqual(bytes('value of a'))
+      await batch.write({ isDurable: true })
+      expect(engine.get('a')).toEqual(bytes('second'))
+      expect(await keysOf(engine, {})).toEqual(['a'])
+    })
+
+    it('scans in the order of UTF-8 bytes', async () => {
+      const keys = ['z', 'a/b', 'a', 'a0', 'é', '\uffee', '🔑', 'ключ', 'A']
+      await put(engine, ...keys)
+      const sorted = [...keys].sort((x, y) => Buffer.compare(bytes(x), bytes(y)))
+      expect(await keysOf(engine, {})).toEqual(sorted)
+      expect(await keysOf(engine, {}, { reverse: true })).toEqual(sorted.toReversed())
+    })
+
+    it('respects the bounds of a range', async () => {
+      await put(engine, 'a', 'b', 'c', 'd')
+      expect(await keysOf(engine, { gte: 'b', lt: 'd' })).toEqual(['b', 'c'])
+      expect(await keysOf(engine, { gt: 'b', lte: 'd' })).toEqual(['c', 'd'])
+      expect(await keysOf(engine, { gt: 'b', lt: 'd' }, { reverse: true })).toEqual(['c'])
+      expect(await keysOf(engine, { gte: 'bb', lte: 'cc' }, { reverse: true })).toEqual(['c'])
+      expect(await keysOf(engine, { gte: 'x' })).toEqual([])
+      expect(await keysOf(engine, { lt: 'a' }, { reverse: true })).toEqual([])
+      expect(await keysOf(engine, {}, { limit: 2 })).toEqual(['a', 'b'])
+      expect(await keysOf(engine, {}, { limit: 2, reverse: true })).toEqual(['d', 'c'])
+    })
+
+    it('finds exactly the keys below a prefix', async () => {
+      await put(engine, 'a', 'a/', 'a/b', 'a/\uffff', 'a/🔑', 'a0', 'b')
+      expect(await keysOf(engine, prefixRange('a/'))).toEqual(['a/', 'a/b', 'a/\uffff', 'a/🔑'])
+      expect(await keysOf(engine, prefixRange(''))).toHaveLength(7)
+    })
+
+    it('leaves values out when asked to', async () => {
+      await put(engine, 'a')
+      expect(await collect(engine, {}, { values: false })).toEqual([{ key: 'a', value: Buffer.alloc(0) }])
+    })
+
+    it('scans many entries without losing any, while others are written', async () => {
+      const keys = Array.from({ length: 5000 }, (_, i) => `k${String(i).padStart(5, '0')}`)
+      await put(engine, ...keys)
+      const found: string[] = []
+      for await (const chunk of engine.scan({})) {
+        if (found.length === 0) await put(engine, 'k00000x', 'zzz')
+        found.push(...chunk.map(({ key }) => key))
+      }
+      expect(found).toEqual(keys)
+      expect(await keysOf(engine, {})).toHaveLength(5002)
+    })
+
+    it('can stop a scan early', async () => {
+      await put(engine, ...Array.from({ length: 3000 }, (_, i) => `k${i}`))
+      for await (const chunk of engine.scan({})) {
+        expect(chunk.length).toBeGreaterThan(0)
+        break
+      }
+      await put(engine, 'after')
+      expect(engine.get('after')).toBeDefined()
+    })
+
+    it('does not show later writes in a snapshot', async () => {
+      await put(engine, 'a', 'b')
+      const snapshot = engine.snapshot()
+      const batch = engine.batch()
+      batch.put('a', bytes('new'))
+      batch.delete('b')
+      batch.put('c', bytes('new'))
+      await batch.write({ isDurable: true })
+      expect(engine.get('a', snapshot)).toEqual(bytes('value of a'))
+      expect(engine.get('b', snapshot)).toEqual(bytes('value of b'))
+      expect(engine.get('c', snapshot)).toBeUndefined()
+      expect(await keysOf(engine, {}, { snapshot })).toEqual(['a', 'b'])
+      expect(await keysOf(engine, {})).toEqual(['a', 'c'])
+      await snapshot.close()
+      expect(engine.get('a')).toEqual(bytes('new'))
+    })
+
+    it('holds several snapshots of different moments', async () => {
+      const snapshots = []
+      for (let i = 0; i < 600; i++) {
+        await put(engine, `k${String(i).padStart(3, '0')}`)
+        if (i % 200 === 199) snapshots.push(engine.snapshot())
+      }
+      const counts = await Promise.all(
+        snapshots.map(async (one) => (await keysOf(engine, {}, { snapshot: one })).length),
+      )
+      expect(counts).toEqual([200, 400, 600])
+      for (const one of snapshots) await one.close()
+    })
+
+    it('holds its data over closing and opening', async () => {
+      await put(engine, 'a', 'b')
+      await engine.close()
+      expect(() => engine.get('a')).toThrow()
+      engine = await home.open()
+      expect(await keysOf(engine, {})).toEqual(['a', 'b'])
+    })
+
+    it('can be opened again in place', async () => {
+      await put(engine, 'a')
+      await engine.reopen()
+      await put(engine, 'b')
+      expect(await keysOf(engine, {})).toEqual(['a', 'b'])
+    })
+
+    it('refuses a second opening and says why', async () => {
+      await expect(home.open()).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('in use'),
+      })
+    })
+
+    it('knows its size', async () => {
+      const batch = engine.batch()
+      batch.put('a', Buffer.alloc(100_000, 1))
+      await batch.write({ isDurable: true })
+      expect(await engine.sizeBytes()).toBeGreaterThanOrEqual(100_000)
+    })
+  })
+}

@@ -1,0 +1,127 @@
+import { silentLog } from '../../../src/base/log.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import type { Engine, EngineBatch } from '../../../src/storage/engine.js'
+import { MemoryDisk, MemoryEngine } from '../../../src/storage/memory-engine.js'
+import type { RemotePosition, SyncSnapshot, WalEntry } from '../../../src/storage/replicable.js'
+import { Store, type StoreOptions } from '../../../src/storage/store.js'
+
+export const bytes = (text: string): Buffer => Buffer.from(text)
+
+/** An engine whose batches wait or fail when a test says so. */
+export class GatedEngine implements Engine {
+  readonly name = 'memory'
+  readonly inner: Engine
+  /** Batches written, and operations in each. */
+  readonly batches: number[] = []
+  readonly durable: boolean[] = []
+  failure: Error | undefined
+  reopenFailure: Error | undefined
+  #gate: { readonly when: 'before' | 'after'; readonly opened: Promise<void> } | undefined
+
+  constructor(inner: Engine) {
+    this.inner = inner
+  }
+
+  /** Batches wait from now on until the result is called: before they are applied, or before they are said to be. */
+  shut(when: 'before' | 'after' = 'before'): () => void {
+    let open = () => undefined as void
+    const opened = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    this.#gate = { when, opened }
+    return () => {
+      this.#gate = undefined
+      open()
+    }
+  }
+
+  get: Engine['get'] = (key, snapshot) => this.inner.get(key, snapshot)
+  scan: Engine['scan'] = (range, options) => this.inner.scan(range, options)
+  snapshot: Engine['snapshot'] = () => this.inner.snapshot()
+  sizeBytes: Engine['sizeBytes'] = () => this.inner.sizeBytes()
+  close: Engine['close'] = () => this.inner.close()
+
+  async reopen(): Promise<void> {
+    if (this.reopenFailure) throw this.reopenFailure
+    await this.inner.reopen()
+  }
+
+  batch(): EngineBatch {
+    const batch = this.inner.batch()
+    return {
+      put: (key, value) => batch.put(key, value),
+      delete: (key) => batch.delete(key),
+      get length() {
+        return batch.length
+      },
+      write: async (options) => {
+        this.batches.push(batch.length)
+        this.durable.push(options.isDurable)
+        const gate = this.#gate
+        if (gate?.when === 'before') await gate.opened
+        if (this.failure) throw this.failure
+        await batch.write(options)
+        if (gate?.when === 'after') await gate.opened
+      },
+    }
+  }
+}
+
+export interface Fixture {
+  readonly disk: MemoryDisk
+  readonly engine: GatedEngine
+  readonly clock: ManualClock
+  readonly store: Store
+}
+
+export const openFixture = async (
+  options: Partial<StoreOptions> = {},
+  disk = new MemoryDisk(),
+  seed: string | number = 'store',
+): Promise<Fixture> => {
+  const engine = new GatedEngine(new MemoryEngine(disk))
+  const clock = new ManualClock()
+  const store = await Store.open({
+    engine,
+    clock,
+    log: silentLog,
+    random: createSeededRandom(seed),
+    syncWrites: true,
+    walRetentionEntries: 1000,
+    walRetentionBytes: 1 << 30,
+    ringBytes: 1 << 20,
+    ...options,
+  })
+  return { disk, engine, clock, store }
+}
+
+export const put = async (store: Store, key: string, text: string): Promise<number> =>
+  (await store.write((tx) => tx.put(key, bytes(text)))).index
+
+export const textOf = (store: Store, key: string): string | undefined => store.get(key)?.toString()
+
+export const rootsOf = (store: Pick<SyncSnapshot, 'trees'>): string[] => [
+  store.trees.replicated.root().toString('hex'),
+  store.trees.local.root().toString('hex'),
+]
+
+/** Everything a store logged behind an index, decoded. */
+export const entriesAfter = async (store: Store, index: number): Promise<WalEntry[]> => {
+  const frames = await store.framesAfter(index, Number.MAX_SAFE_INTEGER)
+  return (frames ?? []).flatMap((frame) => [...store.decodeFrame(frame)])
+}
+
+/** Copies all of a store's data into another, as a resync does. */
+export const copyAll = async (from: Store, to: Store): Promise<RemotePosition> => {
+  const snapshot = from.snapshot()
+  for (const tree of ['replicated', 'local'] as const) {
+    for await (const chunk of snapshot.scan(tree)) await to.importMutations(chunk)
+  }
+  const remote = { ...snapshot.position, epoch: from.epoch }
+  await to.importMutations([], remote)
+  await snapshot.close()
+  return remote
+}
+
+export const remoteOf = (store: Store): RemotePosition => ({ ...store.position, epoch: store.epoch })

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { LogicalError } from '../../../src/logical/errors.js'
+import { bytes, entriesAfter, openFixture, put, textOf } from './fixture.js'
+
+describe('a write', () => {
+  it('is readable once it resolves, and not before', async () => {
+    const { store, engine } = await openFixture()
+    const open = engine.shut()
+    const written = put(store, 'logical/a', '1')
+    await Promise.resolve()
+    expect(store.get('logical/a')).toBeUndefined()
+    open()
+    expect(await written).toBe(1)
+    expect(textOf(store, 'logical/a')).toBe('1')
+  })
+
+  it('returns what its function returns, with its index', async () => {
+    const { store } = await openFixture()
+    await put(store, 'logical/a', '1')
+    expect(await store.write((tx) => (tx.put('logical/b', bytes('2')), 'result'))).toEqual({
+      value: 'result',
+      index: 2,
+    })
+  })
+
+  it('sees its own changes and those queued before it', async () => {
+    const { store, engine } = await openFixture()
+    await put(store, 'logical/n', '1')
+    const open = engine.shut()
+    const increments = Array.from({ length: 100 }, () =>
+      store.write((tx) => {
+        const next = Number(tx.get('logical/n')) + 1
+        tx.put('logical/n', bytes(String(next)))
+        return Number(tx.get('logical/n'))
+      }),
+    )
+    open()
+    const values = (await Promise.all(increments)).map(({ value }) => value)
+    expect(values).toEqual(Array.from({ length: 100 }, (_, i) => i + 2))
+    expect(textOf(store, 'logical/n')).toBe('101')
+  })
+
+  it('sees a queued deletion', async () => {
+    const { store } = await openFixture()
+    await put(store, 'logical/a', '1')
+    const deleted = store.write((tx) => tx.delete('logical/a'))
+    const seen = store.write((tx) => tx.get('logical/a'))
+    await deleted
+    expect((await seen).value).toBeUndefined()
+  })
+
+  it('leaves nothing when its function throws', async () => {
+    const { store, engine } = await openFixture()
+    const before = engine.batches.length
+    const failed = store.write((tx) => {
+      tx.put('logical/a', bytes('1'))
+      throw new LogicalError('invalid-request', 'no')
+    })
+    await expect(failed).rejects.toMatchObject({ message: 'no' })
+    expect((await store.write((tx) => tx.get('logical/a'))).value).toBeUndefined()
+    expect(engine.batches.length).toBe(before)
+    expect(store.position.index).toBe(0)
+  })
+
+  it('shares one durable batch with all that wait', async () => {
+    const { store, engine } = await openFixture()
+    const open = engine.shut()
+    const first = put(store, 'logical/first', 'x')
+    // The first batch is under way before the others are queued.
+    while (engine.batches.length < 2) await Promise.resolve()
+    const others = Array.from({ length: 50 }, (_, i) => put(store, `logical/${i}`, 'x'))
+    open()
+    await Promise.all([first, ...others])
+    expect(engine.batches.length).toBe(3)
+    expect(engine.durable.every(Boolean)).toBe(true)
+    const frames = (await store.framesAfter(0, 1 << 20)) ?? []
+    expect(frames.map((frame) => [frame.firstIndex, frame.lastIndex])).toEqual([
+      [1, 1],
+      [2, 51],
+    ])
+  })
+
+  it('is one entry of the log with all its keys, local and replicated', async () => {
+    const { store } = await openFixture()
+    await store.write((tx) => {
+      tx.put('logical/a', bytes('1'))
+      tx.put('cubbyhole/b', bytes('2'))
+      tx.put('core/replication/c', bytes('3'))
+    })
+    const [entry, ...rest] = await entriesAfter(store, 0)
+    expect(rest).toEqual([])
+    expect(entry?.operations.map(({ key, category }) => [key, category])).toEqual([
+      ['logical/a', 'replicated'],
+      ['cubbyhole/b', 'local'],
+    ])
+    expect(textOf(store, 'core/replication/c')).toBe('3')
+  })
+
+  it('of ignored keys only is no entry of the log', async () => {
+    const { store } = await openFixture()
+    await put(store, 'logical/a', '1')
+    expect(await put(store, 'core/replication/x', '1')).toBe(1)
+    expect(store.position.index).toBe(1)
+    expect(textOf(store, 'core/replication/x')).toBe('1')
+  })
+
+  it('counts replicated and shipped entries apart', async () => {
+    const { store } = await openFixture()
+    await put(store, 'logical/a', '1')
+    await Promise.all([put(store, 'logical/b', '1'), put(store, 'cubbyhole/c', '1')])
+    await put(store, 'core/replication/x', '1')
+    expect([store.position.index, store.lastReplicatedIndex, store.lastShippedIndex]).toEqual([3, 2, 3])
+  })
+
+  it('of a key that may not be written here is refused', async () => {
+    const { store } = await openFixture()
+    store.setWritable(new Set(['local', 'ignored']))
+    await expect(put(store, 'logical/a', '1')).rejects.toMatchObject({
+      code: 'read-only',
+      message: 'cannot write to readonly storage',
+    })
+    await expect(store.write((tx) => tx.delete('logical/a'))).rejects.toMatchObject({ code: 'read-only' })
+    await put(store, 'cubbyhole/a', '1')
+    await put(store, 'core/replication/a', '1')
+  })
+
+  it('of a key without a category is a bug, not a request error', async () => {
+    const { store } = await openFixture()
+    const failed = put(store, 'nowhere/a', '1')
+    await expect(failed).rejects.toThrow('no category')
+    await expect(failed).rejects.not.toBeInstanceOf(LogicalError)
+  })
+
+  it('is announced once, in order, when it is durable', async () => {
+    const { store } = await openFixture()
+    const seen: unknown[] = []
+    const stop = store.onCommit((commit, frame) => {
+      seen.push([commit.lastIndex, commit.origin, commit.mutations.map(({ key }) => key), frame?.lastIndex])
+    })
+    await put(store, 'logical/a', '1')
+    await put(store, 'core/replication/x', '1')
+    stop()
+    await put(store, 'logical/b', '1')
+    expect(seen).toEqual([
+      [1, 'own', ['logical/a'], 1],
+      [1, 'own', ['core/replication/x'], undefined],
+    ])
+  })
+
+  it('asks for durability only when the store is told to', async () => {
+    const { store, engine } = await openFixture({ syncWrites: false })
+    await put(store, 'logical/a', '1')
+    expect(engine.durable.at(-1)).toBe(false)
+  })
+})
+
+describe('a batch that fails', () => {
+  const noSpace = new LogicalError('unavailable', 'no space left on the storage device: nothing can be written')
+
+  it('fails everything queued behind it and leaves nothing', async () => {
+    const { store, engine } = await openFixture()
+    await put(store, 'logical/n', '1')
+    const root = store.trees.replicated.root()
+    const open = engine.shut()
+    const first = put(store, 'logical/n', '2')
+    while (engine.batches.length < 3) await Promise.resolve()
+    const second = store.write((tx) => tx.put('logical/n', bytes(`${tx.get('logical/n')}3`)))
+    const outcome = Promise.allSettled([first, second])
+    engine.failure = noSpace
+    open()
+    expect((await outcome).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(textOf(store, 'logical/n')).toBe('1')
+    expect(store.trees.replicated.root()).toEqual(root)
+    expect(store.position.index).toBe(1)
+  })
+
+  it('stops writes with its error, keeps reads, and ends when the engine could be opened again', async () => {
+    const { store, engine, clock } = await openFixture()
+    await put(store, 'logical/a', '1')
+    engine.failure = noSpace
+    engine.reopenFailure = noSpace
+    await expect(put(store, 'logical/b', '1')).rejects.toBe(noSpace)
+    engine.failure = undefined
+    await expect(put(store, 'logical/b', '1')).rejects.toBe(noSpace)
+    expect(textOf(store, 'logical/a')).toBe('1')
+    clock.advance(1000)
+    await expect(put(store, 'logical/b', '1')).rejects.toBe(noSpace)
+
+    engine.reopenFailure = undefined
+    let index: number | undefined
+    while (index === undefined) {
+      clock.advance(1000)
+      await new Promise((resolve) => setImmediate(resolve))
+      index = await put(store, 'logical/b', '2').catch(() => undefined)
+    }
+    expect(index).toBe(2)
+    expect(textOf(store, 'logical/b')).toBe('2')
+  })
+})
+
+describe('closing', () => {
+  it('finishes what is queued and refuses the rest', async () => {
+    const { store } = await openFixture()
+    const written = put(store, 'logical/a', '1')
+    await store.close()
+    expect(await written).toBe(1)
+    await expect(put(store, 'logical/b', '1')).rejects.toMatchObject({ code: 'unavailable' })
+    await store.close()
+  })
+})
