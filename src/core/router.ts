@@ -177,6 +177,9 @@ export class Router {
       get options() {
         return current().options ?? {}
       },
+      get userLockout() {
+        return current().config.userLockout
+      },
     }
   }
 

@@ -61,6 +61,8 @@ export interface LoginAuth {
   metadata: Record<string, string>
   /** The identity alias: its entity is found or made by the core. */
   alias?: { name: string; metadata: Record<string, string> }
+  /** Where the primary has already found or made the entity of a forwarded login. */
+  entityId?: string
   tokenType: 'default' | TokenType
   ttlSeconds: number
   maxTtlSeconds: number

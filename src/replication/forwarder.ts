@@ -7,6 +7,12 @@ import { PRIMARY_UNREACHABLE_TEXT } from './guard-texts.js'
 import type { ReplicationSettings } from './host.js'
 import type { FollowerService } from './services.js'
 
+/** An answer of the primary, and how far its log had come when the request was done. */
+export interface Forwarded {
+  readonly response: Response | undefined
+  readonly state: { readonly clusterId: string; readonly localIndex: number; readonly replicatedIndex: number }
+}
+
 export interface ForwarderOptions {
   readonly clock: Clock
   readonly store: Pick<ReplicableStore, 'remotePosition' | 'onCommit'>
@@ -24,11 +30,13 @@ export class Forwarder {
   }
 
   /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
-  async forward(request: Request): Promise<Response | undefined> {
-    const answer = await this.#ask(encodeRequest(request))
-    if (await this.#sees(answer.index)) return answer.response
+  async forward(request: Request): Promise<Forwarded> {
+    const { index, response } = await this.#ask(encodeRequest(request))
+    const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
+    const state = { clusterId, localIndex: index, replicatedIndex: index }
+    if (await this.#sees(index)) return { response, state }
     const warning = 'the write was made on the primary cluster, but is not yet visible on this cluster'
-    return { ...answer.response, warnings: [...(answer.response?.warnings ?? []), warning] }
+    return { response: { ...response, warnings: [...(response?.warnings ?? []), warning] }, state }
   }
 
   async #ask(payload: Buffer): Promise<ForwardAnswer> {

@@ -21,7 +21,8 @@ export interface ServerConfig {
   readonly pidFile: string
   readonly dev: DevConfig | undefined
   readonly unauthenticatedMetrics: boolean
-  readonly userLockout: boolean
+  /** Undefined: off, unless a mount is tuned to have it. */
+  readonly userLockout: LockoutConfig | undefined
   readonly own: OwnSettings
   readonly replication: {
     readonly allowForwardingViaHeader: boolean
@@ -78,6 +79,13 @@ export interface LogConfig {
   readonly level: LogLevel
   readonly format: 'standard' | 'json'
   readonly file: string
+}
+
+/** Failed logins in a row that lock, for how long, and the silence that forgets them. */
+export interface LockoutConfig {
+  readonly threshold: number
+  readonly durationMs: number
+  readonly counterResetMs: number
 }
 
 export interface DevConfig {

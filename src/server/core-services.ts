@@ -14,12 +14,11 @@ import { Purge } from '../core/purge.js'
 import { Router } from '../core/router.js'
 import { TokenStore } from '../core/tokens.js'
 import { Wrapping } from '../core/wrapping.js'
-import type { Backend } from '../logical/backend.js'
+import type { Backend, BackendType } from '../logical/backend.js'
 import { ROOT_NAMESPACE } from '../logical/request.js'
 import type { Storage } from '../logical/storage.js'
 import { createCubbyhole } from '../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../secrets/identity/backend.js'
-import { BACKEND_TYPES } from './backend-types.js'
 import { createWrappingSigner } from './wrapping-signer.js'
 
 /** What the core needs of the storage beneath it. */
@@ -31,6 +30,7 @@ export interface CoreStorage {
 
 export interface CoreServicesOptions {
   readonly storage: CoreStorage
+  readonly types: ReadonlyMap<string, BackendType>
   readonly leaseDefaults: LeaseDefaults
   readonly apiAddress: () => string
   /** True where replicated keys cannot be written. */
@@ -80,7 +80,7 @@ export const createCoreServices = (
   const router = new Router({
     table,
     namespaces,
-    types: BACKEND_TYPES,
+    types: options.types,
     singletons,
     storageAt: (prefix) => storage.view(prefix),
     leaseDefaults,
@@ -117,7 +117,7 @@ export const createCoreServices = (
   const leases = new LeaseStore(tokens)
   const mounts = new MountService({
     table,
-    types: BACKEND_TYPES,
+    types: options.types,
     storage: all,
     purge,
     leaseDefaults,
@@ -133,7 +133,7 @@ export const createCoreServices = (
     'cubbyhole',
     createCubbyhole(
       { storage: storage.view('cubbyhole/') },
-      { storageIdOf: (token) => tokens.findByAccessor(token.accessor)?.storageId ?? '' },
+      { storageIdOf: (token) => tokens.storageIdOf(token) ?? '' },
     ),
   )
   singletons.set(

@@ -5,6 +5,7 @@ import type { LogLevel } from '../base/log.js'
 import type {
   DevConfig,
   ListenerConfig,
+  LockoutConfig,
   LogConfig,
   OwnSettings,
   SealConfig,
@@ -101,7 +102,7 @@ const assemble = (
     pidFile: text(root('pid_file')),
     dev: parts.dev,
     unauthenticatedMetrics: files.unauthenticatedMetrics,
-    userLockout: resolveLockout(files, env, parts),
+    userLockout: resolveLockout(files, env, parts.dev),
     own: parts.own,
     replication: {
       allowForwardingViaHeader: files.replication.allow_forwarding_via_header?.value === true,
@@ -305,15 +306,24 @@ const resolveLog = (flags: ServerFlags, env: Environment, files: FileSettings, f
   }
 }
 
+const LOCKOUT: LockoutConfig = { threshold: 5, durationMs: 900_000, counterResetMs: 900_000 }
+
 /** Stanza of the reference first, then the switch of our own, then off in dev mode. */
-const resolveLockout = (files: FileSettings, env: Environment, { dev, own: _own }: Parts): boolean => {
-  if (['true', '1'].includes(env.VAULT_DISABLE_USER_LOCKOUT ?? '')) return false
-  for (const label of ['approle', 'all']) {
-    const disabled = files.userLockout[label]?.disable_lockout?.value
-    if (typeof disabled === 'boolean') return !disabled
-  }
+const resolveLockout = (
+  files: FileSettings,
+  env: Environment,
+  dev: DevConfig | undefined,
+): LockoutConfig | undefined => {
+  if (['true', '1'].includes(env.VAULT_DISABLE_USER_LOCKOUT ?? '')) return undefined
+  const stanza = { ...files.userLockout.all, ...files.userLockout.approle }
   const ours = files.own.user_lockout?.value
-  return typeof ours === 'boolean' ? ours : dev === undefined
+  const isOff = stanza.disable_lockout?.value ?? (typeof ours === 'boolean' ? !ours : dev !== undefined)
+  if (isOff === true) return undefined
+  return {
+    threshold: number(stanza.lockout_threshold, LOCKOUT.threshold),
+    durationMs: number(stanza.lockout_duration, LOCKOUT.durationMs),
+    counterResetMs: number(stanza.lockout_counter_reset, LOCKOUT.counterResetMs),
+  }
 }
 
 const text = (setting: Sourced | undefined): string => (typeof setting?.value === 'string' ? setting.value : '')

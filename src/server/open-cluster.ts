@@ -3,6 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { aclPath } from '../core/acl.js'
+import { Consistency } from '../core/consistency.js'
 import { RequestHandler } from '../core/request-handler.js'
 import { AUDIT_SUDO_PATHS, auditPaths } from '../core/system/audit-paths.js'
 import { createSystemBackend } from '../core/system/backend.js'
@@ -22,6 +23,7 @@ import type { Backend, PathSpec } from '../logical/backend.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import { ROOT_NAMESPACE, type Request, type Response } from '../logical/request.js'
 import { upgradeToV2 } from '../secrets/kv/upgrade.js'
+import { createBackendTypes } from './backend-types.js'
 import type { ServerConfig } from './config.js'
 import {
   type CoreServices,
@@ -76,6 +78,7 @@ export class OpenCluster {
           deriveKey: (purpose) => barrier.deriveKey(purpose),
           position: () => store.position.index,
         },
+        types: createBackendTypes(config),
         leaseDefaults: config,
         apiAddress: () => config.apiAddress,
         isReadOnly: () => this.replication.isSharedReadOnly,
@@ -102,6 +105,20 @@ export class OpenCluster {
       }),
       drAllowed: DR_ALLOWED_PATHS,
       forwarder: this.replication.forwarder,
+      refusesWrites: () => this.replication.view.refusesWrites,
+      lastIndex: () => store.position.index,
+      consistency: new Consistency({
+        clock,
+        key: () => barrier.deriveKey('index-state'),
+        own: () => ({
+          clusterId: runtime.identity.clusterId,
+          localIndex: store.position.index,
+          replicatedIndex: store.lastReplicatedIndex,
+        }),
+        upstream: () => this.replication.upstream,
+        mayForward: config.replication.allowForwardingViaHeader,
+        awaitMs: config.replication.bestEffortWalWaitMs,
+      }),
     })
   }
 

@@ -71,6 +71,12 @@ export class ReplicationParts {
     return this.view.isPerformanceSecondary || this.view.isDrSecondary
   }
 
+  /** The cluster that is followed, and how much of its log is applied here; undefined for one that follows nobody. */
+  get upstream(): { clusterId: string; appliedIndex: number } | undefined {
+    const { primaryClusterId, lastRemoteWal } = this.view
+    return this.isSharedReadOnly ? { clusterId: primaryClusterId, appliedIndex: lastRemoteWal } : undefined
+  }
+
   isHeldBack(entry: MountEntry): boolean {
     return this.view.ownFilter?.heldMounts.has(entry.uuid) ?? false
   }

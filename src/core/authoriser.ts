@@ -1,0 +1,107 @@
+import { decideWriteOperation, isListed } from '../logical/dispatch.js'
+import { LogicalError, permissionDenied } from '../logical/errors.js'
+import type { Request } from '../logical/request.js'
+import type { AclVerdict } from './acl.js'
+import type { IdentityStore } from './identity.js'
+import type { PolicyStore } from './policies.js'
+import type { Route } from './router.js'
+import { WRAPPING_PATHS } from './system/wrapping-paths.js'
+import type { TokenEntry, TokenStore } from './tokens.js'
+import type { Wrapping } from './wrapping.js'
+
+export interface AuthoriserOptions {
+  readonly tokens: TokenStore
+  readonly policies: PolicyStore
+  readonly identity: IdentityStore
+  readonly wrapping: Wrapping
+}
+
+/** What is known of the caller. With a `failure` the request is refused, and logged as refused. */
+export interface Authorised {
+  readonly token: TokenEntry | undefined
+  readonly verdict: AclVerdict | undefined
+  /** The request took the token's last use: the token ends with it. */
+  readonly isLastUse: boolean
+  readonly failure: LogicalError | undefined
+}
+
+/** Decides who asks and whether he may, and counts the use: also that of a request which is then denied. */
+export class Authoriser {
+  readonly #options: AuthoriserOptions
+
+  constructor(options: AuthoriserOptions) {
+    this.#options = options
+  }
+
+  /** For paths that need no token: one that is good is seen, one that is not is ignored. */
+  identify(request: Request): Authorised {
+    const { tokens } = this.#options
+    const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
+    const token = found && tokens.isAddressAllowed(found, request.remoteAddress) ? found : undefined
+    if (token) request.token = token
+    return { token, verdict: undefined, isLastUse: false, failure: undefined }
+  }
+
+  async authorise(request: Request, route: Route | undefined): Promise<Authorised> {
+    const { tokens, wrapping } = this.#options
+    const isWrapping = WRAPPING_PATHS.has(request.path)
+    const { clientToken } = request
+    const presented = isWrapping && clientToken ? await wrapping.resolve(clientToken) : clientToken
+    const token = presented ? tokens.find(presented) : undefined
+    if (!token) {
+      if (isWrapping && clientToken) wrapping.find('')
+      return refused(tokenMissing(clientToken))
+    }
+    if (isWrapping) this.#validateWrapped(request, token)
+    request.token = token
+    if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(permissionDenied())
+    if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
+    if (route && request.operation === 'update') {
+      request.operation = decideWriteOperation(route.mount.backend, request, route.path)
+    }
+    const verdict = this.#check(request, token, route)
+    const use = token.numUses === 0 ? 'free' : await tokens.use(token)
+    if (use === 'spent') {
+      if (isWrapping) wrapping.find('')
+      return refused(tokenMissing(clientToken))
+    }
+    return { token, verdict, isLastUse: use === 'last', failure: verdict.isAllowed ? undefined : permissionDenied() }
+  }
+
+  /** A wrapping token named in the body is judged before the rights of whoever names it. */
+  #validateWrapped(request: Request, token: TokenEntry): void {
+    const named = request.data.token
+    if (typeof named === 'string' && named !== '') {
+      if (named.split('.').length !== 3) this.#options.wrapping.find(named)
+    } else if (request.path !== 'sys/wrapping/rewrap') this.#options.wrapping.find(token.id)
+  }
+
+  #check(request: Request, token: TokenEntry, route: Route | undefined): AclVerdict {
+    const { policies, identity } = this.#options
+    const acl = policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId))
+    const prefix = request.namespace.path.slice(token.namespace.path.length)
+    return acl.check({
+      path: prefix + pathWithMount(request.path, route),
+      operation: request.operation,
+      data: request.data,
+      wrap: request.wrap,
+      needsSudo: route !== undefined && isListed(route.mount.backend.sudo, route.path),
+    })
+  }
+}
+
+const refused = (failure: LogicalError): Authorised => ({
+  token: undefined,
+  verdict: undefined,
+  isLastUse: false,
+  failure,
+})
+
+/** A mount that is named without its slash is judged as the mount it is. */
+const pathWithMount = (path: string, route: Route | undefined): string =>
+  route?.path === '' && !path.endsWith('/') ? `${path}/` : path
+
+const tokenMissing = (presented: string | undefined): LogicalError =>
+  presented
+    ? new LogicalError('permission-denied', '2 errors occurred:\n\t* permission denied\n\t* invalid token\n\n')
+    : new LogicalError('permission-denied', 'permission denied')
