@@ -54,7 +54,7 @@ export class Authoriser {
     }
     if (isWrapping) this.#validateWrapped(request, token)
     request.token = token
-    if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(permissionDenied())
+    if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
     if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
     if (route && request.operation === 'update') {
       request.operation = decideWriteOperation(route.mount.backend, request, route.path)

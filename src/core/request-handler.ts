@@ -59,7 +59,7 @@ export class RequestHandler {
     const isBodied = request.operation === 'update' || request.operation === 'patch'
     if (isBodied && request.path.endsWith('/')) throw invalid("cannot write to a path ending in '/'")
     const route = router.find(request.namespace, request.path)
-    const isOpen = route && isListed(route.mount.backend.unauthenticated, withoutSlash(route.path))
+    const isOpen = route && isListed(route.mount.backend.unauthenticated, route.path)
     return isOpen ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
@@ -172,8 +172,6 @@ const UNAUDITED = new Set(
 )
 
 const isUnaudited = (path: string): boolean => UNAUDITED.has(path)
-
-const withoutSlash = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path)
 
 const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
 
