@@ -1,0 +1,56 @@
+import net from 'node:net'
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import type { Direction } from './faults.js'
+import type { Lane } from './lane.js'
+import { runPipe } from './pipe.js'
+
+export interface ConnectionOptions {
+  readonly dialler: net.Socket
+  readonly target: { readonly host: string; readonly port: number }
+  readonly lanes: Readonly<Record<Direction, Lane>>
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Two sockets and a pipe each way. */
+export class Connection {
+  readonly #dialler: net.Socket
+  readonly #target: net.Socket
+  readonly #finished: Promise<void>
+
+  constructor({ dialler, target, lanes, clock, random }: ConnectionOptions) {
+    this.#dialler = dialler
+    this.#target = new net.Socket({ allowHalfOpen: true })
+    const reset = () => this.reset()
+    for (const [source, lane] of [[dialler, lanes.up] as const, [this.#target, lanes.down] as const]) {
+      source.setNoDelay(true)
+      source.on('error', () => {
+        if (lane.passage !== 'partitioned') reset()
+      })
+    }
+    const shared = { clock, random, reset }
+    const up = runPipe({ source: dialler, sink: this.#target, lane: lanes.up, ...shared })
+    const down = runPipe({ source: this.#target, sink: dialler, lane: lanes.down, ...shared })
+    void this.#connect(target, lanes.up)
+    this.#finished = Promise.all([up, down]).then(reset)
+  }
+
+  /** Resolves when both directions have ended. */
+  get finished(): Promise<void> {
+    return this.#finished
+  }
+
+  /** Ends it at once on both sides, with RST where the kernel still can. */
+  reset(): void {
+    this.#dialler.resetAndDestroy()
+    if (this.#target.connecting) this.#target.destroy()
+    else this.#target.resetAndDestroy()
+  }
+
+  /** Through a cut link nobody reaches the target, so it is dialled only when the way there is whole. */
+  async #connect(target: { host: string; port: number }, lane: Lane): Promise<void> {
+    while (lane.passage === 'partitioned' && !this.#dialler.destroyed) await lane.change()
+    if (!this.#dialler.destroyed) this.#target.connect(target)
+  }
+}

@@ -1,0 +1,37 @@
+import type { Faults, Passage } from './faults.js'
+
+/** One direction of a link, shared by all its connections: they look here before every piece they pass on. */
+export class Lane {
+  #passage: Passage = 'open'
+  #faults: Faults = {}
+  #waiting: (() => void)[] = []
+
+  get passage(): Passage {
+    return this.#passage
+  }
+
+  get faults(): Faults {
+    return this.#faults
+  }
+
+  setPassage(passage: Passage): void {
+    this.#passage = passage
+    this.#announce()
+  }
+
+  setFaults(faults: Faults): void {
+    this.#faults = faults
+    this.#announce()
+  }
+
+  /** Resolves at the next change of passage or faults. */
+  change(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #announce(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+}

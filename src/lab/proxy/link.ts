@@ -1,0 +1,123 @@
+import net from 'node:net'
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import { Connection } from './connection.js'
+import { type Direction, directionsOf, type FaultName, type Faults, type Passage, type Way } from './faults.js'
+import { Lane } from './lane.js'
+
+export interface LinkOptions {
+  /** Port on 127.0.0.1; 0 chooses a free one. */
+  readonly port?: number
+  readonly target: { readonly host: string; readonly port: number }
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/**
+ * A TCP proxy between two clusters, to be put on the address that one of them advertises. Connections pass untouched until
+ * a fault is set; every fault also meets connections that stand already. Whoever opens it closes it.
+ */
+export class Link {
+  readonly #options: LinkOptions
+  readonly #lanes: Readonly<Record<Direction, Lane>> = { up: new Lane(), down: new Lane() }
+  readonly #connections = new Set<Connection>()
+  #server: net.Server | undefined
+  #port: number
+
+  private constructor(options: LinkOptions) {
+    this.#options = options
+    this.#port = options.port ?? 0
+  }
+
+  static async open(options: LinkOptions): Promise<Link> {
+    const link = new Link(options)
+    await link.up()
+    return link
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  /** `127.0.0.1:port`. */
+  get address(): string {
+    return `127.0.0.1:${this.#port}`
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size
+  }
+
+  /** Nothing listens any more, and what was connected is reset. */
+  async down(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    for (const connection of this.#connections) connection.reset()
+    if (server) await new Promise((done) => server.close(done))
+  }
+
+  /** Listens again, on the same port. */
+  async up(): Promise<void> {
+    if (this.#server) return
+    const server = net.createServer({ allowHalfOpen: true }, (dialler) => this.#accept(dialler))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(this.#port, '127.0.0.1', resolve)
+    })
+    this.#port = (server.address() as net.AddressInfo).port
+    this.#server = server
+  }
+
+  /** Cuts the cable: no byte and no end of a connection passes. */
+  partition(way: Way = 'both'): void {
+    this.#setPassage(way, 'partitioned')
+  }
+
+  heal(way: Way = 'both'): void {
+    this.#setPassage(way, 'open')
+  }
+
+  /** Bytes wait until `release`. */
+  hold(way: Way = 'both'): void {
+    this.#setPassage(way, 'held')
+  }
+
+  release(way: Way = 'both'): void {
+    this.#setPassage(way, 'open')
+  }
+
+  /** Sets one fault and leaves the others. */
+  setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
+    for (const direction of directionsOf(way)) {
+      const lane = this.#lanes[direction]
+      lane.setFaults({ ...lane.faults, [name]: fault })
+    }
+  }
+
+  /** Removes every fault, and opens what is held or partitioned. */
+  clearFaults(way: Way = 'both'): void {
+    for (const direction of directionsOf(way)) this.#lanes[direction].setFaults({})
+    this.#setPassage(way, 'open')
+  }
+
+  /** Resets what is connected now; new connections pass. */
+  resetConnections(): void {
+    for (const connection of this.#connections) connection.reset()
+  }
+
+  async close(): Promise<void> {
+    await this.down()
+    this.clearFaults()
+  }
+
+  #setPassage(way: Way, passage: Passage): void {
+    for (const direction of directionsOf(way)) this.#lanes[direction].setPassage(passage)
+  }
+
+  #accept(dialler: net.Socket): void {
+    const { target, clock, random } = this.#options
+    const connection = new Connection({ dialler, target, lanes: this.#lanes, clock, random })
+    this.#connections.add(connection)
+    void connection.finished.then(() => this.#connections.delete(connection))
+  }
+}

@@ -1,0 +1,49 @@
+import type net from 'node:net'
+import type { Clock } from '../../base/clock.js'
+
+export interface Piece {
+  readonly bytes: Buffer
+  readonly arrivedMs: number
+}
+
+/** A sender is read no further while so much of what it sent waits here: back-pressure passes through the link. */
+const WAITING_BYTES_MAX = 256 * 1024
+
+/** What one side of a connection has sent and the other has not been given yet, with the time at which it came. */
+export class PieceQueue {
+  readonly #source: net.Socket
+  readonly #pieces: Piece[] = []
+  #waitingBytes = 0
+  #isEnded = false
+  #wake: () => void = () => undefined
+
+  constructor(source: net.Socket, clock: Clock) {
+    this.#source = source
+    source.on('data', (bytes: Buffer) => {
+      this.#pieces.push({ bytes, arrivedMs: clock.monotonic() })
+      this.#waitingBytes += bytes.length
+      if (this.#waitingBytes >= WAITING_BYTES_MAX) source.pause()
+      this.#wake()
+    })
+    const end = () => {
+      this.#isEnded = true
+      this.#wake()
+    }
+    source.on('end', end)
+    source.on('close', end)
+  }
+
+  /** The oldest piece; undefined when the source has ended and all was taken. */
+  async next(): Promise<Piece | undefined> {
+    while (this.#pieces.length === 0 && !this.#isEnded) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    const piece = this.#pieces.shift()
+    if (!piece) return undefined
+    this.#waitingBytes -= piece.bytes.length
+    if (this.#waitingBytes < WAITING_BYTES_MAX) this.#source.resume()
+    return piece
+  }
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import type net from 'node:net'
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import type { Lane } from './lane.js'
+import { type Piece, PieceQueue } from './piece-queue.js'
+
+export interface PipeOptions {
+  readonly source: net.Socket
+  readonly sink: net.Socket
+  readonly lane: Lane
+  readonly clock: Clock
+  readonly random: Random
+  /** Ends the connection on both sides, at once. */
+  readonly reset: () => void
+}
+
+/**
+ * Carries what `source` sends to `sink` under the faults of a lane, in order. Resolves when the source's end was passed on
+ * or either side is gone.
+ */
+export const runPipe = async (options: PipeOptions): Promise<void> => {
+  const { source, sink, lane, clock, reset } = options
+  const queue = new PieceQueue(source, clock)
+  const sinkClosed = new Promise<void>((resolve) => sink.once('close', resolve))
+  let passedBytes = 0
+  for (;;) {
+    const piece = await queue.next()
+    while (lane.passage !== 'open' && !sink.destroyed) await Promise.race([lane.change(), sinkClosed])
+    if (sink.destroyed) return
+    if (!piece) {
+      if (source.errored) reset()
+      else sink.end()
+      return
+    }
+    const { timeout, reset_peer, limit_data } = lane.faults
+    if (timeout) {
+      if (timeout.ms === 0) await lane.change()
+      else await clock.sleep(timeout.ms)
+      reset()
+      return
+    }
+    if (reset_peer && passedBytes === 0) clock.setTimer(reset_peer.ms, reset)
+    await delay(piece, options)
+    const room = limit_data ? limit_data.bytes - passedBytes : piece.bytes.length
+    if (sink.destroyed) return
+    passedBytes += piece.bytes.length
+    if (!sink.write(piece.bytes.subarray(0, Math.max(room, 0)))) await untilDrained(sink)
+    if (room < piece.bytes.length) {
+      source.destroy()
+      sink.end()
+      return
+    }
+  }
+}
+
+const delay = async (piece: Piece, { lane, clock, random }: PipeOptions): Promise<void> => {
+  const { latency, bandwidth } = lane.faults
+  if (latency) {
+    const share = random.bytes(2).readUInt16BE() / 0xffff
+    const jitterMs = (2 * share - 1) * (latency.jitterMs ?? 0)
+    const waitMs = piece.arrivedMs + latency.ms + jitterMs - clock.monotonic()
+    if (waitMs > 0) await clock.sleep(waitMs)
+  }
+  if (bandwidth) await clock.sleep((piece.bytes.length / bandwidth.bytesPerSecond) * 1000)
+}
+
+const untilDrained = async (sink: net.Socket): Promise<void> => {
+  const stop = new AbortController()
+  const { signal } = stop
+  const gone = once(sink, 'close', { signal }).catch(() => undefined)
+  const drained = once(sink, 'drain', { signal }).catch(() => undefined)
+  await Promise.race([gone, drained])
+  stop.abort()
+}
