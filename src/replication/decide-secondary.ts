@@ -129,9 +129,9 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
   return accept(stage, 'disable-secondary', [...effects, { do: 'commit' }, { do: 'restart' }])
 }
 
-export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision =>
-  accept(facts.stages[kind], 'finish-bootstrap', [
-    { do: 'become-secondary', kind },
-    { do: 'commit' },
-    { do: 'restart' },
-  ])
+/** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */
+export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  const effects: Effect[] = [{ do: 'become-secondary', kind }, { do: 'commit' }, { do: 'restart' }]
+  return accept(facts.stages[kind], 'finish-bootstrap', effects)
+}

@@ -176,8 +176,9 @@ test('a write on a performance secondary is run by the primary and seen here whe
     clientToken: 'secret',
     wrap: undefined,
   })
-  const response = await c.replication.forwarder.forward(request('secret/a'))
+  const { response, state } = await c.replication.forwarder.forward(request('secret/a'))
   expect(response).toEqual({ data: { by: 'a' } })
+  expect(state).toMatchObject({ clusterId: a.clusterId, replicatedIndex: a.store.lastReplicatedIndex })
   expect(c.readValue(SHARED_KEY)).toBe('forwarded')
   expect(await refusal(c.replication.forwarder.forward(request('fails')))).toBe('no')
   await c.change('replication/performance/secondary/update-primary', { token: '' })
@@ -193,7 +194,9 @@ test('a token that fails leaves the cluster as it was, and says where it failed'
   const enableWith = (text: string) => refusal(b.post('replication/dr/secondary/enable', { token: text }))
   expect(await enableWith(`${token}x`)).toContain('wrapping token is not valid or does not exist')
   expect(await enableWith('nonsense')).toBe('invalid token')
-  expect(await refusal(b.post('replication/performance/secondary/enable', { token }))).toBe('token is for DR replication')
+  expect(await refusal(b.post('replication/performance/secondary/enable', { token }))).toBe(
+    'token is for DR replication',
+  )
   expect(await enableWith(token)).toContain('wrapping token is not valid or does not exist')
   const revoked = await issue(a, 'dr', 'dr-b')
   await a.post('replication/dr/primary/revoke-secondary', { id: 'dr-b' })
@@ -211,8 +214,11 @@ test('a sealed token needs no API of the primary and can be tried again', async 
   const data = key?.data as { secondary_public_key: string }
   const issued = await a.post('replication/performance/primary/secondary-token', { id: 'c', ...data })
   expect(issued?.wrapInfo).toBeUndefined()
-  const { token } = issued?.data as { token: string }
+  const sealed = issued?.data as { token: string } | undefined
+  const token = sealed?.token ?? ''
   clusters.delete(a.apiAddress)
+  const withRoots = c.post('replication/performance/secondary/enable', { token, ca_file: '/does/not/exist' })
+  expect(await refusal(withRoots)).toContain('ca_file "/does/not/exist" cannot be read')
   await c.change('replication/performance/secondary/enable', { token })
   await streaming(c, 'performance', a)
   clusters.set(a.apiAddress, a)
@@ -318,4 +324,25 @@ test('a filter written before a secondary joins keeps data from it, and lifting 
   expect(await refusal(c.post('replication/performance/secondary/promote', token))).toContain('deny secret/')
   await a.call('delete', path)
   await until(() => c.readValue(SHARED_KEY) === 'held back')
+})
+
+test('a promotion that is forced in the middle of a sync has sound trees and says what it gave up', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await a.writeValue(SHARED_KEY, 'not yet there')
+  b.holds.hold('dr', 'merkle-sync')
+  await b.change('replication/dr/secondary/enable', { token: await issue(a, 'dr', 'dr-b') })
+  await until(() => b.holds.list().some((held) => held.isReached))
+  expect(b.status('dr').mode).toBe('bootstrapping')
+  const dr_operation_token = await operationToken(b)
+  const promote = (force: boolean) => ['replication/dr/secondary/promote', { dr_operation_token, force }] as const
+  expect(await refusal(b.post(...promote(false)))).toContain('the first sync is not complete')
+  await b.change(...promote(true))
+  b.holds.release()
+  expect(b.status('dr').mode).toBe('primary')
+  expect(await b.replication.losses()).toMatchObject([{ reason: 'sync incomplete' }])
+  expect((await b.post('replication/merkle-check'))?.data).toMatchObject({
+    merkle_corruption_report: { corrupted_root: false },
+  })
 })

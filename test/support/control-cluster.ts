@@ -1,0 +1,265 @@
+import { systemClock } from '../../src/base/clock.js'
+import { base62, uuid } from '../../src/base/id.js'
+import { silentLog } from '../../src/base/log.js'
+import { systemNetwork } from '../../src/base/network.js'
+import { createSystemRandom } from '../../src/base/random.js'
+import type { Backend } from '../../src/logical/backend.js'
+import { dispatch } from '../../src/logical/dispatch.js'
+import { invalid, LogicalError } from '../../src/logical/errors.js'
+import type { JsonObject } from '../../src/logical/json.js'
+import type { Operation, Request, Response, WrapInfo } from '../../src/logical/request.js'
+import { ROOT_NAMESPACE } from '../../src/logical/request.js'
+import { createDataPlane } from '../../src/replication/data-plane.js'
+import type { MountFact, NamespaceFact } from '../../src/replication/filter.js'
+import { Holds } from '../../src/replication/holds.js'
+import type { KeyMaterial, PlainRecord, ReplicationHost, ReplicationSettings } from '../../src/replication/host.js'
+import { NO_ATTEMPT } from '../../src/replication/operation-token.js'
+import { replicationPaths } from '../../src/replication/paths.js'
+import { Replication } from '../../src/replication/replication.js'
+import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
+import type { Kind } from '../../src/replication/types.js'
+import { Barrier } from '../../src/storage/barrier.js'
+import { MemoryEngine } from '../../src/storage/memory-engine.js'
+import type { Category } from '../../src/storage/prefixes.js'
+import type { Store } from '../../src/storage/store.js'
+import { openStore, TIMES } from './replication-fixture.js'
+import { until } from './until.js'
+
+const random = createSystemRandom()
+
+/** A key of shared data, as a mount with the uuid `m1` would write it. */
+export const SHARED_KEY = 'logical/m1/a'
+/** A key that DR copies have and performance secondaries do not. */
+export const LOCAL_KEY = 'local/logical/m2/a'
+
+/**
+ * A cluster with everything but core and HTTP: engine, store, barrier, cluster port, and replication with its paths. It
+ * restarts as a server does: everything is torn down and derived again from what is stored.
+ */
+export class ControlCluster {
+  readonly clusterId = uuid(random)
+  readonly name: string
+  readonly holds = new Holds()
+  readonly wrapped = new Map<string, JsonObject>()
+  readonly batchTokens = new Map<string, readonly string[]>()
+  settings: ReplicationSettings = {
+    times: TIMES,
+    bestEffortWalWaitMs: 2000,
+    fenceClientWrites: false,
+    allowOlderSecondary: false,
+  }
+  version = '1.20.4+ent'
+  license: ReplicationHost['license'] = 'enterprise'
+  mounts: MountFact[] = [{ uuid: 'm1', path: 'secret/', namespacePath: '', type: 'kv', isLocal: false }]
+  namespaces: NamespaceFact[] = [{ id: 'root', path: '' }]
+  restarts = 0
+  wipes = 0
+  replication!: Replication
+  store!: Store
+  barrier!: Barrier
+  listener!: ClusterListener
+  readonly #others: Map<string, ControlCluster>
+  #engine = new MemoryEngine()
+  #rootKey: Buffer | undefined
+  #restarting: Promise<void> = Promise.resolve()
+
+  private constructor(name: string, others: Map<string, ControlCluster>) {
+    this.name = name
+    this.#others = others
+  }
+
+  get apiAddress(): string {
+    return `https://${this.name}:8200`
+  }
+
+  static async start(
+    name: string,
+    others: Map<string, ControlCluster>,
+    prepare: (cluster: ControlCluster) => void = () => undefined,
+  ): Promise<ControlCluster> {
+    const cluster = new ControlCluster(name, others)
+    prepare(cluster)
+    others.set(cluster.apiAddress, cluster)
+    cluster.listener = await ClusterListener.start({
+      network: systemNetwork,
+      address: '127.0.0.1:0',
+      times: TIMES,
+      log: silentLog,
+    })
+    await cluster.#boot()
+    return cluster
+  }
+
+  async stop(): Promise<void> {
+    await this.#restarting
+    await this.replication.stop()
+    await this.store.close()
+    await this.listener.close()
+  }
+
+  /** A crash of everything but the disk, and a start. */
+  async restart(): Promise<void> {
+    await this.#restarting
+    await this.#reboot(() => Promise.resolve())
+  }
+
+  async call(operation: Operation, path: string, data: JsonObject = {}): Promise<Response | undefined> {
+    const request: Request = {
+      id: uuid(random),
+      operation,
+      path: `sys/${path}`,
+      namespace: ROOT_NAMESPACE,
+      data: Object.assign(Object.create(null), data),
+      headers: {},
+      remoteAddress: '127.0.0.1',
+      remotePort: 1,
+      clientToken: undefined,
+      wrap: undefined,
+    }
+    return dispatch(this.#backend, request, path)
+  }
+
+  post(path: string, data: JsonObject = {}): Promise<Response | undefined> {
+    return this.call('update', path, data)
+  }
+
+  /** Posts, and waits until the restart that it caused is over. */
+  async change(path: string, data: JsonObject = {}): Promise<Response | undefined> {
+    const before = this.restarts
+    const response = await this.post(path, data)
+    await until(() => this.restarts > before)
+    await this.#restarting
+    return response
+  }
+
+  status(kind: Kind): JsonObject {
+    return this.replication.status(kind).data as JsonObject
+  }
+
+  async writeValue(key: string, value: string): Promise<void> {
+    await this.barrier.write((tx) => tx.put(key, Buffer.from(value)))
+  }
+
+  readValue(key: string): string | undefined {
+    return this.barrier.get(key)?.toString()
+  }
+
+  readonly #backend: Backend = {
+    type: 'system',
+    paths: replicationPaths(() => this.replication.context),
+    unauthenticated: [],
+    sudo: [],
+  }
+
+  async #boot(): Promise<void> {
+    this.store = await openStore(this.#engine)
+    this.barrier = new Barrier({ store: this.store, clock: systemClock, random })
+    this.#rootKey ??= random.bytes(32)
+    if (!this.barrier.isInitialized) await this.barrier.initialize(this.#rootKey)
+    this.barrier.unseal(this.#rootKey)
+    const host = this.#host()
+    const dataPlane = createDataPlane({ host, listener: this.listener, shipBatchBytes: 256 * 1024 })
+    this.replication = new Replication({ host, dataPlane, holds: this.holds })
+    await this.replication.start()
+    this.#limitWrites()
+  }
+
+  #limitWrites(): void {
+    const { isDrSecondary, isPerformanceSecondary } = this.replication.view
+    const categories: Category[] = isDrSecondary ? ['ignored'] : isPerformanceSecondary ? ['ignored', 'local'] : ALL
+    this.store.setWritable(new Set(categories))
+  }
+
+  async #reboot(between: () => Promise<void>): Promise<void> {
+    await this.replication.stop()
+    await this.store.close()
+    await between()
+    await this.#boot()
+    this.restarts++
+  }
+
+  async #wipe(keyMaterial: KeyMaterial, records: readonly PlainRecord[]): Promise<void> {
+    this.#engine = new MemoryEngine()
+    this.#rootKey = keyMaterial.rootKey
+    const store = await openStore(this.#engine)
+    const barrier = new Barrier({ store, clock: systemClock, random })
+    await barrier.importKeys(keyMaterial)
+    await barrier.write((tx) => {
+      for (const { key, value } of records) tx.put(key, value)
+    })
+    await store.close()
+    this.wipes++
+  }
+
+  #host(): ReplicationHost {
+    const cluster = this
+    const { store, barrier } = this
+    const later = (work: () => Promise<void>) => {
+      this.#restarting = this.#restarting.then(work)
+    }
+    return {
+      identity: {
+        clusterId: this.clusterId,
+        clusterName: this.name,
+        apiAddress: this.apiAddress,
+        clusterAddress: `https://${this.listener.address}`,
+        reportedVersion: this.version,
+      },
+      settings: this.settings,
+      license: this.license,
+      clock: systemClock,
+      random,
+      network: systemNetwork,
+      log: silentLog,
+      storage: barrier.view(''),
+      store,
+      upkeep: store,
+      async commit(write) {
+        store.setWritable(new Set(ALL))
+        await barrier.write(write)
+        cluster.#limitWrites()
+      },
+      exportKeyMaterial: () => barrier.exportKeys(),
+      async wipeAndRestart({ keyMaterial, records }) {
+        later(() => cluster.#reboot(() => cluster.#wipe(keyMaterial, records)))
+      },
+      restart() {
+        later(() => cluster.#reboot(() => Promise.resolve()))
+      },
+      wrapActivation: async (payload, ttlSeconds, creationPath): Promise<WrapInfo> => {
+        const claims = Buffer.from(JSON.stringify({ addr: cluster.apiAddress, jti: base62(random, 24) }))
+        const token = `e30.${claims.toString('base64url')}.${base62(random, 24)}`
+        cluster.wrapped.set(token, payload)
+        const creationTime = new Date(systemClock.now()).toISOString()
+        return { token, accessor: '', ttlSeconds, creationTime, creationPath, wrappedAccessor: '' }
+      },
+      async fetchUnwrap({ address, token }) {
+        const primary = cluster.#others.get(address)
+        if (!primary) throw new Error(`connect ECONNREFUSED ${address}`)
+        const data = primary.wrapped.get(token)
+        primary.wrapped.delete(token)
+        return data
+          ? { status: 200, body: JSON.stringify({ data }) }
+          : { status: 400, body: JSON.stringify({ errors: ['wrapping token is not valid or does not exist'] }) }
+      },
+      authorize: async () => undefined,
+      isBatchTokenAllowed: (token, path) => cluster.batchTokens.get(token)?.includes(path) ?? false,
+      generation: {
+        status: () => ({ ...NO_ATTEMPT }),
+        start: () => Promise.reject(invalid('the ceremony is not part of this cluster')),
+        cancel: () => undefined,
+        update: () => Promise.reject(invalid('the ceremony is not part of this cluster')),
+      },
+      async executeForwarded(request) {
+        if (request.path === 'fails') throw new LogicalError('permission-denied', 'no', { wrapped: true })
+        await cluster.writeValue(SHARED_KEY, String(request.data.value))
+        return { data: { by: cluster.name } }
+      },
+      licenseStatus: () => ({ autoloading_used: true }),
+      mounts: () => cluster.mounts,
+      namespaces: () => cluster.namespaces,
+    }
+  }
+}
+
+const ALL: Category[] = ['replicated', 'local', 'ignored']

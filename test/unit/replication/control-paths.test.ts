@@ -1,0 +1,240 @@
+import { afterEach, expect, test } from 'vitest'
+import type { LogicalError } from '../../../src/logical/errors.js'
+import { isListed } from '../../../src/logical/path-list.js'
+import type { JsonObject } from '../../../src/logical/json.js'
+import type { Operation } from '../../../src/logical/request.js'
+import {
+  DR_ALLOWED_PATHS,
+  REPLICATION_SUDO,
+  REPLICATION_UNAUTHENTICATED,
+  replicationPaths,
+} from '../../../src/replication/paths.js'
+import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import { until } from '../../support/until.js'
+
+const clusters = new Map<string, ControlCluster>()
+
+afterEach(async () => {
+  for (const cluster of clusters.values()) await cluster.stop()
+  clusters.clear()
+})
+
+const start = (name: string, prepare?: (cluster: ControlCluster) => void) =>
+  ControlCluster.start(name, clusters, prepare)
+
+const refused = async (
+  cluster: ControlCluster,
+  operation: Operation,
+  path: string,
+  data: JsonObject = {},
+): Promise<string> => {
+  try {
+    await cluster.call(operation, `replication/${path}`, data)
+  } catch (error) {
+    const { code, message } = error as LogicalError
+    return `${code}: ${message}`
+  }
+  return 'answered'
+}
+
+const DR_OPERATIONS = [
+  'promote',
+  'disable',
+  'update-primary',
+  'reindex',
+  'recover',
+  'merkle-check',
+  'operation-token/delete',
+] as const
+
+test.each(DR_OPERATIONS)('dr/secondary/%s refuses in the order of the contract', async (operation) => {
+  const path = `dr/secondary/${operation}`
+  const a = await start('a')
+  expect(await refused(a, 'read', path)).toContain('unsupported-operation')
+  expect(await refused(a, 'update', path, { dr_operation_token: {} })).toContain('invalid-request: Field validation')
+  expect(await refused(a, 'update', path, {})).toBe('invalid-request: cluster is not a DR secondary')
+  await a.change('replication/dr/primary/enable')
+  await a.change('replication/dr/primary/demote')
+  expect(await refused(a, 'update', path, {})).toBe('invalid-request: missing dr_operation_token')
+  const wrong = { dr_operation_token: 'hvs.wrong' }
+  expect(await refused(a, 'update', path, wrong)).toBe('permission-denied: permission denied')
+})
+
+test('an operation token does everything until it is deleted; a batch token what its policy names', async () => {
+  const a = await start('a')
+  await a.change('replication/dr/primary/enable')
+  await a.change('replication/dr/primary/demote')
+  const dr_operation_token = await a.replication.operationTokens.create()
+  expect(dr_operation_token).toMatch(/^hvs\.[0-9A-Za-z]{24}$/)
+  const check = await a.post('replication/dr/secondary/merkle-check', { dr_operation_token })
+  expect(check?.data).toMatchObject({ merkle_corruption_report: { corrupted_root: false } })
+  a.batchTokens.set('hvb.good', ['sys/replication/dr/secondary/merkle-check'])
+  const batch = { dr_operation_token: 'hvb.good' }
+  expect(await refused(a, 'update', 'dr/secondary/merkle-check', batch)).toBe('answered')
+  expect(await refused(a, 'update', 'dr/secondary/disable', batch)).toContain('permission-denied')
+  expect(await a.post('replication/dr/secondary/operation-token/delete', { dr_operation_token })).toBeUndefined()
+  const again = await refused(a, 'update', 'dr/secondary/merkle-check', { dr_operation_token })
+  expect(again).toContain('permission-denied')
+})
+
+test('a new operation token ends the one before, and the end of the role ends it', async () => {
+  const a = await start('a')
+  await a.change('replication/dr/primary/enable')
+  await a.change('replication/dr/primary/demote')
+  const first = await a.replication.operationTokens.create()
+  const second = await a.replication.operationTokens.create()
+  expect(a.replication.operationTokens.isAllowed(first, 'x')).toBe(false)
+  await a.change('replication/dr/secondary/disable', { dr_operation_token: second })
+  expect(a.replication.operationTokens.isAllowed(second, 'x')).toBe(false)
+  expect(a.status('dr')).toEqual({ mode: 'disabled' })
+})
+
+test('the ceremony is answered off a DR secondary as the contract says', async () => {
+  const a = await start('a')
+  const path = 'replication/dr/secondary/generate-operation-token'
+  const attempt = await a.call('read', `${path}/attempt`)
+  expect(attempt).toMatchObject({ bare: true, data: { started: false, otp_length: 28 } })
+  expect(await a.call('delete', `${path}/attempt`)).toBeUndefined()
+  const text = 'invalid-request: cluster is not a DR secondary'
+  expect(await refused(a, 'update', 'dr/secondary/generate-operation-token/attempt')).toBe(text)
+  expect(await refused(a, 'update', 'dr/secondary/generate-operation-token/update')).toBe(text)
+})
+
+test('the older paths mean performance replication', async () => {
+  const a = await start('a')
+  const response = await a.change('replication/primary/enable', { primary_cluster_addr: 'proxy:8201' })
+  expect(response).toMatchObject({ data: null })
+  expect(response?.warnings?.[0]).toContain('is being enabled as a primary for replication')
+  expect(response?.warnings?.[0]).toContain('will be unavailable for a brief period')
+  expect((await a.call('read', 'replication/status'))?.data).toMatchObject({
+    dr: { mode: 'disabled' },
+    performance: { mode: 'primary', primary_cluster_addr: 'https://proxy:8201' },
+  })
+  const issued = await a.post('replication/primary/secondary-token', { id: 'c' })
+  expect(issued?.wrapInfo).toMatchObject({ ttlSeconds: 1800, creationPath: 'sys/replication/primary/secondary-token' })
+  expect(await refused(a, 'read', 'performance/primary/mount-filter/c')).toContain('unsupported-path')
+  await a.change('replication/primary/disable')
+  expect(a.status('performance')).toEqual({ mode: 'disabled' })
+})
+
+test('a set that is enabled again is another set', async () => {
+  const a = await start('a')
+  await a.change('replication/dr/primary/enable')
+  const before = a.status('dr').cluster_id
+  await a.change('replication/dr/primary/disable')
+  await a.change('replication/dr/primary/enable')
+  expect(a.status('dr').cluster_id).not.toBe(before)
+})
+
+test.each(['0', '-5m', 'soon', '769h', 0])('the ttl %j of an activation token is refused', async (ttl) => {
+  const a = await start('a')
+  await a.change('replication/dr/primary/enable')
+  expect(await refused(a, 'update', 'dr/primary/secondary-token', { id: 'b', ttl })).toBe(
+    'invalid-request: invalid ttl',
+  )
+})
+
+test('a licence without replication has none, and one without DR refuses DR', async () => {
+  const a = await start('a', (cluster) => {
+    cluster.license = 'none'
+  })
+  const p = await start('p', (cluster) => {
+    cluster.license = 'plus'
+  })
+  expect(await refused(a, 'update', 'performance/primary/enable')).toBe('not-found: enterprise-only feature')
+  expect(await refused(a, 'read', 'performance/primary/paths-filter/c')).toBe('not-found: enterprise-only feature')
+  expect(await refused(a, 'read', 'performance/status')).toBe('answered')
+  const text = 'invalid-request: DR replication is not included in this license'
+  expect(await refused(p, 'update', 'dr/primary/enable')).toBe(text)
+  expect(await refused(p, 'update', 'dr/secondary/generate-operation-token/attempt')).toBe(text)
+  expect(await refused(p, 'update', 'performance/primary/demote')).toContain('not a performance primary')
+})
+
+test('public keys came with version 1.3', async () => {
+  const a = await start('a', (cluster) => {
+    cluster.version = '1.2.9'
+  })
+  expect(await refused(a, 'update', 'performance/secondary/generate-public-key')).toContain('unsupported-path')
+  await a.change('replication/performance/primary/enable')
+  const secondary_public_key = Buffer.alloc(32, 9).toString('base64')
+  const asked = refused(a, 'update', 'performance/primary/secondary-token', { id: 'c', secondary_public_key })
+  expect(await asked).toBe('invalid-request: invalid secondary_public_key')
+})
+
+test('trees are rebuilt and checked only where something is replicated', async () => {
+  const a = await start('a')
+  for (const path of ['reindex', 'dr/reindex', 'performance/reindex', 'recover', 'merkle-check']) {
+    expect(await refused(a, 'update', path), path).toBe('invalid-request: replication is not enabled')
+  }
+  await a.change('replication/performance/primary/enable')
+  await a.writeValue(SHARED_KEY, 'x')
+  expect(await refused(a, 'update', 'dr/reindex')).toBe('invalid-request: replication is not enabled')
+  const root = a.status('performance').merkle_root
+  a.store.corruptPage('replicated', 3)
+  const report = await a.post('replication/merkle-check')
+  expect(report?.data).toMatchObject({
+    merkle_corruption_report: {
+      corrupted_root: true,
+      corrupted_tree_map: {
+        '1': { tree_type: 'replicated', corrupted_index_tuples_map: { '3': { corrupted: true } } },
+      },
+    },
+  })
+  expect(a.status('performance').corrupted_merkle_tree).toBe(true)
+  a.holds.hold('performance', 'reindex')
+  await a.post('replication/reindex')
+  expect(a.status('performance').reindex_in_progress).toBe(true)
+  expect(await refused(a, 'update', 'reindex')).toBe('invalid-request: reindex is already running')
+  a.holds.release()
+  await until(() => a.status('performance').reindex_in_progress === undefined)
+  expect(a.status('performance')).toMatchObject({ corrupted_merkle_tree: false, merkle_root: root })
+})
+
+test('filters are kept for whoever comes, and refused where they mean nothing', async () => {
+  const a = await start('a')
+  const filter = 'performance/primary/paths-filter/c'
+  expect(await refused(a, 'update', filter)).toContain('cluster is not a performance primary')
+  await a.change('replication/performance/primary/enable')
+  expect(await refused(a, 'update', filter, { mode: 'maybe' })).toBe('invalid-request: mode must be allow or deny')
+  expect(await refused(a, 'update', filter, { paths: 'sys' })).toBe('invalid-request: "sys/" cannot be filtered')
+  expect(await refused(a, 'read', filter)).toBe('not-found: ')
+  expect(await refused(a, 'read', 'performance/primary/dynamic-filter/c')).toBe('not-found: ')
+  expect(await a.post(`replication/${filter}`, { mode: 'deny', paths: ['secret/', 'secret'] })).toBeUndefined()
+  const warned = await a.post(`replication/${filter}`, { paths: 'secret,gone' })
+  expect(warned?.warnings).toHaveLength(1)
+  expect((await a.call('read', `replication/${filter}`))?.data).toEqual({ mode: 'allow', paths: ['secret/', 'gone/'] })
+  await a.call('delete', `replication/${filter}`)
+  expect(await a.call('delete', `replication/${filter}`)).toBeUndefined()
+  expect(await refused(a, 'read', filter)).toBe('not-found: ')
+  const setId = String(a.status('performance').cluster_id)
+  await a.post('replication/performance/primary/secondary-token', { id: 'c' })
+  await a.post(`replication/performance/primary/paths-filter/${setId}`, { paths: 'secret' })
+  expect(await refused(a, 'read', filter)).toBe('answered')
+  await a.post('replication/performance/primary/secondary-token', { id: 'd' })
+  const ambiguous = await refused(a, 'read', `performance/primary/paths-filter/${setId}`)
+  expect(ambiguous).toBe(`invalid-request: id "${setId}" is ambiguous; use one of: c, d`)
+})
+
+test('every path of the lists exists in the table, and a DR secondary serves what the contract says', () => {
+  const patterns = replicationPaths(() => {
+    throw new Error('not needed')
+  }).map((spec) => spec.pattern)
+  for (const path of [...REPLICATION_UNAUTHENTICATED, ...REPLICATION_SUDO]) {
+    if (!path.endsWith('*')) expect(patterns, path).toContain(path)
+  }
+  const served = (path: string) => isListed(DR_ALLOWED_PATHS, path)
+  for (const path of ['health', 'replication/status', 'replication/dr/secondary/promote']) {
+    expect(served(path), path).toBe(true)
+  }
+  for (const path of [
+    'replication/dr/primary/enable',
+    'replication/dr/secondary/enable',
+    'replication/performance/primary/enable',
+    'replication/secondary/promote',
+    'replication/recover',
+    'seal',
+    'mounts',
+  ]) {
+    expect(served(path), path).toBe(false)
+  }
+})

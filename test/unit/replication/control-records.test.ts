@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest'
+import { measureProgress } from '../../../src/replication/announced.js'
+import {
+  compareEpochs,
+  EPOCHS_KEPT_MAX,
+  extendChain,
+  forkPointOf,
+  isOvertakenBy,
+} from '../../../src/replication/epoch.js'
+import {
+  decodeAnswer,
+  decodeRequest,
+  encodeAnswer,
+  encodeFailure,
+  encodeRequest,
+} from '../../../src/replication/forward-codec.js'
+import { readLosses, writeLoss } from '../../../src/replication/losses.js'
+import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/state.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+import { RawNumber } from '../../../src/logical/json.js'
+import type { Request } from '../../../src/logical/request.js'
+import { categoryOf } from '../../../src/storage/prefixes.js'
+import { MemoryStorage } from '../../support/memory-storage.js'
+
+const CREDENTIALS = {
+  caCertificate: 'ca',
+  certificate: 'cert',
+  privateKey: 'key',
+  serverName: 'rep-1',
+  primaryAddresses: ['https://a:8201'],
+}
+
+const RECORDS: readonly (readonly [string, KindRecord])[] = [
+  ['disabled', { mode: 'disabled' }],
+  [
+    'primary',
+    {
+      mode: 'primary',
+      setId: 's',
+      epochs: extendChain([], 'e1', 0),
+      ca: { name: 'rep-1', certificate: 'c', privateKey: 'k' },
+      primaryClusterAddr: '',
+      registrations: [],
+      fenced: { epoch: 'e1', byEpoch: 'e2', sinceMs: 1, forkIndex: 4 },
+      former: CREDENTIALS,
+    },
+  ],
+  [
+    'secondary',
+    {
+      mode: 'secondary',
+      setId: 's',
+      epochs: [],
+      secondaryId: 'b',
+      credentials: CREDENTIALS,
+      hasFollowed: true,
+      incarnation: 2,
+    },
+  ],
+  ['detached', { mode: 'secondary', setId: 's', epochs: [], secondaryId: '', hasFollowed: false, incarnation: 0 }],
+]
+
+test.each(RECORDS)('a %s record comes back as it was stored', async (stage, record) => {
+  const storage = new MemoryStorage()
+  await storage.write((tx) => putRecord(tx, 'dr', record))
+  expect(readRecord(storage, 'dr')).toEqual(record)
+  expect(readRecord(storage, 'performance')).toEqual({ mode: 'disabled' })
+  expect(stageOf(readRecord(storage, 'dr'))).toBe(stage)
+})
+
+test('the DR record stays, the performance record goes to DR copies', () => {
+  expect(categoryOf(recordKey('dr'))).toBe('ignored')
+  expect(categoryOf(recordKey('performance'))).toBe('local')
+})
+
+test('epochs tell who descends from whom, and agree on which of two promotions counts', () => {
+  const first = extendChain([], 'e1', 0)
+  const second = extendChain(first, 'e2', 10)
+  const rival = extendChain(first, 'e3', 7)
+  expect(compareEpochs(first, first)).toBe('same')
+  expect(compareEpochs(first, second)).toBe('newer')
+  expect(compareEpochs(second, first)).toBe('older')
+  expect(compareEpochs(second, rival)).toBe('diverged')
+  expect(isOvertakenBy(second, rival)).toBe(true)
+  expect(isOvertakenBy(rival, second)).toBe(false)
+  expect(isOvertakenBy(rival, extendChain(second, 'e0', 1))).toBe(true)
+  expect(forkPointOf(first, second)).toBe(10)
+  expect(forkPointOf(second, rival)).toBeUndefined()
+  expect(compareEpochs([], first)).toBe('newer')
+})
+
+test('a chain forgets its oldest epochs', () => {
+  let chain = extendChain([], 'e1', 0)
+  for (let n = 2; n <= EPOCHS_KEPT_MAX + 5; n++) chain = extendChain(chain, `e${n}`, n)
+  expect(chain).toHaveLength(EPOCHS_KEPT_MAX)
+  expect(chain[chain.length - 1]).toMatchObject({ number: EPOCHS_KEPT_MAX + 5, parent: `e${EPOCHS_KEPT_MAX + 4}` })
+})
+
+test('announced indexes are compared within their epoch', () => {
+  const chain = extendChain(extendChain([], 'e1', 0), 'e2', 50)
+  const at = (epoch: string, index: number) => ({ epoch, index, hash: Buffer.alloc(20) })
+  const measure = (place: Parameters<typeof measureProgress>[0], epoch: string, index: number) =>
+    measureProgress(place, { epoch, index }, chain)
+  expect(measure(at('e2', 7), 'e2', 9)).toEqual({ applied: 7, announced: 9 })
+  expect(measure(at('e2', 7), 'e1', 90)).toEqual({ applied: 7, announced: 0 })
+  expect(measure(at('e1', 90), 'e2', 9)).toEqual({ applied: 0, announced: 9 })
+  expect(measureProgress(undefined, undefined, chain)).toEqual({ applied: 0, announced: 0 })
+})
+
+test('a forwarded request keeps numbers as written and leaves its secrets behind', () => {
+  const request: Request = {
+    id: 'r',
+    operation: 'update',
+    path: 'secret/a',
+    namespace: { id: 'root', path: '' },
+    data: { price: new RawNumber('1.50') },
+    headers: { 'x-vault-token': 'hvs.secret', 'x-trace': 't' },
+    remoteAddress: '10.0.0.1',
+    remotePort: 5,
+    clientToken: 'hvs.secret',
+    wrap: undefined,
+  }
+  const payload = encodeRequest(request)
+  expect(payload.toString()).not.toContain('hvs.secret')
+  const decoded = decodeRequest(payload)
+  expect(decoded).toMatchObject({ path: 'secret/a', headers: { 'x-trace': 't' }, isForwarded: true })
+  expect(decoded.data.price).toEqual(new RawNumber('1.50'))
+  expect(Object.getPrototypeOf(decoded.data)).toBeNull()
+})
+
+test('an answer and an error come back as they were', () => {
+  const response = { data: { a: [1, 'x', null] }, warnings: ['w'], status: 204 }
+  expect(decodeAnswer(encodeAnswer({ index: 3, response }))).toEqual({ index: 3, response })
+  expect(decodeAnswer(encodeAnswer({ index: 3, response: undefined }))).toEqual({ index: 3, response: undefined })
+  const raw = { raw: { contentType: 'text/plain', body: Buffer.from([0, 255]) } }
+  expect(decodeAnswer(encodeAnswer({ index: 1, response: raw })).response?.raw).toEqual(raw.raw)
+  const error = new LogicalError('not-found', 'gone', { wrapped: true, data: { a: 1 } })
+  expect(() => decodeAnswer(encodeFailure(1, error))).toThrow('gone')
+  try {
+    decodeAnswer(encodeFailure(1, error))
+  } catch (caught) {
+    expect(caught).toMatchObject({ code: 'not-found', wrapped: true, data: { a: 1 } })
+  }
+})
+
+test('losses are listed in the order of time, with all their entries', async () => {
+  const storage = new MemoryStorage()
+  const entries = Array.from({ length: 2500 }, (_, n) => ({ index: n, path: `secret/${n}`, operation: 'put' as const }))
+  const loss = { epoch: 'e1', firstIndex: 0, lastIndex: 2499, reason: 'why' }
+  await writeLoss(storage, '2-dr', { ...loss, epoch: 'e2', entries: [] }, [])
+  await writeLoss(storage, '1-dr', { ...loss, entries }, [])
+  expect(await readLosses(storage)).toEqual([
+    { ...loss, entries },
+    { ...loss, epoch: 'e2', entries: [] },
+  ])
+})
