@@ -237,6 +237,7 @@ export interface TestFollowerOptions {
   readonly credentials?: PrimaryCredentials
   readonly addresses?: readonly string[]
   readonly incarnation?: number
+  readonly clusterId?: string
 }
 
 /** A follower that records the states it went through and can be held before one. */
@@ -255,7 +256,7 @@ export class TestFollower {
   private constructor(options: TestFollowerOptions, credentials: PrimaryCredentials) {
     this.#store = options.store
     const who = {
-      ...whoOf(options.set, `cluster-${options.id}`, 'epoch-1', ['https://follower:1']),
+      ...whoOf(options.set, options.clusterId ?? `cluster-${options.id}`, 'epoch-1', ['https://follower:1']),
       incarnation: options.incarnation ?? 0,
     }
     this.follower = new Follower({

@@ -3,6 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { PieceMessage, PositionMessage } from '../rpc/messages.js'
 import type { PrimaryStream } from '../rpc/service.js'
+import { heldDigest } from '../held-digest.js'
 import type { KeyFilter, Kind, StreamState } from '../types.js'
 import { addPiece, pieceOf } from './piece.js'
 import type { SyncSession, SyncSessions } from './sync-sessions.js'
@@ -39,8 +40,6 @@ export class Shipper {
   #start: PositionMessage | undefined
   /** The log index at which what is withheld changed, until it was acted upon. */
   #filterChangedAt: number | undefined
-  /** Something was withheld at some time: equal hashes no longer mean equal data. */
-  #wasFiltered = false
   #session: SyncSession | undefined
 
   constructor(options: ShipperOptions) {
@@ -75,7 +74,6 @@ export class Shipper {
 
   async #ship(opened: OpenedAt): Promise<never> {
     const { store, stream, filter } = this.#options
-    this.#wasFiltered = opened.filter !== ''
     if (opened.filter !== (filter()?.fingerprint ?? '')) this.#filterChangedAt = 0
     const isKnown = opened.position !== null && store.hasPosition(opened.position)
     let cursor = isKnown && opened.position ? opened.position.index : await this.#resync('non-matching guard')
@@ -106,7 +104,6 @@ export class Shipper {
   async #send(frames: readonly Frame[]): Promise<void> {
     const { kind, store, stream } = this.#options
     const filter = this.#options.filter()
-    if (filter) this.#wasFiltered = true
     const pieces: PieceMessage[] = []
     let bytes = 0
     for (const frame of frames) {
@@ -121,7 +118,6 @@ export class Shipper {
   async #resync(reason: string): Promise<number> {
     const { kind, store, stream, sessions, commonName, epoch, log } = this.#options
     const filter = this.#options.filter()
-    if (filter) this.#wasFiltered = true
     this.#lostPlace = undefined
     this.#filterChangedAt = undefined
     this.#start = undefined
@@ -137,7 +133,7 @@ export class Shipper {
         replicated_root: trees.replicated.root(),
         local_root: kind === 'dr' ? trees.local.root() : Buffer.alloc(0),
         is_filtered: filter !== undefined,
-        compare_all: this.#wasFiltered,
+        held_digest: heldDigest(await session.snapshot.held('replicated')),
         reason,
       },
     })
@@ -145,10 +141,7 @@ export class Shipper {
       stream.ended.throwIfAborted()
       if (this.#lostPlace !== undefined) return this.#resync(this.#lostPlace)
       const start = this.#started()
-      if (start && store.hasPosition(start)) {
-        this.#wasFiltered = filter !== undefined
-        return start.index
-      }
+      if (start && store.hasPosition(start)) return start.index
       if (start) return this.#resync('no matching WALs available')
       await this.#changed()
     }

@@ -4,7 +4,7 @@ import type { TreeHashes } from '../../storage/replicable.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import type { WhoMessage } from '../rpc/messages.js'
 
-export const SUB_PAGES = 65_536
+const GROUPS = 4096
 const FAN_OUT = 16
 /** Groups asked about in one call: their hashes fill 320 KiB. */
 const GROUPS_PER_CALL = 1024
@@ -35,6 +35,16 @@ export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes)
   }
   return subPages
 }
+
+/** The sub-pages in which there is anything, stored or held back: an empty one has a hash of zeros. */
+export const usedSubPages = (own: TreeHashes): number[] => {
+  const used: number[] = []
+  for (let group = 0; group < GROUPS; group++)
+    used.push(...differing(own.subPages(group), EMPTY_GROUP, group * FAN_OUT))
+  return used
+}
+
+const EMPTY_GROUP = Buffer.alloc(FAN_OUT * HASH)
 
 /** A tree's number in the contract. */
 export const treeNumber = (tree: Tree): 0 | 1 => (tree === 'local' ? 1 : 0)

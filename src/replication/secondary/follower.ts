@@ -1,18 +1,15 @@
-import type { Timer } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { currentEpoch } from '../epoch.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
-import type { ReceivedDown } from '../rpc/messages.js'
-import { type FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
-import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/who.js'
+import { PrimaryConnection } from '../rpc/primary-connection.js'
+import { refusalCodeOf } from '../rpc/refusal.js'
+import { toWhoMessage } from '../rpc/who.js'
 import type { ConnectionState, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
 import { Addresses } from './addresses.js'
 import { Backoff } from './backoff.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
+import { followOver, type LinkEvents } from './link.js'
 import { type Pong, pingPrimaries } from './pinger.js'
-import { StreamReader } from './stream-reader.js'
 
 /**
  * The secondary's side of one kind of replication: keeps one connection to the primary, wherever that is, and the store
@@ -176,64 +173,35 @@ export class Follower {
 
   /** One connection from beginning to end. True when it had been accepted. */
   async #attempt(address: string): Promise<boolean> {
-    const { log } = this.#options
-    const ending = new AbortController()
     const redial = new AbortController()
     this.#redial = redial
-    const onStop = () => ending.abort(this.#stop.signal.reason)
-    const onRedial = () => ending.abort(redial.signal.reason)
+    const onStop = () => redial.abort(this.#stop.signal.reason)
     this.#stop.signal.addEventListener('abort', onStop)
-    redial.signal.addEventListener('abort', onRedial)
     if (this.#connectionState !== 'transient_failure') this.#setConnectionState('connecting')
-    let wasReady = false
     try {
-      const connection = await PrimaryConnection.open(address, { ...this.#options, signal: ending.signal })
-      try {
-        await this.#follow(connection, ending, () => {
-          wasReady = true
-        })
-      } finally {
-        connection.close()
-      }
+      const connection = await PrimaryConnection.open(address, { ...this.#options, signal: redial.signal })
+      return await followOver(connection, this.#options, this.#heartbeat, this.#eventsOf(connection), redial.signal)
     } catch (error) {
-      if (!this.#stop.signal.aborted && !redial.signal.aborted) this.#failed(address, error)
+      if (!redial.signal.aborted) this.#failed(address, error)
+      return this.#connection !== undefined
     } finally {
       this.#connection = undefined
       this.#stop.signal.removeEventListener('abort', onStop)
-      log.debug('primary connection ended', { address, wasReady })
     }
-    return wasReady
   }
 
-  async #follow(connection: PrimaryConnection, ending: AbortController, onReady: () => void): Promise<void> {
-    const { hooks, store, kind, log } = this.#options
-    const stream = connection.streamWals()
-    const end = () => ending.abort(stream.ended.reason)
-    stream.ended.addEventListener('abort', end, { once: true })
-    const stopStream = () => stream.end()
-    ending.signal.addEventListener('abort', stopStream, { once: true })
-    const place = store.remotePosition
-    await stream.send({
-      open: {
-        who: toWhoMessage(hooks.who()),
-        position: place ? toPositionMessage(place) : null,
-        filter: kind === 'performance' ? hooks.filterFingerprint() : '',
+  #eventsOf(connection: PrimaryConnection): LinkEvents {
+    const { log, kind } = this.#options
+    return {
+      onAccepted: (primary, lastIndex) => {
+        this.#connection = connection
+        this.#primary = primary
+        this.#announcedIndex = lastIndex
+        this.#refusal = undefined
+        log.info('primary connected', { address: connection.address, kind })
+        if (this.#addresses.answered(connection.address)) this.#tellAddresses()
+        this.#setConnectionState('ready')
       },
-    })
-    const { primary, rest } = await this.#accepted(stream)
-    this.#connection = connection
-    if (this.#addresses.answered(connection.address)) this.#tellAddresses()
-    this.#refusal = undefined
-    this.#setConnectionState('ready')
-    onReady()
-    log.info('primary connected', { address: connection.address, kind })
-    const reader = new StreamReader(connection, stream, {
-      kind,
-      store,
-      hooks,
-      log,
-      who: () => toWhoMessage(hooks.who()),
-      epoch: currentEpoch(primary.epochs)?.id ?? '',
       enter: (state) => this.#setState(state),
       onProgress: (progress) => {
         this.#progress = progress
@@ -244,37 +212,6 @@ export class Follower {
       onApplied: (index) => {
         this.#appliedIndex = index
       },
-    })
-    const work = [reader.run(place, rest, ending.signal), this.#heartbeat.run(connection, ending.signal)]
-    try {
-      await Promise.race(work)
-    } finally {
-      stream.end()
-      connection.close()
-      ending.abort(new LogicalError('unavailable', 'the connection has ended'))
-      await Promise.allSettled(work)
-    }
-  }
-
-  async #accepted(stream: FollowerStream): Promise<{ primary: Who; rest: readonly ReceivedDown[] }> {
-    const { clock, times, hooks } = this.#options
-    let timer: Timer | undefined
-    try {
-      timer = clock.setTimer(times.connectTimeoutMs, () =>
-        stream.end(new LogicalError('unavailable', 'the primary did not answer in time')),
-      )
-      const [first, ...rest] = await stream.receive()
-      if (first?.message !== 'accepted' || !first.accepted) {
-        throw new LogicalError('unavailable', 'the primary answered out of turn')
-      }
-      const primary = parseWho(first.accepted.who)
-      const objection = hooks.findObjection(primary)
-      if (objection !== undefined) throw refusalError('epoch', objection)
-      this.#primary = primary
-      this.#announcedIndex = first.accepted.last_index
-      return { primary, rest }
-    } finally {
-      timer?.cancel()
     }
   }
 

@@ -3,8 +3,9 @@ import type { Tree } from '../../storage/prefixes.js'
 import type { HeldHash, Mutation, RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import type { ResyncNeeded, WhoMessage } from '../rpc/messages.js'
+import { heldDigest } from '../held-digest.js'
 import type { Kind, SecondaryHooks, StreamState, SyncProgress } from '../types.js'
-import { type DiffCall, findConflicts, SUB_PAGES } from './diff.js'
+import { type DiffCall, findConflicts, usedSubPages } from './diff.js'
 import { fetchSubPages, fetchWholeTree, type Step } from './fetch.js'
 
 export interface ResyncOptions {
@@ -79,18 +80,19 @@ const isEqual = (store: ReplicableStore, kind: Kind, offer: ResyncNeeded): boole
 
 const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer: ResyncNeeded): Promise<Plan> => {
   const root = tree === 'local' ? offer.local_root : offer.replicated_root
-  const isFiltered = tree === 'replicated' && offer.is_filtered
-  const compareAll = tree === 'replicated' && offer.compare_all
+  const held = await snapshot.held(tree)
+  const compareAll = tree === 'replicated' && (offer.is_filtered || !heldDigest(held).equals(offer.held_digest))
   if (!compareAll && snapshot.trees[tree].root().equals(root)) return { tree, how: 'equal' }
-  if (!isFiltered && !compareAll) {
-    const own = await fewKeys(snapshot, tree)
-    if (own) return { tree, how: 'whole', own }
-  }
-  const subPages = compareAll
-    ? Array.from({ length: SUB_PAGES }, (_, i) => i)
-    : await findConflicts(call, tree, snapshot.trees[tree])
+  // A whole tree comes without what is held back.
+  const isWhole = tree === 'local' || (!compareAll && held.size === 0)
+  const own = isWhole ? await fewKeys(snapshot, tree) : undefined
+  if (own) return { tree, how: 'whole', own }
+  const conflicts = await findConflicts(call, tree, snapshot.trees[tree])
+  const subPages = compareAll ? merge(conflicts, usedSubPages(snapshot.trees[tree])) : conflicts
   return subPages.length === 0 ? { tree, how: 'equal' } : { tree, how: 'sub-pages', subPages }
 }
+
+const merge = (a: readonly number[], b: readonly number[]): number[] => [...new Set([...a, ...b])].sort((x, y) => x - y)
 
 /** All keys of a tree when they are few, else undefined. */
 const fewKeys = async (snapshot: SyncSnapshot, tree: Tree): Promise<Set<string> | undefined> => {

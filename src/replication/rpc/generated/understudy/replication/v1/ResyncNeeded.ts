@@ -8,7 +8,7 @@ export interface ResyncNeeded {
   'replicated_root'?: (Buffer | Uint8Array | string);
   'local_root'?: (Buffer | Uint8Array | string);
   'is_filtered'?: (boolean);
-  'compare_all'?: (boolean);
+  'held_digest'?: (Buffer | Uint8Array | string);
   'reason'?: (string);
 }
 
@@ -18,6 +18,6 @@ export interface ResyncNeeded__Output {
   'replicated_root': (Buffer);
   'local_root': (Buffer);
   'is_filtered': (boolean);
-  'compare_all': (boolean);
+  'held_digest': (Buffer);
   'reason': (string);
 }

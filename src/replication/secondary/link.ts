@@ -1,0 +1,89 @@
+import { LogicalError } from '../../logical/errors.js'
+import { currentEpoch } from '../epoch.js'
+import type { ReceivedDown } from '../rpc/messages.js'
+import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
+import { refusalError } from '../rpc/refusal.js'
+import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/who.js'
+import type { StreamState, SyncProgress, Who } from '../types.js'
+import type { FollowerOptions } from './follower-options.js'
+import type { Heartbeat } from './heartbeat.js'
+import { StreamReader } from './stream-reader.js'
+
+/** What one connection tells the follower while it lasts. */
+export interface LinkEvents {
+  /** The primary has taken us, and we it; `lastIndex` is to be reached. */
+  onAccepted(primary: Who, lastIndex: number): void
+  enter(state: StreamState): void
+  onProgress(progress: SyncProgress | undefined): void
+  onAnnounced(lastIndex: number): void
+  onApplied(index: number): void
+}
+
+/**
+ * Follows the primary over one connection until that ends, and closes it. Always ends by rejection: with the primary's
+ * refusal, with what broke, or with the reason of `signal`; by then nothing of it is still at work.
+ */
+export const followOver = async (
+  connection: PrimaryConnection,
+  options: FollowerOptions,
+  heartbeat: Heartbeat,
+  events: LinkEvents,
+  signal: AbortSignal,
+): Promise<never> => {
+  const ending = new AbortController()
+  const stream = connection.streamWals()
+  const onOuterEnd = () => ending.abort(signal.reason)
+  signal.addEventListener('abort', onOuterEnd, { once: true })
+  if (signal.aborted) onOuterEnd()
+  stream.ended.addEventListener('abort', () => ending.abort(stream.ended.reason), { once: true })
+  ending.signal.addEventListener('abort', () => stream.end(), { once: true })
+  let work: Promise<never>[] = []
+  try {
+    const { primary, rest, place } = await openStream(stream, options, events)
+    const reader = new StreamReader(connection, stream, {
+      ...options,
+      ...events,
+      who: () => toWhoMessage(options.hooks.who()),
+      epoch: currentEpoch(primary.epochs)?.id ?? '',
+    })
+    work = [reader.run(place, rest, ending.signal), heartbeat.run(connection, ending.signal)]
+    return await Promise.race(work)
+  } finally {
+    ending.abort(new LogicalError('unavailable', 'the connection has ended'))
+    connection.close()
+    await Promise.allSettled(work)
+    signal.removeEventListener('abort', onOuterEnd)
+  }
+}
+
+const openStream = async (stream: FollowerStream, options: FollowerOptions, events: LinkEvents) => {
+  const { kind, store, hooks, clock, times } = options
+  const place = store.remotePosition
+  const timer = clock.setTimer(times.connectTimeoutMs, () =>
+    stream.end(new LogicalError('unavailable', 'the primary did not answer in time')),
+  )
+  try {
+    await stream.send({
+      open: {
+        who: toWhoMessage(hooks.who()),
+        position: place ? toPositionMessage(place) : null,
+        filter: kind === 'performance' ? hooks.filterFingerprint() : '',
+      },
+    })
+    const [first, ...rest] = await stream.receive()
+    const { primary, lastIndex } = parseAccepted(first)
+    const objection = hooks.findObjection(primary)
+    if (objection !== undefined) throw refusalError('epoch', objection)
+    events.onAccepted(primary, lastIndex)
+    return { primary, rest, place }
+  } finally {
+    timer.cancel()
+  }
+}
+
+const parseAccepted = (first: ReceivedDown | undefined): { primary: Who; lastIndex: number } => {
+  if (first?.message !== 'accepted' || !first.accepted) {
+    throw new LogicalError('unavailable', 'the primary answered out of turn')
+  }
+  return { primary: parseWho(first.accepted.who), lastIndex: first.accepted.last_index }
+}

@@ -1,0 +1,123 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { KeyFilter } from '../../../src/replication/types.js'
+import type { Store } from '../../../src/storage/store.js'
+import {
+  CuttableNetwork,
+  openStore,
+  pair,
+  put,
+  stopAll,
+  stopLater,
+  TestFollower,
+  TestPrimary,
+  TestSet,
+} from '../../support/replication-fixture.js'
+import { until } from '../../support/until.js'
+
+afterEach(stopAll)
+
+const withoutEu: KeyFilter = { fingerprint: 'deny eu', shows: (key) => !key.startsWith('logical/eu/') }
+
+const keysOf = async (store: Store): Promise<string[]> => {
+  const keys: string[] = []
+  for await (const chunk of store.scanKeys({ prefix: '' })) keys.push(...chunk)
+  return keys
+}
+
+const logHolds = async (store: Store, text: string): Promise<boolean> => {
+  const frames = (await store.framesAfter(store.firstIndex - 1, 1 << 30)) ?? []
+  return frames.some((frame) => frame.bytes.includes(text))
+}
+
+const fill = async (store: Store): Promise<void> => {
+  for (let i = 0; i < 100; i++) {
+    await put(store, `logical/eu/${i}`, `EU_CANARY ${i}`)
+    await put(store, `logical/us/${i}`, `us ${i}`)
+  }
+}
+
+describe('a filtered secondary', () => {
+  test('gets neither name nor value of what is withheld, and its root is equal', async () => {
+    const [a, b] = [await openStore(), await openStore()]
+    await fill(a)
+    const { secondary } = await pair('performance', a, b, {
+      prepare: (_follower, primary) => primary.filters.set('s', withoutEu),
+    })
+    await secondary.caughtUp(a, 'performance')
+    await a.write((tx) => {
+      tx.put('logical/eu/both', Buffer.from('EU_CANARY both'))
+      tx.put('logical/us/both', Buffer.from('us both'))
+    })
+    await put(a, 'logical/eu/5', 'EU_CANARY changed')
+    await a.write((tx) => tx.delete('logical/eu/6'))
+    await put(a, 'logical/us/last', 'x')
+    await secondary.caughtUp(a, 'performance')
+    const keys = await keysOf(b)
+    expect(keys.filter((key) => key.startsWith('logical/eu/'))).toEqual([])
+    expect(keys.filter((key) => key.startsWith('logical/us/'))).toHaveLength(102)
+    expect(await logHolds(b, 'logical/us/both')).toBe(true)
+    expect(await logHolds(b, 'EU_CANARY')).toBe(false)
+    expect(await logHolds(b, 'logical/eu/')).toBe(false)
+  })
+
+  test('loses what a later filter withholds, and gets it back when the filter is lifted', async () => {
+    const [a, b] = [await openStore(), await openStore()]
+    await fill(a)
+    const { primary, secondary } = await pair('performance', a, b)
+    await secondary.caughtUp(a, 'performance')
+    expect(b.get('logical/eu/1')).toBeDefined()
+    primary.filters.set('s', withoutEu)
+    secondary.fingerprint = withoutEu.fingerprint
+    primary.server.filterChanged('s')
+    await until(() => b.get('logical/eu/1') === undefined)
+    await put(a, 'logical/us/more', 'x')
+    await secondary.caughtUp(a, 'performance')
+    expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toEqual([])
+    expect(await logHolds(b, 'EU_CANARY')).toBe(false)
+    await put(a, 'logical/eu/1', 'EU_CANARY newer')
+    primary.filters.delete('s')
+    secondary.fingerprint = ''
+    primary.server.filterChanged('s')
+    await until(() => b.get('logical/eu/1')?.toString() === 'EU_CANARY newer')
+    await secondary.caughtUp(a, 'performance')
+    expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toHaveLength(100)
+  })
+
+  test('loses it as well when the filter came while it was away', async () => {
+    const network = new CuttableNetwork()
+    const [a, b] = [await openStore(), await openStore()]
+    await fill(a)
+    const { primary, secondary } = await pair('performance', a, b, { network })
+    await secondary.caughtUp(a, 'performance')
+    network.down()
+    await until(() => secondary.follower.connectionState === 'transient_failure')
+    primary.filters.set('s', withoutEu)
+    network.isDown = false
+    await until(() => b.get('logical/eu/99') === undefined)
+    await secondary.caughtUp(a, 'performance')
+    expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toEqual([])
+  })
+
+  test('hands what was withheld down to its own copy only as hashes', async () => {
+    const [a, c, d] = [await openStore(), await openStore(), await openStore()]
+    await fill(a)
+    const { secondary, primary } = await pair('performance', a, c)
+    await secondary.caughtUp(a, 'performance')
+    const set = await TestSet.create()
+    const middle = stopLater(await TestPrimary.start({ kind: 'dr', store: c, set }))
+    const copy = await TestFollower.start({ kind: 'dr', store: d, set, id: 'd', primary: middle })
+    stopLater(copy.follower)
+    await copy.caughtUp(c, 'dr')
+    expect(d.get('logical/eu/1')).toBeDefined()
+    primary.filters.set('s', withoutEu)
+    primary.server.filterChanged('s')
+    await until(() => d.get('logical/eu/1') === undefined)
+    await put(a, 'logical/eu/2', 'EU_CANARY live')
+    await put(a, 'logical/us/2', 'live')
+    await secondary.caughtUp(a, 'performance')
+    await copy.caughtUp(c, 'dr')
+    expect((await keysOf(d)).filter((key) => key.startsWith('logical/eu/'))).toEqual([])
+    expect(d.get('logical/us/2')?.toString()).toBe('live')
+    expect(d.trees.replicated.root().equals(a.trees.replicated.root())).toBe(true)
+  })
+})

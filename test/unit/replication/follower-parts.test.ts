@@ -1,0 +1,165 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
+import { Addresses } from '../../../src/replication/secondary/addresses.js'
+import { Applier } from '../../../src/replication/secondary/applier.js'
+import { Backoff } from '../../../src/replication/secondary/backoff.js'
+import type { PieceMessage } from '../../../src/replication/rpc/messages.js'
+import type { Store } from '../../../src/storage/store.js'
+import { openStore, put } from '../../support/replication-fixture.js'
+
+describe('addresses', () => {
+  test('are shown with a scheme, and the one in use is dialled first', () => {
+    const addresses = new Addresses(['a:1', 'https://b:2'])
+    expect(addresses.known).toEqual(['https://a:1', 'https://b:2'])
+    expect(addresses.answered('b:2')).toBe(true)
+    expect(addresses.answered('b:2')).toBe(false)
+    expect(addresses.dialOrder).toEqual(['https://b:2', 'https://a:1'])
+  })
+
+  test('are what the primary says, but an empty list or the same one changes nothing', () => {
+    const addresses = new Addresses(['a:1'])
+    expect(addresses.learn([])).toBe(false)
+    expect(addresses.learn(['a:1'])).toBe(false)
+    expect(addresses.learn(['c:3', 'd:4'])).toBe(true)
+    expect(addresses.known).toEqual(['https://c:3', 'https://d:4'])
+    expect(addresses.dialOrder).toEqual(['https://a:1', 'https://c:3', 'https://d:4'])
+  })
+})
+
+test('back-off doubles to its limit, stays within a fifth of that, and begins anew', () => {
+  const backoff = new Backoff(50, 500, createSeededRandom('backoff'))
+  const bases = [50, 100, 200, 400, 500, 500]
+  for (const base of bases) {
+    const waited = backoff.next()
+    expect(waited).toBeGreaterThanOrEqual(base * 0.8)
+    expect(waited).toBeLessThanOrEqual(Math.min(base * 1.2, 500))
+  }
+  backoff.reset()
+  expect(backoff.next()).toBeLessThanOrEqual(60)
+})
+
+const piecesOf = async (store: Store): Promise<PieceMessage[]> => {
+  const frames = (await store.framesAfter(0, 1 << 30)) ?? []
+  return frames.map((frame) => ({
+    first_index: frame.firstIndex,
+    last_index: frame.lastIndex,
+    hash: frame.hash,
+    frame: frame.bytes,
+  }))
+}
+
+const begin = async () => {
+  const [a, b] = [await openStore(), await openStore()]
+  const start = { index: 0, hash: a.position.hash, epoch: 'e' }
+  for (let i = 0; i < 5; i++) await put(a, `logical/x/${i}`, `value ${i}`)
+  return { a, b, applier: new Applier(b, start, 'e'), pieces: await piecesOf(a) }
+}
+
+describe('what is received', () => {
+  test('is applied in order as one batch, with the place reached', async () => {
+    const { a, b, applier, pieces } = await begin()
+    let commits = 0
+    b.onCommit(() => commits++)
+    expect(await applier.apply(pieces)).toEqual({ ok: true })
+    expect(commits).toBe(1)
+    expect(b.remotePosition).toMatchObject({ index: 5, epoch: 'e' })
+    expect(b.trees.replicated.root()).toEqual(a.trees.replicated.root())
+  })
+
+  test('is refused when something is missing, out of order, repeated or damaged', async () => {
+    const damage = (piece: PieceMessage | undefined): PieceMessage => {
+      if (!piece) throw new Error('no such piece')
+      const frame = Buffer.from(piece.frame)
+      frame[frame.length - 1] = (frame[frame.length - 1] ?? 0) ^ 1
+      return { ...piece, frame }
+    }
+    const wrong: readonly ((pieces: PieceMessage[]) => PieceMessage[])[] = [
+      (pieces) => pieces.slice(1),
+      (pieces) => [...pieces.slice(0, 2), ...pieces.slice(3)],
+      (pieces) => [...pieces].reverse(),
+      (pieces) => [...pieces.slice(0, 1), ...pieces],
+      (pieces) => [damage(pieces[0])],
+    ]
+    for (const change of wrong) {
+      const { b, applier, pieces } = await begin()
+      const applied = await applier.apply(change(pieces))
+      expect(applied.ok).toBe(false)
+      expect(b.remotePosition).toBeUndefined()
+    }
+  })
+
+  test('is refused, and changes nothing, when the data here is another', async () => {
+    const { b, applier, pieces } = await begin()
+    await put(b, 'logical/x/3', 'own')
+    const applied = await applier.apply(pieces)
+    expect(applied.ok).toBe(false)
+    expect(b.get('logical/x/0')).toBeUndefined()
+  })
+
+  test('moves the place without content in memory, and stores it when flushed', async () => {
+    const { b, applier, pieces } = await begin()
+    await applier.apply(pieces)
+    await applier.apply([{ first_index: 6, last_index: 40, hash: Buffer.alloc(20, 7), frame: Buffer.alloc(0) }])
+    expect(applier.position.index).toBe(40)
+    expect(b.remotePosition?.index).toBe(5)
+    await applier.flush()
+    expect(b.remotePosition).toMatchObject({ index: 40, hash: Buffer.alloc(20, 7) })
+  })
+})
+
+/** The far end of a call, by hand. */
+class FakeCall extends EventEmitter {
+  readonly written: { message: string; done: () => void }[] = []
+  isPaused = false
+  write(message: string, done: () => void): boolean {
+    this.written.push({ message, done })
+    return true
+  }
+  pause(): void {
+    this.isPaused = true
+  }
+  resume(): void {
+    this.isPaused = false
+  }
+}
+
+describe('a stream of messages', () => {
+  test('makes its sender wait while too much is unsent', async () => {
+    const call = new FakeCall()
+    const stream = new MessageStream<string, string>(call, () => undefined)
+    await stream.send('small', 10)
+    let isSent = false
+    const sending = stream.send('large', 3_000_000).then(() => {
+      isSent = true
+    })
+    await Promise.resolve()
+    expect(isSent).toBe(false)
+    for (const { done } of call.written) done()
+    await sending
+  })
+
+  test('stops reading while nobody takes, and hands over all at once', async () => {
+    const call = new FakeCall()
+    const stream = new MessageStream<string, string>(call, () => undefined)
+    for (let i = 0; i < 16; i++) call.emit('data', `m${i}`)
+    expect(call.isPaused).toBe(true)
+    expect(await stream.receive()).toHaveLength(16)
+    expect(call.isPaused).toBe(false)
+  })
+
+  test('ends once, for the first reason, which everybody who waits gets', async () => {
+    const ends: unknown[] = []
+    const stream = new MessageStream<string, string>(new FakeCall(), (error) => ends.push(error))
+    const waiting = stream.receive()
+    const reason = new LogicalError('unavailable', 'first')
+    stream.end(reason)
+    stream.end(new LogicalError('unavailable', 'second'))
+    stream.markEnded(new LogicalError('unavailable', 'third'))
+    await expect(waiting).rejects.toBe(reason)
+    await expect(stream.send('late')).rejects.toBe(reason)
+    expect(ends).toEqual([reason])
+  })
+})
