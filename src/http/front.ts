@@ -98,5 +98,5 @@ const admit = (request: IncomingMessage): Target => {
 
 /** Codes that a client chose (those of sys/health) must be codes that end a message. */
 const checkStatus = ({ status }: Rendered): void => {
-  if (status < 200 || status > 999) throw invalid('')
+  if (!(Number.isInteger(status) && status >= 200 && status <= 999)) throw invalid('')
 }

@@ -1,0 +1,31 @@
+import { systemClock } from '../../../src/base/clock.js'
+import { silentLog } from '../../../src/base/log.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { createHttpServer, type HttpServerOptions } from '../../../src/http/http-server.js'
+import { renderAnswer } from '../../../src/logical/envelope.js'
+import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
+
+/** A server whose handler answers with what it was asked. */
+export const startFront = async (options: Partial<HttpServerOptions> = {}) => {
+  const requests: IncomingRequest[] = []
+  const server = createHttpServer({
+    handle: async (request) => {
+      requests.push(request)
+      return describe(request)
+    },
+    clock: systemClock,
+    random: createSeededRandom('front'),
+    log: silentLog,
+    ...options,
+  })
+  const address = await server.listen('127.0.0.1:0')
+  return { server, address, url: `http://${address}`, requests, [Symbol.asyncDispose]: () => server.close(1000) }
+}
+
+/** Which operation reached which path with which fields. */
+export const describe = (request: IncomingRequest): Rendered =>
+  renderAnswer(request, { data: { operation: request.operation, path: request.path, fields: request.data } })
+
+/** The same without a word of what was sent. */
+export const acknowledge = async (request: IncomingRequest): Promise<Rendered> =>
+  renderAnswer(request, { data: { operation: request.operation } })

@@ -1,0 +1,171 @@
+import type { IncomingMessage } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { parseCidrOrAddress } from '../../../src/base/cidr.js'
+import { parseFields } from '../../../src/http/body.js'
+import { clientAddress, type ForwardedForSettings } from '../../../src/http/client-address.js'
+import { checkFraming, checkPatchType, findClientToken, parseWrap } from '../../../src/http/request-headers.js'
+import { parseForm, parseQuery } from '../../../src/http/url-pairs.js'
+
+const FORM = 'application/x-www-form-urlencoded'
+const fields = (text: string, type?: string, path = 'secret/a') => ({ ...parseFields(Buffer.from(text), type, path) })
+
+describe('a body', () => {
+  it.each([[''], ['  '], ['null'], [' null\n']])('of %j has no fields', (text) => {
+    expect(fields(text)).toEqual({})
+  })
+
+  it('is JSON whatever it is called', () => {
+    for (const type of [undefined, FORM, 'text/plain', 'application/json; charset=utf-8']) {
+      expect(fields('  \r\n {"k":"v"}', type)).toEqual({ k: 'v' })
+    }
+  })
+
+  it('is a form when it is called one and does not look like JSON', () => {
+    const sent = 'a=1&b=two+words&c=%26&a=2&e='
+    expect(fields(sent, FORM)).toEqual({ a: '1,2', b: 'two words', c: '&', e: '' })
+    expect(fields(sent, `${FORM}; charset=utf-8`)).toEqual({ a: '1,2', b: 'two words', c: '&', e: '' })
+    expect(() => fields(sent)).toThrow(/^error parsing JSON/)
+    expect(() => fields('[1]', FORM)).toThrow(/^error parsing JSON/)
+  })
+
+  it.each(['[1,2]', '"text"', '42', 'true', '{"k":', '\ufeff{}'])('of %j is refused', (text) => {
+    expect(() => fields(text)).toThrow(/^error parsing JSON/)
+    expect(() => fields(text, undefined, 'sys/unseal')).toThrow(/^failed to parse JSON input/)
+  })
+
+  it('must be UTF-8', () => {
+    expect(() => parseFields(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), undefined, 'x')).toThrow(
+      /^error parsing JSON/,
+    )
+  })
+
+  it('of an endpoint without an envelope may spell its names in any case', () => {
+    expect(fields('{"Key":"k","RESET":true}', undefined, 'sys/unseal')).toEqual({ key: 'k', reset: true })
+    expect(fields('{"Key":"k"}')).toEqual({ Key: 'k' })
+  })
+
+  it('gives an object that inherits nothing', () => {
+    expect(Object.getPrototypeOf(parseFields(Buffer.from('{"a":1}'), undefined, 'x'))).toBeNull()
+    expect(Object.getPrototypeOf(parseForm('a=1'))).toBeNull()
+  })
+})
+
+describe('a query', () => {
+  it('gives strings, and lists for what is repeated, without the word help', () => {
+    expect({ ...parseQuery('a=1&b=x+y&a=2&c&help=1&=e&&d=%3d') }).toEqual({
+      a: ['1', '2'],
+      b: 'x y',
+      c: '',
+      '': 'e',
+      d: '=',
+    })
+  })
+
+  it.each(['a=%', 'a=%ff', '%zz=1'])('of %j is refused', (query) => {
+    expect(() => parseQuery(query)).toThrow(expect.objectContaining({ code: 'invalid-request' }))
+  })
+})
+
+describe('the token of a request', () => {
+  it.each([
+    [{ 'x-vault-token': 'a' }, 'a'],
+    [{ 'x-vault-token': 'a', authorization: 'Bearer b' }, 'a'],
+    [{ 'x-vault-token': '', authorization: 'Bearer b' }, 'b'],
+    [{ authorization: 'bearer b' }, undefined],
+    [{ authorization: 'Basic b' }, undefined],
+    [{ authorization: 'Bearer ' }, undefined],
+    [{}, undefined],
+  ])('in %j is %j', (headers, token) => {
+    expect(findClientToken(headers)).toBe(token)
+  })
+})
+
+describe('the wrapping header', () => {
+  it.each([
+    ['60', 60],
+    ['60s', 60],
+    ['5m', 300],
+    ['2d', 172_800],
+  ])('%j asks for %d seconds', (text, ttlSeconds) => {
+    expect(parseWrap({ 'x-vault-wrap-ttl': text })).toEqual({ ttlSeconds, format: 'token' })
+  })
+
+  it('asks for nothing when it is empty or zero', () => {
+    for (const text of ['', '0', '0s', '500ms']) expect(parseWrap({ 'x-vault-wrap-ttl': text })).toBeUndefined()
+  })
+
+  it('may ask for a JWT', () => {
+    expect(parseWrap({ 'x-vault-wrap-ttl': '60', 'x-vault-wrap-format': 'jwt' })?.format).toBe('jwt')
+  })
+
+  it.each(['soon', '-5', '-1s', '1.5'])('%j is refused', (text) => {
+    expect(() => parseWrap({ 'x-vault-wrap-ttl': text })).toThrow(/^error parsing X-Vault-Wrap-TTL header/)
+  })
+})
+
+describe('the media type of a patch', () => {
+  it('must be merge-patch', () => {
+    expect(() => checkPatchType({ 'content-type': 'application/merge-patch+json; charset=utf-8' })).not.toThrow()
+    expect(() => checkPatchType({ 'content-type': 'application/json' })).toThrow(
+      expect.objectContaining({
+        code: 'media-type',
+        message: 'PATCH requires Content-Type of application/merge-patch+json, provided application/json',
+      }),
+    )
+    for (const headers of [{}, { 'content-type': '' }, { 'content-type': 'nonsense' }]) {
+      expect(() => checkPatchType(headers)).toThrow(expect.objectContaining({ code: 'invalid-request' }))
+    }
+  })
+})
+
+describe('the framing of a body', () => {
+  it('is plain or chunked, never compressed', () => {
+    expect(() => checkFraming({ 'transfer-encoding': 'Chunked', 'content-encoding': 'identity' })).not.toThrow()
+    expect(() => checkFraming({ 'transfer-encoding': 'gzip, chunked' })).toThrow('unsupported transfer encoding')
+    expect(() => checkFraming({ 'content-encoding': 'gzip' })).toThrow(expect.objectContaining({ code: 'media-type' }))
+  })
+})
+
+describe("the client's address", () => {
+  const from = (remoteAddress: string, header: string | undefined, settings?: Partial<ForwardedForSettings>) =>
+    clientAddress(
+      { socket: { remoteAddress }, headers: { 'x-forwarded-for': header } } as unknown as IncomingMessage,
+      settings && {
+        authorizedAddrs: ['10.0.0.0/8'].flatMap((text) => parseCidrOrAddress(text) ?? []),
+        hopSkips: 0,
+        rejectNotPresent: false,
+        rejectNotAuthorized: false,
+        ...settings,
+      },
+    )
+
+  it('is that of the TCP peer, mapped addresses as IPv4', () => {
+    expect(from('::ffff:10.1.2.3', undefined)).toBe('10.1.2.3')
+    expect(from('10.1.2.3', '1.2.3.4')).toBe('10.1.2.3')
+    expect(from('::1', undefined)).toBe('::1')
+    expect(from('fe80::1%eth0', undefined)).toBe('fe80::1')
+  })
+
+  it('is what a trusted proxy names last, or one before as hops are skipped', () => {
+    expect(from('10.1.2.3', '9.9.9.9, 1.2.3.4', {})).toBe('1.2.3.4')
+    expect(from('::ffff:10.1.2.3', '1.2.3.4', {})).toBe('1.2.3.4')
+    expect(from('10.1.2.3', '9.9.9.9, 1.2.3.4', { hopSkips: 1 })).toBe('9.9.9.9')
+    expect(from('10.1.2.3', '[::ffff:1.2.3.4]', {})).toBe('1.2.3.4')
+  })
+
+  it('is that of the peer where the proxy is not trusted or names nobody, unless that is refused', () => {
+    expect(from('11.1.2.3', '1.2.3.4', {})).toBe('11.1.2.3')
+    expect(from('10.1.2.3', undefined, {})).toBe('10.1.2.3')
+    expect(() => from('11.1.2.3', '1.2.3.4', { rejectNotAuthorized: true })).toThrow(
+      'client address not authorized for x-forwarded-for and configured to reject connection',
+    )
+    expect(() => from('10.1.2.3', undefined, { rejectNotPresent: true })).toThrow(
+      'missing x-forwarded-for header and configured to reject when not present',
+    )
+  })
+
+  it('cannot be told from a chain that is too short or names no address', () => {
+    expect(() => from('10.1.2.3', '1.2.3.4', { hopSkips: 1 })).toThrow(/^malformed x-forwarded-for/)
+    expect(() => from('10.1.2.3', 'nobody', {})).toThrow(/^malformed x-forwarded-for/)
+  })
+})

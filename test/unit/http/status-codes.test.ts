@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { renderError } from '../../../src/http/status-codes.js'
+import { LogicalError, notFound, unsupportedPath } from '../../../src/logical/errors.js'
+
+describe('an error', () => {
+  it('is a bare text, a text in a list of one, or no text', () => {
+    expect(renderError(new LogicalError('invalid-request', 'missing secret_id'))).toMatchObject({
+      status: 400,
+      contentType: 'application/json',
+      body: '{"errors":["missing secret_id"]}',
+    })
+    expect(renderError(unsupportedPath())).toMatchObject({
+      status: 404,
+      body: String.raw`{"errors":["1 error occurred:\n\t* unsupported path\n\n"]}`,
+    })
+    expect(renderError(notFound())).toMatchObject({ status: 404, body: '{"errors":[]}' })
+  })
+
+  it('carries data and headers beside its text', () => {
+    const error = new LogicalError('invalid-request', 'no', { data: { a: 1 }, headers: { 'X-Vault-Index': 'i' } })
+    expect(renderError(error)).toMatchObject({
+      body: '{"errors":["no"],"data":{"a":1}}',
+      headers: { 'X-Vault-Index': 'i' },
+    })
+  })
+
+  it('that nobody foresaw tells the client nothing', () => {
+    for (const error of [new Error('key is hvs.secret'), 'hvs.secret', undefined]) {
+      expect(renderError(error)).toMatchObject({ status: 500, body: '{"errors":["internal error"]}' })
+    }
+  })
+})

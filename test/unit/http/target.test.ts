@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { parseTarget } from '../../../src/http/target.js'
+
+describe('the canonical path', () => {
+  it.each([
+    ['/v1/secret/a', '/v1/secret/a'],
+    ['/v1/with%20blank', '/v1/with blank'],
+    ['/v1/dir%2Fkey', '/v1/dir/key'],
+    ['/v1/%C3%A4', '/v1/ä'],
+    ['/v1/\u00c3\u00a4', '/v1/ä'],
+    ['/v1//a///b/', '/v1/a/b/'],
+    ['/v1/a%2F%2Fb', '/v1/a/b'],
+    ['//v1/a', '/v1/a'],
+    ['/%76%31/a', '/v1/a'],
+    ['/v1/a..b/...', '/v1/a..b/...'],
+    ['/v1/.hidden', '/v1/.hidden'],
+    ['/v1/a+b', '/v1/a+b'],
+    ['/v1/%2525', '/v1/%25'],
+    ['http://host:8200/v1/a', '/v1/a'],
+    ['HTTPS://host/v1/a', '/v1/a'],
+    ['http://host', ''],
+    ['*', '*'],
+  ])('of %j is %j', (url, path) => {
+    expect(parseTarget(url)).toEqual({ path, query: '' })
+  })
+
+  it.each([
+    '/v1/a/../b',
+    '/v1/..',
+    '/v1/a/%2e%2e/b',
+    '/v1/a%2F..%2Fb',
+    '/v1/./a',
+    '/v1/auth/approle/role/..',
+    '/v1/a/%2E',
+  ])('refuses %j as relative', (url) => {
+    expect(() => parseTarget(url)).toThrow('relative paths not supported')
+  })
+
+  it.each(['/v1/a%00', '/v1/a%0a', '/v1/%7f', '/v1/%E2%80%AE', '/v1/%C2%A0', '/v1/%E2%80%A8', '/v1/%EF%BF%BF'])(
+    'refuses %j, which cannot be printed',
+    (url) => {
+      expect(() => parseTarget(url)).toThrow('cannot be printed')
+    },
+  )
+
+  it.each(['/v1/%', '/v1/%zz', '/v1/%ff', '/v1/%c3', '/v1/\u00ff', '/v1/%ed%a0%80', '/v1/%c0%ae%c0%ae/x'])(
+    'refuses %j, which is no UTF-8',
+    (url) => {
+      expect(() => parseTarget(url)).toThrow('not UTF-8')
+    },
+  )
+
+  it('leaves the query as it was sent', () => {
+    expect(parseTarget('/v1/a?list=true&x=%2e%2e//')).toEqual({ path: '/v1/a', query: 'list=true&x=%2e%2e//' })
+    expect(parseTarget('/v1/a?')).toEqual({ path: '/v1/a', query: '' })
+  })
+})
