@@ -24,7 +24,7 @@ export class MemoryStorage implements Storage {
 
   async keys(prefix: string, options: ListOptions = {}): Promise<string[]> {
     return this.#below(prefix)
-      .filter((key) => options.after === undefined || key > options.after)
+      .filter((key) => options.after === undefined || key > prefix + options.after)
       .slice(0, options.limit)
   }
 
