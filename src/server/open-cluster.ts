@@ -10,9 +10,11 @@ import { createSystemBackend } from '../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../core/system/capability-paths.js'
 import { keyringPaths } from '../core/system/keyring-paths.js'
 import { leasePaths } from '../core/system/lease-paths.js'
+import { metricsPaths } from '../core/system/metrics-paths.js'
 import { mountPaths } from '../core/system/mount-paths.js'
 import { namespacePaths } from '../core/system/namespace-paths.js'
 import { nodePaths } from '../core/system/node-paths.js'
+import { openApiPaths } from '../core/system/openapi-paths.js'
 import { policyPaths } from '../core/system/policy-paths.js'
 import { remountPaths } from '../core/system/remount-paths.js'
 import { tunePaths } from '../core/system/tune-paths.js'
@@ -38,6 +40,7 @@ import {
   REPLICATION_UNAUTHENTICATED,
   replicationPaths,
 } from '../replication/paths.js'
+import { readMetrics } from './metric-reading.js'
 import { ReplicationParts } from './replication-parts.js'
 import type { Runtime } from './runtime.js'
 import { sanitizeConfig } from './sanitized-config.js'
@@ -103,7 +106,7 @@ export class OpenCluster {
         isRestarting: options.shell.status.isRestarting,
         isDrSecondary: this.replication.isDrSecondary,
       }),
-      drAllowed: DR_ALLOWED_PATHS,
+      drAllowed: config.unauthenticatedMetrics ? [...DR_ALLOWED_PATHS, 'metrics'] : DR_ALLOWED_PATHS,
       forwarder: this.replication.forwarder,
       refusesWrites: () => this.replication.view.refusesWrites,
       lastIndex: () => store.position.index,
@@ -224,9 +227,18 @@ export class OpenCluster {
           versions: () => [{ version: config.own.reportedVersion, installedAtMs: this.#openedAtMs }],
           sanitizedConfig: () => sanitizeConfig(config),
         }),
+        ...metricsPaths({ read: () => readMetrics(runtime, this, shell.meter), now: () => clock.now() }),
+        ...openApiPaths({
+          version: config.own.reportedVersion,
+          mounts: (namespaceId) =>
+            router
+              .all()
+              .filter(({ entry }) => entry.namespaceId === namespaceId)
+              .map(({ view, backend }) => ({ path: view.path, backend })),
+        }),
         ...replicationPaths(() => this.replication.replication.context),
       ],
-      unauthenticated: REPLICATION_UNAUTHENTICATED,
+      unauthenticated: [...REPLICATION_UNAUTHENTICATED, ...(config.unauthenticatedMetrics ? ['metrics'] : [])],
       sudo: [...AUDIT_SUDO_PATHS, ...REPLICATION_SUDO],
     })
   }

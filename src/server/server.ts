@@ -4,6 +4,7 @@ import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
+import { Meter } from '../core/metrics.js'
 import type { KeyMaterial, PlainRecord } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
@@ -48,6 +49,7 @@ export class Server implements ShellView {
   readonly status: ServerStatus
   /** What a lab holds; it stays held when the runtime is rebuilt. */
   readonly holds = new Holds()
+  readonly meter = new Meter()
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
   readonly #listeners: HttpServer[] = []
@@ -206,11 +208,14 @@ export class Server implements ShellView {
 
   async #handle(request: IncomingRequest): Promise<Rendered> {
     const done = this.#inFlight.begin(request)
+    const { clock } = this.#options
+    const startedMs = clock.monotonic()
     try {
       const server = this.#restartView ?? this.#requireRuntime()
       return renderAnswer(request, await server.handle(request))
     } finally {
       done()
+      this.meter.record('vault.core.handle_request', clock.monotonic() - startedMs)
     }
   }
 

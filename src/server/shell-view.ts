@@ -1,4 +1,5 @@
 import type { ClusterStatus } from '../core/cluster-status.js'
+import type { Meter } from '../core/metrics.js'
 import type { Holds } from '../replication/holds.js'
 import type { KeyMaterial, PlainRecord } from '../replication/host.js'
 import type { ClusterListener } from '../replication/rpc/cluster-listener.js'
@@ -7,6 +8,7 @@ import type { ClusterListener } from '../replication/rpc/cluster-listener.js'
 export interface ShellView {
   readonly status: ClusterStatus
   readonly holds: Holds
+  readonly meter: Meter
   readonly clusterPort: ClusterListener
   /** The runtime is to be built anew from its records. Returns at once. */
   restart(reason: string): void

@@ -1,0 +1,85 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+
+export interface MetricSample {
+  /** `vault.core.active`. */
+  readonly name: string
+  readonly value: number
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+/** How often something happened, and how long it took in all, in milliseconds. */
+export interface MetricSummary {
+  readonly name: string
+  readonly count: number
+  readonly sum: number
+  readonly min: number
+  readonly max: number
+}
+
+export interface MetricReading {
+  readonly gauges: readonly MetricSample[]
+  readonly summaries: readonly MetricSummary[]
+}
+
+/** Counts what happens. Recording costs next to nothing; what a reading shows beside it is read when it is asked for. */
+export class Meter {
+  readonly #summaries = new Map<string, { count: number; sum: number; min: number; max: number }>()
+
+  /** One event named `name` that took `ms`. */
+  record(name: string, ms: number): void {
+    const summary = this.#summaries.get(name)
+    if (!summary) {
+      this.#summaries.set(name, { count: 1, sum: ms, min: ms, max: ms })
+      return
+    }
+    summary.count++
+    summary.sum += ms
+    if (ms < summary.min) summary.min = ms
+    if (ms > summary.max) summary.max = ms
+  }
+
+  summaries(): MetricSummary[] {
+    return [...this.#summaries].map(([name, summary]) => ({ name, ...summary }))
+  }
+}
+
+const promName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
+
+/** The text exposition format. */
+export const renderPrometheus = ({ gauges, summaries }: MetricReading): Promise<string> => {
+  const registry = new Registry()
+  for (const group of groupByName(gauges)) {
+    const labelNames = [...new Set(group.flatMap(({ labels }) => Object.keys(labels ?? {})))]
+    const [{ name } = { name: '' }] = group
+    const gauge = new Gauge({ name: promName(name), help: name, labelNames, registers: [registry] })
+    for (const { labels, value } of group) gauge.set({ ...labels }, value)
+  }
+  for (const { name, count, sum } of summaries) {
+    new Counter({ name: `${promName(name)}_count`, help: name, registers: [registry] }).inc(count)
+    new Counter({ name: `${promName(name)}_sum`, help: `${name}, milliseconds`, registers: [registry] }).inc(sum)
+  }
+  return registry.metrics()
+}
+
+/** The JSON form of the reference. */
+export const renderMetricsJson = ({ gauges, summaries }: MetricReading, nowMs: number): Record<string, unknown> => ({
+  Timestamp: new Date(nowMs).toISOString().replace('T', ' ').replace('Z', ' +0000 UTC'),
+  Gauges: gauges.map(({ name, value, labels }) => ({ Name: name, Value: value, Labels: labels ?? {} })),
+  Points: [],
+  Counters: [],
+  Samples: summaries.map(({ name, count, sum, min, max }) => ({
+    Name: name,
+    Count: count,
+    Sum: sum,
+    Min: min,
+    Max: max,
+    Mean: count === 0 ? 0 : sum / count,
+    Labels: {},
+  })),
+})
+
+const groupByName = (gauges: readonly MetricSample[]): MetricSample[][] => {
+  const groups = new Map<string, MetricSample[]>()
+  for (const gauge of gauges) groups.set(gauge.name, [...(groups.get(gauge.name) ?? []), gauge])
+  return [...groups.values()]
+}

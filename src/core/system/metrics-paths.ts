@@ -1,0 +1,33 @@
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import type { Request, Response } from '../../logical/request.js'
+import { type MetricReading, renderMetricsJson, renderPrometheus } from '../metrics.js'
+
+export interface MetricsPathDeps {
+  readonly read: () => Promise<MetricReading>
+  readonly now: () => number
+}
+
+/** sys/metrics: what the server counts, for Prometheus or as JSON. */
+export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
+  definePath({
+    pattern: 'metrics',
+    fields: { format: string('prometheus, or nothing for JSON.') },
+    summary: 'Metrics of this server.',
+    operations: {
+      read: async ({ request, values }): Promise<Response> => {
+        const format = values.format || formatOf(request)
+        if (format === 'prometheus') {
+          return { raw: { contentType: 'text/plain; version=0.0.4', body: await renderPrometheus(await read()) } }
+        }
+        if (format !== '') throw invalid(`metric response format "${format}" unknown`)
+        return { data: renderMetricsJson(await read(), now()), bare: true }
+      },
+    },
+  }),
+]
+
+/** A scraper may ask by media type alone. */
+const formatOf = ({ headers }: Request): string =>
+  /openmetrics|prometheus/.test(String(headers.accept ?? '')) ? 'prometheus' : ''
