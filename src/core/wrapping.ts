@@ -98,7 +98,7 @@ export class Wrapping {
   /** The live wrapping token that was presented; 400 for anything else. */
   find(presented: string): TokenEntry {
     const entry = presented === '' ? undefined : this.#options.tokens.find(presented)
-    if (!entry || !entry.policies.includes(POLICY)) throw invalid(NOT_VALID)
+    if (!entry?.policies.includes(POLICY)) throw invalid(NOT_VALID)
     return entry
   }
 

@@ -52,7 +52,7 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
   const given = new Map<string, string[]>()
   for (let index = 0; index < args.length; index++) {
     const arg = args[index] ?? ''
-    const match = /^--?([a-z0-9-]+)(?:=([^]*))?$/.exec(arg)
+    const match = /^--?([a-z0-9-]+)(?:=([\s\S]*))?$/.exec(arg)
     const name = match?.[1] ?? ''
     const kind = FLAGS[name]
     if (!match || !kind) {

@@ -1,23 +1,5 @@
-import type { Clock } from '../base/clock.js'
-
-/** What the lab endpoints have changed about this server; it lives as long as the process. */
+/** What the lab endpoints have changed about this process beside what they hold; it ends with the process. */
 export class LabState {
-  readonly #clock: Clock
-  #skewMs = 0
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  get skewMs(): number {
-    return this.#skewMs
-  }
-
-  setSkew(ms: number): void {
-    this.#skewMs = ms
-  }
-
-  now(): number {
-    return this.#clock.now() + this.#skewMs
-  }
+  /** Added to the wall clock. */
+  skewMs = 0
 }

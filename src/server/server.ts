@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js'
-import { systemClock } from '../base/clock.js'
+import { skewedClock, systemClock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import { type Network, systemNetwork } from '../base/network.js'
@@ -17,6 +17,8 @@ import { openGenerations } from '../storage/generations.js'
 import { openMemoryGenerations } from '../storage/memory-generations.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
 import { openDev } from './dev.js'
+import { createLabApi } from './lab-api.js'
+import { LabState } from './lab-state.js'
 import { type InFlight, InFlightRequests } from './in-flight.js'
 import { replicationTimes } from './replication-parts.js'
 import { RestartView } from './restart-view.js'
@@ -50,6 +52,7 @@ export class Server implements ShellView {
   /** What a lab holds; it stays held when the runtime is rebuilt. */
   readonly holds = new Holds()
   readonly meter = new Meter()
+  readonly labState = new LabState()
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
   readonly #listeners: HttpServer[] = []
@@ -63,7 +66,7 @@ export class Server implements ShellView {
   #devSecrets: DevSecrets | undefined
 
   private constructor(options: Required<ServerOptions>) {
-    this.#options = options
+    this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
     this.status = new ServerStatus(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
   }
@@ -189,6 +192,7 @@ export class Server implements ShellView {
     const { tls, forwardedFor } = listener
     const server = createHttpServer({
       handle: (request) => this.#handle(request),
+      lab: createLabApi(this, this.#options.config),
       clock,
       random,
       log,

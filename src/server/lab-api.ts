@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import { isSameSecret } from '../crypto/constant-time.js'
+import { sha256 } from '../crypto/digest.js'
+import { parseDurationMs } from '../base/duration.js'
+import { invalid, LogicalError, notFound, unsupportedOperation } from '../logical/errors.js'
+import type { Rendered, SideRequest } from '../logical/incoming.js'
+import type { JsonObject } from '../logical/json.js'
+import { parseJson, printJson } from '../logical/json-text.js'
+import { renderPrometheus } from '../core/metrics.js'
+import { HOLD_STATES } from '../replication/holds.js'
+import type { Registration } from '../replication/state.js'
+import type { HoldState, Kind } from '../replication/types.js'
+import type { ServerConfig } from './config.js'
+import { readMetrics } from './metric-reading.js'
+import type { Server } from './server.js'
+
+/** One endpoint below `/_understudy/v1/`. */
+interface LabEndpoint {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** Changes the server, or shows what only a lab needs: there only with `lab_api`. */
+  readonly isLabOnly: boolean
+  readonly run: (
+    server: Server,
+    body: JsonObject,
+  ) => JsonObject | string | undefined | Promise<JsonObject | string | undefined>
+}
+
+const ENDPOINTS: readonly LabEndpoint[] = [
+  { method: 'GET', path: 'info', isLabOnly: false, run: (server) => info(server) },
+  { method: 'GET', path: 'losses', isLabOnly: false, run: (server) => losses(server) },
+  { method: 'GET', path: 'metrics', isLabOnly: false, run: (server) => metrics(server) },
+  { method: 'GET', path: 'states', isLabOnly: true, run: (server) => ({ states: server.holds.list() }) },
+  { method: 'POST', path: 'states/hold', isLabOnly: true, run: (server, body) => hold(server, body) },
+  { method: 'POST', path: 'states/release', isLabOnly: true, run: (server, body) => release(server, body) },
+  { method: 'POST', path: 'clock', isLabOnly: true, run: (server, body) => skew(server, body) },
+  { method: 'POST', path: 'faults/corrupt', isLabOnly: true, run: (server, body) => corrupt(server, body) },
+  { method: 'POST', path: 'faults/expire-token', isLabOnly: true, run: (server, body) => expireToken(server, body) },
+]
+
+/** The endpoints of our own, which answer in every state; errors are `{"errors": [...]}`. */
+export const createLabApi = (server: Server, config: ServerConfig): ((request: SideRequest) => Promise<Rendered>) => {
+  const { labApi, labApiToken } = config.own
+  return async (request) => {
+    const known = ENDPOINTS.filter(({ path, isLabOnly }) => path === request.path && (labApi || !isLabOnly))
+    if (known.length === 0) throw notFound()
+    const endpoint = known.find(({ method }) => method === request.method)
+    if (!endpoint) throw unsupportedOperation()
+    if (endpoint.path === 'metrics' && !config.unauthenticatedMetrics && !labApi) throw notFound()
+    if (endpoint.isLabOnly && labApiToken !== '') requireToken(request, labApiToken)
+    const answer = await endpoint.run(server, parseBody(request.body))
+    if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
+    const isText = typeof answer === 'string'
+    const contentType = isText ? 'text/plain; version=0.0.4' : 'application/json'
+    return { status: 200, contentType, body: isText ? answer : printJson(answer), headers: {} }
+  }
+}
+
+const requireToken = ({ headers }: SideRequest, expected: string): void => {
+  const given = String(headers['x-understudy-token'] ?? '')
+  if (!isSameSecret(sha256(given), sha256(expected))) throw new LogicalError('permission-denied', 'permission denied')
+}
+
+const parseBody = (body: Buffer): JsonObject => {
+  if (body.length === 0) return {}
+  const parsed = parseJson(body.toString('utf8'))
+  if (parsed === null) return {}
+  if (typeof parsed !== 'object' || Array.isArray(parsed)) throw invalid('the body must be a JSON object')
+  return parsed as JsonObject
+}
+
+const packageVersion = (): string =>
+  (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
+
+const info = (server: Server): JsonObject => {
+  const cluster = server.runtime?.cluster
+  const view = cluster?.replication.view
+  const { fence } = view ?? {}
+  return {
+    name: server.status.clusterName,
+    version: packageVersion(),
+    reported_version: server.status.reportedVersion,
+    storage_generation: server.storageGeneration,
+    epoch: server.runtime?.store.epoch ?? '',
+    fenced: fence
+      ? { epoch: fence.epoch, by_epoch: fence.byEpoch, since: new Date(fence.sinceMs).toISOString() }
+      : null,
+    kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
+  }
+}
+
+const losses = async (server: Server): Promise<JsonObject> => {
+  const found = (await server.runtime?.cluster?.replication.replication.losses()) ?? []
+  return {
+    losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries }) => ({
+      epoch,
+      first_index: firstIndex,
+      last_index: lastIndex,
+      reason,
+      entries: entries.map(({ index, path, operation }) => ({ index, path, operation })),
+    })),
+  }
+}
+
+const metrics = async (server: Server): Promise<string> => {
+  const cluster = server.runtime?.cluster
+  if (!server.runtime || !cluster) throw new LogicalError('sealed', 'Vault is sealed')
+  return renderPrometheus(await readMetrics(server.runtime, cluster, server.meter))
+}
+
+const kindOf = (body: JsonObject): Kind | undefined => {
+  const { kind } = body
+  if (kind === undefined || kind === null || kind === '') return undefined
+  if (kind !== 'dr' && kind !== 'performance') throw invalid('kind must be dr or performance')
+  return kind
+}
+
+const stateOf = (body: JsonObject): HoldState | undefined => {
+  if (body.state === undefined) return undefined
+  const state = HOLD_STATES.find((known) => known === body.state)
+  if (!state) throw invalid(`unknown state; there are ${HOLD_STATES.join(', ')}`)
+  return state
+}
+
+const hold = (server: Server, body: JsonObject): undefined => {
+  const state = stateOf(body)
+  if (!state) throw invalid(`missing state; there are ${HOLD_STATES.join(', ')}`)
+  const kind = kindOf(body)
+  for (const one of kind ? [kind] : (['dr', 'performance'] as const)) server.holds.hold(one, state)
+  return undefined
+}
+
+const release = (server: Server, body: JsonObject): undefined => {
+  server.holds.release(kindOf(body), stateOf(body))
+  return undefined
+}
+
+const skew = (server: Server, body: JsonObject): undefined => {
+  const ms = typeof body.skew === 'string' ? parseDurationMs(body.skew) : undefined
+  if (ms === undefined) throw invalid('skew must be a duration such as "5s" or "-2m"')
+  server.labState.skewMs = ms
+  return undefined
+}
+
+const corrupt = (server: Server, body: JsonObject): undefined => {
+  const { tree, page } = body
+  if (tree !== 'replicated' && tree !== 'local') throw invalid('tree must be replicated or local')
+  if (typeof page !== 'number' || !Number.isInteger(page) || page < 0 || page > 255) {
+    throw invalid('page must be a whole number from 0 to 255')
+  }
+  server.runtime?.store.corruptPage(tree, page)
+  return undefined
+}
+
+/** Ends an activation token as if its time had come. */
+const expireToken = async (server: Server, body: JsonObject): Promise<undefined> => {
+  const kind = kindOf(body)
+  const { id } = body
+  if (typeof id !== 'string' || !kind) throw invalid('id and kind are required')
+  const roles = server.runtime?.cluster?.replication.replication.context.roles
+  if (!roles) throw new LogicalError('sealed', 'Vault is sealed')
+  const isIssued = (row: Registration) => row.id === id && row.state === 'issued'
+  const record = roles.record(kind)
+  if (record.mode !== 'primary' || !record.registrations.some(isIssued)) {
+    throw invalid(`no unused activation token was issued for the id "${id}"`)
+  }
+  await roles.update(kind, (latest) =>
+    latest.mode === 'primary'
+      ? {
+          ...latest,
+          registrations: latest.registrations.map((row) => (isIssued(row) ? { ...row, expiresAtMs: 0 } : row)),
+        }
+      : latest,
+  )
+  return undefined
+}
