@@ -1,3 +1,4 @@
+import { LIMITS } from '../base/limits.js'
 import type { Transaction } from '../logical/storage.js'
 import { putJson, readJson, type Storage } from '../logical/storage.js'
 import { type CompiledFilter, compileFilter, type FilterRule, type MountFact, type NamespaceFact } from './filter.js'
@@ -10,6 +11,7 @@ interface FilterRecord extends FilterRule {
 
 const PREFIX = 'core/filters/'
 const RETIRED_MAX = 1000
+const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 
 export const filterKey = (id: string): string => PREFIX + id
 
@@ -23,7 +25,8 @@ export class FilterStore {
   readonly #storage: Storage
   readonly #mounts: () => readonly MountFact[]
   readonly #namespaces: () => readonly NamespaceFact[]
-  readonly #compiled = new Map<string, CompiledFilter>()
+  readonly #records = new Map<string, FilterRecord | undefined>()
+  readonly #compiled = new Map<string, { readonly facts: string; readonly filter: CompiledFilter }>()
 
   constructor(options: {
     storage: Storage
@@ -40,14 +43,26 @@ export class FilterStore {
     return record && { mode: record.mode, paths: record.paths }
   }
 
+  /**
+   * The rule against the mounts and namespaces as they are. A mount that was held back and has just gone stays held back,
+   * for its data is deleted key by key after it.
+   */
   compiled(id: string): CompiledFilter | undefined {
-    const known = this.#compiled.get(id)
-    if (known) return known
     const record = this.#read(id)
     if (!record) return undefined
-    const made = compileFilter(record, this.#mounts(), this.#namespaces(), record.retired)
-    this.#compiled.set(id, made)
-    return made
+    const known = this.#compiled.get(id)
+    const facts = this.#facts()
+    if (known?.facts === facts) return known.filter
+    const retired = [...(record.retired ?? []), ...(known?.filter.heldMounts ?? [])]
+    const filter = compileFilter(record, this.#mounts(), this.#namespaces(), retired)
+    this.#compiled.set(id, { facts, filter })
+    return filter
+  }
+
+  /** Equal as long as no mount and no namespace came, went or moved. */
+  #facts(): string {
+    const mounts = this.#mounts().map((mount) => `${mount.uuid} ${mount.path}`)
+    return [...mounts, '', ...this.#namespaces().map((namespace) => namespace.path)].join('\n')
   }
 
   /** Replaces the whole rule. */
@@ -65,18 +80,25 @@ export class FilterStore {
   }
 
   /**
-   * A mount is unmounted or moved: its path leaves every rule, so that what is mounted there next starts unfiltered.
-   * Called before the mount's entry goes, while its uuid can still be judged. `isGone`: unmounted, its data deleted.
+   * A mount was unmounted or moved: its path leaves every rule, so that what is mounted there next starts unfiltered.
+   * `isGone`: unmounted, its data deleted. Resolves to whether any rule changed.
    */
-  async dropPath(mount: Pick<MountFact, 'path' | 'uuid'>, isGone: boolean): Promise<void> {
+  async dropPath(mount: MountFact, isGone: boolean): Promise<boolean> {
     const ids = await this.#storage.list(PREFIX)
-    const held = new Set(ids.filter((id) => this.compiled(id)?.heldMounts.has(mount.uuid)))
+    const holds = (rule: FilterRule) => compileFilter(rule, [mount], this.#namespaces()).heldMounts.has(mount.uuid)
+    const held = new Set(
+      ids.filter((id) => {
+        const rule = this.find(id)
+        return rule !== undefined && holds(rule)
+      }),
+    )
     const concerned = ids.filter((id) => held.has(id) || this.find(id)?.paths.includes(mount.path))
-    if (concerned.length === 0) return
+    if (concerned.length === 0) return false
     await this.#storage.write((tx) => {
       for (const id of concerned) this.#dropFrom(tx, id, mount, isGone && held.has(id))
     })
     this.invalidate()
+    return true
   }
 
   #dropFrom(tx: Transaction, id: string, mount: Pick<MountFact, 'path' | 'uuid'>, isRetired: boolean): void {
@@ -90,12 +112,16 @@ export class FilterStore {
     } satisfies FilterRecord)
   }
 
-  /** A filter, a mount or a namespace changed: all rules are compiled anew when next asked for. */
+  /** A filter's record changed: all rules are compiled anew when next asked for. */
   invalidate(): void {
+    this.#records.clear()
     this.#compiled.clear()
   }
 
+  /** Asked for with every request on a secondary, so it is remembered, and that there is none as well. */
   #read(id: string): FilterRecord | undefined {
-    return readJson<FilterRecord>(this.#storage, filterKey(id))
+    if (this.#records.size > REMEMBERED_MAX) this.#records.clear()
+    if (!this.#records.has(id)) this.#records.set(id, readJson<FilterRecord>(this.#storage, filterKey(id)))
+    return this.#records.get(id)
   }
 }

@@ -112,8 +112,7 @@ export class PrimaryRole implements PrimaryHooks {
 
   async forward(_secondaryId: string, payload: Buffer): Promise<Buffer> {
     const { host } = this.#options
-    const record = this.#record()
-    if (record.fenced) throw refusalError('epoch', 'this primary is fenced by a newer epoch')
+    this.#record()
     try {
       const response = await host.executeForwarded(decodeRequest(payload))
       return encodeAnswer({ index: host.store.lastReplicatedIndex, response })

@@ -1,16 +1,18 @@
 import type { Response } from '../logical/request.js'
 import type { ReplicationContext } from './context.js'
 import { currentEpoch } from './epoch.js'
+import type { MountFact } from './filter.js'
+import { MountWatch } from './filter-mounts.js'
 import { FilterStore, isFilterKey } from './filter-store.js'
 import { Forwarder } from './forwarder.js'
 import type { Holds } from './holds.js'
 import type { ReplicationHost } from './host.js'
-import { readLosses, type Loss } from './losses.js'
+import { collectSuffix, type Loss, type LostEntry, readLosses } from './losses.js'
 import { isSecondaryStage } from './machine.js'
 import { Manager } from './manager.js'
 import { OperationTokens } from './operation-token.js'
 import { finishBootstrap } from './operate-secondary.js'
-import { Roles } from './roles.js'
+import { KINDS, Roles } from './roles.js'
 import type { DataPlane } from './services.js'
 import { recordKey } from './state.js'
 import { renderStatus } from './status.js'
@@ -37,6 +39,7 @@ export class Replication {
   readonly #host: ReplicationHost
   readonly #roles: Roles
   #unsubscribe: (() => void) | undefined
+  #mountWatch: MountWatch | undefined
 
   constructor({ host, dataPlane, holds }: ReplicationOptions) {
     this.#host = host
@@ -86,6 +89,7 @@ export class Replication {
   /** Brings up what the records say. What a crash left half done is finished first. */
   async start(): Promise<void> {
     await this.#settleStore()
+    if (this.#roles.record('performance').mode === 'primary') this.#mountWatch = this.#watchMounts()
     this.#unsubscribe = this.#host.store.onCommit((commit) => {
       for (const { key } of commit.mutations) {
         if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
@@ -98,22 +102,20 @@ export class Replication {
   async stop(): Promise<void> {
     this.#unsubscribe?.()
     const { managers, upkeep } = this.context
-    await Promise.all([managers.dr.stop(), managers.performance.stop(), upkeep.stop()])
+    await Promise.all([this.#mountWatch?.stop(), managers.dr.stop(), managers.performance.stop(), upkeep.stop()])
   }
 
-  /** Replication, or this cluster, changed a key that something here was read from; mount tables count, too. */
+  /** Replication, or this cluster, changed a key that something here was read from. */
   invalidate(key: string): void {
     if (key === recordKey('performance')) this.#roles.reload()
-    else if (isFilterKey(key) || MOUNT_KEYS.some((prefix) => key.startsWith(prefix))) this.filters.invalidate()
+    else if (isFilterKey(key)) this.filters.invalidate()
+    else if (MOUNT_KEYS.some((prefix) => key.startsWith(prefix))) this.#mountWatch?.changed()
   }
 
-  /** To be called before a mount is unmounted (`isGone`) or moved; `path` with its namespace in front. */
-  async dropFilteredPath(mount: { readonly path: string; readonly uuid: string }, isGone: boolean): Promise<void> {
+  async #mountLeft(mount: MountFact, isGone: boolean): Promise<void> {
     const record = this.#roles.record('performance')
-    if (record.mode !== 'primary') return
-    await this.filters.dropPath(mount, isGone)
-    if (isGone) return
-    // What was held back under the old path may be shown under the new one.
+    if (record.mode !== 'primary' || !(await this.filters.dropPath(mount, isGone))) return
+    // What was held back under the old path may be shown now, and a new mount there from its first key on.
     for (const { id } of record.registrations) this.context.managers.performance.primary?.filterChanged(id)
   }
 
@@ -130,6 +132,25 @@ export class Replication {
   /** What was given up at failovers, as `/_understudy/v1/losses` shows it. */
   losses(): Promise<Loss[]> {
     return readLosses(this.#host.storage)
+  }
+
+  /** What this primary accepted since it was overtaken, as `/_understudy/v1/info` shows it. */
+  async acceptedSinceFence(): Promise<readonly LostEntry[]> {
+    for (const kind of KINDS) {
+      const record = this.#roles.record(kind)
+      if (record.mode !== 'primary' || record.fenced?.forkIndex === undefined) continue
+      return (await collectSuffix(this.#host.store, kind, record.fenced.forkIndex, this.#host.mounts())).entries
+    }
+    return []
+  }
+
+  #watchMounts(): MountWatch {
+    return new MountWatch({
+      clock: this.#host.clock,
+      mounts: () => this.#host.mounts(),
+      onLeft: (mount, isGone) => this.#mountLeft(mount, isGone),
+      onError: (error) => this.#host.log.error('filters not adapted to a mount', { error: String(error) }),
+    })
   }
 
   #standbys(): readonly SecondaryView[] {
@@ -161,4 +182,4 @@ export class Replication {
   }
 }
 
-const MOUNT_KEYS = ['core/mounts/', 'core/auth/', 'core/local-mounts/', 'core/local-auth/', 'core/namespaces/'] as const
+const MOUNT_KEYS = ['core/mounts/', 'core/auth/'] as const

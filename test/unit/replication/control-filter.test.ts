@@ -98,7 +98,7 @@ test('an unmounted path leaves every rule, and the last deletions of its mount s
   let mounts = MOUNTS
   const filters = new FilterStore({ storage: new MemoryStorage(), mounts: () => mounts, namespaces: () => NAMESPACES })
   await filters.put('c', { mode: 'deny', paths: ['EU_data/', 'US_data/'] })
-  await filters.dropPath({ path: 'EU_data/', uuid: 'eu' }, true)
+  expect(await filters.dropPath(mount('eu', 'EU_data/'), true)).toBe(true)
   mounts = [...MOUNTS.filter(({ uuid }) => uuid !== 'eu'), mount('new', 'EU_data/')]
   filters.invalidate()
   expect(filters.find('c')).toEqual({ mode: 'deny', paths: ['US_data/'] })

@@ -215,6 +215,20 @@ test('filters are kept for whoever comes, and refused where they mean nothing', 
   expect(ambiguous).toBe(`invalid-request: id "${setId}" is ambiguous; use one of: c, d`)
 })
 
+test('an unmounted path leaves the filters, and a new mount at that path is not held back', async () => {
+  const a = await start('a')
+  await a.change('replication/performance/primary/enable')
+  const filter = 'replication/performance/primary/paths-filter/c'
+  await a.post(filter, { mode: 'deny', paths: 'secret' })
+  const { filters } = a.replication
+  expect(filters.compiled('c')?.isHeldBack('logical/m1/x')).toBe(true)
+  a.mounts = [{ uuid: 'm9', path: 'secret/', namespacePath: '', type: 'kv', isLocal: false }]
+  await a.writeValue('core/mounts/m1', 'gone')
+  await until(() => filters.find('c')?.paths.length === 0)
+  expect(filters.compiled('c')?.isHeldBack('logical/m9/x')).toBe(false)
+  expect(filters.compiled('c')?.isHeldBack('logical/m1/x')).toBe(true)
+})
+
 test('every path of the lists exists in the table, and a DR secondary serves what the contract says', () => {
   const patterns = replicationPaths(() => {
     throw new Error('not needed')
