@@ -61,6 +61,8 @@ export class Front {
   async fail(request: IncomingMessage, response: ServerResponse, error: unknown, isLast: boolean): Promise<void> {
     if (error instanceof ClientGone) return
     this.#report(error, request)
+    // What has arrived of the message goes through the parser before its end is asked for.
+    await undefined
     if (response.headersSent) response.destroy()
     else await respond(request, response, renderError(error), isLast || !request.complete)
   }

@@ -1,0 +1,221 @@
+import { createServer } from 'node:net'
+import { connect as connectSecurely } from 'node:tls'
+import 'reflect-metadata'
+import { webcrypto } from 'node:crypto'
+import { PemConverter, X509CertificateGenerator } from '@peculiar/x509'
+import { describe, expect, it } from 'vitest'
+import type { TlsSettings } from '../../../src/http/tls.js'
+import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
+import { startFront } from './front-fixture.js'
+import { RawClient } from './raw-client.js'
+
+const GET = 'GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n'
+const OK: Rendered = { status: 200, contentType: 'application/json', body: '{}', headers: {} }
+
+/** A handler that answers when it is told to. */
+const held = () => {
+  let answer = () => {}
+  let arrived = () => {}
+  const hasArrived = new Promise<void>((resolve) => {
+    arrived = resolve
+  })
+  const handle = (_: IncomingRequest): Promise<Rendered> =>
+    new Promise((resolve) => {
+      answer = () => resolve(OK)
+      arrived()
+    })
+  return { handle, hasArrived, answer: () => answer() }
+}
+
+describe('one connection', () => {
+  it('serves any mix of verbs and bodies, one after the other', async () => {
+    await using front = await startFront()
+    const client = await RawClient.connect(front.address)
+    const body = '{"text":"LIST /v1/b HTTP/1.1\\r\\n\\r\\nLIST "}'
+    for (let round = 0; round < 20; round++) {
+      for (const [verb, sent] of [
+        ['LIST', ''],
+        ['PUT', body],
+        ['GET', ''],
+        ['DELETE', ''],
+        ['POST', body],
+        ['LIST', ''],
+        ['LINK', ''],
+      ] as const) {
+        await client.send(`${verb} /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`)
+        const answer = await client.answer()
+        if (verb === 'LINK') expect(answer).toMatchObject({ status: 405, body: '{"errors":[]}' })
+        else if (sent === '') expect(answer?.status).toBe(200)
+        else expect(JSON.parse(answer?.body ?? '').data.fields).toEqual(JSON.parse(body))
+      }
+    }
+    client.destroy()
+  })
+
+  it('stays usable after an error', async () => {
+    await using front = await startFront()
+    const client = await RawClient.connect(front.address)
+    for (const [target, status] of [
+      ['/nowhere', 404],
+      ['/v1/../a', 400],
+      ['/v1/a?list=yes', 400],
+      ['/v1/a', 200],
+    ] as const) {
+      await client.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)
+      expect((await client.answer())?.status).toBe(status)
+    }
+    client.destroy()
+  })
+
+  it('is closed behind a body that was refused before its end, and the answer arrives', async () => {
+    await using front = await startFront({ limits: { bodyBytesMax: 1000 } })
+    const client = await RawClient.connect(front.address)
+    await client.send(`PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n${'x'.repeat(500_000)}`)
+    expect(await client.answer()).toMatchObject({ status: 413, headers: { connection: 'close' } })
+    client.end()
+    await client.closed()
+  })
+
+  it('may be given up by the client at any point', async () => {
+    const { handle, hasArrived, answer } = held()
+    await using front = await startFront({ handle })
+    const midway = await RawClient.connect(front.address)
+    await midway.send('PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{')
+    midway.destroy()
+    const waiting = await RawClient.connect(front.address)
+    await waiting.send(GET)
+    await hasArrived
+    waiting.destroy()
+    await waiting.closed()
+    answer()
+    const other = await RawClient.connect(front.address)
+    await other.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
+    expect((await other.answer())?.status).toBe(404)
+    other.destroy()
+  })
+})
+
+describe('closing', () => {
+  it('lets what is in flight finish, and ends idle connections', async () => {
+    const { handle, hasArrived, answer } = held()
+    const { server, address } = await startFront({ handle })
+    const idle = await RawClient.connect(address)
+    await idle.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
+    await idle.answer()
+    const busy = await RawClient.connect(address)
+    await busy.send(GET)
+    await hasArrived
+    const closed = server.close(60_000)
+    await idle.closed()
+    await expect(RawClient.connect(address)).rejects.toThrow(/ECONNREFUSED/)
+    answer()
+    expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } })
+    busy.end()
+    await closed
+  })
+
+  it('cuts what does not finish in time', async () => {
+    const { handle, hasArrived } = held()
+    const { server, address } = await startFront({ handle })
+    const busy = await RawClient.connect(address)
+    await busy.send(GET)
+    await hasArrived
+    await server.close(10)
+    expect(await busy.answer()).toBeUndefined()
+  })
+
+  it('of a server that never listened is nothing', async () => {
+    const { server } = await startFront()
+    await server.close(0)
+    await server.close(0)
+  })
+})
+
+describe('limits', () => {
+  it('end a request that nobody answers with 503', async () => {
+    await using front = await startFront({ handle: () => new Promise(() => {}), limits: { requestMs: 50 } })
+    const client = await RawClient.connect(front.address)
+    await client.send(GET)
+    expect(await client.answer()).toMatchObject({ status: 503, body: '{"errors":["the request took too long"]}' })
+    client.destroy()
+  })
+
+  it('refuse connections beyond their number', async () => {
+    await using front = await startFront({ limits: { connectionsMax: 1 } })
+    const first = await RawClient.connect(front.address)
+    await first.send(GET)
+    expect((await first.answer())?.status).toBe(200)
+    const second = await RawClient.connect(front.address)
+    await second.closed()
+    first.destroy()
+  })
+})
+
+describe('listening', () => {
+  it('fails with the error of the system when the address is taken', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const address = other.address()
+    if (typeof address !== 'object' || !address) throw new Error('no address')
+    const { server } = await startFront()
+    await server.close(0)
+    await expect(server.listen(`127.0.0.1:${address.port}`)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    other.close()
+  })
+})
+
+const makeCertificate = async (name: string): Promise<TlsSettings> => {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${name}`,
+    keys,
+    signingAlgorithm: algorithm,
+  })
+  const key = PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')
+  return { cert: certificate.toString('pem'), key }
+}
+
+const peerName = (address: string, client: Partial<TlsSettings> = {}): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const [, port] = address.split(':')
+    const socket = connectSecurely({ port: Number(port), rejectUnauthorized: false, ...client }, () => {
+      const { CN } = socket.getPeerCertificate().subject
+      let text = ''
+      socket.on('data', (chunk) => {
+        text += chunk
+        if (text.includes('"operation":"list"')) resolve(String(CN))
+        socket.end()
+      })
+      socket.write('LIST /v1/a HTTP/1.1\r\nHost: a\r\n\r\n')
+    })
+    socket.on('error', () => resolve(undefined))
+    socket.on('close', () => resolve(undefined))
+  })
+
+describe('TLS', () => {
+  it('serves LIST too, and takes a new certificate without a restart', async () => {
+    let settings = await makeCertificate('first')
+    await using front = await startFront({ tls: () => settings })
+    expect(await peerName(front.address)).toBe('first')
+    settings = await makeCertificate('second')
+    front.server.reloadTls()
+    expect(await peerName(front.address)).toBe('second')
+    settings = { cert: 'nonsense', key: 'nonsense' }
+    expect(() => front.server.reloadTls()).toThrow()
+    expect(await peerName(front.address)).toBe('second')
+  })
+
+  it('with a CA admits its clients and those without a certificate, unless one must be presented', async () => {
+    const [server, friend, stranger] = await Promise.all(['server', 'friend', 'stranger'].map(makeCertificate))
+    if (!server || !friend || !stranger) throw new Error('no certificates')
+    for (const mustPresentCertificate of [false, true]) {
+      await using front = await startFront({
+        tls: () => ({ ...server, clientCa: friend.cert, mustPresentCertificate }),
+      })
+      expect(await peerName(front.address, friend)).toBe('server')
+      expect(await peerName(front.address, stranger)).toBeUndefined()
+      expect(await peerName(front.address)).toBe(mustPresentCertificate ? undefined : 'server')
+    }
+  })
+})
