@@ -76,7 +76,8 @@ export class ApproleMount {
   read = (path: string) => this.ask('read', path)
   write = (path: string, body: JsonObject = {}) => this.ask('update', path, body)
   remove = (path: string, query: JsonObject = {}) => this.ask('delete', path, query)
-  list = (path: string) => this.ask('list', path)
+  /** A list asks for the path with a slash, as the transport has it. */
+  list = (path: string) => this.ask('list', `${path}/`)
 
   /** Makes a role with a RoleID of the same name, which must work. */
   async makeRole(name: string, body: JsonObject = {}): Promise<void> {
