@@ -9,7 +9,7 @@ import type { ReplicableStore, TreeUpkeep } from '../storage/replicable.js'
 import type { MountFact, NamespaceFact } from './filter.js'
 import type { License } from './machine.js'
 import type { GenerationAttempt } from './operation-token.js'
-import type { ReplicationTimes } from './types.js'
+import type { Kind, ReplicationTimes } from './types.js'
 
 /**
  * All that replication needs of the server around it. The composition root implements it over engine, barrier, core and
@@ -40,9 +40,10 @@ export interface ReplicationHost {
   /**
    * The durable decision to drop everything: a new generation of the directory with the key material and `records`
    * (whole key, plain value: encrypted here with the new keyring), then the runtime starts again from it. The own id and
-   * name of the cluster are kept. Resolves when the decision is durable, before the restart.
+   * name of the cluster are kept. Resolves when the decision is durable, before the restart; from that moment status reads
+   * show the cluster bootstrapping.
    */
-  wipeAndRestart(next: { keyMaterial: KeyMaterial; records: readonly PlainRecord[] }): Promise<void>
+  wipeAndRestart(next: FreshStart): Promise<void>
 
   /** Asks for the runtime to be torn down and started from its records, once the answer in progress is out. */
   restart(reason: string): void
@@ -102,6 +103,14 @@ export interface PlainRecord {
 export interface KeyMaterial {
   readonly rootKey: Buffer
   readonly records: readonly PlainRecord[]
+}
+
+/** What a wiped cluster begins with. */
+export interface FreshStart {
+  readonly keyMaterial: KeyMaterial
+  readonly records: readonly PlainRecord[]
+  /** The set it joins, for status reads until the next runtime can answer them. */
+  readonly joining: { readonly kind: Kind; readonly setId: string }
 }
 
 export interface UnwrapCall {

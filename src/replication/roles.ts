@@ -1,7 +1,7 @@
 import { KeyedLock } from '../base/keyed-lock.js'
 import { LogicalError } from '../logical/errors.js'
 import { applyEffect, type Ingredients, type Records } from './apply-effect.js'
-import type { ReplicationHost } from './host.js'
+import type { FreshStart, ReplicationHost } from './host.js'
 import type { Decision, Effect, Facts, Refusal } from './machine.js'
 import { deleteOperationToken } from './operation-token.js'
 import { encodeRecord, type KindRecord, putRecord, readRecord, recordKey, stageOf } from './state.js'
@@ -81,7 +81,7 @@ export class Roles {
           key: recordKey(kind),
           value: encodeRecord(drafts[kind]),
         }))
-        await this.#host.wipeAndRestart({ keyMaterial, records })
+        await this.#host.wipeAndRestart({ keyMaterial, records, joining: joiningOf(drafts) })
         this.#adopt(drafts)
         return
       }
@@ -127,6 +127,15 @@ export class Roles {
     }
     this.#records = next
   }
+}
+
+/** The kind whose first copy is to be made. */
+const joiningOf = (records: Records): FreshStart['joining'] => {
+  for (const kind of KINDS) {
+    const record = records[kind]
+    if (record.mode === 'bootstrapping') return { kind, setId: record.setId }
+  }
+  throw new Error('a cluster is wiped only to join a set')
 }
 
 export const refusalToError = (refusal: Refusal): LogicalError => new LogicalError(refusal.code, refusal.reason)

@@ -8,33 +8,47 @@ import { dispatch } from '../logical/dispatch.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
 import type { Response } from '../logical/request.js'
+import type { FreshStart } from '../replication/host.js'
 import type { Runtime } from './runtime.js'
 import type { ServerStatus } from './server-status.js'
 
-const RESTARTING = { isInitialized: true, isSealed: false, isRestarting: true, isDrSecondary: false } as const
+const RESTARTING = {
+  isInitialized: true,
+  isSealed: false,
+  isRestarting: true,
+  isDrSecondary: false,
+  isBootstrapping: false,
+} as const
 
 /**
  * Answers while the runtime is being rebuilt: status reads as they were the moment before, everything else 503. Nothing
  * here touches the data, which may be on its way to another generation.
  */
 export class RestartView {
-  readonly #answers: ReadonlyMap<string, Response>
+  readonly #answers: Map<string, Response>
+  readonly #kinds: { readonly dr: JsonObject; readonly performance: JsonObject }
   readonly #live: Backend
 
   constructor(runtime: Runtime, status: ServerStatus, clock: Clock) {
     const replication = runtime.cluster?.replication
-    const dr = replication?.statusData('dr') ?? { mode: 'disabled' }
-    const performance = replication?.statusData('performance') ?? { mode: 'disabled' }
+    this.#kinds = {
+      dr: replication?.statusData('dr') ?? { mode: 'disabled' },
+      performance: replication?.statusData('performance') ?? { mode: 'disabled' },
+    }
     const bare = (data: JsonObject): Response => ({ data, bare: true })
     this.#answers = new Map<string, Response>([
       ['sys/init', bare({ initialized: true })],
       ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
-      ['sys/replication/status', { data: { dr, performance } }],
-      ['sys/replication/dr/status', { data: dr }],
-      ['sys/replication/performance/status', { data: performance }],
+      ...replicationAnswers(this.#kinds),
     ])
     const seal = { isInitialized: true, isSealed: false }
     this.#live = createSystemBackend({ paths: statusPaths({ seal, status, clock }) })
+  }
+
+  /** The old data is dropped for good, and the set to join is known. */
+  showBootstrapping({ kind, setId }: FreshStart['joining']): void {
+    const kinds = { ...this.#kinds, [kind]: { mode: 'bootstrapping', cluster_id: setId } }
+    for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)
   }
 
   async handle(request: IncomingRequest): Promise<Response | undefined> {
@@ -43,3 +57,10 @@ export class RestartView {
     return kept ? { ...kept } : dispatch(this.#live, request, request.path.slice('sys/'.length))
   }
 }
+
+const replicationAnswers = (kinds: { readonly dr: JsonObject; readonly performance: JsonObject }) =>
+  [
+    ['sys/replication/status', { data: { dr: kinds.dr, performance: kinds.performance } }],
+    ['sys/replication/dr/status', { data: kinds.dr }],
+    ['sys/replication/performance/status', { data: kinds.performance }],
+  ] satisfies [string, Response][]

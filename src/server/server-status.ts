@@ -61,6 +61,13 @@ export class ServerStatus implements ClusterStatus {
     this.#read = () => reading
   }
 
+  /** While frozen: the cluster has decided to join a set. */
+  showBootstrapping(kind: keyof Reading['replicationModes']): void {
+    const reading = this.#read()
+    const replicationModes = { ...reading.replicationModes, [kind]: 'bootstrapping' as const }
+    this.#read = () => ({ ...reading, replicationModes })
+  }
+
   get isRestarting(): boolean {
     return this.#isRestarting
   }

@@ -5,7 +5,7 @@ import type { Log } from '../base/log.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
 import { Meter } from '../core/metrics.js'
-import type { KeyMaterial, PlainRecord } from '../replication/host.js'
+import type { FreshStart } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
 import { createHttpServer, type HttpServer } from '../http/http-server.js'
@@ -120,7 +120,7 @@ export class Server implements ShellView {
     })
   }
 
-  async wipeAndRestart(next: { keyMaterial: KeyMaterial; records: readonly PlainRecord[] }): Promise<void> {
+  async wipeAndRestart(next: FreshStart): Promise<void> {
     const runtime = this.#requireRuntime()
     const source = this.#requireSource()
     const sealRecords = runtime.seal.keys.recordsToAdopt(next.keyMaterial)
@@ -147,6 +147,8 @@ export class Server implements ShellView {
         await this.#replaceRuntime(runtime.seal.rootKey)
         return
       }
+      this.status.showBootstrapping(next.joining.kind)
+      this.#restartView?.showBootstrapping(next.joining)
       decided()
       await this.#replaceRuntime(next.keyMaterial.rootKey)
     })

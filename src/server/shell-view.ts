@@ -1,7 +1,7 @@
 import type { ClusterStatus } from '../core/cluster-status.js'
 import type { Meter } from '../core/metrics.js'
 import type { Holds } from '../replication/holds.js'
-import type { KeyMaterial, PlainRecord } from '../replication/host.js'
+import type { FreshStart } from '../replication/host.js'
 import type { ClusterListener } from '../replication/rpc/cluster-listener.js'
 
 /** What a runtime may ask of the process around it. */
@@ -13,7 +13,7 @@ export interface ShellView {
   /** The runtime is to be built anew from its records. Returns at once. */
   restart(reason: string): void
   /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */
-  wipeAndRestart(next: { keyMaterial: KeyMaterial; records: readonly PlainRecord[] }): Promise<void>
+  wipeAndRestart(next: FreshStart): Promise<void>
   readonly inFlight: () => ReadonlyMap<
     string,
     { startTimeMs: number; remoteAddress: string; path: string; method: string }
