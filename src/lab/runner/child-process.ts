@@ -11,6 +11,8 @@ export interface ServerPlan {
   readonly apiPort: number
   readonly clusterPort: number
   readonly directory: string
+  /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
+  readonly advertised?: string | undefined
   /** Settings of the stanza `understudy`, on top of those that labs have. */
   readonly settings: Readonly<Record<string, string | number | boolean>>
 }
@@ -60,7 +62,7 @@ const configOf = (plan: ServerPlan, dataDir: string) => ({
   },
   storage: { raft: { path: dataDir, node_id: plan.name } },
   api_addr: `http://127.0.0.1:${plan.apiPort}`,
-  cluster_addr: `https://127.0.0.1:${plan.clusterPort}`,
+  cluster_addr: `https://${plan.advertised ?? `127.0.0.1:${plan.clusterPort}`}`,
   cluster_name: plan.name,
   understudy: { ...LAB_SETTINGS, ...plan.settings },
 })

@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { openForInspection } from '../../src/storage/inspect.js'
+import { isPlainKey } from '../../src/storage/plain-keys.js'
+import { prefixRange } from '../../src/storage/engine.js'
+import { DATA_PREFIX } from '../../src/storage/raw-keys.js'
+
+const WINDOW_BYTES = 64
+
+/** Byte strings that are looked for in the files of a data directory, with the name under which they are reported. */
+export type Needles = ReadonlyMap<string, Buffer>
+
+/** Windows of 64 bytes of every encrypted value that the live generation holds. Its server must be stopped. */
+export const storedWindows = async (dataDir: string): Promise<Needles> => {
+  const windows = new Map<string, Buffer>()
+  for await (const { isLive, engine } of openForInspection(dataDir)) {
+    if (!isLive) continue
+    for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
+      for (const { key, value } of chunk) {
+        if (isPlainKey(key.slice(DATA_PREFIX.length)) || value.length < WINDOW_BYTES) continue
+        windows.set(`first bytes of ${key}`, Buffer.from(value.subarray(0, WINDOW_BYTES)))
+        windows.set(`last bytes of ${key}`, Buffer.from(value.subarray(-WINDOW_BYTES)))
+      }
+    }
+  }
+  return windows
+}
+
+/** Which of the needles some file below a directory contains. Files that vanish meanwhile are passed over. */
+export const findInFiles = (directory: string, needles: Needles): Set<string> => {
+  const found = new Set<string>()
+  for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
+    const file = path.join(directory, name)
+    if (!existsSync(file) || !statSync(file).isFile()) continue
+    const bytes = readFileSync(file)
+    for (const [what, needle] of needles) if (bytes.includes(needle)) found.add(what)
+  }
+  return found
+}
+
+/** Generations that a data directory holds now, by number. */
+export const generationsOf = (dataDir: string): number[] =>
+  readdirSync(dataDir)
+    .flatMap((name) => /^generation-(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
