@@ -9,6 +9,8 @@ export interface GateState {
   /** A role change rebuilds the server; connections are neither refused nor reset meanwhile. */
   readonly isRestarting: boolean
   readonly isDrSecondary: boolean
+  /** The first copy of a secondary is on its way: there is nothing to serve yet. */
+  readonly isBootstrapping: boolean
 }
 
 /** Served in every state, sealed or not; each of them says itself what it cannot do. Below `sys/`. */
@@ -39,8 +41,13 @@ export const checkGate = (path: string, operation: Operation, state: GateState, 
     if (isAlways) return
     throw new LogicalError('sealed', 'Vault is sealed')
   }
+  if (state.isBootstrapping && !state.isDrSecondary) {
+    if (sysPath !== undefined && (isAlways || isListed(WHILE_RESTARTING, sysPath))) return
+    throw new LogicalError('unavailable', RESTARTING_REFUSAL)
+  }
   if (!state.isDrSecondary) return
   const isPointless = sysPath === 'unseal' || (sysPath === 'init' && operation !== 'read')
   if (sysPath !== undefined && isListed(drAllowed, sysPath) && !isPointless) return
+  if (state.isBootstrapping) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   throw new LogicalError('invalid-request', DR_REFUSAL)
 }

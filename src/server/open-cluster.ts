@@ -105,6 +105,7 @@ export class OpenCluster {
         isSealed: false,
         isRestarting: options.shell.status.isRestarting,
         isDrSecondary: this.replication.isDrSecondary,
+        isBootstrapping: this.replication.view.isBootstrapping,
       }),
       drAllowed: config.unauthenticatedMetrics ? [...DR_ALLOWED_PATHS, 'metrics'] : DR_ALLOWED_PATHS,
       forwarder: this.replication.forwarder,
