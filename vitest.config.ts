@@ -11,6 +11,9 @@ const alone = { fileParallelism: false }
 /** Tiers that start the compiled program as users do. */
 const compiled = { globalSetup: ['test/support/build-once.ts'] }
 
+/** The helper container that cleans up after a killed run would have to be pulled; the tests clean up by themselves. */
+const withoutReaper = { TESTCONTAINERS_RYUK_DISABLED: 'true' }
+
 export default defineConfig({
   test: {
     projects: [
@@ -21,7 +24,7 @@ export default defineConfig({
       tier('api', ['test/api/**/*.test.ts'], 120_000, { ...compiled, ...alone }),
       tier('topology', ['test/topology/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
       tier('scenarios', ['test/scenarios/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
-      tier('containers', ['test/containers/**/*.test.ts'], 600_000, alone),
+      tier('containers', ['test/containers/**/*.test.ts'], 600_000, { ...alone, env: withoutReaper }),
     ],
   },
 })

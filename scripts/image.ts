@@ -40,7 +40,15 @@ const build = async (): Promise<number> => {
     console.error('there is no base image to build from')
     return 1
   }
-  return runAll(['docker', 'build', '--network=host', `--build-arg=BASE=${base}`, `--tag=${values.name}`, '.'])
+  return runAll([
+    'docker',
+    'build',
+    '--network=host',
+    '--force-rm',
+    `--build-arg=BASE=${base}`,
+    `--tag=${values.name}`,
+    '.',
+  ])
 }
 
 process.exitCode = await build()

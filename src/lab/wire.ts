@@ -76,10 +76,27 @@ const connect = async <T extends ClusterAccess>(
   const openClient = below.with({ token: undefined })
   await waitFor(clock, what, () => findLag(above, openClient, link.kind), timeoutMs)
   const keys = primary.unsealKeys
-  const rootToken = link.kind === 'dr' ? '' : await generateRoot(openClient, keys.slice(0, primary.threshold))
+  const rootToken =
+    link.kind === 'dr' ? '' : await newRootToken(openClient, keys.slice(0, primary.threshold), what, options)
   for (const client of [above, below, openClient]) client.close()
   onProgress(`cluster ${secondary.name} is a ${link.kind} secondary of ${primary.name} and replicated`)
   return { ...secondary, rootToken, unsealKeys: keys, threshold: primary.threshold }
+}
+
+/** A secondary may restart once more while it settles into its role; it is asked again until it has. */
+const newRootToken = async (
+  client: ApiClient,
+  keys: readonly string[],
+  what: string,
+  { clock, timeoutMs }: WireOptions,
+): Promise<string> => {
+  let token = ''
+  const generate = async () => {
+    token = await generateRoot(client, keys)
+    return undefined
+  }
+  await waitFor(clock, `a root token, ${what}`, generate, timeoutMs)
+  return token
 }
 
 /**

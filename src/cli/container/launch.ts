@@ -16,6 +16,9 @@ const SUBCOMMANDS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
+/** Flags that ask about the program instead of starting a server. */
+const ASKING: ReadonlySet<string> = new Set(['-v', '-version', '--version', '-h', '-help', '--help'])
+
 /** What the container's command line asks for. `calledAs` is the name under which our program is to behave. */
 export type Launch =
   | { readonly kind: 'own'; readonly calledAs: string; readonly args: readonly string[] }
@@ -34,6 +37,7 @@ export interface LaunchFacts {
  */
 export const decideLaunch = (args: readonly string[], facts: LaunchFacts): Launch => {
   const [first = '-dev', ...rest] = args
+  if (ASKING.has(first)) return { kind: 'own', calledAs: 'vault', args }
   if (first.startsWith('-')) return server([first, ...rest], facts)
   if (first === 'server') return server(rest, facts)
   if (OWN_NAMES.has(first)) return { kind: 'own', calledAs: first, args: rest }

@@ -19,6 +19,9 @@ export const runInForeground = (command: string, args: readonly string[]): Promi
       for (const signal of FORWARDED) process.off(signal, forward)
       resolve(status)
     }
-    child.once('error', (error: NodeJS.ErrnoException) => finish(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE))
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      process.stderr.write(`${command}: ${error.code === 'ENOENT' ? 'there is no such program' : error.message}\n`)
+      finish(error.code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE)
+    })
     child.once('exit', (status, signal) => finish(status ?? BY_SIGNAL + (signal ? constants.signals[signal] : 0)))
   })
