@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Kind } from '../../src/lab/kinds.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { forEachOf, WriteLoad } from '../support/load.js'
+
+/** A write that was acknowledged survives kill -9 of whoever is in the middle of it, on both sides of a link. */
+const ROUNDS = 20
+const WRITES_PER_ROUND = 1000
+const WRITERS = 24
+const READERS = 24
+
+const clusters = new Clusters()
+let primary: Cluster
+let copy: Cluster
+let reader: Cluster
+
+beforeAll(async () => {
+  primary = await clusters.add('A')
+  copy = await clusters.add('B')
+  reader = await clusters.add('C')
+  await primary.client.write('sys/mounts/load', { type: 'kv', options: { version: '1' } })
+  await clusters.join(primary, reader, 'performance')
+  await clusters.join(primary, copy, 'dr')
+})
+
+afterAll(() => clusters.close())
+
+const pathOf = (index: number) => `load/${index % 64}/${index}`
+const textOf = (index: number) => `value of write ${index}`
+
+it(`loses no acknowledged write in ${ROUNDS} kills under load`, async () => {
+  const load = new WriteLoad({
+    client: primary.client,
+    writers: WRITERS,
+    pathOf,
+    bodyOf: (index) => ({ value: textOf(index) }),
+  })
+  const links: readonly (readonly [Kind, Cluster])[] = [
+    ['dr', copy],
+    ['performance', reader],
+  ]
+  const victims = [primary, copy, primary, reader]
+  const kills = new Map<string, number>()
+  for (let round = 0; round < ROUNDS; round++) {
+    const victim = victims[round % victims.length] ?? primary
+    const target = load.acknowledged.size + WRITES_PER_ROUND
+    load.start()
+    await victim.until(`${WRITES_PER_ROUND} writes of round ${round}`, async () =>
+      load.acknowledged.size >= target ? undefined : `${target - load.acknowledged.size} are missing`,
+    )
+    await victim.process.end('SIGKILL')
+    await load.stop()
+    kills.set(victim.name, (kills.get(victim.name) ?? 0) + 1)
+    await victim.reopen()
+    for (const [kind, secondary] of links) await clusters.untilReplicated(primary, secondary, kind)
+    if (victim === primary) await expectAllOn(primary, [...load.acknowledged].slice(-WRITES_PER_ROUND))
+  }
+  expect(load.acknowledged.size).toBeGreaterThanOrEqual(ROUNDS * WRITES_PER_ROUND)
+  await expectAllOn(primary, load.acknowledged)
+  await expectAllOn(reader, load.acknowledged)
+  const refused = [...load.refusals].map(([outcome, count]) => `${count} ${outcome}`).join(', ')
+  console.log(
+    `${load.acknowledged.size} writes acknowledged, ${refused} not; kills: ` +
+      `${[...kills].map(([name, count]) => `${name} ${count}`).join(', ')}; all acknowledged are readable on A and C`,
+  )
+})
+
+const expectAllOn = async ({ name, client }: Cluster, indexes: Iterable<number>): Promise<void> => {
+  const lost: string[] = []
+  await forEachOf(indexes, READERS, async (index) => {
+    const answer = await client.send('GET', pathOf(index))
+    const value = (answer.json?.data as { value?: unknown } | null | undefined)?.value
+    if (value !== textOf(index)) lost.push(`${index} (${answer.status})`)
+  })
+  expect(lost, `writes lost on ${name}`).toEqual([])
+}
