@@ -17,10 +17,11 @@ describe('a write', () => {
   it('returns what its function returns, with its index', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
-    expect(await store.write((tx) => (tx.put('logical/b', bytes('2')), 'result'))).toEqual({
-      value: 'result',
-      index: 2,
+    const written = await store.write((tx) => {
+      tx.put('logical/b', bytes('2'))
+      return 'result'
     })
+    expect(written).toEqual({ value: 'result', index: 2 })
   })
 
   it('sees its own changes and those queued before it', async () => {

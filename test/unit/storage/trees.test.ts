@@ -23,7 +23,7 @@ const step = fc.record({
 const rounds = fc.array(
   fc.record({
     transactions: fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 5 }),
-    then: fc.constantFrom('nothing', 'crash', 'trim', 'rebuild'),
+    afterwards: fc.constantFrom('nothing', 'crash', 'trim', 'rebuild'),
   }),
   { maxLength: 8 },
 )
@@ -40,14 +40,14 @@ describe('a store beside a map', () => {
       fc.asyncProperty(rounds, async (script) => {
         let fixture = await openFixture({ walRetentionEntries: 16 })
         const model = new Map<string, string>()
-        for (const { transactions, then } of script) {
+        for (const { transactions, afterwards } of script) {
           await Promise.all(transactions.map((steps) => run(fixture.store, steps, model)))
-          if (then === 'crash') {
+          if (afterwards === 'crash') {
             fixture.disk.crash()
             fixture = await openFixture({ walRetentionEntries: 16 }, fixture.disk)
           }
-          if (then === 'trim') fixture.clock.advance(1000)
-          if (then === 'rebuild') expect((await fixture.store.rebuild()).replicated.size).toBe(0)
+          if (afterwards === 'trim') fixture.clock.advance(1000)
+          if (afterwards === 'rebuild') expect((await fixture.store.rebuild()).replicated.size).toBe(0)
           for (const key of KEYS) expect(textOf(fixture.store, key)).toBe(model.get(key))
           expect(rootsOf(fixture.store)).toEqual(rootsOver(model))
         }
