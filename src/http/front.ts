@@ -59,7 +59,7 @@ export class Front {
 
   /** Answers with an error. A connection whose message was not read to its end is not used again. */
   async fail(request: IncomingMessage, response: ServerResponse, error: unknown, isLast: boolean): Promise<void> {
-    if (error instanceof ClientGone) return
+    if (error instanceof ClientGone || isCutShort(error)) return
     this.#report(error, request)
     // What has arrived of the message goes through the parser before its end is asked for.
     await undefined
@@ -92,6 +92,10 @@ export class Front {
     this.#options.log.error('a request failed inside', { method: request.method, name, message, stack, cause })
   }
 }
+
+/** The client went away in the middle of a stream. */
+const isCutShort = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
 const admit = (request: IncomingMessage): Target => {
   if (request.headers.host === undefined && request.httpVersion === '1.1') throw invalid('missing Host header')

@@ -4,6 +4,7 @@ import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import { PemConverter, X509CertificateGenerator } from '@peculiar/x509'
 import { describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
 import type { TlsSettings } from '../../../src/http/tls.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
 import { startFront } from './front-fixture.js'
@@ -92,6 +93,49 @@ describe('one connection', () => {
     await other.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
     expect((await other.answer())?.status).toBe(404)
     other.destroy()
+  })
+})
+
+describe('a stream', () => {
+  it('ends with the client, and is no error of ours', async () => {
+    let end = () => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const body = async function* () {
+      try {
+        for (;;) yield Buffer.alloc(65_536)
+      } finally {
+        end()
+      }
+    }
+    const logged: string[] = []
+    await using front = await startFront({
+      handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
+      log: { ...silentLog, error: (message) => logged.push(message) },
+    })
+    const client = await RawClient.connect(front.address)
+    await client.send(GET)
+    client.destroy()
+    await ended
+    await front.server.close(1000)
+    expect(logged).toEqual([])
+  })
+
+  it('that breaks is logged and cut, so that nobody takes it for whole', async () => {
+    const body = async function* () {
+      yield Buffer.from('begun')
+      throw new Error('the disk is gone')
+    }
+    const logged: string[] = []
+    await using front = await startFront({
+      handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
+      log: { ...silentLog, error: (message) => logged.push(message) },
+    })
+    const client = await RawClient.connect(front.address)
+    await client.send(GET)
+    expect(await client.answer()).toBeUndefined()
+    expect(logged).toEqual(['a request failed inside'])
   })
 })
 
