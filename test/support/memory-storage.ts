@@ -6,7 +6,8 @@ import type { ListOptions, Storage, Transaction } from '../../src/logical/storag
  */
 export class MemoryStorage implements Storage {
   readonly #committed = new Map<string, Buffer>()
-  readonly #queued = new Map<string, Buffer | undefined>()
+  /** The last write of each key that is not committed yet; an object of its own each, since deletions look alike. */
+  readonly #queued = new Map<string, { readonly value: Buffer | undefined }>()
   /** Set to make writes fail as they do where replicated keys may not be written. */
   writeError: Error | undefined
   /** How many writes were made. */
@@ -33,17 +34,18 @@ export class MemoryStorage implements Storage {
     const changes = new Map<string, Buffer | undefined>()
     const result = fn({
       get: (key) =>
-        changes.has(key) ? changes.get(key) : this.#queued.has(key) ? this.#queued.get(key) : this.#committed.get(key),
+        changes.has(key) ? changes.get(key) : (this.#queued.get(key) ?? { value: this.#committed.get(key) }).value,
       put: (key, value) => void changes.set(key, value),
       delete: (key) => void changes.set(key, undefined),
     })
-    for (const [key, value] of changes) this.#queued.set(key, value)
+    const queued = [...changes].map(([key, value]) => [key, { value }] as const)
+    for (const [key, entry] of queued) this.#queued.set(key, entry)
     this.writes++
     await undefined
-    for (const [key, value] of changes) {
-      if (value) this.#committed.set(key, value)
+    for (const [key, entry] of queued) {
+      if (entry.value) this.#committed.set(key, entry.value)
       else this.#committed.delete(key)
-      if (this.#queued.get(key) === value) this.#queued.delete(key)
+      if (this.#queued.get(key) === entry) this.#queued.delete(key)
     }
     return result
   }

@@ -53,9 +53,9 @@ const REFUSED: readonly (readonly [JsonObject, string])[] = [
 ]
 
 const errorOf = (text: string) =>
-  text.endsWith('...') ? expect.stringMatching(new RegExp(`^${escape(text.slice(0, -3))}`)) : text
+  text.endsWith('...') ? expect.stringMatching(new RegExp(`^${escapeRegExp(text.slice(0, -3))}`)) : text
 
-const escape = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+const escapeRegExp = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 describe('a role write', () => {
   let approle: ApproleMount

@@ -121,18 +121,18 @@ const FIELDS: readonly {
 describe.each(FIELDS)('role field $field', ({ field, defaultValue, sent, reset }) => {
   // Another constraint, so that the one under test may be taken away.
   const other = field === 'token_bound_cidrs' ? {} : { token_bound_cidrs: '127.0.0.0/8' }
-  const valueOf = async (approle: ApproleMount) => (await approle.read('role/r')).data?.[field]
+  const shown = async (approle: ApproleMount) => (await approle.read('role/r')).data?.[field]
 
   it('has its default', async () => {
     const approle = new ApproleMount()
     await approle.makeRole('r')
-    expect(await valueOf(approle)).toEqual(defaultValue)
+    expect(await shown(approle)).toEqual(defaultValue)
   })
 
   it.each(sent)('takes %j at creation and reads %j', async (value, read) => {
     const approle = new ApproleMount()
     await approle.makeRole('r', { ...other, [field]: value })
-    expect(await valueOf(approle)).toEqual(read)
+    expect(await shown(approle)).toEqual(read)
   })
 
   it.each(sent)('takes %j at update, keeps it when it is omitted, and leaves the other fields', async (value, read) => {
@@ -148,7 +148,7 @@ describe.each(FIELDS)('role field $field', ({ field, defaultValue, sent, reset }
     const approle = new ApproleMount()
     await approle.makeRole('r', { ...other, [field]: sent[0]?.[0] ?? null })
     expect(await approle.write('role/r', { [field]: reset[0] })).toEqual({ status: 204 })
-    expect(await valueOf(approle)).toEqual(reset[1])
+    expect(await shown(approle)).toEqual(reset[1])
   })
 })
 
