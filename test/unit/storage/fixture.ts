@@ -25,7 +25,7 @@ export class GatedEngine implements Engine {
 
   /** Batches wait from now on until the result is called: before they are applied, or before they are said to be. */
   shut(when: 'before' | 'after' = 'before'): () => void {
-    let open = () => undefined as void
+    let open: () => void = () => undefined
     const opened = new Promise<void>((resolve) => {
       open = resolve
     })
