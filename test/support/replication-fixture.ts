@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream'
+import { Duplex } from 'node:stream'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { systemNetwork } from '../../src/base/network.js'
@@ -113,6 +113,71 @@ export class CuttableNetwork implements Network {
   }
 }
 
+/** A network whose links can be frozen: they stay open, and nothing moves on them. */
+export class FreezableNetwork implements Network {
+  readonly #links = new Set<{ a: Duplex; b: Duplex }>()
+  readonly listen = systemNetwork.listen
+  #isFrozen = false
+
+  async dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex> {
+    const far = await systemNetwork.dial(address, options)
+    const [near, given] = duplexPair()
+    const link = { a: far, b: near }
+    far.pipe(near).pipe(far)
+    for (const end of [far, near]) {
+      end.on('error', () => end.destroy())
+      end.once('close', () => {
+        this.#links.delete(link)
+        if (this.#isFrozen) return
+        far.destroy()
+        near.destroy()
+        given.destroy()
+      })
+    }
+    given.once('close', () => {
+      if (!this.#isFrozen) far.destroy()
+    })
+    this.#links.add(link)
+    if (this.#isFrozen) this.freeze()
+    return given
+  }
+
+  freeze(): void {
+    this.#isFrozen = true
+    for (const { a, b } of this.#links) {
+      a.unpipe(b)
+      b.unpipe(a)
+      a.pause()
+      b.pause()
+    }
+  }
+
+  /** New links work again; the frozen ones are gone, as after a router's restart. */
+  thaw(): void {
+    this.#isFrozen = false
+    for (const { a } of this.#links) a.destroy()
+  }
+}
+
+/** Two ends of a pipe in memory. */
+const duplexPair = (): [Duplex, Duplex] => {
+  const make = (other: () => Duplex): Duplex =>
+    new Duplex({
+      read() {},
+      write(chunk, _encoding, done) {
+        other().push(chunk)
+        done()
+      },
+      final(done) {
+        other().push(null)
+        done()
+      },
+    })
+  const a: Duplex = make(() => b)
+  const b: Duplex = make(() => a)
+  return [a, b]
+}
+
 /** One authority with what it has issued. */
 export class TestSet {
   readonly setId = uuid(createSystemRandom())
@@ -128,8 +193,8 @@ export class TestSet {
     }
   }
 
-  static async create(): Promise<TestSet> {
-    const name = `rep-${uuid(createSystemRandom())}`
+  /** With the name of another set it is an impostor: the same name, another key. */
+  static async create(name = `rep-${uuid(createSystemRandom())}`): Promise<TestSet> {
     return new TestSet(name, await createAuthority({ name, nowMs: systemClock.now() }))
   }
 

@@ -60,6 +60,15 @@ export class PrimaryConnection {
 
   /** Dials one address. Rejects when it does not answer as our primary within the connect timeout. */
   static async open(address: string, options: ConnectOptions): Promise<PrimaryConnection> {
+    try {
+      return await PrimaryConnection.#open(address, options)
+    } catch (error) {
+      if (error instanceof LogicalError) throw error
+      throw new LogicalError('unavailable', error instanceof Error ? error.message : String(error), { cause: error })
+    }
+  }
+
+  static async #open(address: string, options: ConnectOptions): Promise<PrimaryConnection> {
     const { clock, times } = options
     const startMs = clock.monotonic()
     const socket = await dialTls(address, { ...options, timeoutMs: times.connectTimeoutMs })
@@ -72,7 +81,7 @@ export class PrimaryConnection {
       return new PrimaryConnection(withoutScheme(address), client, socket, clock)
     } catch (error) {
       socket.destroy()
-      throw new LogicalError('unavailable', error instanceof Error ? error.message : String(error), { cause: error })
+      throw error
     } finally {
       timer.cancel()
       options.signal.removeEventListener('abort', onAbort)

@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
 import { PrimaryConnection } from '../rpc/primary-connection.js'
-import { refusalCodeOf } from '../rpc/refusal.js'
+import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { toWhoMessage } from '../rpc/who.js'
 import type { ConnectionState, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
 import { Addresses } from './addresses.js'
@@ -216,20 +216,22 @@ export class Follower {
   }
 
   #heard(primary: Who, addresses: readonly string[], lastIndex: number): void {
+    const objection = this.#options.hooks.findObjection(primary)
+    if (objection !== undefined) throw refusalError('epoch', objection)
     this.#primary = primary
     this.#announcedIndex = Math.max(this.#announcedIndex, lastIndex)
     if (this.#addresses.learn(addresses)) this.#tellAddresses()
   }
 
   #failed(address: string, error: unknown): void {
+    const { log } = this.#options
     const refusal = refusalCodeOf(error)
     const text = error instanceof Error ? error.message : String(error)
-    if (error instanceof LogicalError)
-      this.#options.log.debug('primary not followed', { address, error: text, refusal })
-    else this.#options.log.error('following the primary failed', { address, error: text })
+    if (!(error instanceof LogicalError)) log.error('following the primary failed', { address, error: text })
+    else if (this.#connection) log.info('primary connection lost', { address, error: text })
+    else log.debug('primary not followed', { address, error: text, refusal })
     if (refusal === undefined) return
-    if (refusal !== this.#refusal)
-      this.#options.log.warn('the primary refuses this cluster', { address, refusal, text })
+    if (refusal !== this.#refusal) log.warn('the primary refuses this cluster', { address, refusal, text })
     this.#refusal = refusal
     if (refusal === 'revoked') this.#setState('idle')
     this.#setConnectionState('transient_failure')

@@ -1,12 +1,15 @@
+import { once } from 'node:events'
+import tls from 'node:tls'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { systemNetwork } from '../../../src/base/network.js'
+import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
 import { connectPrimary } from '../../../src/replication/rpc/primary-connection.js'
 import { fetchBootstrap } from '../../../src/replication/secondary/bootstrap.js'
 import { toWhoMessage } from '../../../src/replication/rpc/who.js'
 import type { PrimaryCredentials } from '../../../src/replication/types.js'
 import {
   CuttableNetwork,
+  FreezableNetwork,
   openStore,
   pair,
   put,
@@ -65,6 +68,37 @@ describe('the cluster port', () => {
     await expect(connect(primary.listener.address, { ...own, serverName: '' })).rejects.toThrow()
     const { certificate: _c, privateKey: _k, ...bare } = own
     await expect(connect(primary.listener.address, bare as PrimaryCredentials)).rejects.toThrow()
+  })
+
+  test('refuses a certificate of an impostor with the same name', async () => {
+    const { set, primary } = await startPrimary()
+    primary.registered.add('c')
+    const impostor = await TestSet.create(set.identity.serverName)
+    const forged = { ...(await impostor.credentials('cn-c')), caCertificate: set.identity.certificate }
+    await expect(connect(primary.listener.address, forged)).rejects.toThrow()
+  })
+
+  test('lets nobody in again by an earlier session without a certificate', async () => {
+    const { set, primary } = await startPrimary()
+    const { host, port } = parseHostPort(primary.listener.address)
+    const own = await set.credentials('cn-c')
+    const common = { host, port, servername: own.serverName, ca: own.caCertificate, ALPNProtocols: ['h2'] }
+    const sessions: Buffer[] = []
+    const first = tls.connect({ ...common, cert: own.certificate, key: own.privateKey })
+    first.on('session', (session) => sessions.push(session))
+    // The server's first HTTP/2 frame comes behind whatever could be resumed.
+    await once(first, 'data')
+    for (const session of sessions) {
+      const second = tls.connect({ ...common, session })
+      let bytes = 0
+      second.on('data', (data) => {
+        bytes += data.length
+      })
+      second.on('error', () => undefined)
+      await new Promise((resolve) => second.once('close', resolve))
+      expect(bytes).toBe(0)
+    }
+    first.destroy()
   })
 
   test('keeps two kinds apart behind one port, and serves no name that was withdrawn', async () => {
@@ -144,6 +178,19 @@ describe('a link', () => {
       isConnected: false,
       apiAddress: 'https://cluster-s:8200',
     })
+  })
+
+  test('that is frozen is noticed on both sides by keepalive', async () => {
+    const network = new FreezableNetwork()
+    const [a, b] = [await openStore(), await openStore()]
+    const { primary, secondary } = await pair('dr', a, b, { network })
+    await secondary.caughtUp(a, 'dr')
+    network.freeze()
+    await until(() => secondary.follower.connectionState !== 'ready')
+    await until(() => primary.server.registry.find('s')?.isConnected === false)
+    network.thaw()
+    await put(a, 'logical/x/after', 'x')
+    await secondary.caughtUp(a, 'dr')
   })
 
   test('goes over to the first address that answers for our set', async () => {
