@@ -32,7 +32,7 @@ RUN ln -s /opt/understudy/dist/main.js /usr/local/bin/understudy \
  && ln -s /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/understudy-entrypoint
 ENV NODE_ENV=production
 EXPOSE 8200 8201
-HEALTHCHECK --interval=5s --timeout=5s --start-period=2s --retries=3 CMD ["understudy", "healthcheck"]
+HEALTHCHECK --interval=2s --timeout=5s --start-period=2s --retries=5 CMD ["understudy", "healthcheck"]
 # No USER: the entrypoint begins as root to mend the ownership of volumes, then becomes `vault` for good.
 ENTRYPOINT ["understudy-entrypoint"]
 CMD ["server", "-dev"]

@@ -4,7 +4,6 @@ import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
 import { downCommand, envCommand, statusCommand, upCommand } from './commands/lab.js'
-import { runServer } from './commands/server.js'
 import { wireCommand } from './commands/wire.js'
 import { EXIT, exitCodeOf } from './exit-codes.js'
 import { createOutput } from './output.js'
@@ -20,7 +19,11 @@ const packageVersion = (): string => {
  */
 export const run = async ([, ...args]: readonly string[]): Promise<number> => {
   const output = createOutput({ quiet: args.includes('--quiet') })
-  if (args[0] === 'server') return runServer(args.slice(1), output)
+  if (args[0] === 'server') {
+    // Loaded only here: the short commands start several times faster without it.
+    const { runServer } = await import('./commands/server.js')
+    return runServer(args.slice(1), output)
+  }
   const version = `Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`
   if (['version', '-v', '-version', '--version'].includes(args[0] ?? '')) {
     output.data(version)

@@ -1,8 +1,6 @@
 import type { Log } from '../base/log.js'
 import { LogicalError } from '../logical/errors.js'
 import type { ServerConfig } from './config.js'
-import { parseServerFlags } from './flags.js'
-import { type Environment, type LoadedConfig, loadConfig } from './load-config.js'
 import { Server } from './server.js'
 
 /** Why a server did not start: `taken` means that a port or the data directory belongs to somebody else. */
@@ -13,20 +11,6 @@ export class StartFailure extends Error {
   constructor(reason: 'taken' | 'failed', message: string, cause: unknown) {
     super(message, { cause })
     this.reason = reason
-  }
-}
-
-/** Reads flags, environment and files; see `loadConfig`. */
-export const loadServerConfig = (
-  args: readonly string[],
-  env: Environment,
-): Pick<LoadedConfig, 'config' | 'problems' | 'warnings'> => {
-  const parsed = parseServerFlags(args)
-  if (parsed.ok) return loadConfig(parsed.flags, env)
-  return {
-    config: undefined,
-    problems: parsed.problems.map((text) => ({ origin: 'command line', text })),
-    warnings: [],
   }
 }
 

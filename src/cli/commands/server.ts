@@ -3,7 +3,7 @@ import { createPinoLog, fileSink, type PinoLog, streamSink } from '../../base/pi
 import { describeServer, StartFailure, startServerFrom } from '../../server/start.js'
 import type { Server } from '../../server/server.js'
 import type { ServerConfig } from '../../server/config.js'
-import { loadServerConfig } from '../../server/start.js'
+import { loadServerConfig } from '../../server/server-config.js'
 import { EXIT } from '../exit-codes.js'
 import type { Output } from '../output.js'
 
