@@ -26,10 +26,14 @@ export class ClusterProcess {
     return this.#pid !== undefined && isRunning(this.#pid)
   }
 
-  /** Resident memory now, in bytes. */
-  get residentBytes(): number {
+  /**
+   * Resident memory now, in bytes: the process's own, and with the pages of database files that it has mapped, which are
+   * the kernel's cache and go when somebody needs the room.
+   */
+  get memory(): { readonly ownBytes: number; readonly totalBytes: number } {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024
+    const bytes = (field: string) => Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024
+    return { ownBytes: bytes('RssAnon'), totalBytes: bytes('VmRSS') }
   }
 
   /** The end of the log, to be shown when something failed. */

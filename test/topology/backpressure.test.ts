@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { forEachOf } from '../support/load.js'
+
+/** A secondary that does not read costs the primary no memory: what it misses waits on disk. */
+const MIB = 1024 * 1024
+const WRITES = 1600
+const VALUE_BYTES = 64 * 1024
+const WARM_UP_WRITES = 800
+const WRITERS = 4
+const EXTRA_BYTES_MAX = 64 * MIB
+const SAMPLE_MS = 50
+
+const clusters = new Clusters()
+let primary: Cluster
+let secondary: Cluster
+
+beforeAll(async () => {
+  // Nobody is to be found dead in this test: what counts is a peer that is there and does not read.
+  const settings = { keepalive_time: '120s', keepalive_timeout: '120s' }
+  primary = await clusters.add('A', { settings, hasLink: true })
+  secondary = await clusters.add('C', { settings })
+  await primary.client.write('sys/mounts/load', { type: 'kv', options: { version: '1' } })
+  await clusters.join(primary, secondary, 'performance')
+  // The collector lets garbage of such writes pile up to its own measure, whoever reads: that is not to be counted.
+  for (const how of stalls) await stall({ ...how, name: `warming up, ${how.name}` }, WARM_UP_WRITES)
+})
+
+afterAll(() => clusters.close())
+
+const value = randomBytes((VALUE_BYTES * 3) / 4).toString('base64')
+
+const writeMany = (folder: string, count: number) =>
+  forEachOf(Array(count).keys(), WRITERS, async (index) => {
+    await primary.client.write(`load/${folder}/${index}`, { value })
+  })
+
+interface Stall {
+  readonly name: string
+  readonly begin: () => void
+  readonly end: () => void
+}
+
+const stalls: readonly Stall[] = [
+  { name: 'behind a link that holds', begin: () => primary.link.hold(), end: () => primary.link.release() },
+  {
+    name: 'that is frozen',
+    begin: () => secondary.process.signal('SIGSTOP'),
+    end: () => secondary.process.signal('SIGCONT'),
+  },
+]
+
+interface Growth {
+  readonly ownBytes: number
+  readonly totalBytes: number
+}
+
+/** Watches the primary's memory; each call gives the most it had beyond the beginning. */
+const watchMemory = () => {
+  const { process } = primary
+  const before = process.memory
+  let most = before
+  const sampler = systemClock.setRepeating(SAMPLE_MS, () => {
+    const now = process.memory
+    most = {
+      ownBytes: Math.max(most.ownBytes, now.ownBytes),
+      totalBytes: Math.max(most.totalBytes, now.totalBytes),
+    }
+  })
+  const growth = (): Growth => ({
+    ownBytes: most.ownBytes - before.ownBytes,
+    totalBytes: most.totalBytes - before.totalBytes,
+  })
+  return { before, growth, stop: () => sampler.cancel() }
+}
+
+const mib = (bytes: number) => (bytes / MIB).toFixed(1)
+
+const write = ({ ownBytes, totalBytes }: Growth) => `${mib(ownBytes)} MiB (${mib(totalBytes)} with mapped files)`
+
+/** Writes while the secondary does not read, and lets it catch up. */
+const stall = async ({ name, begin, end }: Stall, count: number) => {
+  const memory = watchMemory()
+  const startedMs = systemClock.monotonic()
+  begin()
+  await writeMany(name, count).finally(end)
+  const [whileStalled, resumedMs] = [memory.growth(), systemClock.monotonic()]
+  await clusters.untilReplicated(primary, secondary, 'performance', 60_000)
+  memory.stop()
+  const inAll = memory.growth()
+  console.log(
+    `${name}: ${mib(count * VALUE_BYTES)} MiB written in ${Math.round(resumedMs - startedMs)} ms, caught up in ` +
+      `${Math.round(systemClock.monotonic() - resumedMs)} ms; the primary had ${write(memory.before)} before, ` +
+      `${write(whileStalled)} more while the secondary did not read, ${write(inAll)} more in all`,
+  )
+  return { whileStalled }
+}
+
+it.each(stalls)('spends no memory on a secondary $name', async (how) => {
+  const { whileStalled } = await stall(how, WRITES)
+  const read = await secondary.client.read(`load/${how.name}/${WRITES - 1}`)
+  expect((read.data as { value: string }).value).toBe(value)
+  expect(whileStalled.ownBytes, 'extra bytes while the secondary does not read').toBeLessThan(EXTRA_BYTES_MAX)
+})
