@@ -24,17 +24,16 @@ export interface Place extends SubPageChange {
   readonly leaf: Buffer | undefined
 }
 
+/** Tells the leaf hash that a key has now; undefined when it does not exist. */
+export type FindLeaf = (key: string, tree: Tree, subPage: number) => Buffer | undefined
+
 /** `findLeaf` tells the leaf hash a key has before this change. */
-export const changeOf = (
-  key: string,
-  value: Buffer | undefined,
-  findLeaf: (key: string, rawIndexKey: string) => Buffer | undefined,
-): Change => {
+export const changeOf = (key: string, value: Buffer | undefined, findLeaf: FindLeaf): Change => {
   const category = categoryOf(key)
   if (category === 'ignored') return { key, value, place: undefined }
   const subPage = subPageOf(key)
   const leaf = value === undefined ? undefined : leafHash(key, value)
-  const before = findLeaf(key, indexKey(category, subPage, key))
+  const before = findLeaf(key, category, subPage)
   return { key, value, place: { tree: category, subPage, leaf, delta: deltaOf(before, leaf) } }
 }
 

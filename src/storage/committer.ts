@@ -6,6 +6,7 @@ import { CommitQueue, type QueuedUnit } from './commit-queue.js'
 import type { Engine, EngineBatch } from './engine.js'
 import { decodeFrame } from './frame.js'
 import { type Loaded, loadStore } from './load.js'
+import { LeafFinder } from './leaf-finder.js'
 import { Overlay, type Pending } from './overlay.js'
 import { STATE_KEY } from './raw-keys.js'
 import type { Commit, Frame } from './replicable.js'
@@ -67,7 +68,10 @@ export class Committer {
     this.#options = options
     this.#random = random
     this.#loaded = loaded
-    this.overlay = new Overlay(options.engine)
+    this.overlay = new Overlay(
+      options.engine,
+      new LeafFinder(options.engine, (tree, subPage) => this.trees.isEmpty(tree, subPage)),
+    )
     this.#queue = new CommitQueue<Unit>(
       (units) => this.#commit(units),
       (error) => this.#fail(error),
@@ -159,7 +163,7 @@ export class Committer {
       }
       this.#adopt({ ...staged, state })
     }
-    for (const unit of units) this.overlay.release(unit.pending)
+    for (const unit of units) this.overlay.settle(unit.pending)
     if (staged?.commit !== undefined) this.#announce(staged.commit, staged.frame)
     resolveLogged(units.filter(isLogged), before, this.state)
     for (const unit of units) if (!isLogged(unit)) unit.resolve()
@@ -175,7 +179,7 @@ export class Committer {
       return stageLogged(batch, this.state, this.trees, units.filter(isLogged), nowMs)
     } catch (error) {
       for (const unit of units) {
-        this.overlay.release(unit.pending)
+        this.overlay.drop(unit.pending)
         unit.reject(error)
       }
       return 'rejected'

@@ -52,6 +52,12 @@ export class MerkleTree implements TreeHashes {
     return Buffer.from(this.#subPages.subarray(subPage * HASH, (subPage + 1) * HASH))
   }
 
+  isZero(subPage: number): boolean {
+    const at = subPage * HASH
+    for (let i = at; i < at + HASH; i++) if (this.#subPages[i] !== 0) return false
+    return true
+  }
+
   setSubPage(subPage: number, hash: Buffer): void {
     hash.copy(this.#subPages, subPage * HASH)
     this.#touch(subPage)

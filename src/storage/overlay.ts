@@ -1,6 +1,7 @@
-import { type Change, changeOf } from './change.js'
+import { type Change, changeOf, type FindLeaf } from './change.js'
 import type { Engine } from './engine.js'
 import { leafHash } from './leaf.js'
+import type { LeafFinder } from './leaf-finder.js'
 import { dataKey } from './raw-keys.js'
 
 /** A key's value that is queued or being written. */
@@ -13,10 +14,12 @@ export interface Pending {
 /** What transactions see: the committed data with everything queued on top. */
 export class Overlay {
   readonly #engine: Engine
+  readonly #leaves: LeafFinder
   readonly #pending = new Map<string, Pending>()
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, leaves: LeafFinder) {
     this.#engine = engine
+    this.#leaves = leaves
   }
 
   get(key: string): Buffer | undefined {
@@ -24,9 +27,9 @@ export class Overlay {
     return pending === undefined ? this.#engine.get(dataKey(key)) : pending.value
   }
 
-  leaf(key: string, rawIndexKey: string): Buffer | undefined {
+  leaf: FindLeaf = (key, tree, subPage) => {
     const pending = this.#pending.get(key)
-    return pending === undefined ? this.#engine.get(rawIndexKey) : pending.leaf
+    return pending === undefined ? this.#leaves.find(key, tree, subPage) : pending.leaf
   }
 
   publish(pending: readonly Pending[]): void {
@@ -34,12 +37,19 @@ export class Overlay {
   }
 
   /** Drops what became durable, unless a newer value is queued. */
-  release(pending: readonly Pending[]): void {
+  settle(pending: readonly Pending[]): void {
+    for (const one of pending) this.#leaves.remember(one.key, one.leaf)
+    this.drop(pending)
+  }
+
+  /** Drops what will not become durable. */
+  drop(pending: readonly Pending[]): void {
     for (const one of pending) if (this.#pending.get(one.key) === one) this.#pending.delete(one.key)
   }
 
   clear(): void {
     this.#pending.clear()
+    this.#leaves.clear()
   }
 }
 
@@ -59,10 +69,10 @@ export class Draft {
 
   /** `read` is what the key is known to hold before all changes of this draft: spares a look-up of its leaf. */
   add(key: string, value: Buffer | undefined, read?: Buffer): Change {
-    const change = changeOf(key, value, (name, rawIndexKey) => {
+    const change = changeOf(key, value, (name, tree, subPage) => {
       const own = this.#pending.get(name)
       if (own !== undefined) return own.leaf
-      return read === undefined ? this.#overlay.leaf(name, rawIndexKey) : leafHash(key, read)
+      return read === undefined ? this.#overlay.leaf(name, tree, subPage) : leafHash(key, read)
     })
     this.#pending.set(key, { key, value, leaf: change.place?.leaf })
     this.changes.push(change)

@@ -4,20 +4,18 @@ import { indexKey } from './change.js'
 import type { Committer, Stage } from './committer.js'
 import { type Engine, type EngineSnapshot, prefixRange } from './engine.js'
 import { type Frozen, freeze } from './freeze.js'
-import { leafHash, NO_LEAF, subPageOf, xorOf } from './leaf.js'
+import { leafHash, NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
 import { categoryOf, type Tree } from './prefixes.js'
-import { DATA_PREFIX, dataKey, LEAF_KEY_START, subPagePrefix } from './raw-keys.js'
+import { DATA_PREFIX, dataKey, heldKey, LEAF_KEY_START, subPagePrefix } from './raw-keys.js'
 import type { CorruptPages, RebuildOptions } from './replicable.js'
 import { compareTrees, reportPages, type SubPages, type Sums } from './tree-sums.js'
 import { TREES } from './trees.js'
 
-/** A leaf record that is not what the data says, as of the scan. */
+/** A key whose leaf record is not what the data said at the scan. */
 interface WrongLeaf {
   readonly tree: Tree
   readonly subPage: number
   readonly key: string
-  readonly was: Buffer | undefined
-  readonly is: Buffer | undefined
 }
 
 /** Compares the trees and the leaf records with the data, and repairs them, while the store goes on working. */
@@ -43,12 +41,18 @@ export class TreeScan {
 
   async rebuild(options: RebuildOptions): Promise<Record<Tree, CorruptPages>> {
     const frozen = freeze(this.#engine, this.#committer)
+    const touched = new Set<string>()
+    const stop = this.#committer.onCommit(({ mutations }) => {
+      for (const { key } of mutations) touched.add(key)
+    })
     try {
       const { sums, corrupt, unindexed } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
       const wrong = await this.#findWrongLeaves(frozen.snapshot, unindexed)
-      await this.#committer.run(this.#stageRepair(frozen, sums, corrupt, wrong, options.skipFlush ?? false))
+      const repair = this.#stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush: options.skipFlush ?? false })
+      await this.#committer.run(repair)
       return reportPages(corrupt)
     } finally {
+      stop()
       await frozen.snapshot.close()
     }
   }
@@ -63,9 +67,8 @@ export class TreeScan {
         const tree = categoryOf(key)
         const subPage = subPageOf(key)
         if (tree === 'ignored' || !suspects[tree].has(subPage)) continue
-        const was = this.#engine.get(indexKey(tree, subPage, key), snapshot)
-        const is = leafHash(key, value)
-        if (!was?.equals(is)) wrong.push({ tree, subPage, key, was, is })
+        const leaf = this.#engine.get(indexKey(tree, subPage, key), snapshot)
+        if (!leaf?.equals(leafHash(key, value))) wrong.push({ tree, subPage, key })
       }
     }
     for (const tree of TREES) {
@@ -78,35 +81,33 @@ export class TreeScan {
   async #findExtraLeaves(snapshot: EngineSnapshot, tree: Tree, subPage: number): Promise<WrongLeaf[]> {
     const wrong: WrongLeaf[] = []
     for await (const chunk of this.#engine.scan(prefixRange(subPagePrefix(tree, subPage)), { snapshot })) {
-      for (const { key: rawKey, value: was } of chunk) {
+      for (const { key: rawKey } of chunk) {
         const key = rawKey.slice(LEAF_KEY_START)
         const exists = this.#engine.get(dataKey(key), snapshot) !== undefined
-        if (!exists) wrong.push({ tree, subPage, key, was, is: undefined })
+        if (!exists) wrong.push({ tree, subPage, key })
       }
     }
     return wrong
   }
 
-  /**
-   * Runs alone in the writer, some commits after the scan. What those did to the trees is kept, since all of it are
-   * XORs; only where they took a wrong leaf for a key's old one is their share put right as well.
-   */
-  #stageRepair(frozen: Frozen, sums: Sums, corrupt: SubPages, wrong: readonly WrongLeaf[], skipFlush: boolean): Stage {
+  /** Runs alone in the writer, some commits after the scan, and so adds what those did to the sub-pages it repairs. */
+  #stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush }: Repair): Stage {
     return (batch, state, trees) => {
+      const later = this.#changesSince(frozen.snapshot, touched)
       const changes: SubPageChange[] = []
       for (const tree of TREES) {
         for (const subPage of corrupt[tree]) {
-          const right = sums[tree].subarray(subPage * HASH, (subPage + 1) * HASH)
-          changes.push({ tree, subPage, delta: xorOf(frozen.trees[tree].subPage(subPage), right) })
+          const right = Buffer.from(sums[tree].subarray(subPage * HASH, (subPage + 1) * HASH))
+          for (const delta of later[tree].get(subPage) ?? []) xorInto(right, 0, delta)
+          xorInto(right, 0, this.#engine.get(heldKey(tree, subPage), frozen.snapshot) ?? NO_LEAF)
+          xorInto(right, 0, trees.held(tree, subPage) ?? NO_LEAF)
+          changes.push({ tree, subPage, delta: xorOf(trees[tree].subPage(subPage), right) })
         }
       }
-      for (const { tree, subPage, key, was, is } of wrong) {
-        const value = this.#engine.get(dataKey(key))
-        const now = value === undefined ? undefined : leafHash(key, value)
-        if (now === undefined) batch.delete(indexKey(tree, subPage, key))
-        else batch.put(indexKey(tree, subPage, key), now)
-        const wasTouched = !(now ?? NO_LEAF).equals(is ?? NO_LEAF)
-        if (wasTouched) changes.push({ tree, subPage, delta: xorOf(was ?? NO_LEAF, is ?? NO_LEAF) })
+      for (const { tree, subPage, key } of wrong) {
+        const leaf = this.#leafNow(key)
+        if (leaf === undefined) batch.delete(indexKey(tree, subPage, key))
+        else batch.put(indexKey(tree, subPage, key), leaf)
       }
       if (changes.length === 0) return undefined
       if (skipFlush) {
@@ -117,4 +118,32 @@ export class TreeScan {
       return { state: { ...state, checkpoint: state.last.index }, changes, held: [], after }
     }
   }
+
+  /** What became of keys since the snapshot: old leaf XOR new leaf, by sub-page. */
+  #changesSince(snapshot: EngineSnapshot, touched: ReadonlySet<string>): Record<Tree, Map<number, Buffer[]>> {
+    const found: Record<Tree, Map<number, Buffer[]>> = { replicated: new Map(), local: new Map() }
+    for (const key of touched) {
+      const tree = categoryOf(key)
+      if (tree === 'ignored') continue
+      const subPage = subPageOf(key)
+      const delta = xorOf(this.#leafNow(key, snapshot) ?? NO_LEAF, this.#leafNow(key) ?? NO_LEAF)
+      found[tree].set(subPage, [...(found[tree].get(subPage) ?? []), delta])
+    }
+    return found
+  }
+
+  #leafNow(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
+    const value = this.#engine.get(dataKey(key), snapshot)
+    return value === undefined ? undefined : leafHash(key, value)
+  }
+}
+
+interface Repair {
+  readonly frozen: Frozen
+  readonly sums: Sums
+  readonly corrupt: SubPages
+  readonly wrong: readonly WrongLeaf[]
+  /** Keys of commits since the scan began. */
+  readonly touched: ReadonlySet<string>
+  readonly skipFlush: boolean
 }

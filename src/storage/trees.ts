@@ -21,6 +21,11 @@ export class Trees {
     for (const { tree, subPage, delta } of changes) this[tree].change(subPage, delta)
   }
 
+  /** True when no stored key is in the sub-page. */
+  isEmpty(tree: Tree, subPage: number): boolean {
+    return this[tree].isZero(subPage) && !this.#held[tree].has(subPage)
+  }
+
   held(tree: Tree, subPage: number): Buffer | undefined {
     return this.#held[tree].get(subPage)
   }

@@ -184,6 +184,7 @@ describe('checking and rebuilding', () => {
       if (!isFirst) return
       isFirst = false
       for (let i = 0; i < 50; i += 3) await put(store, `logical/${i}`, 'new')
+      await store.write((tx) => tx.put('logical/8', tx.get('logical/8') ?? bytes('x')))
       await store.write((tx) => tx.delete('logical/4'))
       await store.write((tx) => tx.delete('logical/5'))
     }
