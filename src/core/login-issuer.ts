@@ -55,15 +55,19 @@ export class LoginIssuer {
       return await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
     } catch (error) {
       if (!(error instanceof LogicalError && error.code === 'read-only') || !login.alias) throw error
-      const data: JsonObject = { accessor: mount.entry.accessor, name: login.alias.name }
-      const { response } = await this.#askPrimary({
-        ...request,
-        operation: 'update',
-        path: ENTITY_PATH,
-        data,
-        wrap: undefined,
-      })
+      return this.#askForEntity(request, { accessor: mount.entry.accessor, name: login.alias.name })
+    }
+  }
+
+  /** Empty while the primary cannot be asked: logins go on without it, and such a token only lacks what an entity adds. */
+  async #askForEntity(request: Request, data: JsonObject): Promise<string> {
+    const question: Request = { ...request, operation: 'update', path: ENTITY_PATH, data, wrap: undefined }
+    try {
+      const { response } = await this.#askPrimary(question)
       return String((response?.data as { id?: unknown } | undefined)?.id ?? '')
+    } catch (error) {
+      if (error instanceof LogicalError && error.code === 'unavailable') return ''
+      throw error
     }
   }
 }
