@@ -109,7 +109,7 @@ const targetOf = (source: Source, specifier: string): string =>
 const show = (source: Source) => path.relative(root, source.file)
 
 /** Comments and texts say what they like. */
-const codeOf = (text: string): string => text.replace(/\/\*[^]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '')
+const codeOf = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/[^\n]*/g, '')
 
 describe('the house', () => {
   it('has sources to look at', () => {

@@ -176,9 +176,9 @@ export const closeCoreServices = async ({ router, audit }: CoreServices): Promis
 }
 
 /** A secondary received changes: whoever remembers one of these keys reads it again. */
-export const followChanges = (services: CoreServices, keys: readonly string[]): void => {
+export const followChanges = (services: CoreServices, mutations: readonly { readonly key: string }[]): void => {
   const { namespaces, table, policies, identity, tokens, audit, router } = services
-  for (const key of keys) {
+  for (const { key } of mutations) {
     if (key.startsWith('core/namespaces/')) namespaces.refresh(key)
     else if (/^core\/(?:local-)?(?:mounts|auth)\//.test(key)) table.refresh(key)
     else if (key.startsWith('sys/policy/')) policies.invalidate(key.slice('sys/policy/'.length))

@@ -1,0 +1,131 @@
+import { aclPath } from '../core/acl.js'
+import { AUDIT_SUDO_PATHS, auditPaths } from '../core/system/audit-paths.js'
+import { createSystemBackend } from '../core/system/backend.js'
+import { capabilityPaths, type TokenAcl } from '../core/system/capability-paths.js'
+import { keyringPaths } from '../core/system/keyring-paths.js'
+import { leasePaths } from '../core/system/lease-paths.js'
+import { metricsPaths } from '../core/system/metrics-paths.js'
+import { mountPaths } from '../core/system/mount-paths.js'
+import { namespacePaths } from '../core/system/namespace-paths.js'
+import { nodePaths } from '../core/system/node-paths.js'
+import { openApiPaths } from '../core/system/openapi-paths.js'
+import { policyPaths } from '../core/system/policy-paths.js'
+import { remountPaths } from '../core/system/remount-paths.js'
+import { tunePaths } from '../core/system/tune-paths.js'
+import { uiPaths } from '../core/system/ui-paths.js'
+import { wrappingPaths } from '../core/system/wrapping-paths.js'
+import type { TokenEntry } from '../core/tokens.js'
+import type { Backend, PathSpec } from '../logical/backend.js'
+import type { Request } from '../logical/request.js'
+import { REPLICATION_SUDO, REPLICATION_UNAUTHENTICATED, replicationPaths } from '../replication/paths.js'
+import { upgradeToV2 } from '../secrets/kv/upgrade.js'
+import type { CoreServices } from './core-services.js'
+import { readMetrics } from './metric-reading.js'
+import type { OpenCluster, OpenClusterOptions } from './open-cluster.js'
+import { sanitizeConfig } from './sanitized-config.js'
+
+type FamilyOptions = OpenClusterOptions & { readonly services: CoreServices; readonly cluster: OpenCluster }
+
+/** The system backend of an open cluster: every path family with what it works on. */
+export const createSystemFamilies = (options: FamilyOptions): Backend => {
+  const { config, statePaths } = options
+  return createSystemBackend({
+    paths: [...statePaths, ...mountFamilies(options), ...accessFamilies(options), ...serverFamilies(options)],
+    unauthenticated: [...REPLICATION_UNAUTHENTICATED, ...(config.unauthenticatedMetrics ? ['metrics'] : [])],
+    sudo: [...AUDIT_SUDO_PATHS, ...REPLICATION_SUDO],
+  })
+}
+
+/** Mounts, and the namespaces that have them. */
+const mountFamilies = ({ services, config, clock, random }: FamilyOptions): PathSpec[] => {
+  const { table, mounts, router, namespaces, policies, tokens, purge } = services
+  const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
+  return [
+    ...tunePaths({
+      ...deps,
+      upgradeKv: async (entry) => {
+        const mount = router.findByUuid(entry.uuid)
+        if (mount) await upgradeToV2(mount.storage, clock.now())
+      },
+    }),
+    ...mountPaths(deps),
+    ...remountPaths({ ...deps, random }),
+    ...uiPaths({ ...deps, aclOf: (request) => aclOfRequest(services, request) }),
+    ...namespacePaths({
+      namespaces,
+      random,
+      furnish: async (namespace) => {
+        await mounts.ensureDefaults(namespace)
+        await policies.ensureDefaults(namespace.id)
+      },
+      clear: async (namespace) => {
+        await tokens.revokeByPathPrefix(namespace.id, '')
+        for (const kind of ['secret', 'auth'] as const) {
+          for (const entry of table.list(kind, namespace.id)) await mounts.discard(entry)
+        }
+        await policies.removeAll(namespace.id)
+        await purge.deleteBelow(`sys/token-roles/${namespace.id}/`)
+      },
+    }),
+  ]
+}
+
+/** Who may do what: policies, tokens seen from outside, leases, wrapping, audit. */
+const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
+  const { policies, tokens, leases, wrapping, audit } = services
+  return [
+    ...policyPaths({ policies }),
+    ...capabilityPaths({
+      aclForToken: (presented) => aclOfToken(services, tokens.find(presented)),
+      aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),
+    }),
+    ...wrappingPaths(wrapping),
+    ...leasePaths({ leases, clock }),
+    ...auditPaths({ audit }),
+  ]
+}
+
+/** The server as such: keyring, node, metrics, description, replication. */
+const serverFamilies = ({ services, config, runtime, shell, clock, cluster }: FamilyOptions): PathSpec[] => [
+  ...keyringPaths({
+    status: () => {
+      const { term, sinceMs } = runtime.barrier.activeTerm
+      return { term, installTimeMs: sinceMs, encryptions: runtime.barrier.encryptions }
+    },
+    rotate: async () => void (await runtime.barrier.rotate()),
+  }),
+  ...nodePaths({
+    status: shell.status,
+    clock,
+    inFlight: shell.inFlight,
+    versions: () => [{ version: config.own.reportedVersion, installedAtMs: cluster.openedAtMs }],
+    sanitizedConfig: () => sanitizeConfig(config),
+  }),
+  ...metricsPaths({ read: () => readMetrics(runtime, cluster, shell.meter), now: () => clock.now() }),
+  ...openApiPaths({
+    version: config.own.reportedVersion,
+    mounts: (namespaceId) =>
+      services.router
+        .all()
+        .filter(({ entry }) => entry.namespaceId === namespaceId)
+        .map(({ view, backend }) => ({ path: view.path, backend })),
+  }),
+  ...replicationPaths(() => cluster.replication.replication.context),
+]
+
+/** The rights of a request's token, and what stands before the request's paths in them. */
+const aclOfRequest = (
+  services: CoreServices,
+  request: Request,
+): { acl: TokenAcl['acl']; prefix: string } | undefined => {
+  const token = request.clientToken === undefined ? undefined : services.tokens.find(request.clientToken)
+  const rights = aclOfToken(services, token)
+  const prefix = token && aclPath(token.namespace, request.namespace, '')
+  return rights && prefix !== undefined ? { acl: rights.acl, prefix } : undefined
+}
+
+const aclOfToken = ({ policies, identity }: CoreServices, token: TokenEntry | undefined): TokenAcl | undefined =>
+  token && {
+    acl: policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId)),
+    namespace: token.namespace,
+  }
