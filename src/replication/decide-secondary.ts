@@ -132,6 +132,7 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
 /** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
-  const effects: Effect[] = [{ do: 'become-secondary', kind }, { do: 'commit' }, { do: 'restart' }]
+  // What runs goes on: everything that was read from the data has followed the copy as it came in.
+  const effects: Effect[] = [{ do: 'become-secondary', kind }, { do: 'commit' }]
   return accept(facts.stages[kind], 'finish-bootstrap', effects)
 }

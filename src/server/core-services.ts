@@ -179,8 +179,11 @@ export const closeCoreServices = async ({ router, audit }: CoreServices): Promis
 export const followChanges = (services: CoreServices, mutations: readonly { readonly key: string }[]): void => {
   const { namespaces, table, policies, identity, tokens, audit, router } = services
   for (const { key } of mutations) {
-    if (key.startsWith('core/namespaces/')) namespaces.refresh(key)
-    else if (/^core\/(?:local-)?(?:mounts|auth)\//.test(key)) table.refresh(key)
+    if (key.startsWith('core/namespaces/')) {
+      namespaces.refresh(key)
+      // Its mounts may have arrived before it.
+      router.openAll()
+    } else if (/^core\/(?:local-)?(?:mounts|auth)\//.test(key)) table.refresh(key)
     else if (key.startsWith('sys/policy/')) policies.invalidate(key.slice('sys/policy/'.length))
     else if (key.startsWith('sys/identity/')) identity.invalidate(key.slice('sys/identity/'.length))
     else if (key.startsWith('sys/token')) tokens.invalidate(key)
