@@ -1,0 +1,217 @@
+import { expect } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { type ApiCall, type ApiClient, errorsOf } from '../../src/client/api-client.js'
+import type { Kind } from '../../src/lab/kinds.js'
+import { operationToken } from './ceremony.js'
+import type { Cluster } from './cluster.js'
+
+/** What a step of a drill got: never thrown, so that a refusal can be a step. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: Readonly<Record<string, unknown>>
+  readonly data: Readonly<Record<string, unknown>>
+  readonly errors: string
+  readonly warnings: readonly string[]
+}
+
+export interface CallOptions extends Omit<ApiCall, 'body'> {
+  /** Sent without the cluster's root token. */
+  readonly isAnonymous?: boolean
+}
+
+const SHOWN = 110
+export const DR_GATE = 'path disabled in replication DR secondary mode'
+
+/**
+ * The words of a drill: steps that a reader can follow with curl, since every call is echoed with its answer. `print` at the
+ * end writes the whole runbook with the time that each step took.
+ */
+export class Drill {
+  readonly #name: string
+  readonly #lines: string[] = []
+  readonly #startedMs = systemClock.monotonic()
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  /** A sentence of the runbook. */
+  step(text: string): void {
+    this.#lines.push(`${this.#time()} # ${text}`)
+  }
+
+  async call(
+    cluster: Cluster,
+    method: string,
+    path: string,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<Answer> {
+    const { isAnonymous = false, ...call } = options
+    const client: ApiClient = isAnonymous || cluster.rootToken === '' ? cluster.anonymous : cluster.client
+    const answer = await client.send(method, path, body === undefined ? call : { ...call, body })
+    const json = answer.json ?? {}
+    const told = errorsOf(answer).join('; ') || JSON.stringify(json.warnings ?? json.data ?? json)
+    const sent = body === undefined ? '' : ` ${JSON.stringify(body)}`
+    this.#lines.push(
+      `${this.#time()}   ${method} ${cluster.name} ${path}${shorten(sent)} -> ${answer.status} ${shorten(told)}`,
+    )
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: json,
+      data: (json.data ?? {}) as Record<string, unknown>,
+      errors: errorsOf(answer).join('; '),
+      warnings: Array.isArray(json.warnings) ? json.warnings.map(String) : [],
+    }
+  }
+
+  /** A call that has to succeed. */
+  async ok(cluster: Cluster, method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer> {
+    const answer = await this.call(cluster, method, path, body, options)
+    expect(answer.status, `${method} ${cluster.name} ${path}: ${answer.errors}`).toBeLessThan(300)
+    return answer
+  }
+
+  /** A change of role: 200, no data, and one warning that contains the fragment and says that there is an interruption. */
+  async change(cluster: Cluster, path: string, body: unknown, fragment: string): Promise<Answer> {
+    const answer = await this.ok(cluster, 'POST', `sys/replication/${path}`, body)
+    expect(answer.status).toBe(200)
+    expect(answer.body.data).toBeNull()
+    expect(answer.warnings[0]).toContain(fragment)
+    return answer
+  }
+
+  /** A call that has to be refused so. */
+  async refused(
+    cluster: Cluster,
+    method: string,
+    path: string,
+    body: unknown,
+    status: number,
+    text: string,
+    options?: CallOptions,
+  ): Promise<Answer> {
+    const answer = await this.call(cluster, method, path, body, options)
+    expect([answer.status, answer.errors], `${method} ${cluster.name} ${path}`).toEqual([
+      status,
+      expect.stringContaining(text),
+    ])
+    return answer
+  }
+
+  /** Waits for a fact, and says how long it took. */
+  async wait(
+    cluster: Cluster,
+    what: string,
+    fact: () => Promise<string | undefined>,
+    timeoutMs?: number,
+  ): Promise<void> {
+    const startedMs = systemClock.monotonic()
+    await cluster.until(what, fact, timeoutMs)
+    this.#lines.push(
+      `${this.#time()}   ${cluster.name}: ${what} after ${Math.round(systemClock.monotonic() - startedMs)} ms`,
+    )
+  }
+
+  /** Waits until the status of a kind has these values. */
+  async status(
+    cluster: Cluster,
+    kind: Kind,
+    wanted: Readonly<Record<string, unknown>>,
+  ): Promise<Record<string, unknown>> {
+    const startedMs = systemClock.monotonic()
+    await cluster.untilStatus(kind, wanted)
+    const took = Math.round(systemClock.monotonic() - startedMs)
+    this.#lines.push(
+      `${this.#time()}   GET ${cluster.name} ${kind}/status -> ${shorten(JSON.stringify(wanted))} after ${took} ms`,
+    )
+    return cluster.status(kind)
+  }
+
+  /** Waits until sys/health answers with this status. */
+  async health(cluster: Cluster, status: number): Promise<Record<string, unknown>> {
+    let body: Record<string, unknown> = {}
+    await this.wait(cluster, `health ${status}`, async () => {
+      const answer = await cluster.anonymous.send('GET', 'sys/health')
+      body = answer.json ?? {}
+      return answer.status === status ? undefined : `it is ${answer.status}`
+    })
+    return body
+  }
+
+  /** Waits until a cluster that has become a DR secondary refuses its clients as one. */
+  async gated(cluster: Cluster): Promise<void> {
+    await this.wait(cluster, 'clients to be refused', async () => {
+      const answer = await cluster.anonymous.send('GET', 'sys/mounts')
+      return errorsOf(answer).includes(DR_GATE) ? undefined : `it answers ${answer.status} ${errorsOf(answer).join()}`
+    })
+  }
+
+  /** An operation token, made with the shares at hand. */
+  async ceremony(cluster: Cluster): Promise<string> {
+    await this.gated(cluster)
+    const token = await operationToken(cluster)
+    this.#lines.push(
+      `${this.#time()}   ${cluster.name}: generate-operation-token with ${cluster.threshold} share(s) -> ${token.slice(0, 8)}...`,
+    )
+    return token
+  }
+
+  /** An activation token for a secondary. */
+  async token(primary: Cluster, kind: Kind, id: string, fields: object = {}): Promise<string> {
+    const answer = await this.ok(primary, 'POST', `sys/replication/${kind}/primary/secondary-token`, { id, ...fields })
+    const wrapped = answer.body.wrap_info as { readonly token?: unknown } | null
+    if (typeof wrapped?.token !== 'string') throw new Error('no activation token')
+    return wrapped.token
+  }
+
+  /** What lies at a path of a kv mount of version 1. */
+  async read(cluster: Cluster, path: string): Promise<unknown> {
+    const answer = await this.call(cluster, 'GET', path)
+    return answer.status === 404 ? undefined : answer.data.value
+  }
+
+  async write(cluster: Cluster, path: string, value: unknown): Promise<Answer> {
+    return this.ok(cluster, 'PUT', path, { value })
+  }
+
+  /** Waits until a path of a kv mount of version 1 reads so. */
+  async reads(cluster: Cluster, path: string, value: unknown): Promise<void> {
+    await this.wait(cluster, `${path} to be ${JSON.stringify(value)}`, async () => {
+      const answer = await cluster.client.send('GET', path)
+      const read = (answer.json?.data as { value?: unknown } | null | undefined)?.value
+      return JSON.stringify(read) === JSON.stringify(value) ? undefined : `${answer.status} ${JSON.stringify(read)}`
+    })
+  }
+
+  /** Notes a measured value. */
+  note(text: string): void {
+    this.#lines.push(`${this.#time()}   ${text}`)
+  }
+
+  get elapsedMs(): number {
+    return systemClock.monotonic() - this.#startedMs
+  }
+
+  print(): void {
+    console.log([`${this.#name} (${(this.elapsedMs / 1000).toFixed(1)} s)`, ...this.#lines].join('\n'))
+  }
+
+  #time(): string {
+    return `${(this.elapsedMs / 1000).toFixed(2).padStart(6)}`
+  }
+}
+
+const shorten = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)}...` : text)
+
+/** Runs a drill and prints it, also when it fails. */
+export const drill = async (name: string, run: (drill: Drill) => Promise<void>): Promise<void> => {
+  const made = new Drill(name)
+  try {
+    await run(made)
+  } finally {
+    made.print()
+  }
+}
