@@ -35,6 +35,8 @@ export interface ServerOptions {
   readonly clock?: Clock
   readonly random?: Random
   readonly network?: Network
+  /** Where the data lies; by default where the configuration says. */
+  readonly openStorage?: () => Promise<EngineSource>
 }
 
 /** What `server -dev` prints. */
@@ -77,6 +79,7 @@ export class Server implements ShellView {
       clock: systemClock,
       random: createSystemRandom(),
       network: systemNetwork,
+      openStorage: () => openConfiguredStorage(options),
       ...options,
     })
     try {
@@ -166,16 +169,19 @@ export class Server implements ShellView {
     this.#isClosing = true
     await Promise.all(this.#listeners.map((listener) => listener.close(drainMs)))
     await this.#changing
-    await this.#closeRuntime()
-    await this.#clusterPort?.close()
-    await this.#source?.close()
-    this.#source = undefined
+    // A runtime whose storage has failed may not end well; ports and data are given back all the same.
+    try {
+      await this.#closeRuntime()
+    } finally {
+      await this.#clusterPort?.close()
+      await this.#source?.close()
+      this.#source = undefined
+    }
   }
 
   async #start(): Promise<void> {
-    const { config, log, network } = this.#options
-    this.#source =
-      config.storage.path === undefined ? openMemoryGenerations() : await openGenerations(config.storage.path, log)
+    const { config, log, network, openStorage } = this.#options
+    this.#source = await openStorage()
     this.#clusterPort = await ClusterListener.start({
       network,
       address: config.clusterBindAddress,
@@ -244,7 +250,11 @@ export class Server implements ShellView {
     await this.#closeRuntime()
     if (this.#isClosing) return
     const runtime = await Runtime.open(this.#runtimeOptions())
-    if (rootKey) await runtime.seal.openWith(rootKey)
+    try {
+      if (rootKey) await runtime.seal.openWith(rootKey)
+    } catch (error) {
+      this.#options.log.error('the cluster could not be opened after a replication change and is sealed', { error })
+    }
     this.#runtime = runtime
     this.status.follow(runtime)
     this.#restartView = undefined
@@ -270,6 +280,9 @@ export class Server implements ShellView {
     return this.#runtime
   }
 }
+
+const openConfiguredStorage = async ({ config, log }: ServerOptions): Promise<EngineSource> =>
+  config.storage.path === undefined ? openMemoryGenerations() : openGenerations(config.storage.path, log)
 
 /** How long requests in flight may hold up a restart. */
 const SETTLE_MS = 2000

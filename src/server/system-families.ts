@@ -33,6 +33,7 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
     paths: [...statePaths, ...mountFamilies(options), ...accessFamilies(options), ...serverFamilies(options)],
     unauthenticated: [...REPLICATION_UNAUTHENTICATED, ...(config.unauthenticatedMetrics ? ['metrics'] : [])],
     sudo: [...AUDIT_SUDO_PATHS, ...REPLICATION_SUDO],
+    areCeremoniesClosed: !config.own.allowGenerateRootUnauthenticated,
   })
 }
 

@@ -9,12 +9,25 @@ export const createSystemBackend = (families: {
   /** Besides those that exist in every state. */
   readonly unauthenticated?: readonly string[]
   readonly sudo?: readonly string[]
-}): Backend => ({
-  type: 'system',
-  paths: families.paths,
-  unauthenticated: [...UNAUTHENTICATED, ...(families.unauthenticated ?? [])],
-  sudo: [...SUDO, ...(families.sudo ?? [])],
-})
+  /** Ceremonies of key shares need a token with sudo as well. */
+  readonly areCeremoniesClosed?: boolean
+}): Backend => {
+  const open = [...UNAUTHENTICATED, ...(families.unauthenticated ?? [])]
+  const closed = families.areCeremoniesClosed ? open.filter((path) => CEREMONIES.has(path)) : []
+  return {
+    type: 'system',
+    paths: families.paths,
+    unauthenticated: open.filter((path) => !closed.includes(path)),
+    sudo: [...SUDO, ...(families.sudo ?? []), ...closed],
+  }
+}
+
+const CEREMONIES: ReadonlySet<string> = new Set([
+  'generate-root/attempt',
+  'generate-root/update',
+  'replication/dr/secondary/generate-operation-token/attempt',
+  'replication/dr/secondary/generate-operation-token/update',
+])
 
 /** Need no token, or look at it themselves. */
 const UNAUTHENTICATED = [
