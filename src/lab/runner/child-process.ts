@@ -4,6 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../base/clock.js'
 import { LabError } from '../lab-error.js'
+import { LAB_SETTINGS, type LabSettings } from '../settings.js'
 
 /** How one server of a lab is to be started. */
 export interface ServerPlan {
@@ -14,7 +15,7 @@ export interface ServerPlan {
   /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
   readonly advertised?: string | undefined
   /** Settings of the stanza `understudy`, on top of those that labs have. */
-  readonly settings: Readonly<Record<string, string | number | boolean>>
+  readonly settings: LabSettings
 }
 
 export interface RunningServer {
@@ -24,14 +25,6 @@ export interface RunningServer {
 }
 
 const LOG_LINES_SHOWN = 15
-
-/** Labs notice a dead peer quickly, lock nobody out and may be tampered with. */
-const LAB_SETTINGS = {
-  keepalive_time: '500ms',
-  keepalive_timeout: '500ms',
-  user_lockout: false,
-  lab_api: true,
-} as const
 
 /** Starts a server as a process of its own that outlives this one. */
 export const startServer = (plan: ServerPlan): RunningServer => {

@@ -1,0 +1,130 @@
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../base/clock.js'
+import { type Network, parseHostPort, systemNetwork } from '../base/network.js'
+import type { Random } from '../base/random.js'
+import { LabError } from './lab-error.js'
+import type { FaultName, Faults, Way } from './proxy/faults.js'
+import { Link } from './proxy/link.js'
+
+/** What stands between two clusters of a lab, whichever of them dials. `up` is what the dialling side sends. */
+export class LabLink {
+  readonly #proxies: readonly Link[]
+
+  constructor(proxies: readonly Link[]) {
+    this.#proxies = proxies
+  }
+
+  /** Cuts the cable: no byte and no end of a connection passes. */
+  partition(way: Way = 'both'): void {
+    for (const proxy of this.#proxies) proxy.partition(way)
+  }
+
+  heal(way: Way = 'both'): void {
+    for (const proxy of this.#proxies) proxy.heal(way)
+  }
+
+  /** Bytes wait until `release`. */
+  hold(way: Way = 'both'): void {
+    for (const proxy of this.#proxies) proxy.hold(way)
+  }
+
+  release(way: Way = 'both'): void {
+    for (const proxy of this.#proxies) proxy.release(way)
+  }
+
+  setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
+    for (const proxy of this.#proxies) proxy.setFault(name, fault, way)
+  }
+
+  clearFaults(way: Way = 'both'): void {
+    for (const proxy of this.#proxies) proxy.clearFaults(way)
+  }
+
+  /** Resets what is connected now; new connections pass. */
+  resetConnections(): void {
+    for (const proxy of this.#proxies) proxy.resetConnections()
+  }
+}
+
+interface Route {
+  readonly from: string
+  readonly to: string
+  readonly address: string
+  readonly proxy: Link
+}
+
+/** The network of one cluster: its own sockets, which end with it. */
+export interface ClusterNetwork extends Network {
+  /** Destroys every connection and refuses new ones, as the end of a process does. */
+  cut(): void
+  /** A new process: connections are possible again. */
+  restore(): void
+}
+
+/** The links of a lab. Every address of another cluster is dialled through a proxy of this pair of clusters. */
+export class Links {
+  readonly #routes: Route[] = []
+
+  /** One proxy for each cluster that dials and each address that it may dial. */
+  async open(
+    addresses: ReadonlyMap<string, readonly string[]>,
+    { clock, random }: { readonly clock: Clock; readonly random: Random },
+  ): Promise<void> {
+    const wanted = [...addresses.keys()].flatMap((from) =>
+      [...addresses].flatMap(([to, owned]) => (to === from ? [] : owned.map((address) => ({ from, to, address })))),
+    )
+    const routes = await Promise.all(
+      wanted.map(async (route) => ({
+        ...route,
+        proxy: await Link.open({ target: parseHostPort(route.address), clock, random }),
+      })),
+    )
+    this.#routes.push(...routes)
+  }
+
+  between(one: string, other: string): LabLink {
+    const found = this.#routes.filter(
+      ({ from, to }) => (from === one && to === other) || (from === other && to === one),
+    )
+    if (found.length === 0) throw new LabError('usage', `there is no link between ${one} and ${other}`)
+    return new LabLink(found.map(({ proxy }) => proxy))
+  }
+
+  all(): LabLink {
+    return new LabLink(this.#routes.map(({ proxy }) => proxy))
+  }
+
+  networkOf(name: string): ClusterNetwork {
+    const open = new Set<Duplex>()
+    let isCut = false
+    const keep = (socket: Duplex): Duplex => {
+      open.add(socket)
+      socket.once('close', () => open.delete(socket))
+      if (isCut) socket.destroy()
+      return socket
+    }
+    return {
+      dial: async (address, options) => {
+        if (isCut) throw new Error('the process is gone')
+        const route = this.#routes.find(({ from, address: target }) => from === name && target === address)
+        return keep(await systemNetwork.dial(route?.proxy.address ?? address, options))
+      },
+      listen: (address, onConnection) =>
+        systemNetwork.listen(address, (socket) => {
+          keep(socket)
+          onConnection(socket)
+        }),
+      cut: () => {
+        isCut = true
+        for (const socket of open) socket.destroy()
+      },
+      restore: () => {
+        isCut = false
+      },
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#routes.splice(0).map(({ proxy }) => proxy.close()))
+  }
+}

@@ -1,0 +1,118 @@
+import type { Clock } from '../../base/clock.js'
+import { type Log, silentLog } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import { Server } from '../../server/server.js'
+import type { ServerStorage } from '../../server/server-storage.js'
+import { loadServerConfig } from '../../server/server-config.js'
+import { LabError } from '../lab-error.js'
+import type { ClusterNetwork } from '../links.js'
+import { type PortPair, randomPorts } from '../ports.js'
+import { type LabSettings, LAB_SETTINGS } from '../settings.js'
+
+export interface InProcessOptions {
+  readonly name: string
+  readonly storage: ServerStorage
+  readonly network: ClusterNetwork
+  readonly clock: Clock
+  /** Goes on where it was after a crash, so that no identifier and no nonce comes twice. */
+  readonly random: Random
+  readonly settings: LabSettings
+  readonly log?: Log | undefined
+}
+
+/** How often other ports are chosen when somebody else was faster. */
+const PORT_TRIES = 5
+
+/** One server in this process, on real ports of 127.0.0.1 that it keeps, and the data that outlives it. */
+export class InProcessServer {
+  readonly #options: InProcessOptions
+  #ports: PortPair | undefined
+  #server: Server | undefined
+
+  constructor(options: InProcessOptions) {
+    this.#options = options
+  }
+
+  get isRunning(): boolean {
+    return this.#server !== undefined
+  }
+
+  /** Known from the first start on. */
+  get ports(): PortPair {
+    if (!this.#ports) throw new LabError('usage', `cluster ${this.#options.name} was never started`)
+    return this.#ports
+  }
+
+  /** Starts on what the last one left. Nothing happens when it runs. */
+  async start(): Promise<void> {
+    if (this.#server) return
+    this.#options.network.restore()
+    if (this.#ports) this.#server = await this.#open(this.#ports)
+    else await this.#startFirst()
+  }
+
+  /** Ends as after SIGTERM. */
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    await server?.close(0)
+  }
+
+  /** Ends as after SIGKILL: disk and sockets are gone from one moment to the next, and nothing is put in order. */
+  async crash(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    const { storage, network } = this.#options
+    storage.kill()
+    network.cut()
+    // What is left of the server meets a dead disk and may say so; only its ports and timers have to go.
+    await server?.close(0).catch(() => undefined)
+    await storage.release()
+  }
+
+  async #startFirst(): Promise<void> {
+    const { name } = this.#options
+    for (let left = PORT_TRIES; ; left--) {
+      const ports = (await randomPorts([name])).get(name)
+      if (!ports) throw new LabError('conflict', `no ports for cluster ${name}`)
+      try {
+        this.#server = await this.#open(ports)
+        this.#ports = ports
+        return
+      } catch (error) {
+        const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+        if (!isTaken || left === 1) throw error
+      }
+    }
+  }
+
+  #open(ports: PortPair): Promise<Server> {
+    const { name, storage, network, clock, random, settings, log = silentLog } = this.#options
+    const text = JSON.stringify(configOf(name, ports, storage.path, settings))
+    const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: text })
+    if (!config) throw new LabError('usage', problems.map((problem) => problem.text).join('; '))
+    return Server.start({
+      config,
+      log: log.with({ cluster: name }),
+      clock,
+      random,
+      network,
+      openStorage: () => storage.open(),
+    })
+  }
+}
+
+const configOf = (name: string, ports: PortPair, path: string | undefined, settings: LabSettings) => ({
+  listener: {
+    tcp: {
+      address: `127.0.0.1:${ports.api}`,
+      cluster_address: `127.0.0.1:${ports.cluster}`,
+      tls_disable: true,
+    },
+  },
+  storage: path === undefined ? { inmem: {} } : { raft: { path, node_id: name } },
+  api_addr: `http://127.0.0.1:${ports.api}`,
+  cluster_addr: `https://127.0.0.1:${ports.cluster}`,
+  cluster_name: name,
+  understudy: { ...LAB_SETTINGS, ...settings },
+})

@@ -1,0 +1,76 @@
+import type { Engine, EngineBatch } from './engine.js'
+import type { EngineSource } from './engine-source.js'
+
+/** What changes a disk: one batch, and the steps in which a generation replaces another. */
+export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy generation'
+
+/** Asked before the disk is touched. What it throws, the caller gets, and the disk is left as it is. */
+export interface DiskWatch {
+  beforeRead(): void
+  beforeStep(step: DiskStep): void
+}
+
+/**
+ * An engine source behind a watch. A watch that throws from some step on is a process that died there: nothing that still
+ * runs of it reads or changes the disk any more.
+ */
+export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource => {
+  let engine = watchEngine(inner.engine, watch)
+  return {
+    get generation() {
+      return inner.generation
+    },
+    get engine() {
+      return engine
+    },
+    async replace(prepare) {
+      watch.beforeStep('new generation')
+      const fresh = await inner.replace(async (bare) => {
+        await prepare(watchEngine(bare, watch))
+        watch.beforeStep('move pointer')
+      })
+      watch.beforeStep('destroy generation')
+      engine = watchEngine(fresh, watch)
+      return engine
+    },
+    close: () => inner.close(),
+  }
+}
+
+const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
+  name: inner.name,
+  get: (key, snapshot) => {
+    watch.beforeRead()
+    return inner.get(key, snapshot)
+  },
+  async *scan(range, options) {
+    watch.beforeRead()
+    for await (const chunk of inner.scan(range, options)) {
+      watch.beforeRead()
+      yield chunk
+    }
+  },
+  batch: () => watchBatch(inner.batch(), watch),
+  snapshot: () => {
+    watch.beforeRead()
+    return inner.snapshot()
+  },
+  sizeBytes: () => inner.sizeBytes(),
+  reopen: async () => {
+    watch.beforeRead()
+    await inner.reopen()
+  },
+  close: () => inner.close(),
+})
+
+const watchBatch = (inner: EngineBatch, watch: DiskWatch): EngineBatch => ({
+  put: (key, value) => inner.put(key, value),
+  delete: (key) => inner.delete(key),
+  get length() {
+    return inner.length
+  },
+  write: async (options) => {
+    watch.beforeStep('batch')
+    await inner.write(options)
+  },
+})
