@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config.js'
+import { runConfigShow } from './commands/config.js'
+import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
 import { downCommand, envCommand, statusCommand, upCommand } from './commands/lab.js'
+import { storageCommand } from './commands/storage.js'
 import { wireCommand } from './commands/wire.js'
 import { EXIT, exitCodeOf } from './exit-codes.js'
 import { createOutput } from './output.js'
@@ -24,6 +27,7 @@ export const run = async ([, ...args]: readonly string[]): Promise<number> => {
     const { runServer } = await import('./commands/server.js')
     return runServer(args.slice(1), output)
   }
+  if (args[0] === 'config' && args[1] === 'show') return runConfigShow(args.slice(2), output)
   const version = `Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`
   if (['version', '-v', '-version', '--version'].includes(args[0] ?? '')) {
     output.data(version)
@@ -36,8 +40,13 @@ export const run = async ([, ...args]: readonly string[]): Promise<number> => {
     .option('--quiet', 'no progress on standard error')
     .exitOverride()
   program.command('server').description('run one server (-config=PATH or -dev)').allowUnknownOption()
+  program
+    .command('config')
+    .description('show what a server would run with: config show [--origin] [--json] -config=PATH ...')
+    .allowUnknownOption()
   const lab = [upCommand(output), statusCommand(output), envCommand(output), downCommand(output)]
-  for (const command of [...lab, wireCommand(output), healthcheckCommand(output)]) {
+  const tools = [doctorCommand(output), storageCommand(output), wireCommand(output), healthcheckCommand(output)]
+  for (const command of [...lab, ...tools]) {
     program.addCommand(command.exitOverride())
   }
   program.command('version').description('print the version')

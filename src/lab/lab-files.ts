@@ -4,11 +4,14 @@ import path from 'node:path'
 import type { LabRecord } from './cluster.js'
 import { LabError } from './lab-error.js'
 
-/** Where labs are remembered: `$XDG_STATE_HOME/understudy/labs/<name>/lab.json`, for the owner's eyes only. */
+/** Where labs are remembered: `$XDG_STATE_HOME/understudy/labs`. */
+export const labsDirectory = (): string =>
+  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy', 'labs')
+
+/** `lab.json` and what else belongs to one lab, for the owner's eyes only. */
 const stateDirectory = (name: string): string => {
   if (!/^[A-Za-z0-9][\w.-]*$/.test(name)) throw new LabError('usage', `"${name}" is not a name for a lab`)
-  const base = process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state')
-  return path.join(base, 'understudy', 'labs', name)
+  return path.join(labsDirectory(), name)
 }
 
 const recordFile = (name: string): string => path.join(stateDirectory(name), 'lab.json')

@@ -43,7 +43,8 @@ export const randomPorts = async (clusters: readonly string[]): Promise<Map<stri
   }
 }
 
-const isFree = async (port: number): Promise<boolean> => {
+/** Whether a port of this machine could be bound a moment ago. */
+export const isFree = async (port: number): Promise<boolean> => {
   try {
     const server = await listen(port)
     await new Promise((done) => server.close(done))

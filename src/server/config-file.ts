@@ -12,7 +12,7 @@ import {
   STORAGE_KEYS,
 } from './config-tables.js'
 import { type Findings, readBlocks, readKeys, readPlainBlocks, type Stanza } from './config-tree.js'
-import type { Sourced } from './config-values.js'
+import { coerce, type Sourced } from './config-values.js'
 
 /** What all configuration files say together: later values win, listeners add up. */
 export interface FileSettings {
@@ -23,7 +23,7 @@ export interface FileSettings {
   seal: Stanza | undefined
   readonly replication: Record<string, Sourced>
   readonly own: Record<string, Sourced>
-  unauthenticatedMetrics: boolean
+  unauthenticatedMetrics: Sourced | undefined
   readonly userLockout: Record<string, Record<string, Sourced>>
 }
 
@@ -54,7 +54,7 @@ export const emptyFileSettings = (): FileSettings => ({
   seal: undefined,
   replication: {},
   own: {},
-  unauthenticatedMetrics: false,
+  unauthenticatedMetrics: undefined,
   userLockout: {},
 })
 
@@ -106,10 +106,10 @@ const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: 
   for (const block of readBlocks(body, 'listener')) {
     into.listeners.push(stanza(block, LISTENER_KEYS))
     for (const telemetry of readPlainBlocks(block.body, 'telemetry')) {
-      const open = telemetry.body.items.find(({ key }) => key === 'unauthenticated_metrics_access')?.value
-      if (open?.kind === 'bool' ? open.value : open?.kind === 'string' && open.value === 'true') {
-        into.unauthenticatedMetrics = true
-      }
+      const item = telemetry.body.items.find(({ key }) => key === 'unauthenticated_metrics_access')
+      const read = item && coerce('bool', item.value)
+      if (!item || !read?.ok) continue
+      if (read.value === true) into.unauthenticatedMetrics = { value: true, origin: `${file}:${item.line}` }
     }
   }
   for (const name of ['storage', 'backend']) {

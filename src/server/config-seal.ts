@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { OwnSettings, SealConfig } from './config.js'
 import type { Findings, Stanza } from './config-tree.js'
-import type { Environment } from './load-config.js'
+import { textOf } from './config-values.js'
+import type { Environment } from './environment.js'
+import { DEFAULT_ORIGIN, type Settled } from './settled.js'
 
 const KEY_BYTES = 32
 
@@ -10,22 +12,24 @@ export const resolveSeal = (
   stanza: Stanza | undefined,
   own: OwnSettings,
   env: Environment,
+  settled: Settled,
   findings: Findings,
 ): SealConfig => {
+  settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)
   if (!stanza || stanza.label === 'shamir') return { type: 'shamir' }
   if (stanza.label !== 'static') return resolveSimulated(stanza, own, findings)
   if (stanza.values.disabled?.value === true) return { type: 'shamir' }
   const read = (name: string): Buffer | undefined => {
-    const setting = stanza.values[name]
-    if (typeof setting?.value !== 'string' || setting.value === '') return undefined
-    const key = readKey(setting.value, env)
+    const given = settled.secret(`seal.${name}`, [stanza.values[name]])
+    if (given === '') return undefined
+    const key = readKey(given, env)
     if (key.ok) return key.bytes
-    findings.problems.push({ origin: setting.origin, text: `${name}: ${key.problem}` })
+    findings.problems.push({ origin: stanza.values[name]?.origin ?? stanza.origin, text: `${name}: ${key.problem}` })
     return undefined
   }
-  const id = (name: string) => (typeof stanza.values[name]?.value === 'string' ? String(stanza.values[name].value) : '')
+  const id = (name: string) => settled.text(`seal.${name}`, [stanza.values[name]])
   const key = read('current_key')
-  if (!stanza.values.current_key)
+  if (textOf(stanza.values.current_key) === '')
     findings.problems.push({ origin: stanza.origin, text: 'seal "static" needs current_key' })
   const previous = read('previous_key')
   return {

@@ -10,10 +10,14 @@ export interface Sourced {
 
 export type ConfigValue = string | number | boolean | readonly string[] | undefined
 
+/** The text of a setting; empty when it is none. */
+export const textOf = (setting: Sourced | undefined): string =>
+  typeof setting?.value === 'string' ? setting.value : ''
+
 const TRUE = new Set(['true', '1', 't', 'T', 'TRUE', 'True'])
 const FALSE = new Set(['false', '0', 'f', 'F', 'FALSE', 'False', ''])
 
-const textOf = (value: HclValue): string | undefined => {
+const scalarText = (value: HclValue): string | undefined => {
   if (value.kind === 'string') return value.value
   if (value.kind === 'number') return value.text
   return value.kind === 'bool' ? String(value.value) : undefined
@@ -25,13 +29,14 @@ export const coerce = (
   value: HclValue,
 ): { readonly ok: true; readonly value: ConfigValue } | { readonly ok: false; readonly expected: string } => {
   if (kind === 'list') {
-    const items = value.kind === 'list' ? value.values.map(textOf) : [...(textOf(value)?.split(',') ?? [undefined])]
+    const items =
+      value.kind === 'list' ? value.values.map(scalarText) : [...(scalarText(value)?.split(',') ?? [undefined])]
     const texts = items.map((item) => item?.trim())
     return texts.every((text) => text !== undefined)
       ? { ok: true, value: texts.filter((text) => text !== '') }
       : { ok: false, expected: 'a list of strings' }
   }
-  const text = textOf(value)
+  const text = scalarText(value)
   return text === undefined ? { ok: false, expected: EXPECTED[kind] } : coerceText(kind, text)
 }
 

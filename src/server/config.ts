@@ -92,6 +92,8 @@ export interface DevConfig {
   /** Empty: a random one. */
   readonly rootTokenId: string
   readonly kvVersion: '1' | '2' | undefined
+  /** Certificates are made at the start, for this machine and `extraHosts`; an empty directory is a temporary one. */
+  readonly tls: { readonly directory: string; readonly extraHosts: readonly string[] } | undefined
 }
 
 export interface OwnSettings {

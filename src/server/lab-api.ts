@@ -8,10 +8,12 @@ import type { JsonObject } from '../logical/json.js'
 import { parseJson, printJson } from '../logical/json-text.js'
 import { renderPrometheus } from '../core/metrics.js'
 import { HOLD_STATES } from '../replication/holds.js'
+import type { LostEntry } from '../replication/losses.js'
 import type { Registration } from '../replication/state.js'
 import type { HoldState, Kind } from '../replication/types.js'
 import type { ServerConfig } from './config.js'
 import { readMetrics } from './metric-reading.js'
+import type { OpenCluster } from './open-cluster.js'
 import type { Server } from './server.js'
 
 /** One endpoint below `/_understudy/v1/`. */
@@ -72,22 +74,34 @@ const parseBody = (body: Buffer): JsonObject => {
 const packageVersion = (): string =>
   (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
 
-const info = (server: Server): JsonObject => {
+const info = async (server: Server): Promise<JsonObject> => {
   const cluster = server.runtime?.cluster
   const view = cluster?.replication.view
-  const { fence } = view ?? {}
   return {
     name: server.status.clusterName,
     version: packageVersion(),
     reported_version: server.status.reportedVersion,
     storage_generation: server.storageGeneration,
     epoch: server.runtime?.store.epoch ?? '',
-    fenced: fence
-      ? { epoch: fence.epoch, by_epoch: fence.byEpoch, since: new Date(fence.sinceMs).toISOString() }
-      : null,
+    fenced: (cluster && (await fenceOf(cluster))) ?? null,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
   }
 }
+
+/** Who overtook this primary, and everything it accepted that the newer epoch does not have. */
+const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undefined> => {
+  const { fence } = replication.view
+  if (!fence) return undefined
+  const accepted = await replication.replication.acceptedSinceFence()
+  return {
+    epoch: fence.epoch,
+    by_epoch: fence.byEpoch,
+    since: new Date(fence.sinceMs).toISOString(),
+    accepted: accepted.map(lostEntry),
+  }
+}
+
+const lostEntry = ({ index, path, operation }: LostEntry): JsonObject => ({ index, path, operation })
 
 const losses = async (server: Server): Promise<JsonObject> => {
   const found = (await server.runtime?.cluster?.replication.replication.losses()) ?? []
@@ -97,7 +111,7 @@ const losses = async (server: Server): Promise<JsonObject> => {
       first_index: firstIndex,
       last_index: lastIndex,
       reason,
-      entries: entries.map(({ index, path, operation }) => ({ index, path, operation })),
+      entries: entries.map(lostEntry),
     })),
   }
 }

@@ -1,6 +1,9 @@
 import type { Log } from '../base/log.js'
-import { LogicalError } from '../logical/errors.js'
+import { formatHostPort } from '../base/network.js'
+import { findLockFile } from '../storage/level-engine.js'
 import type { ServerConfig } from './config.js'
+import type { DevCertificates } from './dev-tls.js'
+import { describeOwner, findLockOwner, findPortOwner } from './owner-of.js'
 import { Server } from './server.js'
 
 /** Why a server did not start: `taken` means that a port or the data directory belongs to somebody else. */
@@ -19,19 +22,26 @@ export const startServerFrom = async (config: ServerConfig, log: Log): Promise<S
   try {
     return await Server.start({ config, log })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EADDRINUSE') {
-      const { address, port } = error as Error & { address?: string; port?: number }
-      throw new StartFailure('taken', `the address ${address ?? ''}:${port ?? ''} is taken by another process`, error)
-    }
+    const taken = describeTaken(error)
     const message = error instanceof Error ? error.message : String(error)
-    const isLocked = error instanceof LogicalError && error.code === 'unavailable'
-    throw new StartFailure(isLocked ? 'taken' : 'failed', message, error)
+    throw new StartFailure(taken === undefined ? 'failed' : 'taken', taken ?? message, error)
   }
 }
 
+/** Which address or directory somebody else has, and who; undefined for any other failure. */
+const describeTaken = (error: unknown): string | undefined => {
+  if (!(error instanceof Error)) return undefined
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    const { address = '', port = 0 } = error as { address?: string; port?: number }
+    const owner = describeOwner(findPortOwner(port))
+    return `the address ${formatHostPort(address, port)} is taken by another process${owner}`
+  }
+  const lock = findLockFile(error)
+  return lock === undefined ? undefined : `${error.message}${describeOwner(findLockOwner(lock))}`
+}
+
 /** The banner: what runs, where, with which data, seal and replication; in dev mode how to get in. */
-export const describeServer = (server: Server, config: ServerConfig): string[] => {
+export const describeServer = (server: Server, config: ServerConfig, certificates?: DevCertificates): string[] => {
   const rows: [string, string][] = [
     ['Version', `Understudy, an independent simulator (reports v${config.own.reportedVersion})`],
     ...server.addresses.map((address, index): [string, string] => [
@@ -59,11 +69,11 @@ export const describeServer = (server: Server, config: ServerConfig): string[] =
     '==> Understudy server configuration:',
     '',
     ...rows.map(([name, value]) => `${name.padStart(width + 1)}: ${value}`),
-    ...describeDev(server, config),
+    ...describeDev(server, config, certificates),
   ]
 }
 
-const describeDev = (server: Server, config: ServerConfig): string[] => {
+const describeDev = (server: Server, config: ServerConfig, certificates?: DevCertificates): string[] => {
   const secrets = server.devSecrets
   if (!secrets) return []
   return [
@@ -71,6 +81,14 @@ const describeDev = (server: Server, config: ServerConfig): string[] => {
     'WARNING! Development mode: one key share, unsealed from the start, and the root token below. Not for real secrets.',
     '',
     `    $ export VAULT_ADDR='${config.listeners[0]?.tls ? 'https' : 'http'}://${server.addresses[0]}'`,
+    ...(certificates
+      ? [
+          `    $ export VAULT_CACERT='${certificates.caFile}'`,
+          '',
+          `Certificate: ${certificates.certFile}`,
+          `Private key: ${certificates.keyFile}`,
+        ]
+      : []),
     '',
     `Unseal Key: ${Buffer.from(secrets.unsealKey, 'hex').toString('base64')}`,
     `Root Token: ${secrets.rootToken}`,

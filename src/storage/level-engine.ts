@@ -41,6 +41,13 @@ const hasCode = (error: unknown, code: string): boolean =>
 export const isNoSpace = (error: unknown): boolean =>
   error instanceof Error && (hasCode(error, 'ENOSPC') || /No space left/i.test(error.message) || isNoSpace(error.cause))
 
+/** The lock file that another process holds, when that is why a directory could not be opened. */
+export const findLockFile = (error: unknown): string | undefined => {
+  if (!(error instanceof Error)) return undefined
+  if (!hasCode(error, 'LEVEL_LOCKED')) return findLockFile(error.cause)
+  return /lock (.+LOCK):/.exec(error.message)?.[1] ?? ''
+}
+
 const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
   const db: Native = new Level<string, Buffer>(directory, { keyEncoding: 'utf8', valueEncoding: 'buffer' })
   try {

@@ -1,5 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
+import { systemClock } from '../../base/clock.js'
 import { createPinoLog, fileSink, type PinoLog, streamSink } from '../../base/pino-log.js'
+import { prepareDevTls } from '../../server/dev-tls.js'
 import { describeServer, StartFailure, startServerFrom } from '../../server/start.js'
 import type { Server } from '../../server/server.js'
 import type { ServerConfig } from '../../server/config.js'
@@ -19,20 +21,32 @@ export const runServer = async (args: readonly string[], output: Output): Promis
     for (const { origin, text } of loaded.problems) output.complain(`  ${origin}: ${text}`)
     return EXIT.usage
   }
-  const { config } = loaded
+  const prepared = await prepareDevTls(loaded.config, systemClock).catch((error: unknown) => String(error))
+  if (typeof prepared === 'string') {
+    output.complain(`the certificates of -dev-tls could not be made: ${prepared}`)
+    return EXIT.usage
+  }
+  const { config, certificates } = prepared
   const log = openLog(config)
+  const cleanUp = () => {
+    if (config.pidFile !== '') rmSync(config.pidFile, { force: true })
+    if (certificates?.isTemporary) rmSync(certificates.directory, { recursive: true, force: true })
+  }
   const server = await startServerFrom(config, log).catch((error: unknown) => error)
   if (!isServer(server)) {
+    cleanUp()
     const failure = server instanceof StartFailure ? server : undefined
     output.complain(`the server could not start: ${server instanceof Error ? server.message : String(server)}`)
     return failure?.reason === 'taken' ? TAKEN : EXIT.usage
   }
-  for (const line of describeServer(server, config)) output.data(line)
+  for (const line of describeServer(server, config, certificates)) output.data(line)
   output.data('\n==> Vault server started! Log data will stream in below:\n')
   if (config.pidFile !== '') writeFileSync(config.pidFile, `${process.pid}\n`)
-  await serveUntilStopped(server, log)
-  if (config.pidFile !== '') rmSync(config.pidFile, { force: true })
-  return EXIT.ok
+  process.on('SIGHUP', () => void reload(server, log, args))
+  const status = await serveUntilStopped(server, log)
+  cleanUp()
+  // Standard output may be a pipe that nobody reads: nothing may wait for it.
+  process.exit(status)
 }
 
 const isServer = (value: unknown): value is Server => value instanceof Object && 'addresses' in value
@@ -44,29 +58,35 @@ const openLog = (config: ServerConfig): PinoLog =>
     sink: config.log.file === '' ? streamSink(process.stderr) : fileSink(config.log.file),
   })
 
-/** SIGTERM and SIGINT drain, a second one ends at once; SIGHUP reads files anew. */
-const serveUntilStopped = (server: Server, log: PinoLog): Promise<void> =>
+/** Reads certificates, audit files and the log level anew; what cannot be used is told and stays as it was. */
+const reload = async (server: Server, log: PinoLog, args: readonly string[]): Promise<void> => {
+  try {
+    const { config, problems } = loadServerConfig(args, process.env)
+    if (config) log.setLevel(config.log.level)
+    else log.error('the configuration cannot be used; the log level stays', { problems })
+    await server.reload()
+    log.info('files were read anew')
+  } catch (error) {
+    log.error('files could not be read anew', { error })
+  }
+}
+
+/** SIGTERM and SIGINT drain, a second one ends at once. Resolves to the exit status. */
+const serveUntilStopped = (server: Server, log: PinoLog): Promise<number> =>
   new Promise((resolve) => {
     let isStopping = false
     const stop = (signal: NodeJS.Signals) => {
-      if (isStopping) process.exit(EXIT.ok)
+      if (isStopping) resolve(EXIT.ok)
       isStopping = true
       log.info('the server stops', { signal })
       server.close().then(
-        () => {
-          resolve()
-          // Standard output may be a pipe that nobody reads: nothing may wait for it.
-          process.exit(EXIT.ok)
-        },
+        () => resolve(EXIT.ok),
         (error: unknown) => {
           log.error('the server did not stop cleanly', { error })
-          process.exit(EXIT.usage)
+          resolve(EXIT.usage)
         },
       )
     }
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
-    process.on('SIGHUP', () => {
-      server.reload().catch((error: unknown) => log.error('files could not be read anew', { error }))
-    })
   })

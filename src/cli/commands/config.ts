@@ -1,0 +1,26 @@
+import { loadServerConfig } from '../../server/server-config.js'
+import { EXIT } from '../exit-codes.js'
+import { formatTable, type Output } from '../output.js'
+
+/**
+ * `understudy config show`: what a server started with the same flags would run with, each value with the place it came
+ * from. Takes the flags of `server`, and `--origin` and `--json` of its own. Resolves to the exit status: 1 when such a
+ * server would not start.
+ */
+export const runConfigShow = (args: readonly string[], output: Output): number => {
+  const isOwn = (arg: string) => /^--?(?:origin|json)$/.test(arg)
+  const own = new Set(args.filter(isOwn).map((arg) => arg.replace(/^-+/, '')))
+  const { settings, warnings, problems } = loadServerConfig(
+    args.filter((arg) => !isOwn(arg)),
+    process.env,
+  )
+  if (own.has('json')) output.data(JSON.stringify({ settings, warnings, problems }, undefined, 2))
+  else {
+    const columns = own.has('origin') ? ['setting', 'value', 'origin'] : ['setting', 'value']
+    const rows = settings.map(({ name, value, origin }) => [name, value, origin].slice(0, columns.length))
+    output.data(formatTable([columns, ...rows]))
+    for (const { origin, text } of warnings) output.complain(`warning: ${origin}: ${text}`)
+    for (const { origin, text } of problems) output.complain(`problem: ${origin}: ${text}`)
+  }
+  return problems.length > 0 ? EXIT.usage : EXIT.ok
+}

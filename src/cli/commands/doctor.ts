@@ -1,0 +1,35 @@
+import { Command } from 'commander'
+import { examine, type Finding } from '../../lab/doctor/checks.js'
+import { thisMachine } from '../../lab/doctor/machine.js'
+import { LabError } from '../../lab/lab-error.js'
+import { findTopology, TOPOLOGIES } from '../../lab/topology.js'
+import { formatTable, type Output } from '../output.js'
+
+interface DoctorFlags {
+  readonly topology: string
+  readonly portBase: string
+  readonly json?: true
+}
+
+/** `understudy doctor`: whether this machine can run a lab, one line per check, with what to do about it. */
+export const doctorCommand = (output: Output): Command =>
+  new Command('doctor')
+    .description('check that this machine can run a lab; status 1 when something is missing')
+    .option('--topology <name>', `whose ports are looked at: ${TOPOLOGIES.map(({ name }) => name).join(', ')}`, 'four')
+    .option('--port-base <port>', 'first API port', '8200')
+    .option('--json', 'print JSON')
+    .action(async (flags: DoctorFlags) => {
+      const topology = findTopology(flags.topology)
+      if (!topology) throw new LabError('usage', `there is no topology "${flags.topology}"`)
+      if (!/^\d{1,5}$/.test(flags.portBase)) throw new LabError('usage', `"${flags.portBase}" is not a port`)
+      const findings = await examine({ machine: thisMachine(), topology, portBase: Number(flags.portBase) })
+      output.data(flags.json ? JSON.stringify(findings, undefined, 2) : formatTable(findings.map(toRow)))
+      const wrong = findings.filter(({ verdict }) => verdict === 'failed').map(({ name }) => name)
+      if (wrong.length > 0) throw new LabError('usage', `this machine cannot run the lab: ${wrong.join(', ')}`)
+    })
+
+const toRow = ({ name, verdict, text, fix }: Finding): string[] => [
+  verdict === 'failed' ? 'FAILED' : verdict,
+  name,
+  fix === '' ? text : `${text}; ${fix}`,
+]

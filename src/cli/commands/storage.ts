@@ -1,0 +1,110 @@
+import { Command } from 'commander'
+import { LabError } from '../../lab/lab-error.js'
+import type { GenerationVerification, ListedRecord } from '../../server/storage-inspection.js'
+import { formatTable, type Output } from '../output.js'
+
+interface ListFlags {
+  readonly dataDir: string
+  readonly json?: true
+}
+
+interface VerifyFlags extends ListFlags {
+  readonly rootKeyFile?: string
+  readonly unsealKeyFile?: string
+}
+
+/** `understudy storage list|verify`: what lies in the data directory of a stopped server, and whether it is sound. */
+export const storageCommand = (output: Output): Command => {
+  const command = new Command('storage').description('look at the data directory of a stopped server').exitOverride()
+  command.addCommand(listCommand(output).exitOverride())
+  command.addCommand(verifyCommand(output).exitOverride())
+  return command
+}
+
+const listCommand = (output: Output): Command =>
+  new Command('list')
+    .description('list generation, category, key, length and SHA-256 of everything stored')
+    .requiredOption('--data-dir <path>', 'the data directory')
+    .option('--json', 'print JSON')
+    .action(({ dataDir, json }: ListFlags) =>
+      orUsage(async ({ listStorage }) => {
+        const records: ListedRecord[] = []
+        for await (const record of listStorage(dataDir)) records.push(record)
+        if (json) {
+          output.data(JSON.stringify(records, undefined, 2))
+          return
+        }
+        const header = ['generation', 'category', 'key', 'bytes', 'sha256']
+        const rows = records.map((row) => [
+          row.isLive ? `${row.generation}` : `${row.generation} (left behind)`,
+          row.category,
+          row.key,
+          `${row.valueBytes}`,
+          row.sha256,
+        ])
+        output.data(formatTable([header, ...rows]))
+      }),
+    )
+
+const verifyCommand = (output: Output): Command =>
+  new Command('verify')
+    .description('check the log, the merkle trees and, given keys, every value; status 2 when something is wrong')
+    .requiredOption('--data-dir <path>', 'the data directory')
+    .option('--root-key-file <file>', 'the root key, to open every value with')
+    .option('--unseal-key-file <file>', 'unseal keys, one per line, to find the root key with')
+    .option('--json', 'print JSON')
+    .action(({ dataDir, json, ...keys }: VerifyFlags) =>
+      orUsage(async ({ verifyStorage }) => {
+        const found = await verifyStorage(dataDir, keys)
+        output.data(json ? JSON.stringify(toJson(found), undefined, 2) : describe(found).join('\n'))
+        if (!found.isSound) throw new LabError('remote', `the storage in ${dataDir} is not sound`)
+      }),
+    )
+
+const toJson = ({ corruptPages, ...found }: GenerationVerification) => ({
+  ...found,
+  corruptPages: {
+    replicated: [...corruptPages.replicated].map(([page, subPages]) => ({ page, subPages })),
+    local: [...corruptPages.local].map(([page, subPages]) => ({ page, subPages })),
+  },
+})
+
+const describe = (found: GenerationVerification): string[] => {
+  const { replicated, local } = found.corruptPages
+  const isLogSound = found.logProblem === undefined
+  return [
+    `generation  ${found.generation}`,
+    `log         ${isLogSound ? `sound, ${found.firstIndex} to ${found.lastIndex}` : found.logProblem}`,
+    `merkle      ${describePages(isLogSound, replicated.size, local.size)}`,
+    `values      ${describeValues(found.values)}`,
+    `verdict     ${found.isSound ? 'sound' : 'NOT SOUND'}`,
+  ]
+}
+
+const describePages = (isRead: boolean, replicated: number, local: number): string => {
+  if (!isRead) return 'not checked: the log cannot be read'
+  if (replicated + local === 0) return 'sound'
+  return `${replicated} replicated and ${local} local pages differ from the data`
+}
+
+const describeValues = (values: GenerationVerification['values']): string => {
+  if (!values) return 'not opened: give --root-key-file or --unseal-key-file'
+  if (values.damaged.length === 0) return `sound, ${values.opened} opened`
+  return `${values.damaged.length} do not open: ${values.damaged.join(', ')}`
+}
+
+type Inspection = typeof import('../../server/storage-inspection.js')
+
+/** What is wrong with the arguments is told without a stack. */
+const orUsage = async (run: (room: Inspection) => Promise<void>): Promise<void> => {
+  // Loaded only here: the short commands start several times faster without it.
+  const room = await import('../../server/storage-inspection.js')
+  try {
+    await run(room)
+  } catch (error) {
+    if (error instanceof LabError || !(error instanceof Error)) throw error
+    if (error instanceof room.InUse) throw new LabError('conflict', error.message, { cause: error })
+    if ('code' in error) throw new LabError('usage', error.message, { cause: error })
+    throw error
+  }
+}

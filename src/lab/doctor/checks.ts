@@ -1,0 +1,123 @@
+import type { Topology } from '../topology.js'
+import type { Machine } from './machine.js'
+
+/** What one check found. A warning does not keep a lab from running. */
+export interface Finding {
+  readonly name: string
+  readonly verdict: 'ok' | 'warning' | 'failed'
+  readonly text: string
+  /** What to do about it; empty when nothing is to be done. */
+  readonly fix: string
+}
+
+export interface DoctorOptions {
+  readonly machine: Machine
+  readonly topology: Topology
+  readonly portBase: number
+}
+
+const NODE_MAJOR_MIN = 20
+const PORTS_PER_CLUSTER = 10
+const FREE_BYTES_MIN = 256 * 1024 * 1024
+const FREE_BYTES_GOOD = 2 * 1024 * 1024 * 1024
+const OPEN_FILES_GOOD = 1024
+const CERTIFICATE_START_MS = Date.UTC(2024, 0, 1)
+/** A clock beyond this makes certificates that end before they begin for everybody else. */
+const PLAUSIBLE_END_MS = Date.UTC(2100, 0, 1)
+
+type Check = (options: DoctorOptions) => Finding | Promise<Finding>
+
+const ok = (name: string, text: string): Finding => ({ name, verdict: 'ok', text, fix: '' })
+const failed = (name: string, text: string, fix: string): Finding => ({ name, verdict: 'failed', text, fix })
+const warning = (name: string, text: string, fix: string): Finding => ({ name, verdict: 'warning', text, fix })
+
+const checkNode: Check = ({ machine: { nodeVersion } }) =>
+  Number(nodeVersion.split('.')[0]) >= NODE_MAJOR_MIN
+    ? ok('node', `version ${nodeVersion}`)
+    : failed('node', `version ${nodeVersion} is too old`, `install Node ${NODE_MAJOR_MIN}, 22 or 24`)
+
+const checkStorage: Check = async ({ machine }) => {
+  try {
+    await machine.probeStorage()
+    return ok('storage', 'the LevelDB binding writes and reads')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return failed('storage', `the LevelDB binding does not work: ${reason}`, 'run "npm rebuild classic-level"')
+  }
+}
+
+const checkPorts: Check = async ({ machine, topology, portBase }) => {
+  const ports = topology.clusters.flatMap((name) => {
+    const api = portBase + PORTS_PER_CLUSTER * (name.charCodeAt(0) - 'A'.charCodeAt(0))
+    return [api, api + 1]
+  })
+  const areFree = await Promise.all(ports.map((port) => machine.isPortFree(port)))
+  const taken = ports.filter((_, index) => !areFree[index])
+  return taken.length === 0
+    ? ok('ports', `${ports.join(', ')} are free for "${topology.name}"`)
+    : failed('ports', `${taken.join(', ')} are taken`, 'use --ports random, or --port-base with another base')
+}
+
+const checkDirectory =
+  (name: string, directoryOf: (options: DoctorOptions) => string, variable: string): Check =>
+  (options) => {
+    const directory = directoryOf(options)
+    const problem = options.machine.findWriteProblem(directory)
+    return problem === undefined
+      ? ok(name, `${directory} can be written`)
+      : failed(name, `${directory} cannot be written: ${problem}`, `set ${variable} to a directory of your own`)
+  }
+
+const checkSpace: Check = ({ machine }) => {
+  const free = machine.freeBytes(machine.temporaryDirectory)
+  const text = `${Math.floor(free / 1024 ** 2)} MiB free in ${machine.temporaryDirectory}`
+  const fix = 'delete what is not needed, or set TMPDIR to a larger disk'
+  if (free < FREE_BYTES_MIN) return failed('disk', text, fix)
+  return free < FREE_BYTES_GOOD ? warning('disk', text, fix) : ok('disk', text)
+}
+
+const checkClock: Check = ({ machine: { clock } }) => {
+  const now = clock.now()
+  const shown = new Date(now).toISOString()
+  return now >= CERTIFICATE_START_MS && now < PLAUSIBLE_END_MS
+    ? ok('clock', shown)
+    : failed(
+        'clock',
+        `${shown} cannot be right: certificates and tokens would be refused`,
+        'set the clock of this machine',
+      )
+}
+
+const checkDocker: Check = async ({ machine }) => {
+  const version = await machine.findDocker()
+  return version === undefined
+    ? warning('docker', 'no Docker answers', 'only needed for containers: install and start Docker for those')
+    : ok('docker', `version ${version}`)
+}
+
+const checkOpenFiles: Check = ({ machine }) => {
+  const max = machine.findOpenFilesMax()
+  if (max === undefined) return ok('ulimit', 'the limit of open files is not told here')
+  return max >= OPEN_FILES_GOOD
+    ? ok('ulimit', `${max} open files`)
+    : warning('ulimit', `only ${max} open files`, `run "ulimit -n ${OPEN_FILES_GOOD}" before`)
+}
+
+const CHECKS: readonly Check[] = [
+  checkNode,
+  checkStorage,
+  checkPorts,
+  checkDirectory('temporary', ({ machine }) => machine.temporaryDirectory, 'TMPDIR'),
+  checkDirectory('state', ({ machine }) => machine.stateDirectory, 'XDG_STATE_HOME'),
+  checkSpace,
+  checkClock,
+  checkDocker,
+  checkOpenFiles,
+]
+
+/** Everything a lab of this topology needs of this machine, in a fixed order. */
+export const examine = async (options: DoctorOptions): Promise<Finding[]> => {
+  const findings: Finding[] = []
+  for (const check of CHECKS) findings.push(await check(options))
+  return findings
+}

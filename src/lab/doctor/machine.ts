@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Clock, systemClock } from '../../base/clock.js'
+import { labsDirectory } from '../lab-files.js'
+import { isFree } from '../ports.js'
+
+/** What the checks ask this machine; a test asks another one. */
+export interface Machine {
+  /** `20.11.1`. */
+  readonly nodeVersion: string
+  /** Where data of labs goes, and where labs are remembered. */
+  readonly temporaryDirectory: string
+  readonly stateDirectory: string
+  readonly clock: Clock
+  /** Rejects with the reason when the storage does not work here. */
+  probeStorage(): Promise<void>
+  isPortFree(port: number): Promise<boolean>
+  /** Undefined when files can be made there, or the directory itself can be; else the reason. */
+  findWriteProblem(directory: string): string | undefined
+  freeBytes(directory: string): number
+  /** The version of the Docker server; undefined when it does not answer. */
+  findDocker(): Promise<string | undefined>
+  /** Open files that one process may have; undefined where the system does not tell. */
+  findOpenFilesMax(): number | undefined
+}
+
+const DOCKER_MS = 5000
+
+export const thisMachine = (): Machine => ({
+  nodeVersion: process.versions.node,
+  temporaryDirectory: tmpdir(),
+  stateDirectory: labsDirectory(),
+  clock: systemClock,
+  async probeStorage() {
+    const { probeStorage } = await import('../../server/storage-probe.js')
+    await probeStorage(tmpdir())
+  },
+  isPortFree: isFree,
+  findWriteProblem(directory) {
+    try {
+      accessSync(nearestExisting(directory), constants.W_OK | constants.X_OK)
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  },
+  freeBytes(directory) {
+    const { bavail, bsize } = statfsSync(nearestExisting(directory))
+    return bavail * bsize
+  },
+  findDocker: () =>
+    new Promise((resolve) => {
+      const args = ['version', '--format', '{{.Server.Version}}']
+      execFile('docker', args, { timeout: DOCKER_MS }, (error, stdout) => {
+        const version = stdout.trim()
+        resolve(error || version === '' ? undefined : version)
+      })
+    }),
+  findOpenFilesMax() {
+    try {
+      const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+      return soft === undefined ? undefined : soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
+    } catch {
+      return undefined
+    }
+  },
+})
+
+/** A directory that is not there yet is made in the nearest one that is. */
+const nearestExisting = (directory: string): string =>
+  existsSync(directory) ? directory : nearestExisting(path.dirname(directory))

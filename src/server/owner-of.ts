@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+
+/**
+ * Which process has a port or a file lock, where the system tells (Linux): for the sentence that says why a server cannot
+ * start. Undefined when it is not known, as for processes of other users.
+ */
+export const findPortOwner = (port: number): number | undefined => {
+  const inodes = new Set([...listening('/proc/net/tcp', port), ...listening('/proc/net/tcp6', port)])
+  if (inodes.size === 0) return undefined
+  return processes().find((pid) => socketsOf(pid).some((inode) => inodes.has(inode)))
+}
+
+export const findLockOwner = (file: string): number | undefined => {
+  try {
+    const { ino } = statSync(file)
+    const line = linesOf('/proc/locks').find((text) => text.includes(`:${ino} `))
+    const pid = Number(line?.trim().split(/\s+/)[4])
+    return pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** ` (process 123)`, or nothing. */
+export const describeOwner = (pid: number | undefined): string => (pid === undefined ? '' : ` (process ${pid})`)
+
+const LISTENING = '0A'
+
+const listening = (table: string, port: number): string[] => {
+  const wanted = port.toString(16).toUpperCase().padStart(4, '0')
+  return linesOf(table).flatMap((line) => {
+    const fields = line.trim().split(/\s+/)
+    return fields[1]?.endsWith(`:${wanted}`) && fields[3] === LISTENING && fields[9] ? [fields[9]] : []
+  })
+}
+
+const processes = (): number[] => {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+  } catch {
+    return []
+  }
+}
+
+const socketsOf = (pid: number): string[] => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).flatMap((name) => socketAt(`/proc/${pid}/fd/${name}`) ?? [])
+  } catch {
+    return []
+  }
+}
+
+/** Descriptors come and go while they are looked at. */
+const socketAt = (link: string): string | undefined => {
+  try {
+    return /^socket:\[(\d+)\]$/.exec(readlinkSync(link))?.[1]
+  } catch {
+    return undefined
+  }
+}
+
+const linesOf = (file: string): string[] => {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
