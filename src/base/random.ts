@@ -8,13 +8,20 @@ export interface Random {
 /** The system's generator, read in blocks because one system call per identifier is slow. */
 export const createSystemRandom = (): Random => {
   let block: Buffer = Buffer.alloc(0)
+  let at = 0
   return {
     bytes(length) {
       if (length > 1024) return randomBytes(length)
-      if (block.length < length) block = randomBytes(8192)
-      const taken = Buffer.from(block.subarray(0, length))
-      block.fill(0, 0, length)
-      block = block.subarray(length)
+      if (block.length - at < length) {
+        block = randomBytes(8192)
+        at = 0
+      }
+      const taken = Buffer.allocUnsafe(length)
+      // By hand: for the few bytes of an identifier that costs a third of a copy and a fill.
+      for (let i = 0; i < length; i++, at++) {
+        taken[i] = block[at] ?? 0
+        block[at] = 0
+      }
       return taken
     },
   }
