@@ -42,6 +42,9 @@ export const LIMITS = {
   rulePathCharactersMax: 8192,
   /** Access rules kept ready per (policies, namespace, entity). */
   aclCacheEntriesMax: 4096,
+  /** Decrypted values kept ready, by number, and the stored size of each. */
+  openedValuesMax: 2048,
+  openedValueBytesMax: 2048,
 } as const
 
 /** 768 hours: the default and maximal lease time of a mount unless configured, in seconds. */

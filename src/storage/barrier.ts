@@ -6,6 +6,7 @@ import { LogicalError } from '../logical/errors.js'
 import type { Storage, Transaction } from '../logical/storage.js'
 import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './barrier-codec.js'
 import type { KeyScan } from './key-scan.js'
+import { OpenedValues } from './opened-values.js'
 import { isPlainKey, KEYRING_KEY, SHARED_PLAIN_KEYS } from './plain-keys.js'
 import type { Mutation } from './replicable.js'
 import type { Store, Written } from './store.js'
@@ -38,6 +39,7 @@ export class Barrier {
   readonly #clock: Clock
   readonly #random: Random
   readonly #derived = new Map<string, Buffer>()
+  readonly #opened = new OpenedValues()
   #unsealed: Unsealed | undefined
   #encryptions = 0
 
@@ -83,13 +85,13 @@ export class Barrier {
   /** Fails with LogicalError `invalid-request` when the root key is not the one, and stays as it was. */
   unseal(rootKey: Buffer): void {
     this.#unsealed = { rootKey: Buffer.from(rootKey), keyring: this.#readKeyring(rootKey) }
-    this.#derived.clear()
+    this.#forgetDerived()
   }
 
   seal(): void {
     this.#unsealed?.rootKey.fill(0)
     this.#unsealed = undefined
-    this.#derived.clear()
+    this.#forgetDerived()
   }
 
   /** Tells whether a root key is the one, sealed or not. */
@@ -187,7 +189,12 @@ export class Barrier {
   #open(key: string, stored: Buffer): Buffer {
     // Values of a rotation elsewhere can be read a moment before its keyring is announced.
     if (!knowsTerm(this.#requireUnsealed().keyring, stored)) this.#reloadKeyring()
-    return openValue(this.#requireUnsealed().keyring, key, stored)
+    const { keyring } = this.#requireUnsealed()
+    const known = this.#opened.find(key, stored)
+    if (known !== undefined) return known
+    const plain = openValue(keyring, key, stored)
+    this.#opened.add(key, stored, plain)
+    return plain
   }
 
   #toStored(key: string, value: Buffer): Buffer {
@@ -221,7 +228,13 @@ export class Barrier {
 
   #setKeyring(rootKey: Buffer, keyring: Keyring): void {
     this.#unsealed = { rootKey, keyring }
+    this.#forgetDerived()
+  }
+
+  /** What was made with keys that are gone or others now. */
+  #forgetDerived(): void {
     this.#derived.clear()
+    this.#opened.clear()
   }
 
   #requireUnsealed(): Unsealed {
