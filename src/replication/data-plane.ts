@@ -21,8 +21,8 @@ export const createDataPlane = ({ host, listener, shipBatchBytes }: DataPlaneOpt
   const { store, clock, random, network, log, settings } = host
   const { times } = settings
   return {
-    startPrimary(kind, { identity, hooks }) {
-      const server = new StreamServer({ kind, store, hooks, shipBatchBytes, clock, log })
+    startPrimary(kind, { identity, hooks, onChange }) {
+      const server = new StreamServer({ kind, store, hooks, shipBatchBytes, clock, log, onChange })
       server.attach(listener, identity)
       return server
     },

@@ -24,6 +24,8 @@ export interface ManagerOptions {
   readonly holds: Holds
   readonly upkeep: Upkeep
   readonly standbys: () => readonly SecondaryView[]
+  /** The secondaries of this kind came, went or moved. */
+  readonly onSecondariesChange: () => void
   readonly finishBootstrap: () => Promise<void>
 }
 
@@ -90,9 +92,9 @@ export class Manager {
   }
 
   #startPrimary(record: PrimaryRecord): void {
-    const { kind, dataPlane, host } = this.#options
+    const { kind, dataPlane, host, onSecondariesChange: onChange } = this.#options
     const hooks = new PrimaryRole(this.#options)
-    this.#primary = dataPlane.startPrimary(kind, { identity: serverIdentityOf(record.ca), hooks })
+    this.#primary = dataPlane.startPrimary(kind, { identity: serverIdentityOf(record.ca), hooks, onChange })
     if (record.former) this.#telling = this.#tellFormerPrimary(record, hooks)
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
   }

@@ -82,6 +82,10 @@ export class Replication {
       holds,
       upkeep,
       standbys: () => this.#standbys(),
+      // Performance secondaries look for their primary at its DR copies, too.
+      onSecondariesChange: () => {
+        if (kind === 'dr') this.context.managers.performance.primary?.addressesChanged()
+      },
       finishBootstrap: () => finishBootstrap(this.context, kind),
     })
   }

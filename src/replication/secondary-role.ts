@@ -42,6 +42,10 @@ export class SecondaryRole implements SecondaryHooks {
     return undefined
   }
 
+  servesReads(): boolean {
+    return this.#record().mode === 'secondary'
+  }
+
   async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
     await this.#options.holds.pass(this.#options.kind, state, signal)
   }

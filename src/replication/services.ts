@@ -16,7 +16,15 @@ import type {
 /** The running side of replication as the control plane drives it: streams and calls behind a few verbs. */
 export interface DataPlane {
   /** Serves followers of one kind on the cluster port. */
-  startPrimary(kind: Kind, options: { identity: ServerIdentity; hooks: PrimaryHooks }): PrimaryService
+  startPrimary(
+    kind: Kind,
+    options: {
+      readonly identity: ServerIdentity
+      readonly hooks: PrimaryHooks
+      /** Told when a secondary connects, disconnects or moves. */
+      readonly onChange: () => void
+    },
+  ): PrimaryService
   /** Follows a primary until it is stopped, whatever happens to the link. */
   startFollower(
     kind: Kind,
@@ -46,6 +54,8 @@ export interface PrimaryService {
   revoke(secondaryId: string, commonName: string): void
   /** What a secondary may be shown has changed. */
   filterChanged(secondaryId: string): void
+  /** Where the primary, or what may take its place, is to be found has changed: secondaries are told at once. */
+  addressesChanged(): void
   /** Says goodbye on every link. */
   stop(reason?: string): Promise<void>
 }

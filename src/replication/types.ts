@@ -105,6 +105,8 @@ export interface SecondaryHooks {
   who(): Who
   /** Judges the primary that answered: a text refuses it (older or foreign epoch, other set). */
   findObjection(primary: Who): string | undefined
+  /** True when clients read what is stored here: not before a first copy is complete. */
+  servesReads(): boolean
   /** Awaited before the follower enters a state, so that a lab can hold it there. */
   beforeState(state: HoldState, signal: AbortSignal): Promise<void>
   /** Told on each change of state or connection, and when the primary's addresses change. */

@@ -18,6 +18,8 @@ export interface ShipperOptions {
   readonly batchBytes: number
   readonly epoch: () => string
   readonly filter: () => KeyFilter | undefined
+  /** Where the secondary may find its primary, or what takes its place. */
+  readonly addresses: () => readonly string[]
   readonly onApplied: (index: number, state: StreamState) => void
   readonly log: Log
 }
@@ -41,6 +43,8 @@ export class Shipper {
   /** The log index at which what is withheld changed, until it was acted upon. */
   #filterChangedAt: number | undefined
   #session: SyncSession | undefined
+  /** What the secondary was told last. */
+  #addresses = ''
 
   constructor(options: ShipperOptions) {
     this.#options = options
@@ -52,7 +56,7 @@ export class Shipper {
     const unsubscribe = store.onCommit(() => this.#wake())
     const onEnd = () => this.#wake()
     stream.ended.addEventListener('abort', onEnd)
-    const loops = [this.#ship(opened), this.#listen()]
+    const loops = [this.#ship(opened), this.#listen(), this.#announce()]
     try {
       return await Promise.race(loops)
     } catch (error) {
@@ -70,6 +74,25 @@ export class Shipper {
   filterChanged(): void {
     this.#filterChangedAt = this.#options.store.position.index
     this.#wake()
+  }
+
+  /** For one that may take this primary's place the news must not wait for a heartbeat. */
+  addressesChanged(): void {
+    this.#wake()
+  }
+
+  /** Beside the log, which may be waiting for the secondary to read or to compare. */
+  async #announce(): Promise<never> {
+    const { stream, addresses } = this.#options
+    for (;;) {
+      stream.ended.throwIfAborted()
+      const known = [...addresses()]
+      if (String(known) !== this.#addresses) {
+        this.#addresses = String(known)
+        await stream.send({ addresses: { addresses: known } })
+      }
+      await this.#changed()
+    }
   }
 
   async #ship(opened: OpenedAt): Promise<never> {

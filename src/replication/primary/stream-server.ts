@@ -87,6 +87,11 @@ export class StreamServer implements ClusterService {
     this.#shippers.get(secondaryId)?.filterChanged()
   }
 
+  /** Tells every secondary anew where its primary, or what takes its place, can be found. */
+  addressesChanged(): void {
+    for (const shipper of this.#shippers.values()) shipper.addressesChanged()
+  }
+
   /** Says goodbye on every stream, stops answering, and waits for what is in flight. */
   async stop(reason = 'the primary is stopping'): Promise<void> {
     this.#isStopped = true
@@ -180,6 +185,7 @@ export class StreamServer implements ClusterService {
       batchBytes: shipBatchBytes,
       epoch: () => currentEpoch(hooks.who().epochs)?.id ?? '',
       filter: () => (kind === 'performance' ? hooks.filterFor(secondaryId) : undefined),
+      addresses: () => hooks.primaryAddresses(),
       onApplied: (index, state) => this.registry.applied(secondaryId, stream, index, state),
       log: log.with({ secondary: secondaryId, kind }),
     })

@@ -2,17 +2,23 @@ import { withoutScheme } from '../rpc/dial.js'
 
 const withScheme = (address: string): string => `https://${withoutScheme(address)}`
 
+const FORMER_MAX = 8
+
 /**
  * Where a follower looks for its primary. What is shown is what the primary says of itself; what is dialled begins with
- * the address that answered last, and keeps the one an operator gave even when the primary does not name it.
+ * the address that answered last, and keeps the one an operator gave even when the primary does not name it. What was
+ * known before is remembered for the time when nothing else answers: a primary that failed over and back is found although
+ * nobody could say so in time.
  */
 export class Addresses {
   #known: readonly string[]
   #current: string
+  #former: readonly string[] = []
 
   constructor(addresses: readonly string[]) {
     this.#known = addresses.map(withScheme)
     this.#current = this.#known[0] ?? ''
+    this.#remember(this.#known)
   }
 
   /** As the status shows them: `https://host:port`, the best first. */
@@ -30,10 +36,20 @@ export class Addresses {
     return [...new Set([this.#current, ...this.#known])].filter((address) => address !== 'https://')
   }
 
+  /** The next of those that are not known any more, in turn; undefined when there are none. */
+  nextFormer(): string | undefined {
+    const order = this.dialOrder
+    const index = this.#former.findLastIndex((address) => !order.includes(address))
+    const address = this.#former[index]
+    if (address !== undefined) this.#remember([address])
+    return address
+  }
+
   /** `address` answered. True when it is another one than before. */
   answered(address: string): boolean {
     const before = this.#current
     this.#current = withScheme(address)
+    this.#remember([this.#current])
     return this.#current !== before
   }
 
@@ -42,6 +58,12 @@ export class Addresses {
     const next = [...new Set(addresses.map(withScheme))]
     if (next.length === 0 || String(next) === String(this.#known)) return false
     this.#known = next
+    this.#remember(next)
     return true
+  }
+
+  /** The newest first. */
+  #remember(addresses: readonly string[]): void {
+    this.#former = [...new Set([...addresses, ...this.#former])].slice(0, FORMER_MAX)
   }
 }

@@ -11,6 +11,9 @@ import { Heartbeat } from './heartbeat.js'
 import { followOver, type LinkEvents } from './link.js'
 import { type Pong, pingPrimaries } from './pinger.js'
 
+/** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
+const ROUNDS_BEFORE_FORMER = 3
+
 /**
  * The secondary's side of one kind of replication: keeps one connection to the primary, wherever that is, and the store
  * in line with it. `state` tells where the data stands and survives the connection; `connectionState` tells the link.
@@ -154,12 +157,14 @@ export class Follower {
   async #run(): Promise<void> {
     const { times, random } = this.#options
     const backoff = new Backoff(times.backoffInitialMs, times.backoffMaxMs, random)
-    while (!this.#stop.signal.aborted) {
-      for (const address of this.#addresses.dialOrder) {
+    for (let failed = 0; !this.#stop.signal.aborted; failed++) {
+      const former = failed < ROUNDS_BEFORE_FORMER ? undefined : this.#addresses.nextFormer()
+      for (const address of [...this.#addresses.dialOrder, ...(former === undefined ? [] : [former])]) {
         if (this.#stop.signal.aborted) return
         const wasReady = await this.#attempt(address)
         if (!wasReady) continue
         backoff.reset()
+        failed = 0
         break
       }
       if (this.#stop.signal.aborted) return
@@ -212,6 +217,7 @@ export class Follower {
       onApplied: (index) => {
         this.#appliedIndex = index
       },
+      onAddresses: (addresses) => this.#learn(addresses),
     }
   }
 
@@ -220,6 +226,10 @@ export class Follower {
     if (objection !== undefined) throw refusalError('epoch', objection)
     this.#primary = primary
     this.#announcedIndex = Math.max(this.#announcedIndex, lastIndex)
+    this.#learn(addresses)
+  }
+
+  #learn(addresses: readonly string[]): void {
     if (this.#addresses.learn(addresses)) this.#tellAddresses()
   }
 

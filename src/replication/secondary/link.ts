@@ -17,6 +17,8 @@ export interface LinkEvents {
   onProgress(progress: SyncProgress | undefined): void
   onAnnounced(lastIndex: number): void
   onApplied(index: number): void
+  /** Where the primary, or what takes its place, can be found from now on. */
+  onAddresses(addresses: readonly string[]): void
 }
 
 /**

@@ -62,6 +62,7 @@ export const resync = async (
     const writer = new StepWriter(store, onProgress)
     if (work.length > 0) {
       enter('merkle-sync')
+      if (kind === 'performance' && hooks.servesReads()) store.holdReads()
       await hooks.beforeState('merkle-sync', signal)
       log.info('starting merkle sync', { conflicts: work.map(describe) })
       for (const plan of work) for await (const step of stepsOf(call, plan, snapshot)) await writer.add(step)

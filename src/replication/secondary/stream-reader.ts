@@ -12,6 +12,7 @@ export interface StreamReaderOptions extends ResyncOptions {
   readonly enter: (state: StreamState) => void
   readonly onAnnounced: (lastIndex: number) => void
   readonly onApplied: (index: number) => void
+  readonly onAddresses: (addresses: readonly string[]) => void
 }
 
 /** Comparisons that may leave the roots apart before the trees are rebuilt from the data, and then again. */
@@ -58,6 +59,8 @@ export class StreamReader {
       if (down.message === 'shipment' && down.shipment) {
         this.#options.onAnnounced(down.shipment.last_index)
         if (this.#applier) pieces.push(...down.shipment.pieces)
+      } else if (down.message === 'addresses' && down.addresses) {
+        this.#options.onAddresses(down.addresses.addresses)
       } else if (down.message === 'resync' && down.resync) {
         // What came before the offer is contained in it.
         pieces = []

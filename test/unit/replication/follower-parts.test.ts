@@ -27,6 +27,19 @@ describe('addresses', () => {
     expect(addresses.known).toEqual(['https://c:3', 'https://d:4'])
     expect(addresses.dialOrder).toEqual(['https://a:1', 'https://c:3', 'https://d:4'])
   })
+
+  test('that are not named any more are remembered, each in its turn', () => {
+    const addresses = new Addresses(['a:1', 'b:2'])
+    expect(addresses.nextFormer()).toBeUndefined()
+    addresses.answered('c:3')
+    addresses.learn(['c:3'])
+    expect(addresses.dialOrder).toEqual(['https://c:3'])
+    expect([addresses.nextFormer(), addresses.nextFormer(), addresses.nextFormer()]).toEqual([
+      'https://b:2',
+      'https://a:1',
+      'https://b:2',
+    ])
+  })
 })
 
 test('back-off doubles to its limit, stays within a fifth of that, and begins anew', () => {

@@ -19,6 +19,7 @@ import type { Piece as _understudy_replication_v1_Piece, Piece__Output as _under
 import type { PingReply as _understudy_replication_v1_PingReply, PingReply__Output as _understudy_replication_v1_PingReply__Output } from './understudy/replication/v1/PingReply.js';
 import type { PingRequest as _understudy_replication_v1_PingRequest, PingRequest__Output as _understudy_replication_v1_PingRequest__Output } from './understudy/replication/v1/PingRequest.js';
 import type { Position as _understudy_replication_v1_Position, Position__Output as _understudy_replication_v1_Position__Output } from './understudy/replication/v1/Position.js';
+import type { PrimaryAddresses as _understudy_replication_v1_PrimaryAddresses, PrimaryAddresses__Output as _understudy_replication_v1_PrimaryAddresses__Output } from './understudy/replication/v1/PrimaryAddresses.js';
 import type { ReplicationClient as _understudy_replication_v1_ReplicationClient, ReplicationDefinition as _understudy_replication_v1_ReplicationDefinition } from './understudy/replication/v1/Replication.js';
 import type { ResyncNeeded as _understudy_replication_v1_ResyncNeeded, ResyncNeeded__Output as _understudy_replication_v1_ResyncNeeded__Output } from './understudy/replication/v1/ResyncNeeded.js';
 import type { Shipment as _understudy_replication_v1_Shipment, Shipment__Output as _understudy_replication_v1_Shipment__Output } from './understudy/replication/v1/Shipment.js';
@@ -56,6 +57,7 @@ export interface ProtoGrpcType {
         PingReply: MessageTypeDefinition<_understudy_replication_v1_PingReply, _understudy_replication_v1_PingReply__Output>
         PingRequest: MessageTypeDefinition<_understudy_replication_v1_PingRequest, _understudy_replication_v1_PingRequest__Output>
         Position: MessageTypeDefinition<_understudy_replication_v1_Position, _understudy_replication_v1_Position__Output>
+        PrimaryAddresses: MessageTypeDefinition<_understudy_replication_v1_PrimaryAddresses, _understudy_replication_v1_PrimaryAddresses__Output>
         Replication: SubtypeConstructor<typeof grpc.Client, _understudy_replication_v1_ReplicationClient> & { service: _understudy_replication_v1_ReplicationDefinition }
         ResyncNeeded: MessageTypeDefinition<_understudy_replication_v1_ResyncNeeded, _understudy_replication_v1_ResyncNeeded__Output>
         Shipment: MessageTypeDefinition<_understudy_replication_v1_Shipment, _understudy_replication_v1_Shipment__Output>
