@@ -1,4 +1,4 @@
-import { type Engine, prefixRange } from './engine.js'
+import { type Engine, type EngineSnapshot, prefixRange } from './engine.js'
 import { compareKeys } from './ordered-map.js'
 import { DATA_PREFIX, dataKey } from './raw-keys.js'
 
@@ -9,11 +9,16 @@ export interface KeyScan {
   readonly limit?: number
 }
 
-/** Storage keys below a prefix, in order, in chunks. */
-export async function* scanKeys(engine: Engine, { prefix, after, limit }: KeyScan): AsyncGenerator<readonly string[]> {
+/** Storage keys below a prefix, in order, in chunks. `findSnapshot` is asked when the scan begins. */
+export async function* scanKeys(
+  engine: Engine,
+  { prefix, after, limit }: KeyScan,
+  findSnapshot: () => EngineSnapshot | undefined = () => undefined,
+): AsyncGenerator<readonly string[]> {
   const { lt, ...start } = prefixRange(dataKey(prefix))
   const begin = after === undefined || compareKeys(after, prefix) < 0 ? start : { gt: dataKey(after) }
   const from = lt === undefined ? begin : { ...begin, lt }
-  const options = limit === undefined ? { values: false } : { values: false, limit }
+  const snapshot = findSnapshot()
+  const options = { values: false, ...(limit === undefined ? {} : { limit }), ...(snapshot && { snapshot }) }
   for await (const chunk of engine.scan(from, options)) yield chunk.map(({ key }) => key.slice(DATA_PREFIX.length))
 }

@@ -139,6 +139,11 @@ export interface ReplicableStore {
    * nothing to write, the log is not cut.
    */
   importMutations(mutations: readonly Mutation[], remote?: RemotePosition, held?: readonly HeldHash[]): Promise<void>
+  /**
+   * Until the import that completes the resync, reads of replicated keys show what there was before the next import, so
+   * that nobody reads half a transaction.
+   */
+  holdReads(): void
   /** True from the first import of a resync until the one that completes it: what is stored is half old, half new. */
   readonly isResyncing: boolean
   /** Forgets what this store followed, as a promotion does. */

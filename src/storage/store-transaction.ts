@@ -1,7 +1,6 @@
 import { LIMITS } from '../base/limits.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
-import type { Overlay } from './overlay.js'
 import { type Category, categoryOf } from './prefixes.js'
 
 /** A transaction in the making, over what is committed and queued. Refuses keys that may not be written here. */
@@ -9,18 +8,18 @@ export class StoreTransaction implements Transaction {
   readonly writes = new Map<string, Buffer | undefined>()
   /** What it read from outside itself. */
   readonly reads = new Map<string, Buffer | undefined>()
-  readonly #overlay: Overlay
+  readonly #read: (key: string) => Buffer | undefined
   readonly #writable: ReadonlySet<Category>
   #bytes = 0
 
-  constructor(overlay: Overlay, writable: ReadonlySet<Category>) {
-    this.#overlay = overlay
+  constructor(read: (key: string) => Buffer | undefined, writable: ReadonlySet<Category>) {
+    this.#read = read
     this.#writable = writable
   }
 
   get(key: string): Buffer | undefined {
     if (this.writes.has(key)) return this.writes.get(key)
-    const found = this.#overlay.get(key)
+    const found = this.#read(key)
     this.reads.set(key, found)
     return found
   }

@@ -2,7 +2,7 @@ import { createSystemRandom, type Random } from '../base/random.js'
 import { SHORT_HASH_BYTES } from '../crypto/digest.js'
 import type { Transaction } from '../logical/storage.js'
 import { type Change, changeBytes, operationOf, type SubPageChange } from './change.js'
-import { type CommitListener, Committer, type StoreOptions } from './committer.js'
+import { type CommitListener, Committer, type Stage, type StoreOptions } from './committer.js'
 import { decodeFrame, EPOCH_BYTES, encodeEntry, parseFrame } from './frame.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from './merkle.js'
@@ -12,6 +12,7 @@ import { dataKey } from './raw-keys.js'
 import type * as Repl from './replicable.js'
 import { type EncodedEntry, stageImport } from './stage.js'
 import { freshHash } from './store-state.js'
+import { SteadyReads } from './steady-reads.js'
 import { StoreTransaction } from './store-transaction.js'
 import { openSnapshot } from './sync-snapshot.js'
 import { TreeScan } from './tree-scan.js'
@@ -37,12 +38,14 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   readonly #committer: Committer
   readonly #options: StoreOptions
   readonly #random: Random
+  readonly #steady: SteadyReads
   #writable = ALL_CATEGORIES
 
   private constructor(options: StoreOptions, random: Random, committer: Committer) {
     this.#options = options
     this.#random = random
     this.#committer = committer
+    this.#steady = new SteadyReads(options.engine)
   }
 
   /** Reads and checks what the engine holds; a broken log is a LogicalError that says where. */
@@ -52,12 +55,12 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   }
 
   get(key: string): Buffer | undefined {
-    return this.#options.engine.get(dataKey(key))
+    return this.#options.engine.get(dataKey(key), this.#steady.snapshotFor(key))
   }
 
   /** Committed keys below a prefix, in order, without their values, in chunks. */
   scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
-    return scanKeys(this.#options.engine, scan)
+    return scanKeys(this.#options.engine, scan, () => this.#steady.snapshotBelow(scan.prefix))
   }
 
   /** From now on only keys of these categories can be written by `write`. */
@@ -68,7 +71,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   /** What `fn` throws is thrown, and nothing is written. */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
-    const tx = new StoreTransaction(this.#committer.overlay, this.#writable)
+    const tx = new StoreTransaction((key) => this.#getQueued(key), this.#writable)
     const value = fn(tx)
     const draft = new Draft(this.#committer.overlay)
     for (const [key, stored] of tx.writes) draft.add(key, stored, tx.reads.get(key))
@@ -78,6 +81,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   /** Finishes what is queued. The engine is its owner's to close. */
   close(): Promise<void> {
+    this.#steady.release()
     return this.#committer.close()
   }
 
@@ -183,7 +187,12 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     for (const { key, value } of mutations) draft.add(key, value)
     const cutHash = freshHash(this.#random)
     const request = { changes: draft.changes, held, remote, cutHash }
-    await this.#committer.run((batch, state, trees) => stageImport(batch, state, trees, request), draft.pending)
+    const stage: Stage = (batch, state, trees) => this.#steady.stage(stageImport(batch, state, trees, request))
+    await this.#committer.run(stage, draft.pending)
+  }
+
+  holdReads(): void {
+    this.#steady.want()
   }
 
   rebuild(options: Repl.RebuildOptions = {}): ReturnType<Repl.TreeUpkeep['rebuild']> {
@@ -196,6 +205,12 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   corruptPage(tree: Tree, page: number): void {
     this.trees[tree].change(page * SUB_PAGES_PER_PAGE, Buffer.alloc(SHORT_HASH_BYTES, 0xa5))
+  }
+
+  /** What a transaction sees: what is queued on top of what is committed, but nothing of a resync under way. */
+  #getQueued(key: string): Buffer | undefined {
+    const snapshot = this.#steady.snapshotFor(key)
+    return snapshot ? this.#options.engine.get(dataKey(key), snapshot) : this.#committer.overlay.get(key)
   }
 
   #submit(

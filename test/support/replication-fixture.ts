@@ -365,6 +365,7 @@ export class TestFollower {
     return {
       who: () => who,
       findObjection: () => this.objection,
+      servesReads: () => true,
       beforeState: (state, signal) => this.onState(state, signal),
       onChange: () => {
         const { state } = this.follower

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { errorsOf } from '../../src/client/api-client.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
+import { forEachOf } from '../support/load.js'
 
 /** What clients of a primary, a performance secondary and a DR secondary are answered. */
 const clusters = new Clusters()
@@ -30,6 +31,7 @@ afterAll(() => clusters.close())
 const KEYS = 4
 const ROUNDS = 60
 const READERS = 6
+const FILLERS = 3000
 
 interface History {
   readonly wrong: string[]
@@ -120,7 +122,12 @@ describe('histories of clients of a performance secondary', () => {
     await clusters.untilReplicated(primary, secondary, 'performance')
     const { reads, wrong } = await watch('lost', async () => {
       primary.link.partition()
-      await writeRounds('lost', 60, 11)
+      await writeRounds('lost', 30, 11)
+      // Much else is missing too, so that the missing keys arrive in many pieces.
+      await forEachOf(Array(FILLERS).keys(), 32, async (index) => {
+        await primary.client.write(`v2/data/filler/${index}`, { data: { value: 'f'.repeat(2000) } })
+      })
+      await writeRounds('lost', 30, 41)
       primary.link.heal()
       await clusters.untilReplicated(primary, secondary, 'performance')
       await writeRounds('lost', 10, 71)
