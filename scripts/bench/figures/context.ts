@@ -1,0 +1,21 @@
+import type { Figure } from '../goals.js'
+import type { Generator } from '../load/generator.js'
+import type { BenchServer, ServerOptions } from '../servers.js'
+
+/** What every part of the bench is given. */
+export interface Bench {
+  readonly generator: Generator
+  readonly rounds: number
+  readonly seconds: number
+  readonly dist: string
+  readonly program: string
+  readonly syncKeys: number
+  readonly isQuick: boolean
+  /** A new open server; it is removed at the end, however the bench ends. */
+  server(name: string, options?: Partial<ServerOptions>): Promise<BenchServer>
+  /** One measurement of a figure; the table shows the median of all. */
+  add(figure: Figure, value: number): void
+  /** A number that has no goal, under a name of its own. */
+  note(name: string, value: number, unit: string): void
+  say(text: string): void
+}

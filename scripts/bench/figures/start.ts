@@ -1,0 +1,27 @@
+import { performance } from 'node:perf_hooks'
+import { systemClock } from '../../../src/base/clock.js'
+import { residentMb } from '../machine.js'
+import { BenchServer } from '../servers.js'
+import type { Bench } from './context.js'
+
+const REST_MS = 1000
+
+/** Figure 14: one empty server, from the start of its process to its first answer, and its memory when nothing happens. */
+export const measureStart = async (bench: Bench): Promise<undefined> => {
+  for (let round = 0; round < Math.max(bench.rounds, 3); round++) {
+    const server = await BenchServer.prepare({ program: bench.program, name: 'empty' })
+    try {
+      const startMs = performance.now()
+      await server.start()
+      bench.add('14a', (performance.now() - startMs) / 1000)
+      const answeredMs = performance.now()
+      await server.initialise()
+      bench.note('init and unseal', performance.now() - answeredMs, 'ms')
+      await systemClock.sleep(REST_MS)
+      bench.add('14b', residentMb(server.pid))
+    } finally {
+      await server.remove()
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,58 @@
+import { fillForReads, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import { bytesWritten, directoryBytes, residentMb } from '../machine.js'
+import { median } from '../stats.js'
+import type { Bench } from './context.js'
+
+const CONNECTIONS = [1, 16, 64]
+const LOGINS = 2000
+
+export interface ThroughputRow {
+  readonly work: string
+  readonly connections: number
+  readonly rate: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** Requests a second and their latencies for every kind of work, and what a login costs in bytes. */
+export const measureThroughput = async (bench: Bench): Promise<ThroughputRow[]> => {
+  const server = await bench.server('throughput')
+  await mountEngines(server)
+  await fillForReads(server)
+  const works = worksOf(server, await setUpAppRole(server))
+  bench.note('memory after init and unseal', residentMb(server.pid), 'MB')
+  const rows: ThroughputRow[] = []
+  for (const [work, requests] of Object.entries(works)) {
+    for (const connections of CONNECTIONS) {
+      const found = []
+      for (let round = 0; round < Math.min(bench.rounds, 3); round++) {
+        found.push(await bench.generator.load(requests, connections, bench.seconds / 2))
+      }
+      rows.push({
+        work,
+        connections,
+        rate: median(found.map(({ rate }) => rate)),
+        p50Ms: median(found.map(({ p50Ms }) => p50Ms)),
+        p99Ms: median(found.map(({ p99Ms }) => p99Ms)),
+      })
+    }
+    bench.say(
+      `${work}: ${rows
+        .slice(-3)
+        .map(({ rate }) => Math.round(rate))
+        .join(', ')} at ${CONNECTIONS.join(', ')}`,
+    )
+  }
+  bench.note('memory after all that load', residentMb(server.pid), 'MB')
+  const before = { written: bytesWritten(server.pid), onDisk: directoryBytes(server.dataDirectory) }
+  const login = { ...works['AppRole login, service'], answersMax: LOGINS, warmupSeconds: 0 }
+  const { answers, bytesIn, bytesOut } = await bench.generator.load(login, 16, 60)
+  bench.note('bytes a login writes', (bytesWritten(server.pid) - before.written) / answers, 'B')
+  bench.note(
+    'bytes a login adds to the data directory',
+    (directoryBytes(server.dataDirectory) - before.onDisk) / answers,
+    'B',
+  )
+  bench.note('bytes of a login request and its answer', (bytesIn + bytesOut) / answers, 'B')
+  return rows
+}

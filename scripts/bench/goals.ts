@@ -1,0 +1,52 @@
+/** What is measured against what. `must` and `aim` are bounds: at least for ratios, at most for times and sizes. */
+export interface Goal {
+  readonly figure: string
+  readonly name: string
+  readonly unit: string
+  readonly better: 'higher' | 'lower'
+  readonly must: number
+  readonly aim: number
+}
+
+const ratio = (figure: string, name: string, must: number, aim: number): Goal => ({
+  figure,
+  name,
+  unit: '',
+  better: 'higher',
+  must,
+  aim,
+})
+
+const atMost = (figure: string, name: string, unit: string, must: number, aim: number): Goal => ({
+  figure,
+  name,
+  unit,
+  better: 'lower',
+  must,
+  aim,
+})
+
+export const GOALS = [
+  ratio('1', 'KV v1 writes, 64 connections, one secondary / K', 0.5, 0.6),
+  ratio('2', 'the same without a secondary / K', 0.6, 0.69),
+  ratio('3', 'one connection / raw commit of one writer', 0.35, 0.43),
+  ratio('4', 'trivial request through the HTTP front / H', 0.45, 0.53),
+  ratio('5', 'KV read, 64 connections / H', 0.42, 0.5),
+  ratio('6', 'AppRole login / KV write', 0.45, 0.55),
+  ratio('7a', 'secondary keeps up with the top rate', 0.99, 1),
+  atMost('7b', 'drained after the load stops', 'ms', 50, 25),
+  atMost('8a', 'lag p50 at saturation', 'ms', 3, 1.5),
+  atMost('8b', 'lag p99 at saturation', 'ms', 20, 10),
+  atMost('8c', 'lag p99 at half load', 'ms', 10, 5),
+  ratio('9', 'backlog catch-up / top HTTP write rate', 6, 10),
+  ratio('10a', 'full sync / scan rate of the engine', 0.35, 0.45),
+  ratio('10b', 'foreground writes kept during a full sync', 0.45, 0.55),
+  atMost('12', 'growth of the primary, secondary paused 10 s at full load, beyond the ring', 'MB', 64, 32),
+  atMost('13a', 'reconnect after the primary is back', 's', 1.5, 0.5),
+  atMost('13b', 'frozen peer noticed at keepalive 1 s / 1 s', 's', 4, 2.5),
+  atMost('14a', 'start to ready', 's', 0.6, 0.4),
+  atMost('14b', 'memory at rest', 'MB', 140, 110),
+  atMost('15', 'lab pr-dr up, replicated', 's', 6, 3),
+] as const satisfies readonly Goal[]
+
+export type Figure = (typeof GOALS)[number]['figure']

@@ -1,0 +1,48 @@
+import type { ChildProcess } from 'node:child_process'
+import { askChild, endChild, forkScript } from '../child.js'
+import type { LoadPlan, LoadResult, ProbePlan, ProbeResult, WorkerAnswer, WorkerTask } from './plan.js'
+
+/** What to ask for, without what is the same for most runs. */
+export type Work = Pick<LoadPlan, 'port' | 'method' | 'path'> & Partial<LoadPlan>
+
+/** The load generator, in a process of its own: what it costs is not counted as the server's. One task at a time. */
+export class Generator {
+  readonly #child: ChildProcess
+
+  constructor() {
+    this.#child = forkScript('load/worker.ts')
+  }
+
+  /** Rejects when connections break, or when any request was refused. */
+  async load(work: Work, connections: number, seconds: number): Promise<LoadResult> {
+    const plan: LoadPlan = {
+      warmupSeconds: Math.min(0.3, seconds / 4),
+      body: '',
+      headers: {},
+      spread: 1,
+      items: [],
+      ...work,
+      connections,
+      seconds,
+    }
+    const result = (await this.#run({ kind: 'load', plan })) as LoadResult
+    if (result.refused > 0) {
+      throw new Error(`${plan.method} ${plan.path}: ${result.refused} of ${result.answers} refused: ${result.refusal}`)
+    }
+    return result
+  }
+
+  async probe(plan: ProbePlan): Promise<ProbeResult> {
+    return (await this.#run({ kind: 'probe', plan })) as ProbeResult
+  }
+
+  close(): void {
+    endChild(this.#child)
+  }
+
+  async #run(task: WorkerTask): Promise<unknown> {
+    const answer = await askChild<WorkerAnswer>(this.#child, task)
+    if (!answer.ok) throw new Error(answer.error)
+    return answer.result
+  }
+}

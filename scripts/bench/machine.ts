@@ -1,0 +1,75 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+
+const MB = 1024 * 1024
+
+/** Resident memory of a process in MB. */
+export const residentMb = (pid: number): number => {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / MB
+}
+
+/** Bytes that a process has caused to be written to disk. */
+export const bytesWritten = (pid: number): number => {
+  const io = readFileSync(`/proc/${pid}/io`, 'utf8')
+  return Number(/^wchar: (\d+)/m.exec(io)?.[1] ?? 0)
+}
+
+/** Bytes of all files below a directory. */
+export const directoryBytes = (directory: string): number => {
+  let bytes = 0
+  for (const entry of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
+    const found = statSync(path.join(directory, entry), { throwIfNoEntry: false })
+    if (found?.isFile()) bytes += found.size
+  }
+  return bytes
+}
+
+/** Whether system calls of a process can be counted on this machine. */
+export const canTrace = (): boolean => spawnSync('strace', ['-V'], { stdio: 'ignore' }).status === 0
+
+/** Counts the calls of fdatasync and fsync that a process makes while `work` runs. */
+export const countSyncs = async (pid: number, work: () => Promise<void>): Promise<number> => {
+  const args = ['-f', '-qq', '-e', 'trace=fdatasync,fsync', '-e', 'signal=none', '-p', String(pid)]
+  const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let syncs = 0
+  let rest = ''
+  tracer.stderr.setEncoding('latin1')
+  tracer.stderr.on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    syncs += lines.filter((line) => /\bf(?:data)?sync\(/.test(line)).length
+  })
+  await attached(pid)
+  try {
+    await work()
+  } finally {
+    const gone = new Promise((resolve) => tracer.once('close', resolve))
+    tracer.kill('SIGINT')
+    await gone
+  }
+  return syncs
+}
+
+const attached = async (pid: number): Promise<void> => {
+  const deadline = Date.now() + 5000
+  while (!/^TracerPid:\s+[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) {
+    if (Date.now() > deadline) throw new Error('strace could not attach')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Processor time that a process has used, in milliseconds, all threads together. */
+export const cpuMs = (pid: number): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** Bytes that were sent from a TCP port on this machine over connections that stand; undefined when nobody can tell. */
+export const bytesSentFrom = (port: number): number | undefined => {
+  const { status, stdout } = spawnSync('ss', ['-tinH', `sport = :${port}`], { encoding: 'utf8' })
+  if (status !== 0) return undefined
+  return [...stdout.matchAll(/bytes_sent:(\d+)/g)].reduce((sum, [, bytes]) => sum + Number(bytes), 0)
+}

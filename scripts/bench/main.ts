@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Bench } from './figures/context.js'
+import { measureLab } from './figures/lab.js'
+import { measureRatios } from './figures/ratios.js'
+import { measureReplication } from './figures/replication.js'
+import { measureStart } from './figures/start.js'
+import { measureSync } from './figures/sync.js'
+import { measureThroughput, type ThroughputRow } from './figures/throughput.js'
+import type { Figure } from './goals.js'
+import { Generator } from './load/generator.js'
+import { toJson, toText } from './report.js'
+import { BenchServer } from './servers.js'
+
+const PARTS = {
+  ratios: measureRatios,
+  throughput: measureThroughput,
+  replication: measureReplication,
+  sync: measureSync,
+  start: measureStart,
+  lab: measureLab,
+} as const satisfies Record<string, (bench: Bench) => Promise<ThroughputRow[] | undefined>>
+
+const HELP = `npm run bench -- [options]
+  --only NAME,...   parts to run: ${Object.keys(PARTS).join(', ')}
+  --rounds N        interleaved rounds of the ratios (5)
+  --seconds S       seconds of one measurement (2)
+  --quick           one short round of everything
+  --sync-keys N     keys of the full sync (200000)
+  --dist DIR        compiled program (dist)
+  --json FILE       writes everything as JSON; "-" for standard output`
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    'sync-keys': { type: 'string' },
+    dist: { type: 'string', default: path.join(import.meta.dirname, '..', '..', 'dist') },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const main = async (): Promise<number> => {
+  if (flags.help) {
+    console.log(HELP)
+    return 0
+  }
+  const names = flags.only?.split(',') ?? Object.keys(PARTS)
+  const unknown = names.filter((name) => !Object.hasOwn(PARTS, name))
+  if (unknown.length > 0) {
+    console.error(`unknown: ${unknown.join(', ')}\n${HELP}`)
+    return 1
+  }
+  const figures = new Map<string, number[]>()
+  const notes = new Map<string, { values: number[]; unit: string }>()
+  let throughput: ThroughputRow[] = []
+  const servers: BenchServer[] = []
+  const dist = path.resolve(flags.dist)
+  const program = path.join(dist, 'main.js')
+  const bench: Bench = {
+    generator: new Generator(),
+    rounds: Number(flags.rounds ?? (flags.quick ? 1 : 5)),
+    seconds: Number(flags.seconds ?? (flags.quick ? 1 : 2)),
+    syncKeys: Number(flags['sync-keys'] ?? (flags.quick ? 20_000 : 200_000)),
+    isQuick: flags.quick,
+    dist,
+    program,
+    server: async (name, options = {}) => {
+      const server = await BenchServer.prepare({ program, name, ...options })
+      servers.push(server)
+      await server.open()
+      return server
+    },
+    add: (figure: Figure, value) => void figures.set(figure, [...(figures.get(figure) ?? []), value]),
+    note: (name, value, unit) => {
+      const known = notes.get(name)
+      if (known) known.values.push(value)
+      else notes.set(name, { values: [value], unit })
+    },
+    say: (text) => console.error(text),
+  }
+  try {
+    for (const name of names) {
+      console.error(`--- ${name}`)
+      const rows = await PARTS[name as keyof typeof PARTS](bench)
+      if (rows) throughput = rows
+      await Promise.all(servers.splice(0).map((server) => server.remove()))
+    }
+  } finally {
+    bench.generator.close()
+    await Promise.all(servers.map((server) => server.remove()))
+  }
+  const findings = { figures, notes, throughput }
+  if (flags.json !== '-') console.log(toText(findings))
+  const json = JSON.stringify(toJson(findings), undefined, 2)
+  if (flags.json === '-') console.log(json)
+  else if (flags.json) writeFileSync(flags.json, `${json}\n`)
+  return 0
+}
+
+process.exitCode = await main()

@@ -1,0 +1,19 @@
+import { performance } from 'node:perf_hooks'
+import type { ApiClient } from '../../src/client/api-client.js'
+import { systemClock } from '../../src/base/clock.js'
+
+/** Last index of a server's own log: asked of sys/health, which costs the server nothing. */
+export const lastIndex = async (client: ApiClient): Promise<number> =>
+  Number((await client.call('GET', 'sys/health', {}, [429, 472, 473, 503])).last_wal ?? 0)
+
+const WAIT_MS = 120_000
+
+/** Asks until `isDone` says so; resolves to the milliseconds that took. */
+export const waitUntil = async (what: string, isDone: () => Promise<boolean>, pauseMs = 1): Promise<number> => {
+  const startMs = performance.now()
+  while (!(await isDone().catch(() => false))) {
+    if (performance.now() - startMs > WAIT_MS) throw new Error(`gave up waiting for ${what}`)
+    await systemClock.sleep(pauseMs)
+  }
+  return performance.now() - startMs
+}

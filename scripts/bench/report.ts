@@ -1,0 +1,81 @@
+import type { ThroughputRow } from './figures/throughput.js'
+import { GOALS, type Goal } from './goals.js'
+import { median } from './stats.js'
+
+export interface Findings {
+  readonly figures: ReadonlyMap<string, readonly number[]>
+  readonly notes: ReadonlyMap<string, { readonly values: readonly number[]; readonly unit: string }>
+  readonly throughput: readonly ThroughputRow[]
+}
+
+const meets = (goal: Goal, value: number, bound: number): boolean =>
+  goal.better === 'higher' ? value >= bound : value <= bound
+
+const verdictOf = (goal: Goal, value: number): string => {
+  if (meets(goal, value, goal.aim)) return 'aim'
+  return meets(goal, value, goal.must) ? 'must' : 'MISSED'
+}
+
+const short = (value: number): string => {
+  if (!Number.isFinite(value)) return '-'
+  if (Math.abs(value) >= 1000) return String(Math.round(value))
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+/** All figures that were measured, medians beside their goals. */
+export const toJson = ({ figures, notes, throughput }: Findings) => ({
+  figures: GOALS.flatMap((goal) => {
+    const values = figures.get(goal.figure)
+    if (!values) return []
+    const value = median(values)
+    return [{ ...goal, value, rounds: values, verdict: verdictOf(goal, value) }]
+  }),
+  notes: [...notes].map(([name, { values, unit }]) => ({ name, value: median(values), unit, rounds: values })),
+  throughput,
+})
+
+export const toText = (findings: Findings): string => {
+  const { figures, notes, throughput } = toJson(findings)
+  const tables = [
+    table(
+      ['figure', '', 'value', 'must', 'aim', 'reached', 'rounds'],
+      figures.map(({ figure, name, value, unit, must, aim, verdict, rounds }) => [
+        figure,
+        name,
+        `${short(value)} ${unit}`.trim(),
+        short(must),
+        short(aim),
+        verdict,
+        rounds.map(short).join(' '),
+      ]),
+    ),
+    table(
+      ['work', 'connections', 'requests/s', 'p50 ms', 'p99 ms'],
+      throughput.map((row) => [
+        row.work,
+        String(row.connections),
+        short(row.rate),
+        row.p50Ms.toFixed(2),
+        row.p99Ms.toFixed(2),
+      ]),
+    ),
+    table(
+      ['noted', 'median', 'unit'],
+      notes.map(({ name, value, unit }) => [name, short(value), unit]),
+    ),
+  ]
+  return tables.filter((text) => text !== '').join('\n\n')
+}
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
+  if (rows.length === 0) return ''
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
