@@ -28,13 +28,17 @@ export class MountTable {
     this.#listener = listener
   }
 
-  /** Reads one record again: after a write of ours, or when replication changed it. */
-  refresh(key: string): void {
+  /**
+   * Reads one record again: after a write of ours, or when replication changed it. Returns the mount that has left the
+   * path where it was, if one has.
+   */
+  refresh(key: string): MountEntry | undefined {
     const before = this.#byKey.get(key)
     const after = readJson<MountEntry>(this.#storage, key)
     if (after) this.#byKey.set(key, after)
     else this.#byKey.delete(key)
     if (before || after) this.#listener({ before, after })
+    return before && before.path !== after?.path ? before : undefined
   }
 
   all(): MountEntry[] {

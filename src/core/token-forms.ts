@@ -102,4 +102,6 @@ const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): Tok
   isOrphan: token.parent === '',
   isRenewable: false,
   login: undefined,
+  // Nothing is stored of it that could end with a mount.
+  mountAccessor: '',
 })

@@ -35,6 +35,8 @@ export interface TokenWish {
   readonly boundCidrs: readonly string[]
   readonly isRenewable: boolean
   readonly login: LoginAuth | undefined
+  /** The accessor of the mount of a login: the token ends with the mount. */
+  readonly mountAccessor?: string
 }
 
 /** An orphan that is allowed nothing. */
@@ -119,6 +121,7 @@ export const makeRecord = (
     isRenewable: wish.isRenewable && ttlSeconds > 0 && wish.type === 'service',
     sweepAtMs: expiresAtMs,
     login: wish.login ?? null,
+    mountAccessor: wish.mountAccessor ?? '',
   }
 }
 
@@ -178,5 +181,6 @@ export const loginWish = (
     boundCidrs: login.boundCidrs,
     isRenewable: true,
     login,
+    mountAccessor: from.mount.accessor,
   }
 }

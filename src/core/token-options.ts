@@ -18,6 +18,8 @@ export interface TokenStoreOptions {
   readonly log: Log
   readonly identity: IdentityStore
   readonly findNamespace: (id: string) => NamespaceRef | undefined
+  /** Whether the mount with this accessor serves this path: a login's token ends when its mount leaves. */
+  readonly isMounted: (accessor: string, namespaceId: string, path: string) => boolean
   /** The lease times of the mount that serves this path. */
   readonly leaseTtls: (namespaceId: string, path: string) => LeaseTtls
   readonly hasPolicy: (namespaceId: string, name: string) => boolean

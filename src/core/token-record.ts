@@ -38,6 +38,8 @@ export interface StoredToken {
   readonly isClosing?: boolean
   /** What issued it, for renewal. */
   readonly login: LoginAuth | null
+  /** The accessor of the mount that issued it; empty for tokens that no auth method has issued. */
+  readonly mountAccessor: string
 }
 
 /** A live token. Replaced, never changed. */
@@ -60,6 +62,7 @@ export interface TokenEntry extends TokenView {
   readonly isOrphan: boolean
   readonly isRenewable: boolean
   readonly login: LoginAuth | undefined
+  readonly mountAccessor: string
 }
 
 export const isRootPolicy = (policies: readonly string[]): boolean => policies.includes('root')
@@ -93,6 +96,7 @@ export const toEntry = (record: StoredToken, namespace: NamespaceRef, storageId:
   isOrphan: record.parent === '',
   isRenewable: record.isRenewable,
   login: record.login ?? undefined,
+  mountAccessor: record.mountAccessor,
 })
 
 /** `<creation path>/<storage id>`; a path that asked for a list keeps no empty segment. */

@@ -3,6 +3,9 @@ import type { TokenTable } from './token-table.js'
 
 const CHUNK = 200
 
+/** Their writes share durable batches. */
+const REVOCATIONS_AT_ONCE = 64
+
 /**
  * The end of tokens: a token, what it created, their cubbyholes and leases. First the root of the tree is marked as ended,
  * in one durable step, which kills all below it at once (a token without a live parent is none); then the records go,
@@ -30,9 +33,20 @@ export class TokenRevocation {
     await this.#removeBelow(storageId)
   }
 
+  /** Ends the tokens of the leases in a folder, or of those whose storage id is chosen. */
+  async revokeLeases(folder: string, isChosen: (storageId: string) => boolean = () => true): Promise<void> {
+    for (let after = ''; ; ) {
+      const keys = await this.#table.storage.keys(folder, { after, limit: REVOCATIONS_AT_ONCE })
+      const chosen = keys.filter((key) => isChosen(storageIdOf(key)))
+      await Promise.all(chosen.map((key) => this.#revokeLease(key)))
+      if (keys.length < REVOCATIONS_AT_ONCE) return
+      after = keys.at(-1)?.slice(folder.length) ?? ''
+    }
+  }
+
   /** Ends the token of a stored lease; a lease that leads to none goes alone. */
-  async revokeLease(key: string): Promise<void> {
-    await this.revokeTree(key.slice(key.lastIndexOf('/') + 1))
+  async #revokeLease(key: string): Promise<void> {
+    await this.revokeTree(storageIdOf(key))
     const { storage } = this.#table
     if (storage.get(key)) await storage.write((tx) => tx.delete(key))
   }
@@ -115,3 +129,5 @@ export class TokenRevocation {
     })
   }
 }
+
+const storageIdOf = (leaseKey: string): string => leaseKey.slice(leaseKey.lastIndexOf('/') + 1)

@@ -19,12 +19,9 @@ export type { TokenEntry } from './token-record.js'
 /** How long a request that took a token's last use may take before the sweep removes the token in its place. */
 const LAST_USE_GRACE_MS = 120_000
 
-/** Their writes share durable batches. */
-const REVOCATIONS_AT_ONCE = 64
-
 /**
  * The tokens of this cluster: making, finding, counting uses, renewing, ending. A token is good when its record is there,
- * its end has not come, and the same holds for all it descends from. Writes are durable when they are answered.
+ * its end has not come, the mount that issued it is where it was, and the same holds for all it descends from. Writes are durable when they are answered.
  */
 export class TokenStore {
   readonly #options: TokenStoreOptions
@@ -207,12 +204,13 @@ export class TokenStore {
   /** Ends every token that was created at a path below `prefix`; an empty one means the whole namespace. */
   async revokeByPathPrefix(namespaceId: string, prefix: string): Promise<void> {
     const below = prefix === '' ? '' : `${prefix.replace(/\/+$/, '')}/`
-    const folder = TOKEN_KEYS.leases(namespaceId) + below
-    for (;;) {
-      const keys = await this.#table.storage.keys(folder, { limit: REVOCATIONS_AT_ONCE })
-      if (keys.length === 0) return
-      await Promise.all(keys.map((key) => this.#revocation.revokeLease(key)))
-    }
+    await this.#revocation.revokeLeases(TOKEN_KEYS.leases(namespaceId) + below)
+  }
+
+  /** Removes what is left of tokens below `prefix` whose mount has left, or whose end has come; live ones stay. */
+  async removeStray(namespaceId: string, prefix: string): Promise<void> {
+    const isStray = (storageId: string) => this.findStored(storageId) === undefined
+    await this.#revocation.revokeLeases(TOKEN_KEYS.leases(namespaceId) + prefix, isStray)
   }
 
   /** The names below a folder of lease ids: leases, and folders that end with a slash. */
@@ -235,11 +233,12 @@ export class TokenStore {
     return this.#sweep.run()
   }
 
-  /** The entry when neither it nor anything it descends from has ended. */
+  /** The entry when neither it nor anything it descends from has ended, or came from a mount that has left. */
   #ifAlive(entry: TokenEntry | undefined): TokenEntry | undefined {
     const nowMs = this.#options.clock.now()
     for (let at = entry; at !== undefined; at = this.#table.find(at.parent)) {
       if (at.expiresAtMs !== undefined && at.expiresAtMs <= nowMs) return undefined
+      if (at.mountAccessor && !this.#options.isMounted(at.mountAccessor, at.namespace.id, at.path)) return undefined
       if (at.parent === '') return entry
     }
     return undefined

@@ -98,6 +98,10 @@ export const createCoreServices = (
     log,
     identity,
     findNamespace: (id) => namespaces.findById(id),
+    isMounted: (accessor, namespaceId, path) => {
+      const namespace = namespaces.findById(namespaceId)
+      return namespace !== undefined && router.find(namespace, path)?.mount.entry.accessor === accessor
+    },
     leaseTtls: (namespaceId, path) => {
       const route = router.find(namespaces.findById(namespaceId) ?? ROOT_NAMESPACE, path)
       return route?.mount.view ?? leaseDefaults
@@ -175,19 +179,26 @@ export const closeCoreServices = async ({ router, audit }: CoreServices): Promis
   await audit.close()
 }
 
-/** A secondary received changes: whoever remembers one of these keys reads it again. */
-export const followChanges = (services: CoreServices, mutations: readonly { readonly key: string }[]): void => {
+/**
+ * A secondary received changes: whoever remembers one of these keys reads it again. Returns the mounts that have left
+ * their paths: tokens are of each cluster, so each has to remove those that such a mount has issued on it.
+ */
+export const followChanges = (services: CoreServices, mutations: readonly { readonly key: string }[]): MountEntry[] => {
   const { namespaces, table, policies, identity, tokens, audit, router } = services
+  const departed: MountEntry[] = []
   for (const { key } of mutations) {
     if (key.startsWith('core/namespaces/')) {
       namespaces.refresh(key)
       // Its mounts may have arrived before it.
       router.openAll()
-    } else if (/^core\/(?:local-)?(?:mounts|auth)\//.test(key)) table.refresh(key)
-    else if (key.startsWith('sys/policy/')) policies.invalidate(key.slice('sys/policy/'.length))
+    } else if (/^core\/(?:local-)?(?:mounts|auth)\//.test(key)) {
+      const left = table.refresh(key)
+      if (left) departed.push(left)
+    } else if (key.startsWith('sys/policy/')) policies.invalidate(key.slice('sys/policy/'.length))
     else if (key.startsWith('sys/identity/')) identity.invalidate(key.slice('sys/identity/'.length))
     else if (key.startsWith('sys/token')) tokens.invalidate(key)
     else if (key.startsWith('core/')) audit.invalidate(key.slice('core/'.length))
     else router.invalidate(key)
   }
+  return departed
 }

@@ -3,7 +3,9 @@ import type { Log } from '../base/log.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { Consistency } from '../core/consistency.js'
+import { type MountEntry, routePath } from '../core/mount-entry.js'
 import { RequestHandler } from '../core/request-handler.js'
+import { RAFT_PATHS_WITH_OPERATION_TOKEN } from '../core/system/raft-paths.js'
 import type { PathSpec } from '../logical/backend.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import type { Request, Response } from '../logical/request.js'
@@ -83,7 +85,11 @@ export class OpenCluster {
         isDrSecondary: this.replication.isDrSecondary,
         isBootstrapping: this.replication.view.isBootstrapping,
       }),
-      drAllowed: config.unauthenticatedMetrics ? [...DR_ALLOWED_PATHS, 'metrics'] : DR_ALLOWED_PATHS,
+      drAllowed: [
+        ...DR_ALLOWED_PATHS,
+        ...RAFT_PATHS_WITH_OPERATION_TOKEN,
+        ...(config.unauthenticatedMetrics ? ['metrics'] : []),
+      ],
       forwarder: this.replication.forwarder,
       refusesWrites: () => this.replication.view.refusesWrites,
       lastIndex: () => store.position.index,
@@ -114,7 +120,7 @@ export class OpenCluster {
     this.replication.limitWrites()
     await openCoreServices(this.services)
     this.#unfollow = this.#options.runtime.store.onCommit(({ mutations, origin }) => {
-      if (origin !== 'own') followChanges(this.services, mutations)
+      if (origin !== 'own') for (const entry of followChanges(this.services, mutations)) this.#removeTokensOf(entry)
     })
   }
 
@@ -139,6 +145,16 @@ export class OpenCluster {
 
   handle(request: IncomingRequest): Promise<Response | undefined> {
     return this.#handler.handle(request, request.namespaceHeader)
+  }
+
+  /** They are refused already. A disaster-recovery copy removes none itself: the removals of its primary reach it. */
+  #removeTokensOf(entry: MountEntry): void {
+    if (entry.kind !== 'auth' || this.replication.isDrSecondary) return
+    const { services } = this
+    services.tokens.removeStray(entry.namespaceId, routePath(entry)).catch((error: unknown) => {
+      if (!this.#stop.signal.aborted)
+        this.#options.log.warn('tokens of a mount that left could not be removed', { error })
+    })
   }
 
   executeForwarded(request: Request): Promise<Response | undefined> {

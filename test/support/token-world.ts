@@ -44,6 +44,8 @@ export class TokenWorld {
   readonly backend: Backend
   /** What the backends of logins say at renewal, by login path. */
   readonly logins = new Map<string, (auth: LoginAuth) => LoginAuth>()
+  /** Accessors of mounts that have left. */
+  readonly unmounted = new Set<string>()
   readonly mountTtls = { defaultLeaseTtlSeconds: DEFAULT_TTL, maxLeaseTtlSeconds: DEFAULT_TTL }
   root = ''
 
@@ -60,6 +62,7 @@ export class TokenWorld {
       log: silentLog,
       identity: this.identity,
       findNamespace: (id) => [ROOT_NAMESPACE, TEAM].find((namespace) => namespace.id === id),
+      isMounted: (accessor) => !this.unmounted.has(accessor),
       leaseTtls: () => this.mountTtls,
       hasPolicy: (namespaceId, name) => this.policies.find(namespaceId, name) !== undefined,
       hasSudo: (token, path) => {

@@ -143,3 +143,23 @@ describe('revocation by path', () => {
     expect(await world.keyCount()).toBe(before)
   })
 })
+
+describe('tokens of a mount that has left', () => {
+  it('are refused with their children, at once', async () => {
+    const { auth } = await world.login()
+    const below = await world.create({ policies: ['default'] }, { as: auth.clientToken })
+    world.unmounted.add('auth_approle_1')
+    expect([auth.clientToken, below.clientToken, world.root].map(isAlive)).toEqual([false, false, true])
+  })
+
+  it('are removed, and those of a mount that took its place stay', async () => {
+    const before = await world.keyCount()
+    for (let count = 0; count < 70; count++) await world.login()
+    world.unmounted.add('auth_approle_1')
+    const { auth } = await world.login({}, { accessor: 'auth_approle_2' })
+    await world.tokens.removeStray('root', 'auth/approle/')
+    expect(isAlive(auth.clientToken)).toBe(true)
+    await world.tokens.revokeTree(world.entry(auth.clientToken))
+    expect(await world.keyCount()).toBe(before)
+  })
+})
