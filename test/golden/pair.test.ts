@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { PENDING_IN_PAIR } from './pending.js'
+import { allFlows, playFlow, unknownSteps } from './play.js'
+
+/**
+ * The recorded flows on a performance pair. Clients see no difference: a secondary forwards what is not its own to write,
+ * and what it answered can be read from it at once.
+ */
+
+/** These are about a cluster that replicates nothing. */
+const ALONE = 'health-codes'
+const flows = allFlows.filter((flow) => flow.server !== 'fresh' && flow.name !== ALONE)
+
+const clusters = new Clusters()
+const roles = new Map<string, Cluster>()
+
+beforeAll(async () => {
+  const [primary, secondary] = await Promise.all([clusters.add('A'), clusters.add('B')])
+  await clusters.join(primary, secondary, 'performance')
+  roles.set('primary', primary).set('secondary', secondary)
+})
+
+afterAll(() => clusters.close())
+
+describe.each(['primary', 'secondary'])('recorded flows on a performance %s', (role) => {
+  for (const flow of flows) {
+    it(`${flow.name}: ${flow.about}`, async () => {
+      const cluster = roles.get(role)
+      if (!cluster) throw new Error('no cluster')
+      const server = { address: cluster.apiAddress, token: cluster.rootToken }
+      expect(await playFlow(flow, server, PENDING_IN_PAIR)).toEqual([])
+    })
+  }
+})
+
+it('every pending step is known', () => {
+  expect(unknownSteps(PENDING_IN_PAIR)).toEqual([])
+})
