@@ -1,5 +1,3 @@
-import { Counter, Gauge, Registry } from 'prom-client'
-
 export interface MetricSample {
   /** `vault.core.active`. */
   readonly name: string
@@ -45,8 +43,9 @@ export class Meter {
 
 const promName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
 
-/** The text exposition format. */
-export const renderPrometheus = ({ gauges, summaries }: MetricReading): Promise<string> => {
+/** The text exposition format. Its library is loaded by the first reader: few servers have one. */
+export const renderPrometheus = async ({ gauges, summaries }: MetricReading): Promise<string> => {
+  const { Counter, Gauge, Registry } = await import('prom-client')
   const registry = new Registry()
   for (const group of groupByName(gauges)) {
     const labelNames = [...new Set(group.flatMap(({ labels }) => Object.keys(labels ?? {})))]

@@ -2,10 +2,12 @@
  * JSON web tokens signed with ES512. The library is given texts only after they were found to be in their one canonical
  * spelling: decoders of base64url let some changed texts pass, and a token must not survive any change.
  */
-import { CompactSign, compactVerify } from 'jose'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 
 const ALGORITHM = 'ES512'
+
+/** Loaded at the first use, so that servers start sooner. */
+const loadJose = () => import('jose')
 
 export type JwtClaims = { readonly [name: string]: unknown }
 
@@ -24,16 +26,18 @@ export const openSigningKey = (pkcs8: Buffer): JwtKey => {
   const privateKey = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
   const publicKey = createPublicKey(privateKey)
   return {
-    sign: (claims) =>
-      new CompactSign(Buffer.from(JSON.stringify(claims)))
-        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
-        .sign(privateKey),
+    sign: async (claims) => {
+      const { CompactSign } = await loadJose()
+      const payload = Buffer.from(JSON.stringify(claims))
+      return new CompactSign(payload).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' }).sign(privateKey)
+    },
     verify: (text) => verify(text, publicKey),
   }
 }
 
 const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | undefined> => {
   if (!isJwt(text)) return undefined
+  const { compactVerify } = await loadJose()
   try {
     const { payload } = await compactVerify(text, publicKey, { algorithms: [ALGORITHM] })
     return parseClaims(Buffer.from(payload))

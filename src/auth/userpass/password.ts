@@ -1,7 +1,9 @@
 /** Passwords as bcrypt hashes. Hashing and comparing run in the thread pool of the process. */
-import bcrypt from 'bcrypt'
 import type { Random } from '../../base/random.js'
 import { invalid } from '../../logical/errors.js'
+
+/** Loaded at the first password, so that servers start sooner. */
+const loadBcrypt = async () => (await import('bcrypt')).default
 
 const COST = 10
 const PASSWORD_BYTES_MAX = 72
@@ -15,6 +17,7 @@ export const hashPassword = async (password: string, random: Random): Promise<st
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
     throw invalid(`bcrypt: password length exceeds ${PASSWORD_BYTES_MAX} bytes`)
   }
+  const bcrypt = await loadBcrypt()
   return bcrypt.hash(password, `$2b$${COST}$${encodeSalt(random.bytes(16))}`)
 }
 
@@ -27,6 +30,7 @@ export const parsePasswordHash = (text: string): string => {
 
 /** False for a wrong password and for an unknown user, after the same work. */
 export const isPassword = async (password: string, hash: string | undefined): Promise<boolean> => {
+  const bcrypt = await loadBcrypt()
   const isEqual = await bcrypt.compare(password, hash ?? NOBODY)
   return isEqual && hash !== undefined
 }
