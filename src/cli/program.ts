@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { Command, CommanderError } from 'commander'
 import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config.js'
@@ -16,17 +17,35 @@ const packageVersion = (): string => {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
+/** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
+const OWN_ONLY: ReadonlySet<string> = new Set('healthcheck wire wait up env down storage config doctor'.split(' '))
+
+/** Arguments for the `vault`-named command line: called by that name, or as `understudy vault ...`. */
+const findVaultArgs = (calledAs: string, args: readonly string[]): readonly string[] | undefined => {
+  if (args[0] === 'vault') return args.slice(1)
+  return path.basename(calledAs) === 'vault' && !OWN_ONLY.has(args[0] ?? '') ? args : undefined
+}
+
 /**
  * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments. `server` has the
  * reference's flags and is parsed by its own rules.
  */
-export const run = async ([, ...args]: readonly string[]): Promise<number> => {
+export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<number> => {
   const output = createOutput({ quiet: args.includes('--quiet') })
-  if (args[0] === 'server') {
+  const serve = async (flags: readonly string[]) => {
     // Loaded only here: the short commands start several times faster without it.
     const { runServer } = await import('./commands/server.js')
-    return runServer(args.slice(1), output)
+    return runServer(flags, output)
   }
+  const vaultArgs = findVaultArgs(calledAs, args)
+  if (vaultArgs) {
+    const [{ runVault }, { createProcessIo }] = await Promise.all([
+      import('./vault/run.js'),
+      import('./vault/process-io.js'),
+    ])
+    return runVault(vaultArgs, createProcessIo(serve))
+  }
+  if (args[0] === 'server') return serve(args.slice(1))
   if (args[0] === 'config' && args[1] === 'show') return runConfigShow(args.slice(2), output)
   const version = `Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`
   if (['version', '-v', '-version', '--version'].includes(args[0] ?? '')) {

@@ -22,9 +22,12 @@ export interface ApiCall {
   /** Sent as it is. */
   readonly raw?: Buffer
   readonly headers?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string>>
+  /** A list is sent as the same key several times. */
+  readonly query?: Query
   readonly token?: string
 }
+
+export type Query = Readonly<Record<string, string | readonly string[]>>
 
 /** An answer, whatever its status. `json` is undefined when the body is none. */
 export interface ApiAnswer {
@@ -89,8 +92,7 @@ export class ApiClient {
   send(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
     const { namespace, timeoutMs = TIMEOUT_MS } = this.#options
     const token = call.token ?? this.#options.token
-    const query = new URLSearchParams(call.query).toString()
-    const url = `${this.#urlOf(path)}${query ? `?${query}` : ''}`
+    const url = this.urlOf(path, call.query)
     const body = call.raw ?? (call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body)))
     const headers: Record<string, string> = {
       'X-Vault-Request': 'true',
@@ -126,7 +128,7 @@ export class ApiClient {
   ): Promise<Record<string, unknown>> {
     const answer = await this.send(method, path, call)
     if (answer.status >= 400 && !expected.includes(answer.status)) {
-      throw new ApiError(method, this.#urlOf(path), answer.status, errorsOf(answer))
+      throw new ApiError(method, this.urlOf(path), answer.status, errorsOf(answer))
     }
     return answer.json ?? {}
   }
@@ -147,9 +149,14 @@ export class ApiClient {
     this.#agent.destroy()
   }
 
-  #urlOf(path: string): string {
+  /** Where a request for this path goes. */
+  urlOf(path: string, query: Query = {}): string {
     const target = path.startsWith('/') ? path : `/v1/${path}`
-    return this.address + target.split('/').map(encodeURIComponent).join('/')
+    const pairs = Object.entries(query).flatMap(([key, value]) =>
+      [value].flat().map((each): [string, string] => [key, each]),
+    )
+    const search = new URLSearchParams(pairs).toString()
+    return this.address + target.split('/').map(encodeURIComponent).join('/') + (search && `?${search}`)
   }
 }
 

@@ -1,0 +1,136 @@
+/** Requests as the reference's client sends them: retried, redirected once, wrapped when asked for, or only shown. */
+import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
+import { describeRefusal, describeUnreachable } from './api-error.js'
+import { remoteError } from './cli-error.js'
+import { printExactJson } from './exact-json.js'
+import type { VaultIo } from './io.js'
+import { Preview, renderPreview } from './preview.js'
+import { parseBody, parseSecret, type Secret } from './secret.js'
+import type { ClientSettings } from './settings.js'
+
+const RETRY_MS = 1000
+const RETRY_SPREAD_MS = 500
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308])
+/** sys/wrapping/wrap makes no sense without a time. */
+const WRAP_TTL_DEFAULT = '5m'
+
+export interface RequestOptions {
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Sent as it is. */
+  readonly raw?: Buffer
+  readonly query?: Query
+  readonly token?: string
+  /** Statuses from 400 on that are answers to the caller of this function. */
+  readonly expected?: readonly number[]
+  /** A question on the way to the request that was asked for: never wrapped, never only shown. */
+  readonly isPreliminary?: boolean
+  readonly isWrapped?: false
+  readonly isRetried?: false
+  /** Asked in the root namespace, whatever the settings say. */
+  readonly isInRoot?: true
+}
+
+export interface Reply {
+  readonly status: number
+  readonly bytes: Buffer
+  /** The body as it came, empty when there is none. */
+  readonly body: Readonly<Record<string, unknown>>
+  readonly secret: Secret | undefined
+}
+
+export class VaultApi {
+  readonly settings: ClientSettings
+  readonly #client: ApiClient
+  readonly #io: Pick<VaultIo, 'clock' | 'random'>
+
+  constructor(settings: ClientSettings, io: Pick<VaultIo, 'clock' | 'random'>) {
+    this.settings = settings
+    this.#io = io
+    const { address, timeoutMs, tls } = settings
+    const { caPem, clientCertPem, clientKeyPem, serverName, skipVerify } = tls
+    this.#client = new ApiClient({ address, timeoutMs, caPem, clientCertPem, clientKeyPem, serverName, skipVerify })
+  }
+
+  /** Sends one request. `what` begins the text of the error when it fails: `Error writing data to PATH`. */
+  async request(what: string, method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
+    const call = this.#callFor(path, options)
+    const url = this.#client.urlOf(path, call.query)
+    if (this.settings.preview && !options.isPreliminary) {
+      throw new Preview(
+        renderPreview(this.settings, { method, path, url, headers: call.headers ?? {}, body: call.raw }),
+      )
+    }
+    const retriesMax = options.isRetried === false ? 0 : this.settings.retriesMax
+    const answer = await this.#sendUntilAnswered(method, path, call, retriesMax).catch((error: unknown) => {
+      if (!(error instanceof ApiUnreachable)) throw error
+      throw remoteError(`${what}: ${describeUnreachable(method, url, error)}`, error)
+    })
+    const { status, bytes } = answer
+    if (status >= 400 && !options.expected?.includes(status)) {
+      const namespace = call.headers?.['X-Vault-Namespace'] ?? ''
+      throw remoteError(`${what}: ${describeRefusal({ method, url, namespace, status, bytes })}`)
+    }
+    return { status, bytes, body: parseBody(bytes) ?? {}, secret: parseSecret(bytes) }
+  }
+
+  /** Reads what may be missing. An answer of 404 that carries data or warnings is found all the same. */
+  async find(what: string, method: string, path: string, options: RequestOptions = {}): Promise<Secret | undefined> {
+    const { status, secret } = await this.request(what, method, path, { ...options, expected: [404] })
+    const isFound = status !== 404 || (secret?.warnings.length ?? 0) > 0 || hasEnvelopeData(secret)
+    return isFound ? secret : undefined
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  #callFor(path: string, { body, raw, query, token, isPreliminary, isWrapped, isInRoot }: RequestOptions): ApiCall {
+    const { settings } = this
+    const wrapTtl = settings.wrapTtl || (path === 'sys/wrapping/wrap' ? WRAP_TTL_DEFAULT : '')
+    const sentToken = token ?? settings.token
+    return {
+      ...(body !== undefined && { raw: Buffer.from(printExactJson(body)) }),
+      ...(raw && { raw }),
+      ...(query && { query }),
+      headers: {
+        ...(sentToken && { 'X-Vault-Token': sentToken }),
+        ...(settings.namespace && !isInRoot && { 'X-Vault-Namespace': settings.namespace }),
+        ...(wrapTtl && !isPreliminary && isWrapped !== false && { 'X-Vault-Wrap-TTL': wrapTtl }),
+        ...settings.headers,
+      },
+    }
+  }
+
+  async #sendUntilAnswered(method: string, path: string, call: ApiCall, retriesMax: number): Promise<ApiAnswer> {
+    for (let tries = 0; ; tries++) {
+      const answer = await this.#sendFollowed(method, path, call)
+      if (!isWorthRetrying(answer.status) || tries >= retriesMax) return answer
+      const spread = this.#io.random.bytes(1)[0] ?? 0
+      await this.#io.clock.sleep(RETRY_MS + (RETRY_SPREAD_MS * spread) / 255)
+    }
+  }
+
+  async #sendFollowed(method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
+    const answer = await this.#client.send(method, path, call)
+    const { location } = answer.headers
+    if (!REDIRECTS.has(answer.status) || location === undefined) return answer
+    const target = new URL(location, this.#client.urlOf(path, call.query))
+    const client = this.#client.with({ address: target.origin })
+    try {
+      return await client.send(method, decodeURIComponent(target.pathname), {
+        ...call,
+        query: Object.fromEntries([...target.searchParams.keys()].map((key) => [key, target.searchParams.getAll(key)])),
+      })
+    } finally {
+      client.close()
+    }
+  }
+}
+
+const isWorthRetrying = (status: number): boolean =>
+  (status >= 500 && status !== 501) || status === 412 || status === 429
+
+/** A body of errors alone is taken for data by the rule for bare answers; here it is none. */
+const hasEnvelopeData = (secret: Secret | undefined): boolean =>
+  secret?.data !== undefined && !('errors' in secret.data && secret.requestId === '')

@@ -1,0 +1,20 @@
+/** Exit statuses of the reference. */
+export const VAULT_EXIT = { ok: 0, local: 1, remote: 2 } as const
+
+/** Ends a command: the text goes to standard error, the status to the caller. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly status: number
+
+  constructor(status: number, text: string, options?: ErrorOptions) {
+    super(text, options)
+    this.status = status
+  }
+}
+
+/** The caller's own mistake, or one of this machine: nothing was asked of the server. */
+export const localError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.local, text, { cause })
+
+export const remoteError = (text: string, cause?: unknown): CliError => new CliError(VAULT_EXIT.remote, text, { cause })
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,43 @@
+/** Every command there is, by name. */
+import { auditCommands } from './audit.js'
+import type { Command } from './command.js'
+import { dataCommands } from './data.js'
+import { kvDeleteCommands } from './kv/delete.js'
+import { kvMetadataCommands } from './kv/metadata.js'
+import { kvReadCommands } from './kv/read.js'
+import { kvWriteCommands } from './kv/write.js'
+import { leaseCommands } from './lease.js'
+import { loginCommands } from './login.js'
+import { authCommands } from './mounts/auth.js'
+import { secretsCommands } from './mounts/secrets.js'
+import { namespaceCommands } from './namespace.js'
+import { generateRootCommand } from './operator/generate-root.js'
+import { initCommand } from './operator/init.js'
+import { raftCommands } from './operator/raft.js'
+import { sealCommands } from './operator/seal.js'
+import { policyCommands } from './policy.js'
+import { statusCommand } from './status.js'
+import { tokenCommands } from './token.js'
+
+const ALL: readonly Command[] = [
+  statusCommand,
+  ...loginCommands,
+  ...dataCommands,
+  ...kvReadCommands,
+  ...kvWriteCommands,
+  ...kvDeleteCommands,
+  ...kvMetadataCommands,
+  ...secretsCommands,
+  ...authCommands,
+  ...policyCommands,
+  ...auditCommands,
+  ...leaseCommands,
+  ...namespaceCommands,
+  ...tokenCommands,
+  initCommand,
+  ...sealCommands,
+  generateRootCommand,
+  ...raftCommands,
+]
+
+export const COMMANDS: ReadonlyMap<string, Command> = new Map(ALL.map((command) => [command.name, command]))

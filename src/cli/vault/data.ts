@@ -1,0 +1,110 @@
+/** read, write, list, delete, patch, unwrap and path-help: requests for any path. */
+import { ANY, type Call, type Command, defineCommand } from './command.js'
+import { localError, remoteError } from './cli-error.js'
+import { flag, type FlagTable } from './flags.js'
+import { printListing } from './render/listing.js'
+import type { Output } from './render/output.js'
+import type { Reply } from './api.js'
+import type { Secret } from './secret.js'
+import { cleanPath, readData, readQuery } from './values.js'
+
+const PATH_AND_DATA = { takes: 'PATH [DATA K=V...]', count: [1, ANY] } as const
+
+const WRITE_FLAGS = {
+  force: flag.bool('Write without data.', { aliases: ['f'] }),
+} as const
+
+export const dataCommands: readonly Command[] = [
+  defineCommand({
+    name: 'read',
+    ...PATH_AND_DATA,
+    summary: 'Read what is at a path',
+    run: async ({ api, out, io, args: [path = '', ...pairs] }) => {
+      const at = cleanPath(path)
+      const secret = await api.find(`Error reading ${at}`, 'GET', at, { query: await readQuery(pairs, io) })
+      return out.secret(found(secret, at))
+    },
+  }),
+  defineCommand({
+    name: 'write',
+    ...PATH_AND_DATA,
+    summary: 'Write data to a path, or call what is there',
+    flags: WRITE_FLAGS,
+    run: (call) => write(call, 'PUT', (at) => `Error writing data to ${at}`),
+  }),
+  defineCommand({
+    name: 'patch',
+    ...PATH_AND_DATA,
+    summary: 'Change parts of what is at a path',
+    flags: WRITE_FLAGS,
+    run: (call) => write(call, 'PATCH', (at) => `Error patching ${at}`),
+  }),
+  defineCommand({
+    name: 'list',
+    takes: 'PATH',
+    count: [1, 1],
+    summary: 'List the keys below a path',
+    flags: { detailed: flag.bool('Show what is known about each key.') },
+    run: async ({ api, out, args: [path = ''], flags }) => {
+      const at = cleanPath(path)
+      const secret = await api.find(`Error listing ${at}`, 'GET', at, { query: { list: 'true' } })
+      return printListing(out, secret, at, flags.detailed)
+    },
+  }),
+  defineCommand({
+    name: 'delete',
+    ...PATH_AND_DATA,
+    summary: 'Delete what is at a path',
+    run: async ({ api, out, io, args: [path = '', ...pairs] }) => {
+      const at = cleanPath(path)
+      const reply = await api.request(`Error deleting ${at}`, 'DELETE', at, { query: await readQuery(pairs, io) })
+      return printWritten(out, reply, `Data deleted (if it existed) at: ${at}`)
+    },
+  }),
+  defineCommand({
+    name: 'unwrap',
+    takes: '[TOKEN]',
+    count: [0, 1],
+    summary: 'Print what a wrapping token holds, which spends the token',
+    run: async ({ api, out, args: [token = ''] }) => {
+      const isOther = token !== '' && api.settings.token !== '' && token !== api.settings.token
+      const secret = await api.find('Error unwrapping', 'PUT', 'sys/wrapping/unwrap', {
+        ...(isOther ? { body: { token } } : token ? { token } : {}),
+        isWrapped: false,
+      })
+      if (!secret) throw remoteError('Could not find wrapped response')
+      return out.secret(secret)
+    },
+  }),
+  defineCommand({
+    name: 'path-help',
+    takes: 'PATH',
+    count: [1, 1],
+    summary: 'Print what the server says about a path',
+    run: async ({ api, out, args: [path = ''] }) => {
+      const at = cleanPath(path)
+      const { body } = await api.request('Error retrieving help', 'GET', at, { query: { help: '1' } })
+      return out.value(body, () => String(body.help ?? ''))
+    },
+  }),
+]
+
+const write = async (
+  { api, out, io, args: [path = '', ...pairs], flags }: Call<typeof WRITE_FLAGS & FlagTable>,
+  method: 'PUT' | 'PATCH',
+  what: (at: string) => string,
+): Promise<number> => {
+  const at = cleanPath(path)
+  if (pairs.length === 0 && !flags.force) throw localError('Must supply data or use -force')
+  const body = pairs.length === 0 ? null : await readData(pairs, io)
+  return printWritten(out, await api.request(what(at), method, at, { body }), `Data written to: ${at}`)
+}
+
+/** The answer of a write; one without a body is a success that needs saying. */
+export const printWritten = (out: Output, { secret }: Pick<Reply, 'secret'>, text: string): number =>
+  secret ? out.secret(secret) : out.success(text)
+
+export const found = (secret: Secret | undefined, at: string): Secret => {
+  if (!secret) throw remoteError(`No value found at ${at}`)
+  return secret
+}

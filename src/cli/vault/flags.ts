@@ -1,0 +1,130 @@
+/** Flags of commands: declared as tables, read with one or two dashes, `-flag=value` or `-flag value`. */
+import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
+import { localError } from './cli-error.js'
+
+/** Kind of a flag -> its value once read. An absent number or duration is undefined, an absent text is empty. */
+interface FlagValue {
+  bool: boolean
+  text: string
+  int: number | undefined
+  /** In the spelling `1h0m0s`. */
+  duration: string | undefined
+  list: readonly string[]
+  texts: readonly string[]
+  pairs: Readonly<Record<string, string>>
+}
+
+export type FlagKind = keyof FlagValue
+
+export interface Flag<K extends FlagKind = FlagKind> {
+  readonly kind: K
+  readonly help: string
+  readonly aliases: readonly string[]
+  /** Variables that are looked at, in this order, when the flag is not given. */
+  readonly env: readonly string[]
+  readonly fallback: string | undefined
+}
+
+export type FlagTable = Readonly<Record<string, Flag>>
+export type FlagValues<F extends FlagTable> = { readonly [N in keyof F]: FlagValue[F[N]['kind']] }
+type Extras = Partial<Pick<Flag, 'aliases' | 'env' | 'fallback'>>
+
+const declare =
+  <K extends FlagKind>(kind: K) =>
+  (help: string, { aliases = [], env = [], fallback }: Extras = {}): Flag<K> => ({ kind, help, aliases, env, fallback })
+
+export const flag = {
+  bool: declare('bool'),
+  text: declare('text'),
+  int: declare('int'),
+  duration: declare('duration'),
+  /** May be repeated; a comma separates values too. */
+  list: declare('list'),
+  /** May be repeated. */
+  texts: declare('texts'),
+  /** `key=value`, may be repeated. */
+  pairs: declare('pairs'),
+} as const
+
+/** What stood on the command line: values by the flag's main name, then what is no flag. */
+export interface ParsedArguments {
+  readonly written: ReadonlyMap<string, readonly string[]>
+  readonly positional: readonly string[]
+  readonly isHelpWanted: boolean
+}
+
+/** Flags come before arguments; the first argument that is no flag ends them, as does `--`. */
+export const parseArguments = (args: readonly string[], table: FlagTable): ParsedArguments => {
+  const names = new Map(
+    Object.entries(table).flatMap(([name, { aliases }]) => [name, ...aliases].map((each) => [each, name] as const)),
+  )
+  const written = new Map<string, string[]>()
+  let at = 0
+  for (; at < args.length; at++) {
+    const arg = args[at] ?? ''
+    if (!arg.startsWith('-') || arg === '-') break
+    if (arg === '--') return { written, positional: args.slice(at + 1), isHelpWanted: false }
+    const [, given = '', value] = /^--?([^=]*)(?:=(.*))?$/s.exec(arg) ?? []
+    const name = names.get(given)
+    if (name === undefined && ['h', 'help'].includes(given)) return { written, positional: [], isHelpWanted: true }
+    if (name === undefined) throw localError(`flag provided but not defined: -${given}`)
+    const needsValue = table[name]?.kind !== 'bool' && value === undefined
+    if (needsValue && at + 1 >= args.length) throw localError(`flag needs an argument: -${given}`)
+    const text = needsValue ? (args[++at] ?? '') : (value ?? 'true')
+    written.set(name, [...(written.get(name) ?? []), text])
+  }
+  return { written, positional: args.slice(at), isHelpWanted: false }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The values of all flags of a table: as written, else from the environment, else the fallback. */
+export const flagValues = <F extends FlagTable>(
+  table: F,
+  { written }: Pick<ParsedArguments, 'written'>,
+  env: Environment,
+): FlagValues<F> => {
+  const read = (name: string, spec: Flag): unknown => {
+    const fromEnv = spec.env.map((variable) => env[variable]).find((value) => value)
+    const texts = written.get(name) ?? [fromEnv ?? spec.fallback].filter((text) => text !== undefined)
+    return READERS[spec.kind](texts, (text, wanted) =>
+      localError(`invalid value ${JSON.stringify(text)} for flag -${name}: ${wanted} was expected`),
+    )
+  }
+  return Object.fromEntries(Object.entries(table).map(([name, spec]) => [name, read(name, spec)])) as FlagValues<F>
+}
+
+type Refuse = (text: string, wanted: string) => Error
+
+const READERS: { readonly [K in FlagKind]: (texts: readonly string[], refuse: Refuse) => FlagValue[K] } = {
+  bool: (texts, refuse) => {
+    const text = texts.at(-1) ?? 'false'
+    if (/^(?:1|t|true)$/i.test(text)) return true
+    if (/^(?:0|f|false)$/i.test(text)) return false
+    throw refuse(text, 'true or false')
+  },
+  text: (texts) => texts.at(-1) ?? '',
+  int: (texts, refuse) => {
+    const text = texts.at(-1)
+    if (text === undefined) return undefined
+    if (!/^[+-]?\d+$/.test(text)) throw refuse(text, 'a whole number')
+    return Number(text)
+  },
+  duration: (texts, refuse) => {
+    const text = texts.at(-1)
+    if (text === undefined) return undefined
+    const ms = parseDurationMs(text)
+    if (ms === undefined) throw refuse(text, 'a duration such as 90s or 1h')
+    return formatGoDuration(ms / 1000)
+  },
+  list: (texts) => texts.flatMap((text) => text.split(',')).flatMap((text) => text.trim() || []),
+  texts: (texts) => texts.map((text) => text.trim()),
+  pairs: (texts, refuse) =>
+    Object.fromEntries(
+      texts.map((text) => {
+        const at = text.indexOf('=')
+        if (at < 1) throw refuse(text, 'key=value')
+        return [text.slice(0, at), text.slice(at + 1)] as const
+      }),
+    ),
+}

@@ -1,0 +1,44 @@
+/** Which mount a path of `kv` commands lies on, and which version of KV that mount speaks. */
+import { localError } from '../cli-error.js'
+import type { Session } from '../command.js'
+import { isMap } from '../exact-json.js'
+import { flag } from '../flags.js'
+import { textOf } from '../secret.js'
+import { cleanPath } from '../values.js'
+
+export const MOUNT_FLAG = {
+  mount: flag.text('Mount that the path is relative to; without it the path begins with the mount.'),
+} as const
+
+export interface KvTarget {
+  readonly isV2: boolean
+  /** Path below the mount; empty for the mount itself. */
+  readonly key: string
+  /** The path to ask: with the part of a v2 mount (`data`, `metadata`, ...) in it, or as it is on v1. */
+  at(part: string): string
+}
+
+/** Asks the server about the mount first, as every `kv` command does. A server that knows no such question has KV v1. */
+export const findTarget = async ({ api }: Session, path: string, mountFlag: string): Promise<KvTarget> => {
+  const asked = cleanPath(mountFlag || path)
+  const { status, secret } = await api.request(
+    `Error making preflight request for ${asked}`,
+    'GET',
+    `sys/internal/ui/mounts/${asked}`,
+    { isPreliminary: true, expected: [404] },
+  )
+  const mount = status === 404 ? cleanPath(mountFlag) : cleanPath(textOf(secret?.data?.path))
+  const options = secret?.data?.options
+  const isV2 = status !== 404 && isMap(options) && options.version === '2'
+  const key = cleanPath(mountFlag ? path : relative(cleanPath(path), mount))
+  const join = (...parts: string[]) => parts.filter(Boolean).join('/')
+  return { isV2, key, at: (part) => (isV2 ? join(mount, part, key) : join(mount, key)) }
+}
+
+const relative = (path: string, mount: string): string =>
+  path === mount ? '' : path.startsWith(`${mount}/`) ? path.slice(mount.length + 1) : path
+
+/** For what only KV v2 has. */
+export const requireV2 = (target: KvTarget, what: string): void => {
+  if (!target.isV2) throw localError(`${what} needs a K/V engine mount of version 2`)
+}

@@ -1,0 +1,129 @@
+/** login and print token: getting a token and keeping it for later commands. */
+import type { Call, Command } from './command.js'
+import { ANY, defineCommand } from './command.js'
+import { localError, remoteError } from './cli-error.js'
+import type { JsonMap } from './exact-json.js'
+import { flag } from './flags.js'
+import type { Secret } from './secret.js'
+import { textOf } from './secret.js'
+import { storeToken } from './token-file.js'
+import { cleanPath, readData, readText } from './values.js'
+
+const LOGIN_FLAGS = {
+  method: flag.text('How to log in: token or userpass.', { fallback: 'token' }),
+  path: flag.text('Where the auth method is mounted.'),
+  'no-store': flag.bool('Do not keep the token.'),
+  'no-print': flag.bool('Do not print the token.'),
+  'token-only': flag.bool('Print nothing but the token, and do not keep it.'),
+} as const
+
+type LoginCall = Call<typeof LOGIN_FLAGS>
+
+export const loginCommands: readonly Command[] = [
+  defineCommand({
+    name: 'login',
+    takes: '[TOKEN | K=V...]',
+    count: [0, ANY],
+    summary: 'Log in and keep the token for later commands',
+    flags: LOGIN_FLAGS,
+    run: async (call) => {
+      const secret = await METHODS[methodOf(call)](call)
+      return finish(call, secret)
+    },
+  }),
+  defineCommand({
+    name: 'print token',
+    summary: 'Print the token that commands use',
+    run: ({ api, out }) => {
+      out.line(api.settings.token)
+      return 0
+    },
+  }),
+]
+
+type Method = 'token' | 'userpass'
+
+const methodOf = ({ flags: { method } }: LoginCall): Method => {
+  if (method === 'token' || method === 'userpass') return method
+  throw localError(
+    `Unknown auth method: ${method}. Methods of this command are token and userpass; for others write to their login ` +
+      'path, as in: vault write auth/approle/login role_id=... secret_id=...',
+  )
+}
+
+const loginByToken = async ({ api, io, args, isInteractive }: LoginCall): Promise<Secret> => {
+  const [first = '', ...more] = args
+  const isPair = first.startsWith('token=')
+  if (more.length > 0) throw localError(`Too many arguments (expected 0-1, got ${args.length})`)
+  if (first === '' && !isInteractive) throw localError('A token is needed, and there is nobody to ask')
+  const given = first === '' ? await io.ask('Token (will be hidden): ') : isPair ? first.slice('token='.length) : first
+  const token = (await readText(given, io)).trim()
+  if (!token) throw localError('A token must be supplied')
+  const reply = await api.request('Error authenticating', 'GET', 'auth/token/lookup-self', { token, isWrapped: false })
+  return { ...NOTHING, auth: authOfLookup(reply.secret?.data ?? {}, token) }
+}
+
+const NOTHING: Secret = {
+  requestId: '',
+  leaseId: '',
+  leaseDuration: 0,
+  isRenewable: false,
+  data: undefined,
+  warnings: [],
+  auth: undefined,
+  wrapInfo: undefined,
+  mountType: '',
+  bytes: Buffer.alloc(0),
+}
+
+/** What a lookup tells, as a login would have answered it. */
+const authOfLookup = (data: JsonMap, token: string): JsonMap => ({
+  client_token: token,
+  accessor: data.accessor ?? '',
+  policies: [...listOf(data.policies), ...listOf(data.identity_policies)],
+  token_policies: listOf(data.policies),
+  identity_policies: listOf(data.identity_policies),
+  metadata: data.meta ?? null,
+  orphan: data.orphan ?? false,
+  entity_id: data.entity_id ?? '',
+  lease_duration: data.ttl ?? 0,
+  renewable: data.renewable ?? false,
+})
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+const loginByPassword = async ({ api, io, args, flags, isInteractive }: LoginCall): Promise<Secret> => {
+  const { username, password, ...rest } = await readData(args, io)
+  const user = textOf(username) || io.env.USER || ''
+  if (user === '') throw localError('A user is needed: username=...')
+  if (password === undefined && !isInteractive) throw localError('A password is needed, and there is nobody to ask')
+  const secretWord = password ?? (await io.ask('Password (will be hidden): '))
+  const path = `auth/${cleanPath(flags.path || 'userpass')}/login/${user}`
+  const reply = await api.request('Error authenticating', 'PUT', path, { body: { ...rest, password: secretWord } })
+  if (!reply.secret) throw remoteError('Error authenticating: the answer holds no token')
+  return reply.secret
+}
+
+const METHODS: Readonly<Record<Method, (call: LoginCall) => Promise<Secret>>> = {
+  token: loginByToken,
+  userpass: loginByPassword,
+}
+
+const KEPT = 'You are now authenticated. The token below is kept for later commands;\nlogging in again is not needed.\n'
+const NOT_KEPT = 'You are now authenticated. The token was not kept: set it in VAULT_TOKEN to use it.\n'
+
+const finish = ({ out, io, flags }: LoginCall, secret: Secret): number => {
+  const token = textOf(secret.auth?.client_token ?? secret.wrapInfo?.token)
+  if (token === '') throw remoteError('Error authenticating: the answer holds no token')
+  if (flags['token-only']) return out.single('token', token)
+  const isKept = !flags['no-store'] && !secret.wrapInfo
+  if (isKept) storeToken(io.homeDirectory, token)
+  if (flags['no-print']) return 0
+  if (out.isTable && out.field === '') {
+    if (isKept && io.env.VAULT_TOKEN) {
+      out.note('WARNING! VAULT_TOKEN is set in the environment and wins over the token that is kept.\n')
+    }
+    out.success(isKept ? KEPT : NOT_KEPT)
+  }
+  return out.secret(secret)
+}

@@ -1,0 +1,133 @@
+/** operator generate-root: a root token, or with -dr-token an operation token, from key shares. */
+import { base62 } from '../../../base/id.js'
+import { type Call, defineCommand } from '../command.js'
+import { localError } from '../cli-error.js'
+import { isMap, type JsonMap } from '../exact-json.js'
+import { flag } from '../flags.js'
+import { formatColumns, type Row } from '../render/columns.js'
+import { goText } from '../render/go-text.js'
+import { textOf } from '../secret.js'
+import { readText } from '../values.js'
+import { decodeToken } from './otp.js'
+import { readPgpKeys } from './pgp-keys.js'
+import { readShare } from './seal.js'
+
+const FLAGS = {
+  init: flag.bool('Start an attempt.'),
+  cancel: flag.bool('End the attempt.'),
+  status: flag.bool('Print how far the attempt is.'),
+  decode: flag.text('Print the token that was encoded with -otp.'),
+  'generate-otp': flag.bool('Print a one-time pad to start an attempt with.'),
+  'dr-token': flag.bool('Make the operation token of a DR secondary.'),
+  'recovery-token': flag.bool('Refused; there are no recovery tokens here.'),
+  otp: flag.text('One-time pad of the attempt.'),
+  'pgp-key': flag.text('File with the public key to encrypt the token for.'),
+  nonce: flag.text('Nonce of the attempt.'),
+} as const
+
+type RootCall = Call<typeof FLAGS>
+
+/** The part of an attempt's path before `attempt` and `update`. */
+const basePath = ({ flags }: RootCall): string =>
+  flags['dr-token'] ? 'sys/replication/dr/secondary/generate-operation-token' : 'sys/generate-root'
+
+const ROOT = { isInRoot: true } as const
+
+export const generateRootCommand = defineCommand({
+  name: 'operator generate-root',
+  takes: '[KEY]',
+  count: [0, 1],
+  summary: 'Make a root token or a DR operation token from key shares',
+  flags: FLAGS,
+  run: (call) => {
+    const { flags } = call
+    if (flags['recovery-token']) throw localError('There are no recovery tokens here: recovery mode is not supported')
+    if (flags['generate-otp']) return generateOtp(call)
+    if (flags.decode) return decode(call)
+    if (flags.cancel) return cancel(call)
+    if (flags.status) return printStatus(call)
+    return flags.init ? start(call) : provide(call)
+  },
+})
+
+const readStatus = async (call: RootCall): Promise<JsonMap> =>
+  (await call.api.request('Error getting root generation status', 'GET', `${basePath(call)}/attempt`, ROOT)).body
+
+const otpLength = (status: JsonMap): number => {
+  const length = Number(goText(status.otp_length ?? 0))
+  if (length > 0) return length
+  throw localError('The server does not tell how long a one-time pad has to be')
+}
+
+const generateOtp = async (call: RootCall): Promise<number> => {
+  const otp = base62(call.io.random, otpLength(await readStatus(call)))
+  if (call.out.isTable) return call.out.single('otp', otp)
+  return call.out.record({ otp }, () => otp)
+}
+
+const decode = async (call: RootCall): Promise<number> => {
+  const { flags, out, io } = call
+  if (!flags.otp) throw localError('Missing otp: use -otp to supply it')
+  const encoded = (await readText(flags.decode, io)).trim()
+  otpLength(await readStatus(call))
+  const token = decodeToken(encoded, flags.otp)
+  return out.isTable ? out.single('token', token) : out.record({ token }, () => token)
+}
+
+const start = async (call: RootCall): Promise<number> => {
+  const { api, flags } = call
+  if (flags.otp && flags['pgp-key']) throw localError('-otp does not go with -pgp-key')
+  const [pgpKey = ''] = readPgpKeys(flags['pgp-key'] ? [flags['pgp-key']] : [])
+  const body = { otp: flags.otp, pgp_key: pgpKey }
+  const reply = await api.request('Error initializing root generation', 'PUT', `${basePath(call)}/attempt`, {
+    body,
+    ...ROOT,
+  })
+  return print(call, reply.body)
+}
+
+const cancel = async (call: RootCall): Promise<number> => {
+  await call.api.request('Error canceling root token generation', 'DELETE', `${basePath(call)}/attempt`, ROOT)
+  return call.out.success('Root token generation canceled (if it was started)')
+}
+
+const printStatus = async (call: RootCall): Promise<number> => print(call, await readStatus(call))
+
+/** Gives one key share to the attempt that is under way. */
+const provide = async (call: RootCall): Promise<number> => {
+  const { api, flags, args } = call
+  const status = await readStatus(call)
+  if (status.started !== true) throw localError('No root generation is in progress: start one with -init')
+  if (args[0] === '-' && flags.nonce === '') throw localError('-nonce is needed when the key comes from standard input')
+  const nonce = flags.nonce || textOf(status.nonce)
+  const key = await readShare(call, args[0], `Operation nonce: ${nonce}\nUnseal Key (will be hidden): `)
+  const reply = await api.request('Error posting unseal key', 'PUT', `${basePath(call)}/update`, {
+    body: { key, nonce },
+    ...ROOT,
+  })
+  return print(call, reply.body)
+}
+
+const print = ({ out, flags }: RootCall, status: JsonMap): number => {
+  const isOtpShown = out.isTable && textOf(status.otp) !== ''
+  if (isOtpShown && !out.field) {
+    out.note('The server made a one-time pad and shows it only now. It is needed to decode the token.\n')
+  }
+  const kind = flags['dr-token'] ? 'DR operation token' : 'root token'
+  if (status.complete === true && out.isTable && !out.field)
+    out.note(`The ${kind} is made; -decode with -otp prints it.\n`)
+  return isMap(status) ? out.record(status, () => formatColumns(statusRows(status))) : 0
+}
+
+const statusRows = (status: JsonMap): Row[] => [
+  ['Nonce', textOf(status.nonce)],
+  ['Started', goText(status.started)],
+  ['Progress', `${goText(status.progress)}/${goText(status.required)}`],
+  ['Complete', goText(status.complete)],
+  ...optionalRow('PGP Fingerprint', status.pgp_fingerprint),
+  ...optionalRow('Encoded Token', status.encoded_token),
+  ...optionalRow('OTP', status.otp),
+  ...optionalRow('OTP Length', status.otp_length),
+]
+
+const optionalRow = (title: string, value: unknown): Row[] => (value ? [[title, goText(value)]] : [])

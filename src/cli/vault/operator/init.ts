@@ -1,0 +1,93 @@
+import { defineCommand } from '../command.js'
+import { CliError } from '../cli-error.js'
+import type { JsonMap } from '../exact-json.js'
+import { flag, type FlagValues } from '../flags.js'
+import { readSealStatus } from '../status.js'
+import { readPgpKeys } from './pgp-keys.js'
+
+const INIT_FLAGS = {
+  'key-shares': flag.int('Number of key shares.', { aliases: ['n'] }),
+  'key-threshold': flag.int('How many of them unseal.', { aliases: ['t'] }),
+  'recovery-shares': flag.int('Number of recovery key shares, under auto-unseal.'),
+  'recovery-threshold': flag.int('How many of them are needed.'),
+  'pgp-keys': flag.list('Files with public keys, one for each key share.'),
+  'recovery-pgp-keys': flag.list('Files with public keys, one for each recovery key share.'),
+  'root-token-pgp-key': flag.text('File with the public key for the root token.'),
+  'stored-shares': flag.int('Accepted; has no effect.'),
+  status: flag.bool('Only tell whether the server is initialised: exit status 0 when it is, 2 when not.'),
+} as const
+
+const SHARES = 5
+const THRESHOLD = 3
+const NOT_INITIALISED = 2
+
+export const initCommand = defineCommand({
+  name: 'operator init',
+  summary: 'Initialise a server: make its key shares and its root token',
+  flags: INIT_FLAGS,
+  run: async (session) => {
+    const { api, out, flags } = session
+    if (flags.status) {
+      const { body } = await api.request('Error checking initialization status', 'GET', 'sys/init', { isInRoot: true })
+      if (body.initialized !== true) throw new CliError(NOT_INITIALISED, 'Vault is not initialized')
+      out.line('Vault is initialized')
+      return 0
+    }
+    const isAuto = (await readSealStatus(session)).recovery_seal === true
+    const request = initBody(flags, isAuto)
+    const { body } = await api.request('Error initializing', 'PUT', 'sys/init', { body: request, isInRoot: true })
+    const keys = keyReport(body, request, isAuto)
+    return out.record(keys, () => describeKeys(keys))
+  },
+})
+
+type InitBody = ReturnType<typeof initBody>
+
+/** A seal has one kind of keys; what does not apply is zero. */
+const initBody = (flags: FlagValues<typeof INIT_FLAGS>, isAuto: boolean) => {
+  const pgpKeys = readPgpKeys(flags['pgp-keys'])
+  const recoveryPgpKeys = readPgpKeys(flags['recovery-pgp-keys'])
+  const [rootKey = ''] = readPgpKeys(flags['root-token-pgp-key'] ? [flags['root-token-pgp-key']] : [])
+  return {
+    secret_shares: flags['key-shares'] ?? (isAuto ? 0 : SHARES),
+    secret_threshold: flags['key-threshold'] ?? (isAuto ? 0 : THRESHOLD),
+    pgp_keys: pgpKeys.length > 0 ? pgpKeys : null,
+    recovery_shares: flags['recovery-shares'] ?? (isAuto ? SHARES : 0),
+    recovery_threshold: flags['recovery-threshold'] ?? (isAuto ? THRESHOLD : 0),
+    recovery_pgp_keys: recoveryPgpKeys.length > 0 ? recoveryPgpKeys : null,
+    root_token_pgp_key: rootKey,
+    stored_shares: flags['stored-shares'] ?? 0,
+  }
+}
+
+const keyReport = (answer: JsonMap, request: InitBody, isAuto: boolean): JsonMap => ({
+  unseal_keys_b64: answer.keys_base64 ?? [],
+  unseal_keys_hex: answer.keys ?? [],
+  unseal_shares: isAuto ? 0 : request.secret_shares,
+  unseal_threshold: isAuto ? 0 : request.secret_threshold,
+  recovery_keys_b64: answer.recovery_keys_base64 ?? [],
+  recovery_keys_hex: answer.recovery_keys ?? [],
+  recovery_keys_shares: isAuto ? request.recovery_shares : 0,
+  recovery_keys_threshold: isAuto ? request.recovery_threshold : 0,
+  root_token: answer.root_token ?? '',
+})
+
+const describeKeys = (keys: JsonMap): string => {
+  const named = (name: string, title: string) =>
+    [keys[name]].flat().map((key, index) => `${title} Key ${index + 1}: ${String(key)}`)
+  const recovery = named('recovery_keys_b64', 'Recovery')
+  const isAuto = recovery.length > 0
+  const count = isAuto ? keys.recovery_keys_shares : keys.unseal_shares
+  const needed = isAuto ? keys.recovery_keys_threshold : keys.unseal_threshold
+  return [
+    ...named('unseal_keys_b64', 'Unseal'),
+    ...recovery,
+    '',
+    `Initial Root Token: ${String(keys.root_token)}`,
+    '',
+    isAuto
+      ? `Success! The server is initialised, with ${count} recovery key shares of which ${needed} are needed.`
+      : `The server is initialised, with ${count} key shares of which ${needed} unseal it.`,
+    'Nobody can show these values again: keep them safe, and apart from one another.',
+  ].join('\n')
+}

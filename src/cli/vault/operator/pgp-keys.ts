@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { localError, messageOf } from '../cli-error.js'
+
+/** Public keys as the API takes them, in base64, from files that hold them in binary form or with armour. */
+export const readPgpKeys = (files: readonly string[]): string[] => files.map(readPgpKey)
+
+const readPgpKey = (name: string): string => {
+  if (name.startsWith('keybase:')) throw localError('Keys are not fetched from keybase.io here: export them to a file')
+  const bytes = readKeyFile(name.replace(/^@/, ''))
+  const text = bytes.toString('latin1').trim()
+  if (text.startsWith('-----BEGIN PGP')) return unwrapArmour(text)
+  return /^[A-Za-z0-9+/\s]+=*$/.test(text) ? text.replace(/\s/g, '') : bytes.toString('base64')
+}
+
+const readKeyFile = (file: string): Buffer => {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw localError(`The PGP key cannot be read: ${messageOf(error)}`, error)
+  }
+}
+
+/** What stands between the headers, which an empty line ends, and the checksum. */
+const unwrapArmour = (text: string): string => {
+  const lines = text.split(/\r?\n/).map((line) => line.trim())
+  const start = lines.indexOf('')
+  const body = lines.slice(start + 1).filter((line) => line !== '' && !line.startsWith('-----'))
+  return body.filter((line) => !/^=[A-Za-z0-9+/]{4}$/.test(line)).join('')
+}

@@ -1,0 +1,90 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type Command, defineCommand } from './command.js'
+import { localError, messageOf, remoteError } from './cli-error.js'
+import { formatHclText } from './hcl-format.js'
+
+const ONE_NAME = { takes: 'NAME', count: [1, 1] } as const
+
+/** Names are lower case on the server. */
+const nameOf = (text: string): string => text.trim().toLowerCase()
+
+export const policyCommands: readonly Command[] = [
+  defineCommand({
+    name: 'policy write',
+    takes: 'NAME FILE',
+    count: [2, 2],
+    summary: 'Upload a policy from a file, or from standard input (-)',
+    run: async ({ api, out, io, args: [rawName = '', file = ''] }) => {
+      const name = nameOf(rawName)
+      const policy = file === '-' ? (await io.readStdin()).toString('utf8') : readPolicy(file)
+      const body = { policy }
+      const { secret } = await api.request('Error uploading policy', 'PUT', `sys/policies/acl/${name}`, { body })
+      if (secret) out.warn(secret)
+      return out.success(`Uploaded policy: ${name}`)
+    },
+  }),
+  defineCommand({
+    name: 'policy read',
+    ...ONE_NAME,
+    summary: 'Print a policy',
+    run: async ({ api, out, args: [rawName = ''] }) => {
+      const name = nameOf(rawName)
+      const secret = await api.find(`Error reading policy named ${name}`, 'GET', `sys/policies/acl/${name}`)
+      const policy = secret?.data?.policy
+      if (policy === undefined) throw remoteError(`No policy named: ${name}`)
+      return out.record({ policy }, () => String(policy).trim())
+    },
+  }),
+  defineCommand({
+    name: 'policy list',
+    summary: 'List policies',
+    run: async ({ api, out }) => {
+      const query = { list: 'true' }
+      const { secret } = await api.request('Error listing policies', 'GET', 'sys/policies/acl', { query })
+      const keys = Array.isArray(secret?.data?.keys) ? secret.data.keys : []
+      return out.value(keys, () => keys.join('\n'))
+    },
+  }),
+  defineCommand({
+    name: 'policy delete',
+    ...ONE_NAME,
+    summary: 'Delete a policy',
+    run: async ({ api, out, args: [rawName = ''] }) => {
+      const name = nameOf(rawName)
+      await api.request(`Error deleting ${name}`, 'DELETE', `sys/policies/acl/${name}`)
+      return out.success(`Deleted policy: ${name}`)
+    },
+  }),
+  defineCommand({
+    name: 'policy fmt',
+    takes: 'FILE',
+    count: [1, 1],
+    summary: 'Indent a policy file in place',
+    run: ({ out, args: [file = ''] }) => {
+      const text = readPolicy(file)
+      const formatted = format(text, file)
+      try {
+        writeFileSync(file, formatted)
+      } catch (error) {
+        throw localError(`Error writing policy file: ${messageOf(error)}`, error)
+      }
+      return out.success(`Formatted policy: ${file}`)
+    },
+  }),
+]
+
+const readPolicy = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw localError(`Error opening policy file: ${messageOf(error)}`, error)
+  }
+}
+
+const format = (text: string, file: string): string => {
+  try {
+    return formatHclText(text, file)
+  } catch (error) {
+    throw localError(`Failed to parse policy: ${messageOf(error)}`, error)
+  }
+}

@@ -1,0 +1,54 @@
+/** What `-output-curl-string` and `-output-policy` print in place of sending a request. */
+import type { ClientSettings } from './settings.js'
+
+interface PreviewedRequest {
+  readonly method: string
+  readonly path: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer | undefined
+}
+
+/** Ends a command that was only to show its request. */
+export class Preview extends Error {
+  override readonly name = 'Preview'
+}
+
+export const renderPreview = (settings: ClientSettings, request: PreviewedRequest): string =>
+  settings.preview === 'policy' ? renderPolicy(request) : renderCurl(settings, request)
+
+/** The token is not shown: the command looks it up when it is run. */
+const renderCurl = ({ tls }: ClientSettings, { method, url, headers, body }: PreviewedRequest): string => {
+  const shown = Object.entries({ ...headers, 'X-Vault-Request': 'true' })
+    .map(([name, value]) => [name, name === 'X-Vault-Token' ? '$(vault print token)' : escapeDouble(value)])
+    .sort(([a = ''], [b = '']) => (a < b ? -1 : 1))
+  return [
+    'curl',
+    ...(tls.skipVerify ? ['--insecure'] : []),
+    ...(method === 'GET' ? [] : ['-X', method]),
+    ...(tls.caFile ? ['--cacert', quote(tls.caFile)] : tls.caPath ? ['--capath', quote(tls.caPath)] : []),
+    ...shown.flatMap(([name, value]) => ['-H', `"${name}: ${value}"`]),
+    ...(method === 'PATCH' ? ['-H', '"Content-Type: application/merge-patch+json"'] : []),
+    ...(body ? ['-d', quote(body.toString('utf8'))] : []),
+    /^[\w./:%=?~-]*$/.test(url) ? url : quote(url),
+  ].join(' ')
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'"'"'`)}'`
+
+const escapeDouble = (text: string): string => text.replace(/["\\$`]/g, '\\$&')
+
+const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
+  GET: ['read'],
+  LIST: ['list'],
+  PUT: ['create', 'update'],
+  POST: ['create', 'update'],
+  PATCH: ['patch'],
+  DELETE: ['delete'],
+}
+
+const renderPolicy = ({ method, path, url }: PreviewedRequest): string => {
+  const operation = new URL(url).searchParams.get('list') === 'true' ? 'LIST' : method
+  const capabilities = (CAPABILITIES[operation] ?? []).map((name) => JSON.stringify(name)).join(', ')
+  return `path ${JSON.stringify(path)} {\n  capabilities = [${capabilities}]\n}`
+}

@@ -1,0 +1,47 @@
+import { homedir } from 'node:os'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { systemClock } from '../../base/clock.js'
+import { createSystemRandom } from '../../base/random.js'
+import type { VaultIo } from './io.js'
+
+/** The surroundings of this process. */
+export const createProcessIo = (serve: VaultIo['serve']): VaultIo => {
+  // A reader that has seen enough, such as `head`, closes its end: that is no failure.
+  process.stdout.on('error', () => {})
+  return {
+    env: process.env,
+    homeDirectory: process.env.HOME || homedir(),
+    isStdoutTty: process.stdout.isTTY === true,
+    clock: systemClock,
+    random: createSystemRandom(),
+    write: (data) => void process.stdout.write(data),
+    complain: (text) => void process.stderr.write(`${text}\n`),
+    readStdin,
+    ask,
+    serve,
+  }
+}
+
+const readStdin = async (): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks)
+}
+
+const ask = async (prompt: string): Promise<string> => {
+  const isTerminal = process.stdin.isTTY === true
+  process.stderr.write(prompt)
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: isTerminal })
+  try {
+    return await new Promise((resolve, reject) => {
+      lines.once('line', resolve)
+      lines.once('close', () => reject(new Error('the input ended before an answer')))
+      lines.once('SIGINT', () => reject(new Error('interrupted')))
+    })
+  } finally {
+    lines.close()
+    process.stderr.write('\n')
+  }
+}

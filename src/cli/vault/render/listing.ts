@@ -1,0 +1,27 @@
+/** Answers to LIST: the keys alone, or with what `key_info` tells about them. */
+import { isMap } from '../exact-json.js'
+import type { Secret } from '../secret.js'
+import { formatTable } from './columns.js'
+import { goText } from './go-text.js'
+import type { Output } from './output.js'
+
+export const printListing = (out: Output, secret: Secret | undefined, at: string, isDetailed = false): number => {
+  if (secret?.wrapInfo || (secret && out.format === 'raw')) return out.secret(secret)
+  const keys = Array.isArray(secret?.data?.keys) ? secret.data.keys : undefined
+  if (secret && out.isTable) out.warn(secret)
+  const info = secret?.data?.key_info
+  if (!isDetailed || !keys || !isMap(info)) return out.keys(keys, at)
+  const columns = [...new Set(Object.values(info).flatMap((item) => (isMap(item) ? Object.keys(item) : [])))].sort()
+  return out.value(secret?.data, () =>
+    formatTable(
+      ['Keys', ...columns],
+      keys.map(String).map((key) => {
+        const item = info[key]
+        return [
+          key,
+          ...columns.map((column) => (isMap(item) && item[column] !== undefined ? goText(item[column]) : '')),
+        ]
+      }),
+    ),
+  )
+}

@@ -1,0 +1,119 @@
+/** What a command prints, in the format that was asked for. Data goes to standard output, the rest to standard error. */
+import YAML from 'yaml'
+import { localError, remoteError, VAULT_EXIT } from '../cli-error.js'
+import { isMap, type JsonMap, NumberText, printExactJson } from '../exact-json.js'
+import type { VaultIo } from '../io.js'
+import type { Secret } from '../secret.js'
+import { formatPairs, formatTable } from './columns.js'
+import { goText } from './go-text.js'
+import { findField, secretJson, secretRows } from './secret-rows.js'
+
+const FORMATS = ['table', 'json', 'yaml', 'raw'] as const
+export type Format = (typeof FORMATS)[number]
+
+export const parseFormat = (text: string): Format => {
+  const lower = text.toLowerCase()
+  const format = FORMATS.find((known) => known === (lower === 'yml' ? 'yaml' : lower))
+  if (!format) throw localError(`Invalid output format: ${text}`)
+  return format
+}
+
+export class Output {
+  readonly format: Format
+  /** The one field to print; empty for everything. */
+  readonly field: string
+  readonly #io: VaultIo
+
+  constructor(io: VaultIo, format: Format, field: string) {
+    this.#io = io
+    this.format = format
+    this.field = field
+  }
+
+  get isTable(): boolean {
+    return this.format === 'table'
+  }
+
+  line(text: string): void {
+    this.#io.write(`${text}\n`)
+  }
+
+  /** Bytes as they are, for files and for the raw format. */
+  bytes(data: Uint8Array): void {
+    this.#io.write(data)
+  }
+
+  /** That something was done: for people, not for programs that read JSON. */
+  success(text: string): number {
+    if (this.isTable) this.line(`Success! ${text}`)
+    return VAULT_EXIT.ok
+  }
+
+  note(text: string): void {
+    this.#io.complain(text)
+  }
+
+  /** Something that is not an answer of the API, as JSON or YAML, or as the text that `table` makes. */
+  value(value: unknown, table: () => string): number {
+    if (this.format === 'raw') throw localError('this command does not support the -format=raw option')
+    this.line(this.isTable ? table() : this.#structured(value))
+    return VAULT_EXIT.ok
+  }
+
+  /** One field of an object, or all of it. */
+  record(record: JsonMap, table: () => string): number {
+    if (this.field === '') return this.value(record, table)
+    return this.single(this.field, record[this.field])
+  }
+
+  secret(secret: Secret): number {
+    if (this.field !== '') return this.single(this.field, findField(secret, this.field))
+    if (this.format === 'raw') {
+      this.bytes(secret.bytes)
+      return VAULT_EXIT.ok
+    }
+    if (this.isTable) this.warn(secret)
+    const rows = this.isTable ? secretRows(secret) : []
+    if (this.isTable && rows.length === 0) return VAULT_EXIT.ok
+    return this.value(secretJson(secret), () => formatPairs(rows))
+  }
+
+  /** A list of keys. Nothing there is a failure, as in the reference. */
+  keys(keys: readonly unknown[] | undefined, where: string): number {
+    if (keys && keys.length > 0)
+      return this.value(keys, () =>
+        formatTable(
+          ['Keys'],
+          keys.map((key) => [goText(key)]),
+        ),
+      )
+    if (!this.isTable) this.line('{}')
+    throw remoteError(this.isTable ? `No value found at ${where}` : '')
+  }
+
+  /** A value alone: without an end of line where a program reads it. */
+  single(name: string, value: unknown): number {
+    if (value === undefined) throw localError(`Field ${JSON.stringify(name)} not present in secret`)
+    const text = this.isTable || this.format === 'raw' ? goText(value) : this.#structured(value)
+    this.#io.write(this.#io.isStdoutTty ? `${text}\n` : text)
+    return VAULT_EXIT.ok
+  }
+
+  warn({ warnings }: Pick<Secret, 'warnings'>): void {
+    if (warnings.length === 0) return
+    const lines = warnings.map((warning) => `  * ${warning.replaceAll('\n', '\n    ')}\n`)
+    this.note(`WARNING! The following warnings were returned from Vault:\n\n${lines.join('\n')}`)
+  }
+
+  #structured(value: unknown): string {
+    if (this.format !== 'yaml') return printExactJson(value, 2)
+    return YAML.stringify(plain(value), { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false }).trimEnd()
+  }
+}
+
+/** YAML takes numbers of its own kinds; digits stay where one of them can hold them. */
+const plain = (value: unknown): unknown => {
+  if (value instanceof NumberText) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value.text)
+  if (Array.isArray(value)) return value.map(plain)
+  return isMap(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value
+}

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseDurationMs } from '../../base/duration.js'
+import { localError, messageOf } from './cli-error.js'
+import type { CommonFlags } from './common-flags.js'
+import type { VaultIo } from './io.js'
+import { readStoredToken } from './token-file.js'
+
+const DEFAULT_ADDRESS = 'https://127.0.0.1:8200'
+const DEFAULT_TIMEOUT_MS = 60_000
+const DEFAULT_RETRIES = 2
+
+/** Flags and environment, read once: where requests go and what they carry. */
+export interface ClientSettings {
+  readonly address: string
+  readonly token: string
+  /** With a slash at the end; empty for the root namespace. */
+  readonly namespace: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly wrapTtl: string
+  readonly timeoutMs: number
+  readonly retriesMax: number
+  readonly tls: TlsSettings
+  /** What is printed in place of sending the request. */
+  readonly preview: 'curl' | 'policy' | undefined
+}
+
+interface TlsSettings {
+  readonly caFile: string
+  readonly caPath: string
+  readonly caPem: string | undefined
+  readonly clientCertPem: string | undefined
+  readonly clientKeyPem: string | undefined
+  readonly serverName: string | undefined
+  readonly skipVerify: boolean
+}
+
+export const readSettings = (flags: CommonFlags, io: Pick<VaultIo, 'env' | 'homeDirectory'>): ClientSettings => ({
+  address: parseAddress(flags['agent-address'] || flags.address || DEFAULT_ADDRESS),
+  token: io.env.VAULT_TOKEN || readStoredToken(io.homeDirectory),
+  namespace: normalizeNamespace(flags.namespace),
+  headers: flags.header,
+  wrapTtl: flags['wrap-ttl'],
+  timeoutMs: parseTimeout(io.env.VAULT_CLIENT_TIMEOUT),
+  retriesMax: parseRetries(io.env.VAULT_MAX_RETRIES),
+  tls: readTls(flags, io.env),
+  preview: flags['output-curl-string'] ? 'curl' : flags['output-policy'] ? 'policy' : undefined,
+})
+
+const parseAddress = (text: string): string => {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : ''
+  if (!['http:', 'https:'].includes(protocol)) {
+    throw localError(`the address ${JSON.stringify(text)} is no http:// or https:// address`)
+  }
+  return text.replace(/\/+$/, '')
+}
+
+const normalizeNamespace = (text: string): string => {
+  const inner = text.replace(/^\/+|\/+$/g, '')
+  return inner === '' || inner === 'root' ? '' : `${inner}/`
+}
+
+const parseTimeout = (text: string | undefined): number => {
+  const ms = text ? parseDurationMs(text) : DEFAULT_TIMEOUT_MS
+  if (ms === undefined) throw localError(`could not parse VAULT_CLIENT_TIMEOUT: ${JSON.stringify(text)}`)
+  return ms > 0 ? ms : DEFAULT_TIMEOUT_MS
+}
+
+const parseRetries = (text: string | undefined): number => {
+  if (text && !/^\d+$/.test(text)) throw localError(`could not parse VAULT_MAX_RETRIES: ${JSON.stringify(text)}`)
+  return text ? Number(text) : DEFAULT_RETRIES
+}
+
+const readTls = (flags: CommonFlags, env: VaultIo['env']): TlsSettings => ({
+  caFile: flags['ca-cert'],
+  caPath: flags['ca-path'],
+  caPem: readAuthorities(flags, env),
+  clientCertPem: readText(flags['client-cert']),
+  clientKeyPem: readText(flags['client-key']),
+  serverName: flags['tls-server-name'] || undefined,
+  skipVerify: flags['tls-skip-verify'],
+})
+
+/** One file wins over a directory, as in the reference. */
+const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | undefined => {
+  if (flags['ca-cert']) return readText(flags['ca-cert'])
+  if (env.VAULT_CACERT_BYTES) return env.VAULT_CACERT_BYTES
+  const directory = flags['ca-path']
+  if (!directory) return undefined
+  return listFiles(directory)
+    .map((file) => readText(file) ?? '')
+    .join('\n')
+}
+
+const listFiles = (directory: string): string[] => {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true })
+    return entries.filter((entry) => !entry.isDirectory()).map((entry) => path.join(directory, entry.name))
+  } catch (error) {
+    throw localError(`the directory of certificates cannot be read: ${messageOf(error)}`, error)
+  }
+}
+
+const readText = (file: string): string | undefined => {
+  if (file === '') return undefined
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw localError(`the certificate or key cannot be read: ${messageOf(error)}`, error)
+  }
+}

@@ -1,0 +1,150 @@
+import { type Call, type Command, defineCommand } from './command.js'
+import { localError, remoteError } from './cli-error.js'
+import { found } from './data.js'
+import { flag } from './flags.js'
+
+const ACCESSOR_FLAG = { accessor: flag.bool('The argument is an accessor, not a token.') } as const
+
+const CREATE_FLAGS = {
+  id: flag.text('The token to be; chosen by the server when not given.'),
+  'display-name': flag.text('Name in logs.'),
+  ttl: flag.duration('How long it lives.'),
+  'explicit-max-ttl': flag.duration('How long it can be made to live.'),
+  period: flag.duration('Time for which each renewal renews it.'),
+  renewable: flag.bool('Whether it can be renewed.', { fallback: 'true' }),
+  orphan: flag.bool('Give it no parent.'),
+  'no-default-policy': flag.bool('Leave the default policy out.'),
+  'use-limit': flag.int('How often it can be used; 0 for any number of times.'),
+  type: flag.text('service or batch.'),
+  metadata: flag.pairs('key=value for logs; may be repeated.'),
+  policy: flag.texts('Policy it has; may be repeated.'),
+  role: flag.text('Token role to make it with.'),
+  'entity-alias': flag.text('Alias of the entity it belongs to; with a role only.'),
+} as const
+
+const createBody = ({ flags, isGiven }: Call<typeof CREATE_FLAGS>) => ({
+  ...(flags.id && { id: flags.id }),
+  ...(flags.policy.length > 0 && { policies: flags.policy }),
+  ...(isGiven('metadata') && { meta: flags.metadata }),
+  ...(flags.ttl !== undefined && { ttl: flags.ttl }),
+  ...(flags['explicit-max-ttl'] !== undefined && { explicit_max_ttl: flags['explicit-max-ttl'] }),
+  ...(flags.period !== undefined && { period: flags.period }),
+  ...(flags.orphan && { no_parent: true }),
+  ...(flags['no-default-policy'] && { no_default_policy: true }),
+  display_name: flags['display-name'],
+  num_uses: flags['use-limit'] ?? 0,
+  renewable: flags.renewable,
+  type: flags.type,
+  entity_alias: flags['entity-alias'],
+})
+
+export const tokenCommands: readonly Command[] = [
+  defineCommand({
+    name: 'token create',
+    summary: 'Make a token',
+    flags: CREATE_FLAGS,
+    run: async (call) => {
+      const { api, out, flags } = call
+      const path = flags.role ? `auth/token/create/${flags.role}` : 'auth/token/create'
+      const { secret } = await api.request('Error creating token', 'POST', path, { body: createBody(call) })
+      return out.secret(found(secret, path))
+    },
+  }),
+  defineCommand({
+    name: 'token lookup',
+    takes: '[TOKEN | ACCESSOR]',
+    count: [0, 1],
+    summary: 'Print what is known about a token; without an argument about the own one',
+    flags: ACCESSOR_FLAG,
+    run: async ({ api, out, args: [subject = ''], flags }) => {
+      const what = 'Error looking up token'
+      if (flags.accessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')
+      const { secret } = flags.accessor
+        ? await api.request(what, 'POST', 'auth/token/lookup-accessor', { body: { accessor: subject } })
+        : subject
+          ? await api.request(what, 'POST', 'auth/token/lookup', { body: { token: subject } })
+          : await api.request(what, 'GET', 'auth/token/lookup-self')
+      return out.secret(found(secret, 'the token'))
+    },
+  }),
+  defineCommand({
+    name: 'token renew',
+    takes: '[TOKEN | ACCESSOR]',
+    count: [0, 1],
+    summary: 'Make a token last longer; without an argument the own one',
+    flags: { ...ACCESSOR_FLAG, increment: flag.duration('How much longer.', { aliases: ['i'] }) },
+    run: async ({ api, out, args: [subject = ''], flags }) => {
+      const what = 'Error renewing token'
+      if (flags.accessor && subject === '') throw localError('Not enough arguments with -accessor (expected 1, got 0)')
+      const increment = flags.increment ?? 0
+      const { secret } = flags.accessor
+        ? await api.request(what, 'POST', 'auth/token/renew-accessor', { body: { accessor: subject, increment } })
+        : subject
+          ? await api.request(what, 'PUT', 'auth/token/renew', { body: { token: subject, increment } })
+          : await api.request(what, 'PUT', 'auth/token/renew-self', { body: { increment } })
+      return out.secret(found(secret, 'the token'))
+    },
+  }),
+  defineCommand({
+    name: 'token revoke',
+    takes: '[TOKEN | ACCESSOR]',
+    count: [0, 1],
+    summary: 'End a token and those it made',
+    flags: {
+      ...ACCESSOR_FLAG,
+      self: flag.bool('End the own token.'),
+      mode: flag.text('orphan to keep the tokens it made, path to end all that were made below a path.'),
+    },
+    run: async ({ api, out, args: [subject = ''], flags }) => {
+      const { method, path, body } = revocation(subject, flags)
+      await api.request('Error revoking token', method, path, { ...(body && { body }) })
+      return out.success('Revoked token (if it existed)')
+    },
+  }),
+  defineCommand({
+    name: 'token capabilities',
+    takes: '[TOKEN | ACCESSOR] PATH',
+    count: [1, 2],
+    summary: 'Print what a token may do at a path',
+    flags: ACCESSOR_FLAG,
+    run: async ({ api, out, args, flags }) => {
+      const path = args.at(-1) ?? ''
+      const subject = args.length > 1 ? (args[0] ?? '') : api.settings.token
+      const isOwn = !flags.accessor && subject === api.settings.token
+      if (flags.accessor && args.length < 2) throw localError('Not enough arguments with -accessor (expected 2, got 1)')
+      const { secret } = flags.accessor
+        ? await api.request('Error listing capabilities', 'POST', 'sys/capabilities-accessor', {
+            body: { accessor: subject, path },
+          })
+        : await api.request('Error listing capabilities', 'POST', `sys/capabilities${isOwn ? '-self' : ''}`, {
+            body: { token: subject, path },
+          })
+      const capabilities = secret?.data?.capabilities ?? secret?.data?.[path]
+      if (!Array.isArray(capabilities)) throw remoteError(`No capabilities found for ${path}`)
+      const sorted = capabilities.map(String).sort()
+      return out.value(sorted, () => sorted.join(', '))
+    },
+  }),
+]
+
+interface Revocation {
+  readonly method: 'PUT' | 'POST'
+  readonly path: string
+  readonly body?: Readonly<Record<string, string>>
+}
+
+const revocation = (
+  subject: string,
+  { accessor, self, mode }: { readonly accessor: boolean; readonly self: boolean; readonly mode: string },
+): Revocation => {
+  if (!['', 'orphan', 'path'].includes(mode)) throw localError(`Unknown mode: ${mode}; modes are orphan and path`)
+  if (self && (subject !== '' || accessor || mode !== ''))
+    throw localError('-self goes with no argument, -accessor or -mode')
+  if (accessor && mode !== '') throw localError('-accessor does not go with -mode')
+  if (!self && subject === '') throw localError('Not enough arguments (expected 1, got 0)')
+  if (self) return { method: 'PUT', path: 'auth/token/revoke-self' }
+  if (accessor) return { method: 'POST', path: 'auth/token/revoke-accessor', body: { accessor: subject } }
+  if (mode === 'orphan') return { method: 'PUT', path: 'auth/token/revoke-orphan', body: { token: subject } }
+  if (mode === 'path') return { method: 'PUT', path: `sys/leases/revoke-prefix/${subject}` }
+  return { method: 'PUT', path: 'auth/token/revoke', body: { token: subject } }
+}

@@ -1,0 +1,69 @@
+/** Data of a write from the command line: `key=value`, `key=@file`, `key=-`, `@file.json`, `-`. */
+import { readFileSync } from 'node:fs'
+import { localError, messageOf } from './cli-error.js'
+import { isMap, type JsonMap, parseExactJson } from './exact-json.js'
+import type { VaultIo } from './io.js'
+
+/**
+ * The object that `args` describe. A whole object comes from standard input (`-`) or a file (`@file`); a key that is given
+ * twice holds a list. Values are texts, unless they came in an object.
+ */
+export const readData = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>): Promise<JsonMap> => {
+  const data = Object.create(null) as Record<string, unknown>
+  for (const arg of args) {
+    for (const [key, value] of await readArgument(arg, io)) {
+      const known = Object.hasOwn(data, key) ? data[key] : undefined
+      data[key] = known === undefined ? value : [known, value].flat()
+    }
+  }
+  return data
+}
+
+/** The same where only texts can be sent, as in a query. */
+export const readQuery = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>) =>
+  Object.fromEntries(
+    Object.entries(await readData(args, io)).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? value.map(String) : String(value),
+    ]),
+  )
+
+const readArgument = async (arg: string, io: Pick<VaultIo, 'readStdin'>): Promise<[string, unknown][]> => {
+  if (arg === '-') return Object.entries(parseObject((await io.readStdin()).toString('utf8'), 'standard input'))
+  if (arg.startsWith('@')) return Object.entries(parseObject(readValueFile(arg.slice(1)), arg.slice(1)))
+  const at = arg.indexOf('=')
+  if (at < 0) throw localError(`Failed to parse K=V data: ${JSON.stringify(arg)} is not of the form key=value`)
+  return [[arg.slice(0, at), await readText(arg.slice(at + 1), io)]]
+}
+
+/** A text that may name where it is to be read: `-` standard input, `@file` a file, `\@` a text that begins with `@`. */
+export const readText = async (text: string, io: Pick<VaultIo, 'readStdin'>): Promise<string> => {
+  if (text === '-') return (await io.readStdin()).toString('utf8')
+  if (text.startsWith('@')) return readValueFile(text.slice(1))
+  return text.startsWith('\\@') ? text.slice(1) : text
+}
+
+const readValueFile = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw localError(`Failed to parse K=V data: error reading file: ${messageOf(error)}`, error)
+  }
+}
+
+const parseObject = (text: string, origin: string): JsonMap => {
+  const value = parseOrRefuse(text, origin)
+  if (!isMap(value)) throw localError(`Failed to parse K=V data: ${origin} holds no JSON object`)
+  return value
+}
+
+const parseOrRefuse = (text: string, origin: string): unknown => {
+  try {
+    return parseExactJson(text)
+  } catch (error) {
+    throw localError(`Failed to parse K=V data: ${origin} is no JSON: ${messageOf(error)}`, error)
+  }
+}
+
+/** A path as requests need it: without slashes at its ends. */
+export const cleanPath = (path: string): string => path.trim().replace(/^\/+|\/+$/g, '')

@@ -1,0 +1,4 @@
+import { DEFAULT_REPORTED_VERSION } from '../../server/config.js'
+
+/** Scripts take the second word. */
+export const versionLine = (): string => `Vault v${DEFAULT_REPORTED_VERSION} (Understudy, an independent simulator)`
