@@ -55,19 +55,16 @@ export class LoginIssuer {
       return await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
     } catch (error) {
       if (!(error instanceof LogicalError && error.code === 'read-only') || !login.alias) throw error
-      return this.#askForEntity(request, { accessor: mount.entry.accessor, name: login.alias.name })
-    }
-  }
-
-  /** Empty while the primary cannot be asked: logins go on without it, and such a token only lacks what an entity adds. */
-  async #askForEntity(request: Request, data: JsonObject): Promise<string> {
-    const question: Request = { ...request, operation: 'update', path: ENTITY_PATH, data, wrap: undefined }
-    try {
-      const { response } = await this.#askPrimary(question)
+      const data: JsonObject = { accessor: mount.entry.accessor, name: login.alias.name }
+      // Unreachable is 503: a token without its entity would stay without it.
+      const { response } = await this.#askPrimary({
+        ...request,
+        operation: 'update',
+        path: ENTITY_PATH,
+        data,
+        wrap: undefined,
+      })
       return String((response?.data as { id?: unknown } | undefined)?.id ?? '')
-    } catch (error) {
-      if (error instanceof LogicalError && error.code === 'unavailable') return ''
-      throw error
     }
   }
 }

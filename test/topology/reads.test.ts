@@ -173,6 +173,12 @@ describe('writes on a performance secondary', () => {
   it('fail while the primary is unreachable, and reads, logins and local mounts go on', async () => {
     const below = secondary.client
     await below.write('sys/mounts/here', { type: 'kv', local: true })
+    await below.write('auth/userpass/users/new', { password: 'pw' })
+    const logIn = (name: string) =>
+      below.send('POST', `auth/userpass/login/${name}`, { body: { password: 'pw' }, token: '' })
+    const first = await logIn('ann')
+    expect(first.status, first.bytes.toString()).toBe(200)
+    await clusters.untilReplicated(primary, secondary, 'performance')
     await primary.link.down()
     onTestFinished(() => primary.link.up())
     await secondary.until('notice', async () =>
@@ -184,9 +190,12 @@ describe('writes on a performance secondary', () => {
       expect.stringContaining('primary cluster is unreachable'),
     ])
     expect((await below.read('v1/shared')).data).toEqual({ word: 'from A' })
-    const login = await below.send('POST', 'auth/userpass/login/ann', { body: { password: 'pw' }, token: '' })
+    const login = await logIn('ann')
     expect(login.status, login.bytes.toString()).toBe(200)
-    expect(login.json?.auth).toMatchObject({ entity_id: '', token_policies: ['default', 'reader'] })
+    const { entity_id: entityId } = first.json?.auth as { entity_id: string }
+    expect(login.json?.auth).toMatchObject({ entity_id: entityId, token_policies: ['default', 'reader'] })
+    // Who never logged in has no entity yet, and only the primary makes one.
+    expect((await logIn('new')).status).toBe(503)
     expect((await below.send('PUT', 'here/x', { body: { word: 'local' } })).status).toBe(204)
     expect((await below.read('here/x')).data).toEqual({ word: 'local' })
     expect((await secondary.status('performance')).state).toBe('stream-wals')
