@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Request bodies (RELIABILITY P11). */
   bodyBytesMax: 32 * 1024 * 1024,
+  /** A snapshot to be restored: held in memory, and read only for who may restore it. */
+  snapshotBytesMax: 512 * 1024 * 1024,
   jsonDepthMax: 300,
   /** Policies and configuration files. */
   hclCharactersMax: 1024 * 1024,

@@ -54,12 +54,14 @@ export class RequestHandler {
     request.namespace = resolved.namespace
     request.path = resolved.path
     if (request.namespace.id !== 'root') refuseOutsideRoot(request.path)
-    checkGate(request.path, request.operation, gateState(), drAllowed)
+    const state = gateState()
+    checkGate(request.path, request.operation, state, drAllowed)
     if (request.headers['x-vault-index'] !== undefined) await consistency.require(request)
     const isBodied = request.operation === 'update' || request.operation === 'patch'
     if (isBodied && request.path.endsWith('/')) throw invalid("cannot write to a path ending in '/'")
     const route = router.find(request.namespace, request.path)
-    const isOpen = route && isListed(route.mount.backend.unauthenticated, route.path)
+    // A DR secondary serves no tokens: what its gate lets through looks at its own credentials.
+    const isOpen = route && (state.isDrSecondary || isListed(route.mount.backend.unauthenticated, route.path))
     return isOpen ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import { invalid, LogicalError } from '../logical/errors.js'
@@ -26,6 +27,8 @@ export interface FrontOptions {
 const API = '/v1/'
 const SIDE = '/_understudy/v1/'
 
+const NO_FIELDS = Buffer.alloc(0)
+
 const NOT_FOUND = new LogicalError('not-found', '')
 
 /** From a message to its answer: everything between Express and the handlers. Holds no state. */
@@ -44,13 +47,14 @@ export class Front {
       if (target.path.startsWith(API)) {
         const received = this.#receive(request, verb, target)
         const head = readHead(received)
-        const whenRead = bodyOf(request, this.#options.bodyBytesMax)
+        const readFile = async () => bodyOf(request, LIMITS.snapshotBytesMax)
+        const whenRead = head.isFile ? NO_FIELDS : bodyOf(request, this.#options.bodyBytesMax)
         const body = whenRead instanceof Buffer ? whenRead : await whenRead
-        rendered = await this.#options.handle(readRequest(received, head, body, this.#options.random))
+        rendered = await this.#options.handle(readRequest(received, head, body, readFile, this.#options.random))
       } else rendered = await this.#renderSide(request, verb, target)
       if (response.headersSent) return
       checkStatus(rendered)
-      const sending = respond(request, response, rendered, isLast())
+      const sending = respond(request, response, rendered, isLast() || !request.complete)
       if (sending) await sending
     } catch (error) {
       await this.fail(request, response, error, isLast())

@@ -23,6 +23,8 @@ export interface Received {
 
 export interface RequestHead {
   readonly operation: Operation
+  /** The body is a file, to be read only when it is asked for. */
+  readonly isFile: boolean
   readonly wrap: WrapRequest | undefined
 }
 
@@ -47,20 +49,23 @@ export const readHead = ({ message: { headers }, verb, path }: Received): Reques
   const operation = operationOf(verb, path)
   checkFraming(headers)
   if (verb === 'PATCH') checkPatchType(headers)
-  return { operation, wrap: parseWrap(headers) }
+  const isFile = isWrite(operation) && takesRawBody(path)
+  return { operation, isFile, wrap: parseWrap(headers) }
 }
 
-/** The request, `body` being all bytes of the message's body; that of a read, list or delete is ignored. */
+/**
+ * The request, `body` being all bytes of the message's body; that of a read, list or delete is ignored, and that of a file
+ * is left to `readFile`.
+ */
 export const readRequest = (
   { message, verb, path, query, remoteAddress }: Received,
-  { operation, wrap }: RequestHead,
+  { operation, isFile, wrap }: RequestHead,
   body: Buffer,
+  readFile: () => Promise<Buffer>,
   random: Random,
 ): IncomingRequest => {
   const { headers } = message
-  const isWrite = operation === 'update' || operation === 'patch'
-  const isRaw = isWrite && takesRawBody(path)
-  const data = isWrite && !isRaw ? parseFields(body, headers['content-type'], path) : parseQuery(query)
+  const data = isWrite(operation) && !isFile ? parseFields(body, headers['content-type'], path) : parseQuery(query)
   const isList = operation === 'list' || (verb === 'GET' && takeListParameter(data))
   const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
   return {
@@ -76,9 +81,11 @@ export const readRequest = (
     wrap,
     namespaceHeader: headerText(headers, 'x-vault-namespace'),
     isHead: verb === 'HEAD',
-    rawBody: isRaw ? body : undefined,
+    readFile: isFile ? readFile : undefined,
   }
 }
+
+const isWrite = (operation: Operation): boolean => operation === 'update' || operation === 'patch'
 
 const operationOf = (verb: string, path: string): Operation => {
   const operation = OPERATIONS.get(verb)

@@ -13,8 +13,6 @@ export interface IncomingRequest extends Request {
   readonly namespaceHeader: string | undefined
   /** HEAD: executed as a read, answered without a body. */
   readonly isHead: boolean
-  /** The bytes of the body where it is no set of fields (a snapshot). `data` is empty then. */
-  readonly rawBody: Buffer | undefined
 }
 
 /** A request below `/_understudy/v1`. */

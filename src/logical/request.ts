@@ -50,6 +50,8 @@ export interface Request {
   wrap: WrapRequest | undefined
   /** Set by the pipeline when the token was found good. */
   token?: TokenView
+  /** Reads the body where it is a file and no set of fields; `body-too-large` when it is. `data` is empty then. */
+  readonly readFile?: (() => Promise<Buffer>) | undefined
   /** True when another cluster forwarded the request: it was authorised there. */
   readonly isForwarded?: boolean
 }

@@ -11,6 +11,7 @@ import type { SealStorage } from '../core/seal-records.js'
 import { createSystemBackend } from '../core/system/backend.js'
 import { generateRootPaths } from '../core/system/generate-root-paths.js'
 import { initPaths } from '../core/system/init-paths.js'
+import { RAFT_JOIN, raftJoinPath } from '../core/system/raft-paths.js'
 import { rekeyPaths } from '../core/system/rekey-paths.js'
 import { sealPaths } from '../core/system/seal-paths.js'
 import { statusPaths } from '../core/system/status-paths.js'
@@ -87,6 +88,7 @@ export class Runtime {
       ...sealPaths({ seal: this.seal, status: shell.status }),
       ...statusPaths({ seal: this.seal, status: shell.status, clock }),
       ...generateRootPaths(attempt),
+      raftJoinPath(),
       ...rekeyPaths({ rekey, backup: new RekeyBackup(this.sealStorage), keys }),
     ]
     this.#closedBackend = createSystemBackend({ paths: this.#statePaths })
@@ -179,4 +181,5 @@ const SERVED_CLOSED: ReadonlySet<string> = new Set([
   'leader',
   'generate-root/attempt',
   'generate-root/update',
+  RAFT_JOIN,
 ])

@@ -1,4 +1,5 @@
 import type { Backend, PathSpec } from '../../logical/backend.js'
+import { RAFT_JOIN } from './raft-paths.js'
 
 /**
  * The system backend: path families joined. It is one object for every namespace, since handlers are told the namespace
@@ -46,6 +47,7 @@ const UNAUTHENTICATED = [
   'internal/ui/mounts/*',
   'internal/ui/namespaces',
   'internal/specs/openapi',
+  RAFT_JOIN,
 ] as const
 
 /** Need the sudo capability beside the one of the operation. */

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { errorsOf } from '../../src/client/api-client.js'
+import { unseal } from '../../src/lab/replication.js'
+import { operationToken } from '../support/ceremony.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { generationsOf } from '../support/stored-bytes.js'
+
+/** sys/storage/raft: what tools ask of it, and that a snapshot brings a cluster and its followers back. */
+const clusters = new Clusters()
+let a: Cluster
+
+beforeAll(async () => {
+  a = await clusters.add('A')
+  await a.client.write('sys/mounts/kept', { type: 'kv' })
+  await a.client.write('kept/before', { word: 'in the snapshot' })
+})
+
+afterAll(() => clusters.close())
+
+const save = async (cluster: Cluster): Promise<Buffer> => {
+  const answer = await cluster.client.send('GET', 'sys/storage/raft/snapshot')
+  expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/gzip'])
+  return answer.bytes
+}
+
+const restore = (cluster: Cluster, raw: Buffer, path = 'sys/storage/raft/snapshot') =>
+  cluster.client.send('POST', path, { raw, headers: { 'Content-Type': 'application/octet-stream' } })
+
+describe('status', () => {
+  it('shows one node that leads', async () => {
+    const { data } = await a.client.read('sys/storage/raft/configuration')
+    const { config } = data as { config: { index: number; servers: unknown[] } }
+    expect(config.servers).toEqual([
+      expect.objectContaining({ node_id: 'A', leader: true, voter: true, protocol_version: '3' }),
+    ])
+    expect(config.index).toBeGreaterThan(0)
+    const { data: state } = await a.client.read('sys/storage/raft/autopilot/state')
+    expect(state).toMatchObject({ healthy: true, leader: 'A', voters: ['A'] })
+    expect((await a.client.send('GET', 'sys/storage/raft/autopilot/configuration')).status).toBe(200)
+    expect((await a.client.send('PUT', 'sys/storage/raft/configuration', { body: {} })).status).toBe(405)
+  })
+
+  it('refuses to join, open as well as without a cluster', async () => {
+    const empty = await clusters.addStarted('E')
+    for (const client of [a.anonymous, empty.anonymous]) {
+      const answer = await client.send('POST', 'sys/storage/raft/join', { body: { leader_api_addr: 'http://x:1' } })
+      expect([answer.status, errorsOf(answer)]).toEqual([400, ['several nodes per cluster are not supported yet']])
+    }
+  })
+})
+
+describe('a snapshot', () => {
+  it('needs sudo', async () => {
+    await a.client.write('sys/policies/acl/reader', {
+      policy: 'path "sys/storage/raft/*" { capabilities = ["read", "update"] }',
+    })
+    const { auth } = (await a.client.write('auth/token/create', { policies: ['reader'] })) as {
+      auth: { client_token: string }
+    }
+    const token = auth.client_token
+    expect((await a.client.send('GET', 'sys/storage/raft/snapshot', { token })).status).toBe(403)
+    for (const path of ['snapshot', 'snapshot-force']) {
+      const answer = await a.client.send('POST', `sys/storage/raft/${path}`, { token, raw: Buffer.alloc(100_000) })
+      expect(answer.status, path).toBe(403)
+    }
+    expect((await a.client.send('GET', 'sys/storage/raft/configuration', { token })).status).toBe(200)
+  })
+
+  it('that is damaged or cut short changes nothing', async () => {
+    const file = await save(a)
+    const flipped = Buffer.from(file)
+    flipped.writeUInt8((flipped[file.length >> 1] ?? 0) ^ 1, file.length >> 1)
+    const generations = generationsOf(a.process.dataDir)
+    const broken = new Map([
+      ['no gzip', Buffer.from('hello')],
+      ['cut short', file.subarray(0, file.length - 600)],
+      ['flipped', flipped],
+      ['empty', Buffer.alloc(0)],
+    ])
+    for (const [what, bytes] of broken) {
+      const answer = await restore(a, bytes, 'sys/storage/raft/snapshot-force')
+      expect([what, answer.status], errorsOf(answer).join()).toEqual([what, 400])
+    }
+    expect(generationsOf(a.process.dataDir)).toEqual(generations)
+    expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
+  })
+
+  it('brings back what was, and forgets what came after', async () => {
+    const file = await save(a)
+    await a.client.write('kept/before', { word: 'changed' })
+    await a.client.write('kept/after', { word: 'too late' })
+    const before = (await a.client.read('sys/health')) as { last_wal: number; cluster_id: string }
+    expect((await restore(a, file)).status).toBe(204)
+    await a.untilServes()
+    expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
+    expect((await a.client.send('GET', 'kept/after')).status).toBe(404)
+    const after = (await a.client.read('sys/health')) as { last_wal: number; cluster_id: string }
+    expect(after.cluster_id).toBe(before.cluster_id)
+    expect(after.last_wal, 'the log never counts backwards').toBeGreaterThan(before.last_wal)
+    await a.process.end('SIGKILL')
+    await a.reopen()
+    expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
+  })
+
+  it('of another cluster needs force, and then its keys', async () => {
+    const b = await clusters.add('B')
+    const file = await save(a)
+    const refused = await restore(b, file)
+    expect(refused.status).toBe(400)
+    expect(errorsOf(refused).join()).toContain('different set of unseal keys; use the snapshot-force API')
+    const { cluster_id } = (await b.client.read('sys/health')) as { cluster_id: string }
+    expect((await restore(b, file, 'sys/storage/raft/snapshot-force')).status).toBe(204)
+    await b.until('be sealed', async () => {
+      const { sealed } = await b.anonymous.read('sys/seal-status')
+      return sealed === true ? undefined : 'it is open'
+    })
+    await unseal(b.anonymous, a.unsealKeys)
+    b.seal = a.seal
+    await b.untilServes()
+    expect((await b.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
+    expect(((await b.client.read('sys/health')) as { cluster_id: string }).cluster_id).toBe(cluster_id)
+  })
+})
+
+describe('a primary that is restored', () => {
+  it('is followed again by its secondaries, which forget with it', async () => {
+    const c = await clusters.add('C')
+    const d = await clusters.add('D')
+    await clusters.join(a, c, 'performance')
+    await clusters.join(a, d, 'dr')
+    const file = await save(a)
+    await a.client.write('kept/after', { word: 'too late' })
+    await clusters.untilReplicated(a, c, 'performance')
+    await clusters.untilReplicated(a, d, 'dr')
+    expect((await c.client.read('kept/after')).data).toEqual({ word: 'too late' })
+
+    const onSecondary = await restore(c, file)
+    expect([onSecondary.status, errorsOf(onSecondary).join()]).toEqual([
+      400,
+      expect.stringContaining('restore the primary'),
+    ])
+    expect((await restore(a, file)).status).toBe(204)
+    await a.untilServes()
+    await clusters.untilReplicated(a, c, 'performance')
+    await clusters.untilReplicated(a, d, 'dr')
+    expect((await c.client.send('GET', 'kept/after')).status).toBe(404)
+    await a.client.write('kept/again', { word: 'on' })
+    await clusters.untilReplicated(a, c, 'performance')
+    expect((await c.client.read('kept/again')).data).toEqual({ word: 'on' })
+
+    const gate = 'path disabled in replication DR secondary mode'
+    for (const path of ['configuration', 'autopilot/state', 'autopilot/configuration']) {
+      const target = `sys/storage/raft/${path}`
+      for (const token of ['', 'wrong']) {
+        const answer = await d.anonymous.send('GET', target, { query: { dr_operation_token: token } })
+        expect([path, answer.status, errorsOf(answer)]).toEqual([path, 400, [gate]])
+      }
+      expect(errorsOf(await d.anonymous.send('GET', target, { token: a.rootToken }))).toEqual([gate])
+    }
+    expect(errorsOf(await d.anonymous.send('GET', 'sys/storage/raft/snapshot'))).toEqual([gate])
+    const token = await operationToken(d)
+    for (const path of ['configuration', 'autopilot/state', 'autopilot/configuration']) {
+      const target = `sys/storage/raft/${path}`
+      const inQuery = await d.anonymous.send('GET', target, { query: { dr_operation_token: token } })
+      const inBody = await d.anonymous.send('PUT', target, { body: { dr_operation_token: token } })
+      expect([path, inQuery.status, inBody.status]).toEqual([path, 200, 200])
+    }
+  })
+})

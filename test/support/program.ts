@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { systemClock } from '../../src/base/clock.js'
+import { randomPorts } from '../../src/lab/ports.js'
+import { waitFor } from '../../src/lab/wait.js'
+
+const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
+const WAIT_MS = 20_000
+
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** False leaves its standard output and error full: nobody reads them. */
+  readonly isRead?: boolean
+}
+
+/** The compiled program as a child of the test, with what it prints. Disposing of it kills it. */
+export class Program implements AsyncDisposable {
+  stdout = ''
+  stderr = ''
+  readonly #child: ChildProcess
+  readonly #exit: Promise<number | string>
+
+  constructor(args: readonly string[], { env = {}, cwd, isRead = true }: ProgramOptions = {}) {
+    this.#child = spawn(process.execPath, [ENTRY, ...args], {
+      cwd,
+      env: { PATH: process.env.PATH, HOME: tmpdir(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#exit = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => resolve(code ?? String(signal)))
+    })
+    if (!isRead) return
+    this.#child.stdout?.on('data', (chunk: Buffer) => {
+      this.stdout += String(chunk)
+    })
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.stderr += String(chunk)
+    })
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  /** Exit status, or the name of the signal that ended it. */
+  get exit(): Promise<number | string> {
+    return this.#exit
+  }
+
+  /** Resolves when it has ended and all it printed was read. */
+  async end(): Promise<number | string> {
+    const status = await this.#exit
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream && !stream.readableEnded && stream.readableFlowing)
+        await new Promise((done) => stream.once('end', done))
+    }
+    return status
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
+  /** Waits until it has printed a text. */
+  async untilPrinted(text: string): Promise<void> {
+    const fact = async () => {
+      if (this.stdout.includes(text) || this.stderr.includes(text)) return undefined
+      return this.#child.exitCode === null ? 'not printed' : `it ended with ${this.#child.exitCode}`
+    }
+    await waitFor(systemClock, `"${text}" to be printed`, fact, WAIT_MS).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${this.stdout}\n${this.stderr}`)
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.#exit
+  }
+}
+
+export const STARTED = '==> Vault server started! Log data will stream in below:'
+
+/** A directory of one test with a free pair of ports, and configuration files in it. */
+export class Workplace implements Disposable {
+  readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
+
+  path(name: string): string {
+    return path.join(this.directory, name)
+  }
+
+  write(name: string, text: string): string {
+    writeFileSync(this.path(name), text)
+    return this.path(name)
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+export const freePorts = async (): Promise<{ api: number; cluster: number }> => {
+  const ports = (await randomPorts(['A'])).get('A')
+  if (!ports) throw new Error('no ports')
+  return ports
+}
+
+/** Runs the program to its end. */
+export const runProgram = async (
+  args: readonly string[],
+  options: ProgramOptions = {},
+): Promise<{ status: number | string; stdout: string; stderr: string }> => {
+  await using program = new Program(args, options)
+  const status = await program.end()
+  return { status, stdout: program.stdout, stderr: program.stderr }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { examine } from '../../../src/lab/doctor/checks.js'
+import { type Machine, thisMachine } from '../../../src/lab/doctor/machine.js'
+import { findTopology } from '../../../src/lab/topology.js'
+
+const topology = findTopology('dr')
+if (!topology) throw new Error('no topology')
+
+const NOW = Date.UTC(2026, 0, 1)
+
+const machine = (changes: Partial<Machine> = {}): Machine => ({
+  nodeVersion: '22.1.0',
+  temporaryDirectory: '/tmp',
+  stateDirectory: '/home/me/.local/state',
+  clock: new ManualClock(NOW),
+  probeStorage: async () => undefined,
+  isPortFree: async () => true,
+  findWriteProblem: () => undefined,
+  freeBytes: () => 8 * 1024 ** 3,
+  findDocker: async () => '27.0',
+  findOpenFilesMax: () => 65_536,
+  ...changes,
+})
+
+const examineOne = (changes: Partial<Machine>) => examine({ machine: machine(changes), topology, portBase: 8200 })
+
+describe('the doctor', () => {
+  it('finds nothing wrong with a good machine', async () => {
+    const findings = await examineOne({})
+    expect(findings.map(({ verdict }) => verdict)).toEqual(findings.map(() => 'ok'))
+    expect(findings.map(({ name }) => name)).toEqual([
+      'node',
+      'storage',
+      'ports',
+      'temporary',
+      'state',
+      'disk',
+      'clock',
+      'docker',
+      'ulimit',
+    ])
+    expect(findings.find(({ name }) => name === 'ports')?.text).toContain('8200, 8201, 8210, 8211')
+  })
+
+  it.each<[string, Partial<Machine>, string, string]>([
+    ['an old Node', { nodeVersion: '18.19.0' }, 'node', 'failed'],
+    ['a missing binding', { probeStorage: () => Promise.reject(new Error('no build')) }, 'storage', 'failed'],
+    ['a taken port', { isPortFree: async (port) => port !== 8211 }, 'ports', 'failed'],
+    ['no place for data', { findWriteProblem: (at) => (at === '/tmp' ? 'EACCES' : undefined) }, 'temporary', 'failed'],
+    ['no place for state', { findWriteProblem: (at) => (at === '/tmp' ? undefined : 'EROFS') }, 'state', 'failed'],
+    ['a full disk', { freeBytes: () => 1024 }, 'disk', 'failed'],
+    ['a disk that is nearly full', { freeBytes: () => 1024 ** 3 }, 'disk', 'warning'],
+    ['a clock of 1970', { clock: new ManualClock(5) }, 'clock', 'failed'],
+    ['no Docker', { findDocker: async () => undefined }, 'docker', 'warning'],
+    ['few open files', { findOpenFilesMax: () => 256 }, 'ulimit', 'warning'],
+  ])('finds %s, and says what to do', async (_, changes, name, verdict) => {
+    const wrong = (await examineOne(changes)).filter((finding) => finding.verdict !== 'ok')
+    expect(wrong).toEqual([expect.objectContaining({ name, verdict, fix: expect.stringMatching(/\w+/) })])
+  })
+
+  it('can ask the machine it runs on', async () => {
+    const here = thisMachine()
+    await here.probeStorage()
+    expect(here.findWriteProblem(here.temporaryDirectory)).toBeUndefined()
+    expect(here.freeBytes(`${here.temporaryDirectory}/not/there`)).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,207 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { loadServerConfig } from '../../../src/server/server-config.js'
+
+const directory = mkdtempSync(path.join(tmpdir(), 'understudy-config-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+let made = 0
+const file = (text: string, extension = 'hcl'): string => {
+  const name = path.join(directory, `${++made}.${extension}`)
+  writeFileSync(name, text)
+  return name
+}
+const load = (text: string, env: Record<string, string> = {}, ...flags: string[]) => {
+  const name = file(text)
+  const loaded = loadServerConfig([`-config=${name}`, ...flags], env)
+  const where = (list: typeof loaded.problems) =>
+    list.map(({ origin, text: reason }) => `${origin.replace(name, 'FILE')}: ${reason}`)
+  return { ...loaded, name, problemTexts: where(loaded.problems), warningTexts: where(loaded.warnings) }
+}
+
+const GOOD = `
+listener "tcp" {
+  address = "127.0.0.1:9000"
+  tls_disable = 1
+}
+storage "raft" {
+  path = "/data"
+  node_id = "n1"
+}
+`
+
+describe('unknown keys', () => {
+  it('warn with file and line, wherever they stand, and are not fatal', () => {
+    const { config, warningTexts } = load(
+      `${GOOD}surprise = 1\nreplication {\n  odd = true\n}\nunderstudy {\n  odder = 2\n}\n`,
+    )
+    expect(config).toBeDefined()
+    expect(warningTexts).toEqual([
+      'FILE:10: unknown or unsupported field surprise found in configuration',
+      'FILE:12: unknown or unsupported field odd found in configuration',
+      'FILE:15: unknown or unsupported field odder found in configuration',
+    ])
+  })
+})
+
+describe('problems', () => {
+  it('are all listed, each with its place', () => {
+    const { config, problemTexts } = load(`
+listener "tcp" {
+  address = "nowhere"
+  tls_disable = "maybe"
+  max_request_size = "big"
+}
+storage "consul" {}
+default_lease_ttl = "soon"
+log_level = "loud"
+understudy {
+  license = "free"
+  wal_retention_entries = 3
+}
+`)
+    expect(config).toBeUndefined()
+    expect(problemTexts).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^FILE:4: tls_disable must be true or false/),
+        expect.stringMatching(/^FILE:5: max_request_size must be a whole number/),
+        expect.stringMatching(/^FILE:7: storage "consul" is not supported; supported are raft, file/),
+        expect.stringMatching(/^FILE:8: default_lease_ttl must be/),
+        expect.stringMatching(/^FILE:9: unknown log level "loud"/),
+        expect.stringMatching(/^FILE:11: license is enterprise, plus or none/),
+        expect.stringMatching(/^FILE:12: wal_retention_entries must be at least 16/),
+      ]),
+    )
+  })
+
+  it('are told for a text that cannot be parsed and a file that is not there', () => {
+    expect(load('listener "tcp" {\n  address = \n').problemTexts[0]).toMatch(/^FILE:\d+: /)
+    expect(loadServerConfig(['-config=/nowhere.hcl'], {}).problems[0]).toMatchObject({ origin: '/nowhere.hcl' })
+    expect(loadServerConfig([], {}).problems[0]?.text).toMatch(/at least one config path/)
+    expect(loadServerConfig(['-nonsense', '-recovery'], {}).problems.map(({ text }) => text)).toEqual([
+      'flag provided but not defined: -nonsense',
+      expect.stringContaining('recovery mode is not supported'),
+    ])
+  })
+
+  it.each([
+    ['ha_storage "consul" {}', 'ha_storage is not supported'],
+    ['seal "awskms" {}', 'seal "awskms" is not supported; supported are shamir and static'],
+    ['seal "static" {\n current_key = ""\n}', 'seal "static" needs current_key'],
+    ['seal "static" {\n current_key = "c2hvcnQ="\n}', 'current_key: the key must be 32 bytes'],
+    ['seal "static" {\n current_key = "env://NOT_SET"\n}', 'the variable NOT_SET is not set'],
+    ['max_lease_ttl = "1h"\ndefault_lease_ttl = "2h"', 'default_lease_ttl is greater than max_lease_ttl'],
+    ['listener "unix" {}', 'listener "unix" is not supported; supported is tcp'],
+  ])('name what is refused: %s', (text, problem) => {
+    expect(load(GOOD + text).problemTexts.join('\n')).toContain(problem)
+  })
+})
+
+describe('retry_join', () => {
+  const withJoin = (join: string) => load(`${GOOD.replace('node_id = "n1"', join)}api_addr = "http://127.0.0.1:9000"\n`)
+
+  it('is fine as long as it names this server itself', () => {
+    expect(withJoin('retry_join {\n leader_api_addr = "http://127.0.0.1:9000/"\n}').problemTexts).toEqual([])
+  })
+
+  it('is refused when it names another one, or nobody', () => {
+    const text = 'retry_join names another server: several nodes per cluster are not supported yet'
+    const both =
+      'retry_join {\n leader_api_addr = "http://127.0.0.1:9000"\n}\nretry_join {\n leader_api_addr = "http://b:8200"\n}'
+    expect(withJoin(both).problemTexts).toEqual([`FILE:11: ${text}`])
+    expect(withJoin('retry_join {\n auto_join = "provider=aws"\n}').problemTexts).toEqual([`FILE:8: ${text}`])
+  })
+})
+
+describe('forms of a file', () => {
+  it.each([
+    '{"listener": {"tcp": {"address": "127.0.0.1:9000", "tls_disable": true}}, "storage": {"inmem": {}}}',
+    '{"listener": [{"tcp": {"address": "127.0.0.1:9000", "tls_disable": "true"}}], "backend": {"inmem": {}}}',
+    '{"listener": {"tcp": [{"address": "127.0.0.1:9000", "tls_disable": 1}]}, "storage": [{"inmem": [{}]}]}',
+    '{"listener": [{"tcp": [{"address": "127.0.0.1:9000", "tls_disable": "1"}]}], "backend": [{"inmem": {}}]}',
+  ])('in JSON: %s', (text) => {
+    const { config, problems } = loadServerConfig([`-config=${file(text, 'json')}`], {})
+    expect(problems).toEqual([])
+    expect(config?.listeners).toMatchObject([{ address: '127.0.0.1:9000', tls: undefined }])
+    expect(config?.storage.label).toBe('inmem')
+  })
+
+  it('of a directory: every .hcl and .json in name order, later values win, listeners add up', () => {
+    const inner = path.join(directory, 'many')
+    mkdirSync(inner)
+    writeFileSync(
+      path.join(inner, 'b.json'),
+      '{"cluster_name": "second", "listener": {"tcp": {"address": "127.0.0.1:9010", "tls_disable": true}}}',
+    )
+    writeFileSync(path.join(inner, 'a.hcl'), `${GOOD}cluster_name = "first"\n`)
+    writeFileSync(path.join(inner, 'c.txt'), 'cluster_name = "not read"')
+    const { config, settings } = loadServerConfig([`-config=${inner}`], {})
+    expect(config?.clusterName).toBe('second')
+    expect(config?.listeners.map(({ address }) => address)).toEqual(['127.0.0.1:9000', '127.0.0.1:9010'])
+    expect(settings).toContainEqual({
+      name: 'cluster_name',
+      value: 'second',
+      origin: `${path.join(inner, 'b.json')}:1`,
+    })
+  })
+
+  it.each(['{"cluster_name": "local"}', 'cluster_name = "local"'])('in VAULT_LOCAL_CONFIG: %s', (text) => {
+    const { config, settings } = load(`${GOOD}cluster_name = "file"\n`, { VAULT_LOCAL_CONFIG: text })
+    expect(config?.clusterName).toBe('local')
+    expect(settings).toContainEqual({ name: 'cluster_name', value: 'local', origin: 'VAULT_LOCAL_CONFIG:1' })
+  })
+})
+
+describe('the origin of a setting', () => {
+  const originOf = ({ settings }: ReturnType<typeof loadServerConfig>, name: string) =>
+    settings.filter((row) => row.name === name).map(({ value, origin }) => [value, origin])
+
+  it('is the flag, then the variable, then the file, then the default', () => {
+    const text = `${GOOD}log_level = "error"\n`
+    const { name, ...inFile } = load(text)
+    expect(originOf(inFile, 'log_level')).toEqual([['error', `${name}:10`]])
+    const env = { VAULT_LOG_LEVEL: 'warn', VAULT_API_ADDR: 'http://me:1', UNDERSTUDY_HEARTBEAT_INTERVAL: '2s' }
+    const byEnv = load(text, env)
+    expect(originOf(byEnv, 'log_level')).toEqual([['warn', 'VAULT_LOG_LEVEL']])
+    expect(originOf(byEnv, 'api_addr')).toEqual([['http://me:1', 'VAULT_API_ADDR']])
+    expect(originOf(byEnv, 'understudy.heartbeat_interval')).toEqual([['2s', 'UNDERSTUDY_HEARTBEAT_INTERVAL']])
+    const byFlag = load(text, env, '-log-level=debug')
+    expect(originOf(byFlag, 'log_level')).toEqual([['debug', '-log-level']])
+    expect(originOf(byFlag, 'understudy.keepalive_time')).toEqual([['5s', 'default']])
+  })
+
+  it('is shown for every setting once, and no secret with it', () => {
+    const key = 'a'.repeat(64)
+    const loaded = load(
+      `${GOOD}seal "static" {\n current_key_id = "k1"\n current_key = "${key}"\n}\nunderstudy {\n lab_api_token = "very-secret"\n}\n`,
+      { VAULT_DEV_ROOT_TOKEN_ID: 'root-secret' },
+      '-dev',
+    )
+    expect(loaded.problemTexts).toEqual([])
+    const names = loaded.settings.map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    const shown = JSON.stringify(loaded.settings)
+    for (const secret of [key, 'very-secret', 'root-secret']) expect(shown).not.toContain(secret)
+    expect(originOf(loaded, 'seal.current_key')).toEqual([['(hidden)', expect.stringContaining(':12')]])
+    expect(originOf(loaded, 'dev.root_token_id')).toEqual([['(hidden)', 'VAULT_DEV_ROOT_TOKEN_ID']])
+  })
+})
+
+describe('development mode', () => {
+  it('is not entered by its flags and variables alone', () => {
+    const flags = ['-dev-root-token-id=', '-dev-listen-address=0.0.0.0:8200']
+    const { config, problemTexts } = load(GOOD, { VAULT_DEV_LISTEN_ADDRESS: 'x' }, ...flags)
+    expect(problemTexts).toEqual([])
+    expect(config?.dev).toBeUndefined()
+    expect(config?.listeners).toHaveLength(1)
+  })
+
+  it('speaks TLS with -dev-tls, which implies -dev', () => {
+    const { config } = loadServerConfig(['-dev-tls', '-dev-tls-san=a.test', '-dev-tls-san', 'b.test'], {})
+    expect(config?.dev?.tls).toEqual({ directory: '', extraHosts: ['a.test', 'b.test'] })
+    expect(config?.listeners[0]?.tls).toBeDefined()
+    expect(config?.apiAddress).toBe('https://127.0.0.1:8200')
+  })
+})
