@@ -4,6 +4,7 @@ import { createSystemBackend } from '../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../core/system/capability-paths.js'
 import { keyringPaths } from '../core/system/keyring-paths.js'
 import { leasePaths } from '../core/system/lease-paths.js'
+import { lockedUsersPaths } from '../core/system/locked-users-paths.js'
 import { metricsPaths } from '../core/system/metrics-paths.js'
 import { mountPaths } from '../core/system/mount-paths.js'
 import { namespacePaths } from '../core/system/namespace-paths.js'
@@ -73,7 +74,7 @@ const mountFamilies = ({ services, config, clock, random }: FamilyOptions): Path
 
 /** Who may do what: policies, tokens seen from outside, leases, wrapping, audit. */
 const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
-  const { policies, tokens, leases, wrapping, audit } = services
+  const { policies, tokens, leases, wrapping, audit, router } = services
   return [
     ...policyPaths({ policies }),
     ...capabilityPaths({
@@ -82,6 +83,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
     }),
     ...wrappingPaths(wrapping),
     ...leasePaths({ leases, clock }),
+    ...lockedUsersPaths({ mounts: () => router.all() }),
     ...auditPaths({ audit }),
   ]
 }

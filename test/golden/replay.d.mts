@@ -42,3 +42,13 @@ export const perform: (
   accept: (answer: Answer) => string[],
 ) => Promise<{ answer: Answer; found: string[] }>
 export const cleanUp: (flow: Flow, vars: Vars, address: string, options: object) => Promise<void>
+
+export interface WireRequest {
+  readonly method: string
+  readonly target: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer | undefined
+}
+
+/** One request on one raw connection. */
+export const send: (address: string, request: WireRequest) => Promise<Answer>

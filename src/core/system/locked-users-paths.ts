@@ -1,0 +1,75 @@
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { string } from '../../logical/fields.js'
+import type { NamespaceRef } from '../../logical/request.js'
+import type { OpenMount } from '../router.js'
+
+export interface LockedUsersDeps {
+  /** The mounts that serve. */
+  readonly mounts: () => readonly OpenMount[]
+}
+
+const LIST_FIELDS = { mount_accessor: string('Only users of this mount.') }
+const UNLOCK_FIELDS = {
+  mount_accessor: string('The mount that refuses the user.'),
+  alias_identifier: string('The name by which the mount knows the user.'),
+}
+
+/**
+ * sys/locked-users: who may not log in for now after too many failures, and the end of it. Failures are counted by each
+ * cluster for itself, so both speak of the cluster that is asked.
+ */
+export const lockedUsersPaths = ({ mounts }: LockedUsersDeps): PathSpec[] => {
+  const visible = (from: NamespaceRef): OpenMount[] =>
+    mounts().filter(({ backend, namespace }) => backend.lockedUsers && namespace.path.startsWith(from.path))
+  const rowOf = ({ entry, backend }: OpenMount) => {
+    const aliases = backend.lockedUsers?.list() ?? []
+    return { mount_accessor: entry.accessor, counts: aliases.length, alias_identifiers: aliases }
+  }
+  return [
+    definePath({
+      pattern: 'locked-users',
+      fields: LIST_FIELDS,
+      summary: 'Lists the users that may not log in for now.',
+      operations: {
+        read: ({ request, values }) => {
+          const wanted = visible(request.namespace).filter(
+            ({ entry }) => values.mount_accessor === '' || entry.accessor === values.mount_accessor,
+          )
+          const namespaces = new Map(wanted.map(({ namespace }) => [namespace.id, namespace]))
+          const rows = [...namespaces.values()].map((namespace) => {
+            const accessors = wanted
+              .filter((mount) => mount.namespace.id === namespace.id)
+              .map(rowOf)
+              .filter(({ counts }) => counts > 0)
+            return {
+              namespace_id: namespace.id,
+              namespace_path: namespace.path,
+              counts: sum(accessors),
+              mount_accessors: accessors,
+            }
+          })
+          const byNamespace = rows.filter(({ counts }) => counts > 0)
+          return { data: { by_namespace: byNamespace, total: sum(byNamespace) } }
+        },
+      },
+    }),
+    definePath({
+      pattern: 'locked-users/:mount_accessor/unlock/*alias_identifier',
+      fields: UNLOCK_FIELDS,
+      summary: 'Lets a user log in again; one who is not locked may stay so.',
+      operations: {
+        update: ({ request, values }) => {
+          const mount = visible(request.namespace).find(({ entry }) => entry.accessor === values.mount_accessor)
+          if (!mount) throw invalid(`no mount that locks users has the accessor "${values.mount_accessor}"`)
+          if (values.alias_identifier === '') throw invalid('missing alias_identifier')
+          mount.backend.lockedUsers?.unlock(values.alias_identifier)
+          return undefined
+        },
+      },
+    }),
+  ]
+}
+
+const sum = (rows: readonly { readonly counts: number }[]): number =>
+  rows.reduce((total, { counts }) => total + counts, 0)
