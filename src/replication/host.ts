@@ -48,6 +48,12 @@ export interface ReplicationHost {
   /** Asks for the runtime to be torn down and started from its records, once the answer in progress is out. */
   restart(reason: string): void
 
+  /**
+   * Moves what is stored to a new generation of the directory, without the mark that calls for it, destroys the old one
+   * with all that was ever deleted in it, and starts the runtime again. Returns at once.
+   */
+  destroyDeleted(): void
+
   /** Wraps an activation bundle: a wrapping token in JWT form with `addr`, stored like any other wrapped answer. */
   wrapActivation(payload: JsonObject, ttlSeconds: number, creationPath: string): Promise<WrapInfo>
 

@@ -27,6 +27,8 @@ export interface ManagerOptions {
   /** The secondaries of this kind came, went or moved. */
   readonly onSecondariesChange: () => void
   readonly finishBootstrap: () => Promise<void>
+  /** Data is about to be deleted because a filter holds it back. */
+  readonly beforeHeldBack: () => Promise<void>
 }
 
 const TELL_PAUSE_MS_MAX = 30_000

@@ -14,6 +14,8 @@ import { OperationTokens } from './operation-token.js'
 import { finishBootstrap } from './operate-secondary.js'
 import { KINDS, Roles } from './roles.js'
 import type { DataPlane } from './services.js'
+import { HeldDataPurge } from './purge.js'
+import { ownFilterId } from './secondary-role.js'
 import { recordKey } from './state.js'
 import { renderStatus } from './status.js'
 import type { Kind, SecondaryView } from './types.js'
@@ -38,6 +40,7 @@ export class Replication {
   readonly operationTokens: OperationTokens
   readonly #host: ReplicationHost
   readonly #roles: Roles
+  readonly #purge: HeldDataPurge
   #unsubscribe: (() => void) | undefined
   #mountWatch: MountWatch | undefined
 
@@ -53,6 +56,13 @@ export class Replication {
       storage: host.storage,
       random: host.random,
       isBatchTokenAllowed: (token, path) => host.isBatchTokenAllowed(token, path),
+    })
+    this.#purge = new HeldDataPurge({
+      storage: host.storage,
+      store: host.store,
+      heldMounts: () => this.#heldMounts(),
+      destroy: () => host.destroyDeleted(),
+      log: host.log,
     })
     const followed: Kind = isSecondaryStage(this.#roles.facts().stages.dr) ? 'dr' : 'performance'
     const upkeep = new Upkeep({
@@ -87,6 +97,7 @@ export class Replication {
         if (kind === 'dr') this.context.managers.performance.primary?.addressesChanged()
       },
       finishBootstrap: () => finishBootstrap(this.context, kind),
+      beforeHeldBack: () => this.#purge.mark(),
     })
   }
 
@@ -98,22 +109,45 @@ export class Replication {
       for (const { key } of commit.mutations) {
         if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
       }
+      if (commit.origin === 'resynced') this.#purge.check()
     })
     this.context.managers.dr.start()
     this.context.managers.performance.start()
+    this.#purge.check()
   }
 
   async stop(): Promise<void> {
     this.#unsubscribe?.()
     const { managers, upkeep } = this.context
-    await Promise.all([this.#mountWatch?.stop(), managers.dr.stop(), managers.performance.stop(), upkeep.stop()])
+    await Promise.all([
+      this.#mountWatch?.stop(),
+      this.#purge.stop(),
+      managers.dr.stop(),
+      managers.performance.stop(),
+      upkeep.stop(),
+    ])
   }
 
   /** Replication, or this cluster, changed a key that something here was read from. */
   invalidate(key: string): void {
     if (key === recordKey('performance')) this.#roles.reload()
-    else if (isFilterKey(key)) this.filters.invalidate()
+    else if (isFilterKey(key)) this.#filterChanged()
     else if (MOUNT_KEYS.some((prefix) => key.startsWith(prefix))) this.#mountWatch?.changed()
+  }
+
+  #filterChanged(): void {
+    this.filters.invalidate()
+    this.#purge.check()
+  }
+
+  /** What the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
+  #heldMounts(): ReadonlySet<string> {
+    const record = this.#roles.record('performance')
+    if (record.mode !== 'secondary') return NOTHING_HELD
+    const original = this.context.managers.dr.follower?.primary?.clusterId ?? ''
+    const id = ownFilterId(record, this.#host, this.filters)
+    const found = this.filters.compiled(id) ?? (original === '' ? undefined : this.filters.compiled(original))
+    return found?.heldMounts ?? NOTHING_HELD
   }
 
   async #mountLeft(mount: MountFact, isGone: boolean): Promise<void> {
@@ -186,4 +220,5 @@ export class Replication {
   }
 }
 
+const NOTHING_HELD: ReadonlySet<string> = new Set()
 const MOUNT_KEYS = ['core/mounts/', 'core/auth/'] as const

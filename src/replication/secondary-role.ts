@@ -16,6 +16,7 @@ export interface SecondaryRoleOptions {
   /** The first copy is complete: what turns bootstrapping into secondary. */
   readonly finishBootstrap: () => Promise<void>
   readonly reindex: () => Promise<void>
+  readonly beforeHeldBack: () => Promise<void>
 }
 
 /** What a follower is told: who we are, whom it may follow, and when it has to wait. */
@@ -63,6 +64,10 @@ export class SecondaryRole implements SecondaryHooks {
 
   reindex(): Promise<void> {
     return this.#options.reindex()
+  }
+
+  beforeHeldBack(): Promise<void> {
+    return this.#options.beforeHeldBack()
   }
 
   /** Not awaited: a promotion under way waits for the follower to stop, and must not find it waiting in turn. */

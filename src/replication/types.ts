@@ -115,6 +115,8 @@ export interface SecondaryHooks {
   filterFingerprint(): string
   /** Rebuilds the trees from the data, when roots stay apart although the data is equal. */
   reindex(): Promise<void>
+  /** Awaited before keys are deleted because they are held back from now on. */
+  beforeHeldBack(): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */
   onSynced(): Promise<void>
   /** Known addresses of the primary, newest first, to be kept for the next start. */

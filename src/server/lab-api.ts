@@ -84,6 +84,7 @@ const info = async (server: Server): Promise<JsonObject> => {
     storage_generation: server.storageGeneration,
     epoch: server.runtime?.store.epoch ?? '',
     fenced: (cluster && (await fenceOf(cluster))) ?? null,
+    purge_pending: server.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
   }
 }

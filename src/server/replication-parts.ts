@@ -158,6 +158,7 @@ export class ReplicationParts {
       },
       wipeAndRestart: (next) => shell.wipeAndRestart(next),
       restart: (reason) => shell.restart(reason),
+      destroyDeleted: () => shell.destroyDeleted(),
       wrapActivation: (payload, ttlSeconds, creationPath) =>
         services.wrapping.keep({
           namespace: ROOT_NAMESPACE,

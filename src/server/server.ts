@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.js'
+import type { Clock, Timer } from '../base/clock.js'
 import { skewedClock, systemClock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
@@ -12,6 +12,7 @@ import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { renderAnswer } from '../logical/envelope.js'
 import { LogicalError } from '../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
+import type { Engine } from '../storage/engine.js'
 import type { EngineSource } from '../storage/engine-source.js'
 import { openGenerations } from '../storage/generations.js'
 import { openMemoryGenerations } from '../storage/memory-generations.js'
@@ -21,10 +22,14 @@ import { createLabApi } from './lab-api.js'
 import { LabState } from './lab-state.js'
 import { type InFlight, InFlightRequests } from './in-flight.js'
 import { replicationTimes } from './replication-parts.js'
+import { isPurgePending } from '../replication/purge.js'
+import { copyRemaining } from './purge.js'
+import { prepareRestored } from './restore.js'
 import { RestartView } from './restart-view.js'
 import { Runtime } from './runtime.js'
 import { ServerStatus } from './server-status.js'
 import type { ShellView } from './shell-view.js'
+import type { Restoration } from './snapshots.js'
 import { readTls } from './tls-files.js'
 import { parseForwardedFor } from './forwarded-for.js'
 import { prepareGeneration } from './wipe.js'
@@ -65,6 +70,9 @@ export class Server implements ShellView {
   #restartView: RestartView | undefined
   #changing: Promise<void> = Promise.resolve()
   #isClosing = false
+  #isPurging = false
+  #purgeFailures = 0
+  #purgeTimer: Timer | undefined
   #devSecrets: DevSecrets | undefined
 
   private constructor(options: Required<ServerOptions>) {
@@ -113,6 +121,11 @@ export class Server implements ShellView {
     return this.#source?.generation ?? 0
   }
 
+  /** True while data that a filter took away may still be readable in the files. */
+  get isPurgePending(): boolean {
+    return this.#isPurging || (this.#runtime !== undefined && isPurgePending(this.#runtime.store))
+  }
+
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
 
   restart(reason: string): void {
@@ -124,38 +137,36 @@ export class Server implements ShellView {
   }
 
   async wipeAndRestart(next: FreshStart): Promise<void> {
-    const runtime = this.#requireRuntime()
-    const source = this.#requireSource()
-    const sealRecords = runtime.seal.keys.recordsToAdopt(next.keyMaterial)
-    let decided: () => void = () => undefined
-    let failed: (error: unknown) => void = () => undefined
-    const decision = new Promise<void>((resolve, reject) => {
-      decided = resolve
-      failed = reject
+    const { seal, identity } = this.#requireRuntime()
+    const { rootKey } = next.keyMaterial
+    const { records } = next
+    const sealRecords = seal.keys.recordsToAdopt(next.keyMaterial)
+    await this.#replaceData('storage is wiped', {
+      rootKey,
+      prepare: (fresh) => prepareGeneration(fresh, { ...this.#options, identity, rootKey, sealRecords, records }),
+      onDecided: () => {
+        this.status.showBootstrapping(next.joining.kind)
+        this.#restartView?.showBootstrapping(next.joining)
+      },
     })
-    this.#change('storage is wiped', async () => {
-      try {
-        await this.#closeRuntime()
-        await source.replace((fresh) =>
-          prepareGeneration(fresh, {
-            ...this.#options,
-            identity: runtime.identity,
-            rootKey: next.keyMaterial.rootKey,
-            sealRecords,
-            records: next.records,
-          }),
-        )
-      } catch (error) {
-        failed(error)
-        await this.#replaceRuntime(runtime.seal.rootKey)
-        return
-      }
-      this.status.showBootstrapping(next.joining.kind)
-      this.#restartView?.showBootstrapping(next.joining)
-      decided()
-      await this.#replaceRuntime(next.keyMaterial.rootKey)
+  }
+
+  async restoreAndRestart(restoration: Restoration): Promise<void> {
+    await this.#replaceData('a snapshot is restored', {
+      rootKey: restoration.rootKey,
+      prepare: (fresh) => prepareRestored(fresh, { ...this.#options, ...restoration }),
+      onDecided: () => undefined,
     })
-    return decision
+  }
+
+  destroyDeleted(): void {
+    const pauseMs = this.#purgeFailures === 0 ? 0 : Math.min(1000 * 2 ** this.#purgeFailures, PURGE_PAUSE_MS_MAX)
+    this.#purgeTimer = this.#options.clock.setTimer(pauseMs, () => {
+      this.#destroyDeleted().catch((error: unknown) => {
+        this.#purgeFailures++
+        this.#options.log.error('held-back data was not destroyed yet', { error })
+      })
+    })
   }
 
   /** Reads certificates and audit files anew. */
@@ -167,6 +178,7 @@ export class Server implements ShellView {
   /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.#isClosing = true
+    this.#purgeTimer?.cancel()
     await Promise.all(this.#listeners.map((listener) => listener.close(drainMs)))
     await this.#changing
     // A runtime whose storage has failed may not end well; ports and data are given back all the same.
@@ -246,6 +258,47 @@ export class Server implements ShellView {
     )
   }
 
+  /** A new generation of the data and a new runtime on it. Resolves when the decision is durable; else all is as before. */
+  #replaceData(reason: string, next: NewData): Promise<void> {
+    const { seal } = this.#requireRuntime()
+    const source = this.#requireSource()
+    return new Promise<void>((resolve, reject) => {
+      this.#change(reason, async () => {
+        try {
+          await next.before?.()
+          await this.#closeRuntime()
+          await source.replace(next.prepare)
+        } catch (error) {
+          reject(error)
+          await this.#replaceRuntime(seal.rootKey)
+          return
+        }
+        next.onDecided()
+        resolve()
+        await this.#replaceRuntime(next.rootKey)
+        if (!next.rootKey) await this.#runtime?.seal.autoUnseal()
+      })
+    })
+  }
+
+  async #destroyDeleted(): Promise<void> {
+    if (this.#isClosing) return
+    const { rootKey } = this.#requireRuntime().seal
+    const source = this.#requireSource()
+    this.#isPurging = true
+    try {
+      await this.#replaceData('held-back data is destroyed', {
+        rootKey,
+        before: () => this.#inFlight.settle(SETTLE_MS),
+        prepare: (fresh) => copyRemaining(source.engine, fresh),
+        onDecided: () => undefined,
+      })
+      this.#purgeFailures = 0
+    } finally {
+      this.#isPurging = false
+    }
+  }
+
   async #replaceRuntime(rootKey: Buffer | undefined): Promise<void> {
     await this.#closeRuntime()
     if (this.#isClosing) return
@@ -284,5 +337,17 @@ export class Server implements ShellView {
 const openConfiguredStorage = async ({ config, log }: ServerOptions): Promise<EngineSource> =>
   config.storage.path === undefined ? openMemoryGenerations() : openGenerations(config.storage.path, log)
 
+/** Data that takes the place of what is there. */
+interface NewData {
+  /** Opens it; undefined when nobody here has the key. */
+  readonly rootKey: Buffer | undefined
+  /** While the old data is still served. */
+  readonly before?: () => Promise<void>
+  readonly prepare: (fresh: Engine) => Promise<void>
+  readonly onDecided: () => void
+}
+
 /** How long requests in flight may hold up a restart. */
 const SETTLE_MS = 2000
+/** How long a purge that failed, as on a full disk, waits at most before it is tried again. */
+const PURGE_PAUSE_MS_MAX = 60_000

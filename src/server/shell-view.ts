@@ -3,6 +3,7 @@ import type { Meter } from '../core/metrics.js'
 import type { Holds } from '../replication/holds.js'
 import type { FreshStart } from '../replication/host.js'
 import type { ClusterListener } from '../replication/rpc/cluster-listener.js'
+import type { Restoration } from './snapshots.js'
 
 /** What a runtime may ask of the process around it. */
 export interface ShellView {
@@ -14,6 +15,10 @@ export interface ShellView {
   restart(reason: string): void
   /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */
   wipeAndRestart(next: FreshStart): Promise<void>
+  /** What is stored moves to a new generation, and the old one is destroyed. Returns at once. */
+  destroyDeleted(): void
+  /** A new generation filled with a snapshot, then a restart. Resolves when the decision is durable. */
+  restoreAndRestart(restoration: Restoration): Promise<void>
   readonly inFlight: () => ReadonlyMap<
     string,
     { startTimeMs: number; remoteAddress: string; path: string; method: string }

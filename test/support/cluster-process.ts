@@ -17,6 +17,11 @@ export class ClusterProcess {
     this.dataDir = path.join(plan.directory, 'data')
   }
 
+  /** Of the cluster port itself, behind whatever is advertised. */
+  get clusterPort(): number {
+    return this.#plan.clusterPort
+  }
+
   get pid(): number {
     if (this.#pid === undefined) throw new Error(`cluster ${this.#plan.name} was never started`)
     return this.#pid

@@ -22,6 +22,7 @@ import { Barrier } from '../../src/storage/barrier.js'
 import { MemoryEngine } from '../../src/storage/memory-engine.js'
 import type { Category } from '../../src/storage/prefixes.js'
 import type { Store } from '../../src/storage/store.js'
+import { copyRemaining } from '../../src/server/purge.js'
 import { openStore, TIMES } from './replication-fixture.js'
 import { until } from './until.js'
 
@@ -54,6 +55,7 @@ export class ControlCluster {
   namespaces: NamespaceFact[] = [{ id: 'root', path: '' }]
   restarts = 0
   wipes = 0
+  purges = 0
   replication!: Replication
   store!: Store
   barrier!: Barrier
@@ -191,6 +193,13 @@ export class ControlCluster {
     this.wipes++
   }
 
+  async #destroyDeleted(): Promise<void> {
+    const fresh = new MemoryEngine()
+    await copyRemaining(this.#engine, fresh)
+    this.#engine = fresh
+    this.purges++
+  }
+
   #host(): ReplicationHost {
     const cluster = this
     const { store, barrier } = this
@@ -225,6 +234,9 @@ export class ControlCluster {
       },
       restart() {
         later(() => cluster.#reboot(() => Promise.resolve()))
+      },
+      destroyDeleted() {
+        later(() => cluster.#reboot(() => cluster.#destroyDeleted()))
       },
       wrapActivation: async (payload, ttlSeconds, creationPath): Promise<WrapInfo> => {
         const claims = Buffer.from(JSON.stringify({ addr: cluster.apiAddress, jti: base62(random, 24) }))

@@ -366,6 +366,7 @@ export class TestFollower {
       who: () => who,
       findObjection: () => this.objection,
       servesReads: () => true,
+      beforeHeldBack: async () => undefined,
       beforeState: (state, signal) => this.onState(state, signal),
       onChange: () => {
         const { state } = this.follower

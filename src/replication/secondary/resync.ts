@@ -59,7 +59,7 @@ export const resync = async (
     const plans: Plan[] = []
     for (const tree of trees) plans.push(await planFor(call, tree, snapshot, offer))
     const work = plans.filter((plan) => plan.how !== 'equal')
-    const writer = new StepWriter(store, onProgress)
+    const writer = new StepWriter(store, hooks, onProgress)
     if (work.length > 0) {
       enter('merkle-sync')
       if (kind === 'performance' && hooks.servesReads()) store.holdReads()
@@ -116,6 +116,7 @@ const stepsOf = (call: DiffCall, plan: Plan, snapshot: SyncSnapshot): AsyncItera
 /** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */
 class StepWriter {
   readonly #store: ReplicableStore
+  readonly #hooks: Pick<SecondaryHooks, 'beforeHeldBack'>
   readonly #onProgress: (progress: SyncProgress) => void
   #mutations: Mutation[] = []
   #held: HeldHash[] = []
@@ -124,12 +125,18 @@ class StepWriter {
   #failure: unknown
   changes = 0
 
-  constructor(store: ReplicableStore, onProgress: (progress: SyncProgress) => void) {
+  constructor(
+    store: ReplicableStore,
+    hooks: Pick<SecondaryHooks, 'beforeHeldBack'>,
+    onProgress: (progress: SyncProgress) => void,
+  ) {
     this.#store = store
+    this.#hooks = hooks
     this.#onProgress = onProgress
   }
 
   async add({ mutations, held }: Step): Promise<void> {
+    if (held.length > 0 && mutations.some(({ value }) => value === undefined)) await this.#hooks.beforeHeldBack()
     for (const mutation of mutations) {
       this.#mutations.push(mutation)
       this.#bytes += mutation.key.length + (mutation.value?.length ?? 0)

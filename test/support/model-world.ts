@@ -1,0 +1,212 @@
+import {
+  type ApiAnswer,
+  ApiUnreachable,
+  type Kind,
+  type LabCluster,
+  startLabOf,
+  type Topology,
+  TOPOLOGIES,
+} from '../../src/index.js'
+import type { InProcessLab } from '../../src/lab/in-process-lab.js'
+import { generateRoot } from '../../src/lab/replication.js'
+import { type WatchedStorage, watchStorage } from './model-storage.js'
+
+/** A promise of the product that did not hold, with what was done before. */
+export class Violation extends Error {
+  override readonly name = 'Violation'
+}
+
+export type Status = Readonly<Record<string, unknown>>
+
+/** What the test knows of one cluster. */
+export interface Member {
+  readonly name: string
+  readonly cluster: LabCluster
+  readonly storage: WatchedStorage
+  /** Hex key shares that open it; another member's once it has joined that one. */
+  keys: readonly string[]
+  /** A root token that was good when it was last used. */
+  rootToken: string
+  /** Root tokens that died in a wipe of this cluster. */
+  readonly deadTokens: Set<string>
+  /** Acknowledged writes that must be readable here, by path. */
+  readonly writes: Map<string, string>
+  /** Acknowledged tokens that must be good here. */
+  readonly tokens: Set<string>
+  /** As `info` showed it last. */
+  generation: number
+  /** What its last join asked for. */
+  joined: { readonly kind: Kind; readonly primary: string; readonly id: string } | undefined
+}
+
+const STRANGERS: Topology = { name: 'none', about: 'strangers', clusters: ['A', 'B', 'C'], links: [] }
+
+/** Short enough that a cut link costs a step a second at most. */
+const SETTINGS = {
+  bootstrap_timeout: '1s',
+  forwarding_timeout: '500ms',
+  ping_timeout: '500ms',
+  heartbeat_interval: '100ms',
+  reconnect_backoff_initial: '10ms',
+  reconnect_backoff_max: '100ms',
+}
+
+/** A lab, and what was asked of it. */
+export class World {
+  readonly lab: InProcessLab
+  readonly members: readonly Member[]
+  readonly history: string[] = []
+  /** How often each outcome of each action was seen. */
+  readonly seen = new Map<string, number>()
+  /** Whether a filter was ever put. */
+  hasFiltered = false
+  #serial = 0
+
+  private constructor(lab: InProcessLab, members: readonly Member[]) {
+    this.lab = lab
+    this.members = members
+  }
+
+  /** Of a topology that ships with the product, or `none`: clusters that know nothing of one another at first. */
+  static async create(topologyName: string, seed: number): Promise<World> {
+    const topology = TOPOLOGIES.find(({ name }) => name === topologyName) ?? STRANGERS
+    const storages = new Map(topology.clusters.map((name) => [name, watchStorage()]))
+    const storageOf = (name: string): WatchedStorage => {
+      const found = storages.get(name)
+      if (!found) throw new Error(`no storage for ${name}`)
+      return found
+    }
+    const lab = await startLabOf(topology, { seed, settings: SETTINGS, storage: storageOf })
+    return new World(
+      lab,
+      lab.clusters.map((cluster) => ({
+        name: cluster.name,
+        cluster,
+        storage: storageOf(cluster.name),
+        keys: cluster.unsealKeys,
+        rootToken: cluster.rootToken,
+        deadTokens: new Set(),
+        writes: new Map(),
+        tokens: new Set(),
+        generation: topology.links.filter(({ secondary }) => secondary === cluster.name).length + 1,
+        joined: undefined,
+      })),
+    )
+  }
+
+  member(index: number): Member {
+    const found = this.members[index % this.members.length]
+    if (!found) throw new Error('a world without members')
+    return found
+  }
+
+  /** Another one than `index`. */
+  other(index: number, offset: number): Member {
+    return this.member(index + 1 + (offset % (this.members.length - 1)))
+  }
+
+  byAddress(clusterAddress: unknown): Member | undefined {
+    return this.members.find(({ cluster }) => cluster.clusterAddress === clusterAddress)
+  }
+
+  /** A number that was not used before in this world. */
+  next(): number {
+    return this.#serial++
+  }
+
+  fail(text: string): never {
+    throw new Violation(`${text}\n--- last steps\n${this.history.slice(-40).join('\n')}`)
+  }
+
+  /** One request; undefined when no answer came. A server error is never an answer. */
+  async call(
+    member: Member,
+    method: string,
+    path: string,
+    body?: unknown,
+    token?: string,
+  ): Promise<ApiAnswer | undefined> {
+    if (!member.cluster.isRunning) return undefined
+    try {
+      const call = { ...(body !== undefined && { body }), ...(token !== undefined && token !== '' && { token }) }
+      const answer = await member.cluster.anonymous.send(method, path, call)
+      if (answer.status === 500) this.fail(`${member.name} answered 500 to ${method} ${path}: ${answer.bytes}`)
+      return answer
+    } catch (error) {
+      if (error instanceof ApiUnreachable) return undefined
+      throw error
+    }
+  }
+
+  /** With a root token where one can be had. */
+  async asRoot(member: Member, method: string, path: string, body?: unknown): Promise<ApiAnswer | undefined> {
+    const answer = await this.call(member, method, path, body, member.rootToken)
+    if (answer?.status !== 403 || !(await this.#findRoot(member))) return answer
+    return this.call(member, method, path, body, member.rootToken)
+  }
+
+  /** A status must always be there while the server runs and is unsealed. */
+  async status(member: Member, kind: Kind): Promise<Status> {
+    const answer = await this.call(member, 'GET', `sys/replication/${kind}/status`)
+    if (answer?.status !== 200)
+      this.fail(`${member.name} answered ${answer?.status} to a ${kind} status read: ${answer?.bytes}`)
+    return (answer.json?.data ?? {}) as Status
+  }
+
+  async info(member: Member): Promise<Status> {
+    const answer = await this.call(member, 'GET', '/_understudy/v1/info')
+    if (answer?.status !== 200) this.fail(`${member.name} answered ${answer?.status} to info`)
+    return answer.json ?? {}
+  }
+
+  async start(member: Member): Promise<void> {
+    await member.cluster.start()
+    for (const keys of [member.keys, ...this.members.map((other) => other.keys)]) {
+      const seal = await this.call(member, 'GET', 'sys/seal-status')
+      if (seal?.json?.sealed === false) return
+      for (const key of keys) await this.call(member, 'PUT', 'sys/unseal', { key })
+      const after = await this.call(member, 'GET', 'sys/seal-status')
+      if (after?.json?.sealed === false) {
+        member.keys = keys
+        return
+      }
+    }
+    this.fail(`${member.name} cannot be unsealed with any keys of this world`)
+  }
+
+  /** A DR operation token; empty where none can be made now. */
+  async operationToken(member: Member): Promise<string> {
+    const path = 'sys/replication/dr/secondary/generate-operation-token'
+    await this.call(member, 'DELETE', `${path}/attempt`)
+    const attempt = await this.call(member, 'PUT', `${path}/attempt`, {})
+    const otp = Buffer.from(String(attempt?.json?.otp ?? ''))
+    const nonce = attempt?.json?.nonce
+    for (const key of member.keys) {
+      const update = await this.call(member, 'PUT', `${path}/update`, { key, nonce })
+      if (update?.json?.complete !== true) continue
+      const encoded = Buffer.from(String(update.json.encoded_token), 'base64')
+      return Buffer.from(encoded.map((byte, index) => byte ^ (otp[index] ?? 0))).toString()
+    }
+    return ''
+  }
+
+  count(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1)
+  }
+
+  async #findRoot(member: Member): Promise<boolean> {
+    for (const candidate of new Set(this.members.map(({ rootToken }) => rootToken))) {
+      const answer = await this.call(member, 'GET', 'auth/token/lookup-self', undefined, candidate)
+      if (answer?.status !== 200) continue
+      member.rootToken = candidate
+      return true
+    }
+    try {
+      member.rootToken = await generateRoot(member.cluster.anonymous, member.keys)
+      return true
+    } catch {
+      // A DR secondary, one that restarts or one whose keys are not known has none.
+      return false
+    }
+  }
+}
