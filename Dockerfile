@@ -11,6 +11,7 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY proto proto
 COPY src src
+COPY scripts/bundle.ts scripts/
 RUN npm run build && npm prune --omit=dev --no-audit --no-fund && chmod 755 dist/main.js dist/cli/container-entrypoint.js
 
 FROM ${BASE}
