@@ -84,6 +84,6 @@ const explain = (args: readonly string[], io: VaultIo): number => {
     else io.complain(text.trimEnd())
     return isAsked ? VAULT_EXIT.ok : VAULT_EXIT.local
   }
-  io.complain(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${describeAll().trimEnd()}`)
-  return VAULT_EXIT.local
+  const near = describeFamily(words.slice(0, -1)) ?? 'vault -help lists the commands.'
+  throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${near.trimEnd()}`)
 }

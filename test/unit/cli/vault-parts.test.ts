@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isMap, parseExactJson, printExactJson } from '../../../src/cli/vault/exact-json.js'
+import { flag, flagValues, parseArguments } from '../../../src/cli/vault/flags.js'
+import { formatHclText } from '../../../src/cli/vault/hcl-format.js'
+import { decodeToken } from '../../../src/cli/vault/operator/otp.js'
+import { formatPairs, formatTitle } from '../../../src/cli/vault/render/columns.js'
+import { dataText, goText } from '../../../src/cli/vault/render/go-text.js'
+import { readData } from '../../../src/cli/vault/values.js'
+
+const TABLE = {
+  orphan: flag.bool('', {}),
+  renewable: flag.bool('', { fallback: 'true' }),
+  namespace: flag.text('', { aliases: ['ns'], env: ['VAULT_NAMESPACE'] }),
+  ttl: flag.duration(''),
+  shares: flag.int('', { aliases: ['n'] }),
+  versions: flag.list(''),
+  policy: flag.texts(''),
+  meta: flag.pairs(''),
+}
+
+const read = (args: string[], env: Record<string, string> = {}) => {
+  const parsed = parseArguments(args, TABLE)
+  return { ...flagValues(TABLE, parsed, env), rest: parsed.positional }
+}
+
+describe('flags of the vault command line', () => {
+  it('take one dash or two, a value after = or a space, and none for booleans', () => {
+    const flags = read(['-orphan', '--ttl=90m', '-n', '5', '-renewable=false', '-ns', 'a/b', 'path', '-orphan=false'])
+    expect(flags).toMatchObject({ orphan: true, ttl: '1h30m0s', shares: 5, renewable: false, namespace: 'a/b' })
+    expect(flags.rest).toEqual(['path', '-orphan=false'])
+  })
+
+  it('win over the environment, which wins over the fallback', () => {
+    expect(read([], { VAULT_NAMESPACE: 'env' })).toMatchObject({ namespace: 'env', renewable: true })
+    expect(read(['-namespace=own'], { VAULT_NAMESPACE: 'env' }).namespace).toBe('own')
+  })
+
+  it('may be repeated where they hold several values', () => {
+    const flags = read(['-versions=1,2', '-versions', '3', '-policy=a,b', '-policy=c', '-meta=k=v=w', '-meta=x='])
+    expect(flags.versions).toEqual(['1', '2', '3'])
+    expect(flags.policy).toEqual(['a,b', 'c'])
+    expect(flags.meta).toEqual({ k: 'v=w', x: '' })
+  })
+
+  it('end at a lone dash, which is an argument, and after --', () => {
+    expect(read(['-orphan', '-', '-n=1']).rest).toEqual(['-', '-n=1'])
+    expect(read(['--', '-n=1']).rest).toEqual(['-n=1'])
+  })
+
+  it.each([
+    ['-bogus', 'not defined: -bogus'],
+    ['-shares=many', 'invalid value "many" for flag -shares'],
+    ['-ttl=soon', 'invalid value "soon" for flag -ttl'],
+    ['-orphan=perhaps', 'invalid value "perhaps" for flag -orphan'],
+    ['-shares', 'needs an argument: -shares'],
+    ['-meta=x', 'key=value'],
+  ])('refuse %s', (arg, text) => {
+    expect(() => read([arg])).toThrow(text)
+  })
+})
+
+describe('JSON on its way through', () => {
+  it('keeps every digit of a number', () => {
+    const text = '{"big":12345678901234567890,"exact":1.10,"list":[1,-0,1E400],"text":"12345678901234567890 \\" 1.0"}'
+    expect(printExactJson(parseExactJson(text))).toBe(text)
+  })
+
+  it('is as JSON.parse and JSON.stringify have it for what these can hold', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 4 }), (text) => {
+        const value: unknown = JSON.parse(text)
+        expect(JSON.parse(printExactJson(parseExactJson(text), 2))).toEqual(value)
+      }),
+      { verbose: true },
+    )
+  })
+
+  it('leaves a text alone that looks like a mark', () => {
+    const text = '{"a":"\\u0000number0","b":1.0}'
+    expect(printExactJson(parseExactJson(text))).toBe(text)
+  })
+
+  it.each(['{"a":01}', '{"a":}', '', '{"a":1.}'])('refuses %s', (text) => {
+    expect(() => parseExactJson(text)).toThrow(SyntaxError)
+  })
+})
+
+describe('data from the command line', () => {
+  const noInput = { readStdin: async () => Buffer.alloc(0) }
+  const input = (text: string) => ({ readStdin: async () => Buffer.from(text) })
+
+  it('is texts, whatever they look like', async () => {
+    const data = await readData(['a=1', 'b=true', 'c=x=y', 'd='], noInput)
+    expect({ ...data }).toEqual({ a: '1', b: 'true', c: 'x=y', d: '' })
+  })
+
+  it('holds a list where a key is given twice', async () => {
+    expect({ ...(await readData(['p=a', 'p=b', 'p=c'], noInput)) }).toEqual({ p: ['a', 'b', 'c'] })
+  })
+
+  it('comes from standard input as a value or as a whole object', async () => {
+    expect({ ...(await readData(['a=-'], input('line\n'))) }).toEqual({ a: 'line\n' })
+    const data = await readData(['-', 'b=2'], input('{"a":{"n":12345678901234567890}}'))
+    expect(printExactJson(data)).toBe('{"a":{"n":12345678901234567890},"b":"2"}')
+  })
+
+  it('can begin with an at sign that means itself', async () => {
+    expect({ ...(await readData(['a=\\@home', 'b=\\-'], noInput)) }).toEqual({ a: '@home', b: '\\-' })
+  })
+
+  it.each([
+    ['word', 'not of the form key=value'],
+    ['@/nowhere/at/all.json', 'error reading file'],
+    ['a=@/nowhere/at/all', 'error reading file'],
+  ])('refuses %s', async (arg, text) => {
+    await expect(readData([arg], noInput)).rejects.toThrow(text)
+  })
+
+  it.each(['[1]', 'no json', '""'])('refuses %s as an object', async (text) => {
+    await expect(readData(['-'], input(text))).rejects.toThrow('Failed to parse K=V data')
+  })
+})
+
+describe('tables', () => {
+  it('show values as the reference does', () => {
+    expect(goText(parseExactJson('{"b":[1,"x",null],"a":{}}'))).toBe('map[a:map[] b:[1 x <nil>]]')
+    expect(dataText('token_ttl', 5400)).toBe('1h30m')
+    expect(dataText('ttl', 0)).toBe('0s')
+    expect(dataText('ttlx', 5400)).toBe('5400')
+    expect(isMap(parseExactJson('1.0'))).toBe(false)
+  })
+
+  it('have four spaces between columns and n/a in empty cells', () => {
+    expect(
+      formatPairs([
+        ['schlüssel', 'a'],
+        ['b', ''],
+      ]),
+    ).toBe('Key          Value\n---          -----\nschlüssel    a\nb            n/a')
+  })
+
+  it.each([
+    ['Metadata', 24, '======= Metadata ======='],
+    ['Data', 17, '====== Data ======'],
+    ['Secret Path', 17, '== Secret Path =='],
+    ['Secret Path', 3, '== Secret Path =='],
+  ])('title %s for a width of %i', (title, width, line) => {
+    expect(formatTitle(title, width)).toBe(line)
+  })
+})
+
+describe('the one-time pad', () => {
+  it('gives the token back, with and without padding', () => {
+    const token = `hvs.${'Ab1'.repeat(8)}`
+    const otp = 'x'.repeat(28)
+    const encoded = Buffer.from([...Buffer.from(token)].map((byte) => byte ^ 0x78)).toString('base64')
+    expect(decodeToken(encoded, otp)).toBe(token)
+    expect(decodeToken(encoded.replace(/=+$/, ''), otp)).toBe(token)
+  })
+
+  it('has to be as long as the token', () => {
+    expect(() => decodeToken('AAAA', 'xx')).toThrow('it has 3 bytes, the OTP has 2')
+    expect(() => decodeToken('$$', 'xx')).toThrow('not base64')
+  })
+})
+
+describe('formatting a policy', () => {
+  it('indents by braces and keeps comments and texts', () => {
+    const text = 'path "a/{{x}}" {\ncapabilities=["read",\n"list"] # {\n}\n\n\n\n// end\n'
+    const wanted = 'path "a/{{x}}" {\n  capabilities = ["read",\n    "list"] # {\n}\n\n// end\n'
+    expect(formatHclText(text, 'p')).toBe(wanted)
+    expect(formatHclText(wanted, 'p')).toBe(wanted)
+  })
+
+  it('refuses what is no HCL', () => {
+    expect(() => formatHclText('path "a" {', 'p.hcl')).toThrow(/p\.hcl/)
+  })
+})

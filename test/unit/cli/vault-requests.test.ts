@@ -1,0 +1,319 @@
+/** What goes over the wire for a command, seen by a server that answers what each test says. */
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openShell, type Shell } from './vault-io.js'
+
+interface Seen {
+  readonly line: string
+  readonly body: string
+  readonly headers: http.IncomingHttpHeaders
+}
+
+interface Answer {
+  readonly status?: number
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+const KV2 = { body: { request_id: 'r', data: { path: 'secret/', options: { version: '2' } } } }
+const KV1 = { body: { request_id: 'r', data: { path: 'secret/', options: { version: '1' } } } }
+const DONE = { status: 204 }
+
+let seen: Seen[]
+let answers: Answer[]
+let server: http.Server
+let shell: Shell
+
+beforeEach(async () => {
+  seen = []
+  answers = []
+  server = http.createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      seen.push({
+        line: `${request.method} ${request.url}`,
+        body: Buffer.concat(chunks).toString('utf8'),
+        headers: request.headers,
+      })
+      const {
+        status = 200,
+        body,
+        headers = {},
+      } = answers.shift() ?? { status: 599, body: { errors: ['not expected'] } }
+      response.writeHead(status, headers)
+      response.end(body === undefined ? undefined : JSON.stringify(body))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  shell = openShell({ VAULT_ADDR: `http://127.0.0.1:${port}`, VAULT_TOKEN: 't' })
+})
+
+afterEach(async () => {
+  shell[Symbol.dispose]()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+const sent = () => seen.map(({ line, body }) => (body === '' ? line : `${line} ${body}`))
+
+const PREFLIGHT = 'GET /v1/sys/internal/ui/mounts/secret/a'
+const SEAL = { body: { sealed: false, t: 3, n: 5 } }
+const SECRET = { body: { request_id: 'r', data: { data: { a: '1' }, metadata: { version: 4 } } } }
+const VERSION = { body: { request_id: 'r', data: { version: 5 } } }
+const INIT = { body: { keys: [], keys_base64: [], root_token: 'r' } }
+
+const SEQUENCES: readonly [string, readonly Answer[], readonly string[]][] = [
+  ['status', [SEAL, SEAL], ['GET /v1/sys/seal-status', 'GET /v1/sys/leader']],
+  [
+    'operator init',
+    [SEAL, INIT],
+    [
+      'GET /v1/sys/seal-status',
+      'PUT /v1/sys/init {"secret_shares":5,"secret_threshold":3,"pgp_keys":null,"recovery_shares":0,"recovery_threshold":0,"recovery_pgp_keys":null,"root_token_pgp_key":"","stored_shares":0}',
+    ],
+  ],
+  ['operator init -status', [{ body: { initialized: true } }], ['GET /v1/sys/init']],
+  [
+    'operator unseal K',
+    [SEAL, SEAL],
+    ['PUT /v1/sys/unseal {"key":"K","reset":false,"migrate":false}', 'GET /v1/sys/leader'],
+  ],
+  ['operator unseal -reset', [SEAL, SEAL], ['PUT /v1/sys/unseal {"reset":true}', 'GET /v1/sys/leader']],
+  ['operator step-down', [DONE], ['PUT /v1/sys/step-down']],
+  ['write -f a/b/', [DONE], ['PUT /v1/a/b null']],
+  ['write /a n=5 l=x l=y', [DONE], ['PUT /v1/a {"n":"5","l":["x","y"]}']],
+  ['read a p=1 p=2', [SECRET], ['GET /v1/a?p=1&p=2']],
+  ['list a/b/', [{ body: { data: { keys: ['k'] } } }], ['GET /v1/a/b?list=true']],
+  ['delete a', [DONE], ['DELETE /v1/a']],
+  ['patch a b=c', [DONE], ['PATCH /v1/a {"b":"c"}']],
+  ['kv put secret/a k=v', [KV2, VERSION], [PREFLIGHT, 'PUT /v1/secret/data/a {"data":{"k":"v"},"options":{}}']],
+  [
+    'kv put -cas=0 -mount=secret a k=v',
+    [KV2, VERSION],
+    ['GET /v1/sys/internal/ui/mounts/secret', 'PUT /v1/secret/data/a {"data":{"k":"v"},"options":{"cas":0}}'],
+  ],
+  ['kv put secret/a k=v', [KV1, DONE], [PREFLIGHT, 'PUT /v1/secret/a {"k":"v"}']],
+  ['kv put secret/a k=v', [{ status: 404, body: { errors: [] } }, DONE], [PREFLIGHT, 'PUT /v1/secret/a {"k":"v"}']],
+  ['kv get secret/a', [KV2, SECRET], [PREFLIGHT, 'GET /v1/secret/data/a']],
+  ['kv get -version=2 secret/a', [KV2, SECRET], [PREFLIGHT, 'GET /v1/secret/data/a?version=2']],
+  ['kv get secret/a', [KV1, SECRET], [PREFLIGHT, 'GET /v1/secret/a']],
+  [
+    'kv list secret/',
+    [KV2, { body: { data: { keys: ['a'] } } }],
+    ['GET /v1/sys/internal/ui/mounts/secret', 'GET /v1/secret/metadata?list=true'],
+  ],
+  ['kv delete secret/a', [KV2, DONE], [PREFLIGHT, 'DELETE /v1/secret/data/a']],
+  ['kv delete -versions=1,2 secret/a', [KV2, DONE], [PREFLIGHT, 'PUT /v1/secret/delete/a {"versions":["1","2"]}']],
+  ['kv undelete -versions=1 secret/a', [KV2, DONE], [PREFLIGHT, 'PUT /v1/secret/undelete/a {"versions":["1"]}']],
+  ['kv destroy -versions=1 secret/a', [KV2, DONE], [PREFLIGHT, 'PUT /v1/secret/destroy/a {"versions":["1"]}']],
+  ['kv patch secret/a k=v', [KV2, VERSION], [PREFLIGHT, 'PATCH /v1/secret/data/a {"data":{"k":"v"},"options":{}}']],
+  [
+    'kv patch secret/a k=v',
+    [KV2, { status: 403, body: { errors: ['no'] } }, SECRET, VERSION],
+    [
+      PREFLIGHT,
+      'PATCH /v1/secret/data/a {"data":{"k":"v"},"options":{}}',
+      'GET /v1/secret/data/a',
+      'PUT /v1/secret/data/a {"data":{"a":"1","k":"v"},"options":{"cas":4}}',
+    ],
+  ],
+  [
+    'kv rollback -version=2 secret/a',
+    [KV2, SECRET, SECRET, VERSION],
+    [
+      PREFLIGHT,
+      'GET /v1/secret/data/a',
+      'GET /v1/secret/data/a?version=2',
+      'PUT /v1/secret/data/a {"data":{"a":"1"},"options":{"cas":4}}',
+    ],
+  ],
+  ['kv metadata delete secret/a', [KV2, DONE], [PREFLIGHT, 'DELETE /v1/secret/metadata/a']],
+  [
+    'secrets enable -path=p -version=2 kv',
+    [DONE],
+    [
+      'POST /v1/sys/mounts/p {"type":"kv","description":"","config":{"force_no_cache":false},"local":false,"seal_wrap":false,"external_entropy_access":false,"options":{"version":"2"}}',
+    ],
+  ],
+  ['policy write N -', [DONE], ['PUT /v1/sys/policies/acl/n {"policy":"path \\"a\\" {}"}']],
+  ['policy list', [{ body: { data: { keys: ['n'] } } }], ['GET /v1/sys/policies/acl?list=true']],
+  [
+    'audit enable file file_path=stdout',
+    [DONE],
+    ['PUT /v1/sys/audit/file {"type":"file","description":"","options":{"file_path":"stdout"},"local":false}'],
+  ],
+  ['token lookup', [SECRET], ['GET /v1/auth/token/lookup-self']],
+  ['token lookup x', [SECRET], ['POST /v1/auth/token/lookup {"token":"x"}']],
+  ['token renew -increment=1h', [SECRET], ['PUT /v1/auth/token/renew-self {"increment":"1h0m0s"}']],
+  ['token renew x', [SECRET], ['PUT /v1/auth/token/renew {"token":"x","increment":0}']],
+  ['token revoke x', [DONE], ['PUT /v1/auth/token/revoke {"token":"x"}']],
+  ['token revoke -self', [DONE], ['PUT /v1/auth/token/revoke-self']],
+  ['token revoke -accessor x', [DONE], ['POST /v1/auth/token/revoke-accessor {"accessor":"x"}']],
+  ['token revoke -mode=orphan x', [DONE], ['PUT /v1/auth/token/revoke-orphan {"token":"x"}']],
+  [
+    'token capabilities a/b',
+    [{ body: { data: { capabilities: ['read'] } } }],
+    ['POST /v1/sys/capabilities-self {"token":"t","path":"a/b"}'],
+  ],
+  ['unwrap', [SECRET], ['PUT /v1/sys/wrapping/unwrap']],
+  ['unwrap w', [SECRET], ['PUT /v1/sys/wrapping/unwrap {"token":"w"}']],
+  [
+    'operator generate-root -dr-token -init',
+    [{ body: { otp: 'o' } }],
+    ['PUT /v1/sys/replication/dr/secondary/generate-operation-token/attempt {"otp":"","pgp_key":""}'],
+  ],
+  [
+    'operator generate-root -nonce=n K',
+    [{ body: { started: true, nonce: 'n' } }, { body: {} }],
+    ['GET /v1/sys/generate-root/attempt', 'PUT /v1/sys/generate-root/update {"key":"K","nonce":"n"}'],
+  ],
+  ['operator generate-root -cancel', [DONE], ['DELETE /v1/sys/generate-root/attempt']],
+]
+
+describe('requests of a command', () => {
+  it.each(SEQUENCES)('vault %s', async (line, given, wanted) => {
+    answers = [...given]
+    const { status, stderr } = await shell.run(line.split(' '), { stdin: 'path "a" {}' })
+    expect(sent()).toEqual(wanted)
+    expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
+  })
+
+  it('carry token, namespace, wrapping time and own headers', async () => {
+    answers = [DONE]
+    await shell.ok(['write', '-ns=a/b', '-wrap-ttl=90s', '-header=X-One=1', 'x', 'k=v'])
+    expect(seen[0]?.headers).toMatchObject({
+      'x-vault-request': 'true',
+      'x-vault-token': 't',
+      'x-vault-namespace': 'a/b/',
+      'x-vault-wrap-ttl': '90s',
+      'x-one': '1',
+    })
+  })
+
+  it('wrap for five minutes where nothing else is said', async () => {
+    answers = [SECRET]
+    await shell.ok(['write', 'sys/wrapping/wrap', 'k=v'])
+    expect(seen[0]?.headers['x-vault-wrap-ttl']).toBe('5m')
+  })
+
+  it('do not wrap the question about the mount', async () => {
+    answers = [KV2, SECRET]
+    await shell.ok(['kv', 'get', '-wrap-ttl=60', 'secret/a'])
+    expect(seen.map(({ headers }) => headers['x-vault-wrap-ttl'])).toEqual([undefined, '60'])
+  })
+})
+
+describe('an answer that says no', () => {
+  it.each([500, 502, 503, 412, 429])('with %i is asked for twice more', async (status) => {
+    answers = [{ status, body: { errors: ['no'] } }, { status, body: { errors: ['no'] } }, DONE]
+    await shell.ok(['write', 'x', 'k=v'])
+    expect(seen).toHaveLength(3)
+    expect(shell.waits).toHaveLength(2)
+    for (const ms of shell.waits) expect(ms >= 1000 && ms <= 1500).toBe(true)
+  })
+
+  it.each([400, 403, 404, 405, 501])('with %i is taken at once', async (status) => {
+    answers = [{ status, body: { errors: ['no'] } }]
+    const { status: exit, stderr } = await shell.run(['write', 'x', 'k=v'])
+    expect({ exit, requests: seen.length }).toEqual({ exit: 2, requests: 1 })
+    const url = `${shell.env.VAULT_ADDR}/v1/x`
+    expect(stderr).toBe(
+      `Error writing data to x: Error making API request.\n\nURL: PUT ${url}\nCode: ${status}. Errors:\n\n* no\n`,
+    )
+  })
+
+  it('is asked for as often as VAULT_MAX_RETRIES says', async () => {
+    answers = [{ status: 503, body: { errors: ['Vault is sealed'] } }]
+    const { status, stderr } = await shell.run(['read', 'x'], { env: { VAULT_MAX_RETRIES: '0' } })
+    expect({ status, requests: seen.length }).toEqual({ status: 2, requests: 1 })
+    expect(stderr).toContain('* Vault is sealed')
+  })
+
+  it('is shown whole when it holds no errors', async () => {
+    answers = [{ status: 400, body: 'a text' }]
+    const { stderr } = await shell.run(['write', 'x', 'k=v'])
+    expect(stderr).toContain('Code: 400. Raw Message:\n\n"a text"')
+  })
+
+  it('names the namespace', async () => {
+    answers = [{ status: 403, body: { errors: ['permission denied'] } }]
+    const { stderr } = await shell.run(['read', '-namespace=/n1/', 'x'])
+    expect(stderr).toContain('Namespace: n1/\nURL: GET ')
+  })
+})
+
+describe('other answers', () => {
+  it('that point elsewhere are followed once, query and body with them', async () => {
+    const elsewhere = `${shell.env.VAULT_ADDR}/v1/y%20z?p=1`
+    answers = [{ status: 307, headers: { location: elsewhere } }, DONE]
+    await shell.ok(['write', 'x', 'k=v'])
+    expect(sent()).toEqual(['PUT /v1/x {"k":"v"}', 'PUT /v1/y%20z?p=1 {"k":"v"}'])
+  })
+
+  it('with warnings print them on standard error', async () => {
+    answers = [{ body: { request_id: 'r', data: null, warnings: ['mind the gap'] } }]
+    const { status, stdout, stderr } = await shell.run(['write', '-f', 'x'])
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+    expect(stderr).toMatch(/^WARNING! .*\n\n {2}\* mind the gap\n/)
+  })
+})
+
+describe('nobody who answers', () => {
+  it('ends with 2, for status with 1', async () => {
+    const port = (server.address() as AddressInfo).port
+    await new Promise((resolve) => server.close(resolve))
+    const read = await shell.run(['read', 'x'])
+    expect(read.status).toBe(2)
+    expect(read.stderr).toBe(
+      `Error reading x: Get "http://127.0.0.1:${port}/v1/x": dial tcp 127.0.0.1:${port}: connect: connection refused\n`,
+    )
+    expect((await shell.run(['status'])).status).toBe(1)
+    server.listen(0)
+  })
+})
+
+describe('the caller’s own mistakes end with 1 and ask nothing', () => {
+  it.each([
+    ['read', 'Not enough arguments'],
+    ['list a b', 'Too many arguments'],
+    ['write a', 'Must supply data or use -force'],
+    ['write a word', 'not of the form key=value'],
+    ['read -bogus a', 'not defined: -bogus'],
+    ['read -format=xml a', 'Invalid output format: xml'],
+    ['read -address=nowhere a', 'is no http:// or https:// address'],
+    ['read -ca-cert=/nowhere/ca.pem a', 'cannot be read'],
+    ['kv undelete secret/a', 'No versions provided'],
+    ['kv rollback secret/a', '-version is needed'],
+    ['lease revoke -force a', '-prefix'],
+    ['token revoke', 'Not enough arguments'],
+    ['token revoke -self x', '-self'],
+    ['login -method=approle', 'vault write auth/approle/login'],
+    ['policy write n /nowhere.hcl', 'Error opening policy file'],
+    ['operator generate-root -decode=AA', 'Missing otp'],
+    ['operator generate-root -recovery-token -init', 'no recovery tokens'],
+    ['operator unseal -non-interactive', 'nobody to ask'],
+    ['agent -config=x', 'use the agent of the reference'],
+    ['kv bogus', 'Usage: vault kv'],
+    ['bogus', 'There is no command "bogus"'],
+  ])('vault %s', async (line, text) => {
+    const { status, stdout, stderr } = await shell.run(line.split(' '))
+    expect({ status, stdout, requests: seen.length }).toEqual({ status: 1, stdout: '', requests: 0 })
+    expect(stderr).toContain(text)
+  })
+})
+
+describe('help', () => {
+  it.each([['-h'], ['kv -help'], ['kv get --help'], ['operator generate-root -h']])('vault %s', async (line) => {
+    const { status, stdout } = await shell.run(line.split(' '))
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^Usage: vault /)
+  })
+
+  it('has the reported version as the second word of the version', async () => {
+    for (const word of ['version', '-v', '-version', '--version']) {
+      expect(await shell.ok([word])).toMatch(/^Vault v1\.20\.4\+ent \(/)
+    }
+  })
+})
