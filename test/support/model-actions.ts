@@ -34,6 +34,16 @@ const pick = async (world: World, { a, b }: Choice, kind: Kind, mode: string, no
   return fitting[a % Math.max(fitting.length, 1)] ?? (plain === not ? world.member(a + 1) : plain)
 }
 
+/** One that takes part in nothing, where there is one. */
+const pickFree = async (world: World, choice: Choice, not: Member): Promise<Member> => {
+  const free: Member[] = []
+  for (const member of world.members.filter((one) => one !== not && one.cluster.isRunning)) {
+    const modes = await Promise.all(KINDS.map(async (kind) => (await world.status(member, kind)).mode))
+    if (modes.every((mode) => mode === 'disabled')) free.push(member)
+  }
+  return free[choice.a % Math.max(free.length, 1)] ?? pick(world, choice, choice.kind, 'disabled', not)
+}
+
 /** The cluster that acknowledges a write that `member` takes: itself, or whom it forwards to. */
 const acknowledger = async (world: World, member: Member): Promise<Member | undefined> => {
   if (!member.cluster.isRunning) return undefined
@@ -127,8 +137,9 @@ const demote: Action = async (world, choice) => {
   return `${member.name} ${kind} ${outcome(await changeRole(world, member, kind, ['secondary'], 'primary/demote', {}))}`
 }
 
-const disable: Action = async (world, { a, kind }) => {
-  const member = world.member(a)
+const disable: Action = async (world, choice) => {
+  const { kind, coin } = choice
+  const member = await pick(world, choice, kind, coin ? 'secondary' : 'primary')
   if (!member.cluster.isRunning) return `${member.name} is down`
   const side = (await world.status(member, kind)).mode === 'primary' ? 'primary' : 'secondary'
   return `${member.name} ${kind} ${side} ${outcome(await changeRole(world, member, kind, ['disabled'], `${side}/disable`, {}))}`
@@ -151,7 +162,7 @@ const issue = async (world: World, primary: Member, kind: Kind): Promise<{ id: s
 const join: Action = async (world, choice) => {
   const { kind, coin } = choice
   const primary = await pick(world, choice, kind, 'primary')
-  const member = await pick(world, choice, kind, 'disabled', primary)
+  const member = await pickFree(world, choice, primary)
   if (coin) await changeRole(world, primary, kind, ['primary'], 'primary/enable', {})
   const issued = await issue(world, primary, kind)
   if (!issued) return `${primary.name} issues no ${kind} token`
@@ -169,6 +180,7 @@ const join: Action = async (world, choice) => {
     if (kind === 'performance') member.deadTokens.add(hadRoot)
     member.generation++
   }
+  if (answer?.status === 400) world.count(`join refused: ${String(answer.json?.errors).replaceAll(/[\d.:]{6,}/g, '-')}`)
   return `${member.name} to ${primary.name} ${kind} ${outcome(answer)}`
 }
 
@@ -197,10 +209,11 @@ const updatePrimary: Action = async (world, choice) => {
 const checkLosses = async (world: World, member: Member, primary: Member): Promise<void> => {
   const answer = await world.call(member, 'GET', '/_understudy/v1/losses')
   const losses = (answer?.json?.losses ?? []) as { entries: { path: string }[]; reason: string }[]
+  // Losses name what is stored; this engine keeps `name` below `data/`.
   const listed = new Set(losses.flatMap(({ entries }) => entries.map(({ path }) => path)))
   const isOpenEnded = losses.some(({ reason }) => /does not descend|not complete/.test(reason))
   for (const path of member.writes.keys()) {
-    if (listed.has(path)) {
+    if (listed.has(path.replace('/', '/data/'))) {
       world.count('write listed as lost')
       continue
     }
@@ -322,7 +335,7 @@ export const ACTIONS = {
   updatePrimary: { run: updatePrimary, weight: 6 },
   promote: { run: promote, weight: 3 },
   demote: { run: demote, weight: 2 },
-  disable: { run: disable, weight: 2 },
+  disable: { run: disable, weight: 3 },
   forgetPrimary: { run: forgetPrimary, weight: 1 },
   updateAddresses: { run: updateAddresses, weight: 1 },
   revoke: { run: revoke, weight: 1 },
