@@ -94,6 +94,7 @@ export class VaultApi {
       ...(raw && { raw }),
       ...(query && { query }),
       headers: {
+        ...(raw && { 'Content-Type': 'application/octet-stream' }),
         ...(sentToken && { 'X-Vault-Token': sentToken }),
         ...(settings.namespace && !isInRoot && { 'X-Vault-Namespace': settings.namespace }),
         ...(wrapTtl && !isPreliminary && isWrapped !== false && { 'X-Vault-Wrap-TTL': wrapTtl }),

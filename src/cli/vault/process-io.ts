@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { systemClock } from '../../base/clock.js'
 import { createSystemRandom } from '../../base/random.js'
+import { localError } from './cli-error.js'
 import type { VaultIo } from './io.js'
 
 /** The surroundings of this process. */
@@ -37,8 +38,8 @@ const ask = async (prompt: string): Promise<string> => {
   try {
     return await new Promise((resolve, reject) => {
       lines.once('line', resolve)
-      lines.once('close', () => reject(new Error('the input ended before an answer')))
-      lines.once('SIGINT', () => reject(new Error('interrupted')))
+      lines.once('close', () => reject(localError('The input ended before there was an answer')))
+      lines.once('SIGINT', () => reject(localError('Interrupted')))
     })
   } finally {
     lines.close()

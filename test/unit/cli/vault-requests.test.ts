@@ -1,6 +1,9 @@
 /** What goes over the wire for a command, seen by a server that answers what each test says. */
+import { writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import * as openpgp from 'openpgp'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openShell, type Shell } from './vault-io.js'
 
@@ -72,6 +75,14 @@ const SEQUENCES: readonly [string, readonly Answer[], readonly string[]][] = [
     [
       'GET /v1/sys/seal-status',
       'PUT /v1/sys/init {"secret_shares":5,"secret_threshold":3,"pgp_keys":null,"recovery_shares":0,"recovery_threshold":0,"recovery_pgp_keys":null,"root_token_pgp_key":"","stored_shares":0}',
+    ],
+  ],
+  [
+    'operator init -recovery-shares=1 -recovery-threshold 1',
+    [{ body: { recovery_seal: true } }, INIT],
+    [
+      'GET /v1/sys/seal-status',
+      'PUT /v1/sys/init {"secret_shares":0,"secret_threshold":0,"pgp_keys":null,"recovery_shares":1,"recovery_threshold":1,"recovery_pgp_keys":null,"root_token_pgp_key":"","stored_shares":0}',
     ],
   ],
   ['operator init -status', [{ body: { initialized: true } }], ['GET /v1/sys/init']],
@@ -257,6 +268,36 @@ describe('other answers', () => {
     const { status, stdout, stderr } = await shell.run(['write', '-f', 'x'])
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
     expect(stderr).toMatch(/^WARNING! .*\n\n {2}\* mind the gap\n/)
+  })
+})
+
+describe('operator init', () => {
+  it('prints keys and token in lines that scripts cut', async () => {
+    answers = [SEAL, { body: { keys: ['0a'], keys_base64: ['Cg=='], root_token: 'hvs.r' } }]
+    const shown = await shell.ok(['operator', 'init', '-n=1', '-t=1'])
+    expect(shown).toMatch(/^Unseal Key 1: Cg==\n\nInitial Root Token: hvs\.r\n\n/)
+  })
+
+  it('prints recovery keys under auto-unseal', async () => {
+    const keys = { keys: [], keys_base64: [], recovery_keys: ['0a'], recovery_keys_base64: ['Cg=='] }
+    answers = [{ body: { recovery_seal: true } }, { body: { ...keys, root_token: 'hvs.r' } }]
+    const shown = await shell.ok(['operator', 'init'])
+    expect(shown).toMatch(/^Recovery Key 1: Cg==\n\nInitial Root Token: hvs\.r\n\n/)
+  })
+
+  it('takes public keys from files, binary or with armour', async () => {
+    const { publicKey } = await openpgp.generateKey({ userIDs: [{ name: 'a' }], format: 'object' })
+    const binary = Buffer.from(publicKey.write())
+    const files = { armoured: publicKey.armor(), binary, base64: binary.toString('base64') }
+    for (const [name, content] of Object.entries(files)) writeFileSync(path.join(shell.home, name), content)
+    const listed = Object.keys(files).map((name) => path.join(shell.home, name))
+    answers = [SEAL, INIT]
+    await shell.ok(['operator', 'init', `-pgp-keys=${listed.join(',')}`, '-root-token-pgp-key', listed[0] ?? ''])
+    const wanted = binary.toString('base64')
+    expect(JSON.parse(seen[1]?.body ?? '')).toMatchObject({
+      pgp_keys: [wanted, wanted, wanted],
+      root_token_pgp_key: wanted,
+    })
   })
 })
 

@@ -1,0 +1,121 @@
+/** The command line as a program: by its name, through pipes, over TLS. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { randomPorts } from '../../src/lab/ports.js'
+import { until } from '../support/until.js'
+
+const MAIN = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
+const STARTED = '==> Vault server started!'
+
+let directory: string
+let vault: string
+let server: ChildProcess
+let env: Record<string, string>
+
+interface Ended {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const launch = (script: string, args: readonly string[]): ChildProcess =>
+  spawn(process.execPath, [script, ...args], { env: { PATH: process.env.PATH, ...env }, cwd: directory })
+
+const run = async (script: string, args: readonly string[], stdin = ''): Promise<Ended> => {
+  const child = launch(script, args)
+  const texts = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk: Buffer) => (texts.stdout += chunk.toString('utf8')))
+  child.stderr?.on('data', (chunk: Buffer) => (texts.stderr += chunk.toString('utf8')))
+  child.stdin?.end(stdin)
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, ...texts }
+}
+
+beforeAll(async () => {
+  directory = mkdtempSync(path.join(tmpdir(), 'understudy-vault-'))
+  vault = path.join(directory, 'vault')
+  symlinkSync(MAIN, vault)
+  const port = (await randomPorts(['A'])).get('A')?.api
+  env = {
+    HOME: directory,
+    VAULT_ADDR: `https://127.0.0.1:${port}`,
+    VAULT_TOKEN: 'root',
+    VAULT_CACERT: path.join(directory, 'tls', 'vault-ca.pem'),
+  }
+  const flags = [
+    '-dev-tls',
+    '-dev-tls-cert-dir=tls',
+    '-dev-root-token-id=root',
+    `-dev-listen-address=127.0.0.1:${port}`,
+  ]
+  server = launch(vault, ['server', '-dev', ...flags])
+  let printed = ''
+  server.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString('utf8')))
+  server.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString('utf8')))
+  await until(() => {
+    if (server.exitCode !== null) throw new Error(`the server did not start:\n${printed}`)
+    return printed.includes(STARTED)
+  })
+})
+
+afterAll(async () => {
+  if (server.exitCode === null) {
+    server.kill('SIGTERM')
+    await once(server, 'close')
+  }
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe('the program called vault', () => {
+  it('tells its version', async () => {
+    const { status, stdout } = await run(vault, ['version'])
+    expect(status).toBe(0)
+    expect(stdout.split(' ').slice(0, 2)).toEqual(['Vault', 'v1.20.4+ent'])
+    expect((await run(MAIN, ['version'])).stdout).toMatch(/^Understudy /)
+  })
+
+  it('is understudy vault as well', async () => {
+    const [one, other] = await Promise.all([run(vault, ['status']), run(MAIN, ['vault', 'status'])])
+    expect(one).toMatchObject({ status: 0, stderr: '' })
+    expect(other).toMatchObject({ status: 0, stderr: '' })
+    expect(one.stdout).toMatch(/^Key +Value\n--- +-----\nSeal Type +shamir\n/)
+  })
+
+  it('reads policies and secrets from a pipe', async () => {
+    const policy = 'path "secret/*" {\n  capabilities = ["read"]\n}\n'
+    expect((await run(vault, ['policy', 'write', 'p', '-'], policy)).stdout).toBe('Success! Uploaded policy: p\n')
+    expect((await run(vault, ['kv', 'put', 'secret/a', 'word=-'], 'from the pipe')).status).toBe(0)
+    const got = await run(vault, ['kv', 'get', '-field=word', 'secret/a'])
+    expect(got).toEqual({ status: 0, stdout: 'from the pipe', stderr: '' })
+  })
+
+  it('asks a pipe for what it would ask at a terminal', async () => {
+    const { status, stdout, stderr } = await run(vault, ['login', '-field=token'], 'root\n')
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'root' })
+    expect(stderr).toContain('Token (will be hidden): ')
+    expect(readFileSync(path.join(directory, '.vault-token'), 'utf8')).toBe('root')
+    const nobody = await run(vault, ['operator', 'unseal'], '')
+    expect(nobody.status).toBe(1)
+    expect(nobody.stderr).toContain('The input ended before there was an answer\n')
+  })
+
+  it('tells failures apart by its exit status', async () => {
+    expect((await run(vault, ['read'])).status).toBe(1)
+    expect((await run(vault, ['read', 'cubbyhole/none'])).status).toBe(2)
+    expect((await run(vault, ['bogus'])).status).toBe(1)
+    expect((await run(vault, ['agent'])).stderr).toContain('use the agent of the reference')
+  })
+
+  it('judges certificates', async () => {
+    const untrusted = await run(vault, ['status', '-ca-cert=/dev/null'])
+    expect(untrusted.status).toBe(1)
+    expect(untrusted.stderr).toContain('tls: failed to verify certificate: x509: ')
+    expect((await run(vault, ['status', '-ca-cert=/dev/null', '-tls-skip-verify'])).status).toBe(0)
+    const plain = await run(vault, ['status', `-address=${env.VAULT_ADDR?.replace('https', 'http')}`])
+    expect(plain.status).toBe(1)
+  })
+})
