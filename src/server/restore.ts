@@ -12,7 +12,7 @@ type RestoredContent = Pick<FreshContent, 'config' | 'clock' | 'random' | 'log'>
 /** Fills a new generation with a snapshot and with what this cluster keeps of its own. Followers find the log cut. */
 export const prepareRestored = async (engine: Engine, content: RestoredContent): Promise<void> => {
   const { config, clock, random, log, file, rootKey, kept, beginAt } = content
-  await beginStoreAt(engine, random, beginAt)
+  await beginStoreAt(engine, random, beginAt())
   const store = await Store.open({
     engine,
     clock,

@@ -4,6 +4,7 @@ import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
+import { RESTARTING_REFUSAL } from '../core/gate.js'
 import { Meter } from '../core/metrics.js'
 import type { FreshStart } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
@@ -152,6 +153,7 @@ export class Server implements ShellView {
   }
 
   async restoreAndRestart(restoration: Restoration): Promise<void> {
+    if (this.status.isRestarting) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
     await this.#replaceData('a snapshot is restored', {
       rootKey: restoration.rootKey,
       prepare: (fresh) => prepareRestored(fresh, { ...this.#options, ...restoration }),
@@ -259,9 +261,10 @@ export class Server implements ShellView {
   }
 
   /** A new generation of the data and a new runtime on it. Resolves when the decision is durable; else all is as before. */
-  #replaceData(reason: string, next: NewData): Promise<void> {
+  async #replaceData(reason: string, next: NewData): Promise<void> {
     const { seal } = this.#requireRuntime()
     const source = this.#requireSource()
+    if (this.#isClosing) throw new LogicalError('unavailable', 'the server is stopping')
     return new Promise<void>((resolve, reject) => {
       this.#change(reason, async () => {
         try {

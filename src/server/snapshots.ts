@@ -20,8 +20,8 @@ export interface Restoration {
   readonly rootKey: Buffer | undefined
   /** What this cluster keeps of its own, with plain values. */
   readonly kept: readonly PlainRecord[]
-  /** The new log goes on behind the old one. */
-  readonly beginAt: { readonly index: number; readonly epoch: string }
+  /** Where the new log goes on, behind the old one. Asked when nothing more is written. */
+  readonly beginAt: () => { readonly index: number; readonly epoch: string }
 }
 
 /**
@@ -78,7 +78,7 @@ export const planRestoration = async (
     file,
     rootKey: isOwn ? Buffer.from(rootKey) : undefined,
     kept,
-    beginAt: { index: store.position.index + 1, epoch: store.epoch },
+    beginAt: () => ({ index: store.position.index + 1, epoch: store.epoch }),
   }
 }
 

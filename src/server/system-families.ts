@@ -11,12 +11,14 @@ import { namespacePaths } from '../core/system/namespace-paths.js'
 import { nodePaths } from '../core/system/node-paths.js'
 import { openApiPaths } from '../core/system/openapi-paths.js'
 import { policyPaths } from '../core/system/policy-paths.js'
+import { raftPaths } from '../core/system/raft-paths.js'
 import { remountPaths } from '../core/system/remount-paths.js'
 import { tunePaths } from '../core/system/tune-paths.js'
 import { uiPaths } from '../core/system/ui-paths.js'
 import { wrappingPaths } from '../core/system/wrapping-paths.js'
 import type { TokenEntry } from '../core/tokens.js'
 import type { Backend, PathSpec } from '../logical/backend.js'
+import { invalid } from '../logical/errors.js'
 import type { Request } from '../logical/request.js'
 import { REPLICATION_SUDO, REPLICATION_UNAUTHENTICATED, replicationPaths } from '../replication/paths.js'
 import { upgradeToV2 } from '../secrets/kv/upgrade.js'
@@ -24,6 +26,7 @@ import type { CoreServices } from './core-services.js'
 import { readMetrics } from './metric-reading.js'
 import type { OpenCluster, OpenClusterOptions } from './open-cluster.js'
 import { sanitizeConfig } from './sanitized-config.js'
+import { planRestoration, takeSnapshot } from './snapshots.js'
 
 type FamilyOptions = OpenClusterOptions & { readonly services: CoreServices; readonly cluster: OpenCluster }
 
@@ -89,7 +92,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
 }
 
 /** The server as such: keyring, node, metrics, description, replication. */
-const serverFamilies = ({ services, config, runtime, shell, clock, cluster }: FamilyOptions): PathSpec[] => [
+const serverFamilies = ({ services, config, runtime, shell, clock, random, cluster }: FamilyOptions): PathSpec[] => [
   ...keyringPaths({
     status: () => {
       const { term, sinceMs } = runtime.barrier.activeTerm
@@ -112,6 +115,20 @@ const serverFamilies = ({ services, config, runtime, shell, clock, cluster }: Fa
         .all()
         .filter(({ entry }) => entry.namespaceId === namespaceId)
         .map(({ view, backend }) => ({ path: view.path, backend })),
+  }),
+  ...raftPaths({
+    label: config.storage.label,
+    nodeId: config.storage.nodeId,
+    clusterAddress: config.clusterAddress.replace(/^https:\/\//, ''),
+    index: () => runtime.store.position.index,
+    isDrSecondary: () => cluster.replication.isDrSecondary,
+    isOperationTokenAllowed: (token, path) =>
+      cluster.replication.replication.context.operationTokens.isAllowed(token, path),
+    snapshot: () => takeSnapshot(runtime, { random, clock }),
+    restore: async (file, options) => {
+      if (cluster.isSecondary) throw invalid('a secondary has its data from its primary: restore the primary')
+      await shell.restoreAndRestart(await planRestoration(runtime, file, options))
+    },
   }),
   ...replicationPaths(() => cluster.replication.replication.context),
 ]

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { errorsOf } from '../../src/client/api-client.js'
+import { ApiClient, errorsOf } from '../../src/client/api-client.js'
 import { unseal } from '../../src/lab/replication.js'
 import { operationToken } from '../support/ceremony.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
+import { freePorts, Program, STARTED } from '../support/program.js'
 import { generationsOf } from '../support/stored-bytes.js'
 
 /** sys/storage/raft: what tools ask of it, and that a snapshot brings a cluster and its followers back. */
@@ -39,6 +40,23 @@ describe('status', () => {
     expect(state).toMatchObject({ healthy: true, leader: 'A', voters: ['A'] })
     expect((await a.client.send('GET', 'sys/storage/raft/autopilot/configuration')).status).toBe(200)
     expect((await a.client.send('PUT', 'sys/storage/raft/configuration', { body: {} })).status).toBe(405)
+  })
+
+  it('is for the storage label raft alone, and says so', async () => {
+    const { api } = await freePorts()
+    await using program = new Program([
+      'server',
+      '-dev',
+      `-dev-listen-address=127.0.0.1:${api}`,
+      '-dev-root-token-id=root',
+    ])
+    await program.untilPrinted(STARTED)
+    const client = new ApiClient({ address: `http://127.0.0.1:${api}`, token: 'root' })
+    for (const path of ['configuration', 'autopilot/state', 'autopilot/configuration', 'snapshot']) {
+      const answer = await client.send('GET', `sys/storage/raft/${path}`)
+      const text = 'raft storage is not in use: the storage of this server is "inmem"'
+      expect([path, answer.status, errorsOf(answer)]).toEqual([path, 400, [text]])
+    }
   })
 
   it('refuses to join, open as well as without a cluster', async () => {

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { ApiClient, errorsOf } from '../../src/client/api-client.js'
+import { freePorts, Program, runProgram, STARTED, Workplace } from '../support/program.js'
+
+/** Seals that open by themselves: the static one with its key and the one before, and those that are simulated. */
+const configOf = async (at: Workplace, seal: string, more = '') => {
+  const { api, cluster } = await freePorts()
+  const file = (text: string) =>
+    at.write(
+      'server.hcl',
+      `listener "tcp" {
+  address = "127.0.0.1:${api}"
+  cluster_address = "127.0.0.1:${cluster}"
+  tls_disable = true
+}
+storage "raft" {
+  path = "${at.path('data')}"
+}
+${text}
+${more}`,
+    )
+  return { config: file(seal), rewrite: file, client: new ApiClient({ address: `http://127.0.0.1:${api}` }) }
+}
+
+const run = async (config: string, env: Record<string, string>, use: (program: Program) => Promise<void>) => {
+  await using program = new Program(['server', `-config=${config}`], { env })
+  await program.untilPrinted(STARTED)
+  await use(program)
+  program.signal('SIGTERM')
+  expect(await program.exit).toBe(0)
+}
+
+it('a static seal gives recovery keys, opens by itself, and changes its key by way of the previous one', async () => {
+  using at = new Workplace()
+  const [first, second] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
+  const seal = (id: string, key: string, before = '') =>
+    `seal "static" {\n current_key_id = "${id}"\n current_key = "${key}"\n${before}}`
+  const { config, rewrite, client } = await configOf(at, seal('k1', first))
+  let root = client
+  let recoveryKey = ''
+  await run(config, {}, async () => {
+    const refused = await client.send('PUT', 'sys/init', {
+      body: { secret_shares: 0, recovery_shares: 2, recovery_threshold: 3 },
+    })
+    expect(refused.status).toBe(400)
+    const made = await client.write('sys/init', { recovery_shares: 1, recovery_threshold: 1 })
+    expect(made).toMatchObject({ keys: [], recovery_keys: [expect.any(String)] })
+    recoveryKey = String((made.recovery_keys as string[])[0])
+    root = client.with({ token: String(made.root_token) })
+    const status = await client.read('sys/seal-status')
+    expect(status).toMatchObject({ type: 'static', sealed: false, recovery_seal: true, t: 1, n: 1 })
+    await root.write('sys/mounts/kept', { type: 'kv' })
+    await root.write('kept/a', { word: 'here' })
+  })
+  const expectOpen = async () => expect((await root.read('kept/a')).data).toEqual({ word: 'here' })
+  await run(config, {}, expectOpen)
+  rewrite(seal('k2', second, ` previous_key_id = "k1"\n previous_key = "env://OLD_KEY"\n`))
+  await run(config, { OLD_KEY: first }, expectOpen)
+  rewrite(seal('k2', `file://${at.write('key', second)}`))
+  await run(config, {}, expectOpen)
+  rewrite(seal('k3', randomBytes(32).toString('hex')))
+  await run(config, {}, async () => {
+    expect(await client.read('sys/seal-status')).toMatchObject({ sealed: true, initialized: true })
+    const answer = await client.send('PUT', 'sys/unseal', { body: { key: recoveryKey } })
+    expect([answer.status, errorsOf(answer).join()]).toEqual([
+      400,
+      expect.stringContaining('recovery keys do not unseal'),
+    ])
+  })
+})
+
+it('other seals are refused, unless they are simulated, which is said loudly', async () => {
+  using at = new Workplace()
+  const { config, client } = await configOf(at, 'seal "awskms" {\n region = "eu"\n}')
+  const refused = await runProgram(['server', `-config=${config}`])
+  expect(refused.status).toBe(1)
+  expect(refused.stderr).toContain(`${config}:9: seal "awskms" is not supported; supported are shamir and static`)
+  const env = { UNDERSTUDY_SIMULATE_SEALS: 'true' }
+  let root = client
+  await run(config, env, async (program) => {
+    expect(program.stdout).toContain('the seal "awskms" is simulated')
+    const made = await client.write('sys/init', { recovery_shares: 1, recovery_threshold: 1 })
+    root = client.with({ token: String(made.root_token) })
+    expect(await client.read('sys/seal-status')).toMatchObject({ type: 'awskms', sealed: false, recovery_seal: true })
+  })
+  expect(statSync(at.path('data/seal.key')).mode & 0o777).toBe(0o600)
+  await run(config, env, async () => expect((await root.send('GET', 'sys/mounts')).status).toBe(200))
+})

@@ -1,0 +1,80 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { dataKey } from '../../src/storage/raw-keys.js'
+import { LevelEngine } from '../../src/storage/level-engine.js'
+import { initialise } from '../../src/lab/replication.js'
+import { Clusters } from '../support/clusters.js'
+import { runProgram, Workplace } from '../support/program.js'
+
+/** `understudy storage list|verify` on the directory of a server that runs, that is stopped, and that was damaged. */
+it('tells what is stored, whether it is sound, and refuses while a server runs', async () => {
+  using at = new Workplace()
+  const clusters = new Clusters()
+  try {
+    const cluster = await clusters.addStarted('A')
+    const seal = await initialise(cluster.client, 3, 2)
+    cluster.seal = seal
+    await cluster.client.write('sys/mounts/kept', { type: 'kv' })
+    await cluster.client.write('kept/a', { word: 'secret canary' })
+    const { dataDir } = cluster.process
+    const lock = path.join(dataDir, 'generation-1', 'LOCK')
+
+    const busy = await runProgram(['storage', 'list', '--data-dir', dataDir])
+    expect(busy.status).toBe(5)
+    expect(busy.stderr).toContain(
+      `a running server holds the lock ${lock} (process ${cluster.process.pid}): stop it first`,
+    )
+    await cluster.process.end('SIGTERM')
+
+    const list = await runProgram(['storage', 'list', '--data-dir', dataDir, '--json'])
+    expect(list.status).toBe(0)
+    expect(list.stdout).not.toContain('canary')
+    const records = JSON.parse(list.stdout) as { key: string; category: string }[]
+    expect(records).toContainEqual({
+      generation: 1,
+      isLive: true,
+      category: 'replicated',
+      key: 'core/keyring',
+      valueBytes: expect.any(Number),
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+    expect(new Set(records.map(({ category }) => category))).toEqual(new Set(['replicated', 'local', 'ignored']))
+    const table = await runProgram(['storage', 'list', '--data-dir', dataDir])
+    expect(table.stdout.trim().split('\n')).toHaveLength(records.length + 1)
+
+    const keys = at.write('keys', seal.unsealKeys.slice(0, 2).join('\n'))
+    const verify = (...more: string[]) => runProgram(['storage', 'verify', '--data-dir', dataDir, ...more])
+    expect(await verify()).toMatchObject({ status: 0, stdout: expect.stringContaining('not opened') })
+    const opened = await verify('--unseal-key-file', keys, '--json')
+    expect(opened.status, opened.stderr).toBe(0)
+    expect(JSON.parse(opened.stdout)).toMatchObject({ isSound: true, values: { damaged: [] } })
+    const wrong = await verify('--root-key-file', at.write('root', 'ab'.repeat(32)))
+    expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('does not open the keyring')])
+    expect((await verify('--unseal-key-file', at.write('few', seal.unsealKeys[0] ?? ''))).status).toBe(1)
+
+    const damaged = records.find(({ key }) => key.startsWith('logical/'))?.key ?? ''
+    const engine = await LevelEngine.open({ directory: path.dirname(lock), createIfMissing: false })
+    const batch = engine.batch()
+    const value = Buffer.from(engine.get(dataKey(damaged)) ?? '')
+    value.writeUInt8((value.at(-1) ?? 0) ^ 1, value.length - 1)
+    batch.put(dataKey(damaged), value)
+    await batch.write({ isDurable: true })
+    await engine.close()
+    const found = await verify('--unseal-key-file', keys)
+    expect(found.status).toBe(2)
+    expect(found.stdout).toContain('NOT SOUND')
+    expect(found.stdout).toContain(damaged)
+    expect((await verify()).status, 'the tree tells without a key').toBe(2)
+
+    const live = path.join(dataDir, 'live')
+    const pointer = readFileSync(live)
+    writeFileSync(live, 'nonsense\n')
+    expect(await verify()).toMatchObject({ status: 1, stderr: expect.stringContaining('does not name a generation') })
+    writeFileSync(live, pointer)
+    const nowhere = await runProgram(['storage', 'verify', '--data-dir', at.path('nowhere')])
+    expect([nowhere.status, nowhere.stderr]).toEqual([1, expect.stringContaining('is no data directory')])
+  } finally {
+    await clusters.close()
+  }
+})
