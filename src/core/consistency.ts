@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { Request } from '../logical/request.js'
 import { isSameSecret } from '../crypto/constant-time.js'
+import { hmacSha256Hex } from '../crypto/hmac.js'
 
 /** How far a cluster's log had come: its last entry, and the last one that touched shared data. */
 export interface LogState {
@@ -31,6 +31,8 @@ const POLL_MS = 10
  */
 export class Consistency {
   readonly #options: ConsistencyOptions
+  /** Writes that share a commit share its state. */
+  #printed = { text: '', header: '' }
 
   constructor(options: ConsistencyOptions) {
     this.#options = options
@@ -39,7 +41,10 @@ export class Consistency {
   /** The header for a state of this cluster's log, or of the one that committed a forwarded write. */
   print(state: LogState = this.#options.own()): string {
     const text = `v1:${state.clusterId}:${state.localIndex}:${state.replicatedIndex}`
-    return Buffer.from(`${text}:${this.#mac(text)}`).toString('base64')
+    if (this.#printed.text !== text) {
+      this.#printed = { text, header: Buffer.from(`${text}:${this.#mac(text)}`).toString('base64') }
+    }
+    return this.#printed.header
   }
 
   /** Throws 412 when a state that the request names is not reached; with `await-state` only after a wait. */
@@ -89,6 +94,6 @@ export class Consistency {
   }
 
   #mac(text: string): string {
-    return createHmac('sha256', this.#options.key()).update(text).digest('hex')
+    return hmacSha256Hex(this.#options.key(), text)
   }
 }

@@ -20,6 +20,8 @@ export interface ListOptions {
 }
 
 export interface Storage extends ReadStorage {
+  /** Whether the key holds anything, without reading what. */
+  has(key: string): boolean
   /** The names directly below `prefix` (which ends with `/` or is empty), sorted; folders end with `/`. */
   list(prefix: string, options?: ListOptions): Promise<string[]>
   /** All keys below `prefix`, sorted, at full length. */

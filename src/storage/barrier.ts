@@ -126,6 +126,12 @@ export class Barrier {
     return stored === undefined ? undefined : this.#open(key, stored)
   }
 
+  /** Whether the key holds anything: nothing is decrypted for that. */
+  has(key: string): boolean {
+    if (!isPlainKey(key)) this.#requireUnsealed()
+    return this.#store.get(key) !== undefined
+  }
+
   /** As `Store.write`, with plain values. */
   write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     return this.#store.write((tx) =>

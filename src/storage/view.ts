@@ -18,6 +18,10 @@ export class StorageView implements Storage {
     return this.#barrier.get(this.#prefix + key)
   }
 
+  has(key: string): boolean {
+    return this.#barrier.has(this.#prefix + key)
+  }
+
   async write<T>(fn: (tx: Transaction) => T): Promise<T> {
     const { value, index } = await this.#barrier.write((tx) =>
       fn({

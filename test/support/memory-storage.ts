@@ -17,6 +17,10 @@ export class MemoryStorage implements Storage {
     return this.#committed.get(key)
   }
 
+  has(key: string): boolean {
+    return this.#committed.has(key)
+  }
+
   async list(prefix: string, options: ListOptions = {}): Promise<string[]> {
     const names = new Set<string>()
     for (const key of this.#below(prefix)) names.add(/^[^/]*\/?/.exec(key.slice(prefix.length))?.[0] ?? '')

@@ -48,6 +48,7 @@ const readOnly = (): LogicalError => new LogicalError('read-only', 'cannot write
 
 const decidedByPrimary = ({ storage, isReadOnly }: BackendContext): Storage => ({
   get: (key) => storage.get(key),
+  has: (key) => storage.has(key),
   list: (prefix, options) => storage.list(prefix, options),
   keys: (prefix, options) => storage.keys(prefix, options),
   async write(fn) {

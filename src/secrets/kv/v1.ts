@@ -54,7 +54,7 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
         pattern: '*path',
         fields: FIELDS,
         operations: { read, create: write, update: write, delete: remove, list },
-        exists: ({ values: { path } }) => storage.get(V1_PREFIX + path) !== undefined,
+        exists: ({ values: { path } }) => storage.has(V1_PREFIX + path),
         summary: 'Secrets of this mount.',
         takesAnyField: true,
       }),
