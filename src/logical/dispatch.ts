@@ -3,7 +3,7 @@ import { answersEmptyList, hasBody } from './envelope.js'
 import { unsupportedOperation, unsupportedPath } from './errors.js'
 import { type FieldValues, readFields } from './field-values.js'
 import type { FieldTable, Values } from './fields.js'
-import { describePath } from './help.js'
+import { describeBackend, describePath } from './help.js'
 import { type PathMatch, type PathRow, tableOf } from './path-table.js'
 import type { Operation, Request, Response } from './request.js'
 
@@ -37,13 +37,13 @@ export const decideWriteOperation = (backend: Backend, request: Request, path: s
 export const dispatch = async (backend: Backend, request: Request, path: string): Promise<Response | undefined> => {
   const isList = request.operation === 'list'
   const match = find(backend, path, isList)
+  if (request.operation === 'help') return match ? describePath(backend, match.row.spec) : describeBackend(backend)
   if (!match) {
     const response = backend.fallback?.(request, path)
     if (response) return response
     throw unsupportedPath()
   }
   const { row } = match
-  if (request.operation === 'help') return describePath(backend, row.spec)
   const handler = handlerOf(row.spec, request.operation)
   if (!handler) throw unsupportedOperation()
   const fields = read(match, request, fieldErrorPrefix(row.spec, request.operation))

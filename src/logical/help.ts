@@ -22,3 +22,19 @@ export const describePath = (backend: Backend, spec: PathSpec): Response => {
     },
   }
 }
+
+/** The same for a path that is none of the table, such as the mount itself: which paths there are. */
+export const describeBackend = (backend: Backend): Response => {
+  const rows = backend.paths.map(({ pattern, summary }) => `    ${pattern}\n        ${summary}`)
+  return {
+    bare: true,
+    data: {
+      help: `Paths of the ${backend.type} backend:\n\n${rows.join('\n')}\n`,
+      see_also: null,
+      openapi: {
+        openapi: '3.0.2',
+        paths: Object.assign({}, ...backend.paths.map((spec) => describeOperations('', spec, backend))),
+      },
+    },
+  }
+}

@@ -164,6 +164,8 @@ describe('dispatch', () => {
   it('explains a path', async () => {
     const help = await dispatch(sample, request('help'), 'role/web')
     expect(help).toMatchObject({ bare: true, data: { help: expect.stringContaining('ttl (int)'), see_also: null } })
+    const root = await dispatch(sample, request('help'), '')
+    expect(root).toMatchObject({ bare: true, data: { help: expect.stringContaining('role/') } })
   })
 })
 
