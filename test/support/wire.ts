@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { send } from '../golden/replay.mjs'
 
 /** An answer as it came over the wire. */
@@ -14,6 +15,7 @@ export interface Json {
   readonly auth: Json
   readonly wrap_info: Json
   readonly errors: readonly string[]
+  readonly keys: readonly string[]
 }
 
 /** What a client of a certain kind sends with each request. */
@@ -39,6 +41,27 @@ export const as = (address: string, token: string, headers: Readonly<Record<stri
   return (method: string, target: string, body?: unknown, more: Readonly<Record<string, string>> = {}) =>
     raw(method, target, body === undefined ? undefined : JSON.stringify(body), more)
 }
+
+/** Asks again, as the Go client does, while the server changes its role. */
+export const retried = async (ask: () => Promise<WireAnswer>): Promise<WireAnswer> => {
+  for (;;) {
+    const answer = await ask().catch(() => undefined)
+    if (answer && answer.status < 500) return answer
+    await new Promise(setImmediate)
+  }
+}
+
+const part = (answer: WireAnswer, name: 'data' | 'auth' | 'wrap_info'): Json => {
+  expect(answer.headers['content-type'], answer.text).toBe('application/json')
+  const found = answer.json?.[name]
+  if (!found) throw new Error(`an answer without ${name}: ${answer.status} ${answer.text}`)
+  return found
+}
+
+/** A part of an answer that must be there, under the media type that clients compare letter by letter. */
+export const dataOf = (answer: WireAnswer): Json => part(answer, 'data')
+export const authOf = (answer: WireAnswer): Json => part(answer, 'auth')
+export const wrapInfoOf = (answer: WireAnswer): Json => part(answer, 'wrap_info')
 
 /** Status and errors of an answer, for one comparison. */
 export const refusalOf = ({ status, json }: WireAnswer): [number, unknown] => [status, json?.errors]
