@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { promoteDr } from '../support/ceremony.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { type Drill, drill } from '../support/drill.js'
+import { checkMonitoring } from '../support/monitoring.js'
+
+/**
+ * Roles, SecretIDs and their uses under replication: shared ones count on the primary wherever they are used, local ones
+ * stay with the cluster that made them and go to its DR copy, and a filter takes the whole mount away and gives it back.
+ */
+const clusters = new Clusters()
+let A: Cluster
+let B: Cluster
+let C: Cluster
+let D: Cluster
+
+beforeAll(async () => {
+  A = await clusters.add('A')
+  B = await clusters.add('B')
+  C = await clusters.add('C')
+  D = await clusters.add('D')
+  await A.client.write('sys/auth/approle', { type: 'approle' })
+  await clusters.join(A, C, 'performance', 'c')
+  await clusters.join(A, B, 'dr', 'dr-b')
+  await clusters.join(C, D, 'dr', 'dr-d')
+})
+
+afterAll(() => clusters.close())
+
+interface SecretId {
+  readonly secret_id: string
+  readonly secret_id_accessor: string
+}
+
+const roleId = async (on: Drill, cluster: Cluster, role: string): Promise<string> =>
+  String((await on.ok(cluster, 'GET', `auth/approle/role/${role}/role-id`)).data.role_id)
+
+const secretId = async (on: Drill, cluster: Cluster, role: string): Promise<SecretId> =>
+  (await on.ok(cluster, 'POST', `auth/approle/role/${role}/secret-id`, {})).data as unknown as SecretId
+
+const login = (on: Drill, cluster: Cluster, id: string, { secret_id }: SecretId) =>
+  on.call(cluster, 'POST', 'auth/approle/login', { role_id: id, secret_id }, { isAnonymous: true })
+
+const usesLeft = async (on: Drill, cluster: Cluster, role: string, { secret_id }: SecretId): Promise<unknown> =>
+  (await on.call(cluster, 'POST', `auth/approle/role/${role}/secret-id/lookup`, { secret_id })).data.secret_id_num_uses
+
+const INVALID = 'invalid role or secret ID'
+let shared: { readonly id: string; readonly limited: SecretId; readonly free: SecretId }
+let local: { readonly id: string; readonly onA: SecretId; readonly onC: SecretId }
+let tokenOfC = ''
+
+it('shares roles and SecretIDs, and counts uses on the primary', () =>
+  drill('AppRole on a performance pair', async (on) => {
+    on.step('a role made through C, and SecretIDs made on both sides')
+    await on.ok(C, 'POST', 'auth/approle/role/shared', { secret_id_num_uses: 3, token_policies: ['default'] })
+    await on.ok(C, 'POST', 'auth/approle/role/free', { token_policies: ['default'] })
+    const id = await roleId(on, A, 'shared')
+    expect(await roleId(on, C, 'shared')).toBe(id)
+    const limited = await secretId(on, C, 'shared')
+    const free = await secretId(on, A, 'free')
+    shared = { id, limited, free }
+
+    on.step('one use on C, one on A, one on C; the fourth is refused on both')
+    for (const cluster of [C, A, C]) expect((await login(on, cluster, id, limited)).status, cluster.name).toBe(200)
+    for (const cluster of [A, C]) {
+      expect(await login(on, cluster, id, limited)).toMatchObject({
+        status: 400,
+        errors: expect.stringContaining(INVALID),
+      })
+    }
+
+    on.step('a token belongs to the cluster that was asked')
+    const freeId = await roleId(on, C, 'free')
+    await on.wait(C, 'the SecretID of A', async () => {
+      const { status } = await C.anonymous.send('POST', 'auth/approle/login', {
+        body: { role_id: freeId, secret_id: free.secret_id },
+      })
+      return status === 200 ? undefined : `it answers ${status}`
+    })
+    const answer = await login(on, C, freeId, free)
+    tokenOfC = String((answer.body.auth as { client_token: string }).client_token)
+    await on.ok(C, 'GET', 'auth/token/lookup-self', undefined, { token: tokenOfC })
+    await on.refused(A, 'GET', 'auth/token/lookup-self', undefined, 403, 'permission denied', { token: tokenOfC })
+    await checkMonitoring(on, A, C, 'performance', 'c')
+  }))
+
+it('keeps local SecretIDs on the cluster that made them', () =>
+  drill('local SecretIDs', async (on) => {
+    await on.ok(A, 'POST', 'auth/approle/role/local', { local_secret_ids: true, secret_id_num_uses: 5 })
+    const id = await roleId(on, A, 'local')
+    await on.wait(C, 'the role', async () => {
+      const { status } = await C.client.send('GET', 'auth/approle/role/local')
+      return status === 200 ? undefined : `it answers ${status}`
+    })
+    local = { id, onA: await secretId(on, A, 'local'), onC: await secretId(on, C, 'local') }
+    expect((await login(on, A, id, local.onA)).status).toBe(200)
+    expect((await login(on, C, id, local.onC)).status).toBe(200)
+    expect((await login(on, C, id, local.onC)).status).toBe(200)
+    for (const [cluster, foreign] of [
+      [A, local.onC],
+      [C, local.onA],
+    ] as const) {
+      expect(await login(on, cluster, id, foreign)).toMatchObject({
+        status: 400,
+        errors: expect.stringContaining(INVALID),
+      })
+      const accessor = { secret_id_accessor: foreign.secret_id_accessor }
+      expect(
+        (await on.call(cluster, 'POST', 'auth/approle/role/local/secret-id-accessor/lookup', accessor)).status,
+      ).toBe(404)
+      const list = await on.ok(cluster, 'LIST', 'auth/approle/role/local/secret-id')
+      expect(list.data.keys).toEqual([(cluster === A ? local.onA : local.onC).secret_id_accessor])
+    }
+    expect(await usesLeft(on, A, 'local', local.onA)).toBe(4)
+    expect(await usesLeft(on, C, 'local', local.onC)).toBe(3)
+  }))
+
+it('takes the mount away under a filter and gives it back', () =>
+  drill('a filtered auth mount', async (on) => {
+    const filter = 'sys/replication/performance/primary/paths-filter/c'
+    await on.ok(A, 'POST', filter, { mode: 'deny', paths: ['auth/approle/'] })
+    const nil = (path: string) => `no handler for route "${path}". route entry found, but backend is nil.`
+    await on.wait(C, 'the mount to be held back', async () => {
+      const { status } = await C.client.send('GET', 'auth/approle/role/free')
+      return status === 404 ? undefined : `it answers ${status}`
+    })
+    await on.wait(C, 'the purge', async () => {
+      const { purge_pending } = await C.anonymous.call('GET', '/_understudy/v1/info')
+      return purge_pending === false ? undefined : 'it is pending'
+    })
+    await C.untilServes()
+    const refusedLogin = await login(on, C, shared.id, shared.free)
+    expect(refusedLogin).toMatchObject({ status: 404, errors: nil('auth/approle/login') })
+    await on.refused(C, 'GET', 'auth/approle/role/free', undefined, 404, nil('auth/approle/role/free'))
+    await on.refused(C, 'POST', 'auth/approle/role/new', {}, 404, nil('auth/approle/role/new'))
+    expect((await on.ok(C, 'GET', 'sys/auth')).data['approle/']).toBeUndefined()
+    expect((await login(on, A, await roleId(on, A, 'free'), shared.free)).status).toBe(200)
+    await checkMonitoring(on, A, C, 'performance', 'c')
+
+    on.step('lifted: roles and shared SecretIDs are back, and C has kept what was its own')
+    await on.ok(A, 'DELETE', filter)
+    await on.wait(C, 'the role', async () => {
+      const { status } = await C.client.send('GET', 'auth/approle/role/free')
+      return status === 200 ? undefined : `it answers ${status}`
+    })
+    expect((await login(on, C, await roleId(on, C, 'free'), shared.free)).status).toBe(200)
+    expect((await login(on, C, local.id, local.onC)).status).toBe(200)
+    await checkMonitoring(on, A, C, 'performance', 'c')
+    await checkMonitoring(on, C, D, 'dr', 'dr-d')
+  }))
+
+it('has tokens, SecretIDs and remaining uses on a DR copy that is promoted', () =>
+  drill('AppRole after failover', async (on) => {
+    await on.ok(A, 'POST', 'sys/mounts/eu_local', { type: 'kv', local: true })
+    await on.write(A, 'eu_local/it', 'local to A')
+    const half = await secretId(on, A, 'shared')
+    expect((await login(on, A, shared.id, half)).status).toBe(200)
+    await clusters.untilReplicated(A, B, 'dr')
+    await clusters.untilReplicated(C, D, 'dr')
+    const rootToken = A.rootToken
+
+    on.step('B takes the place of A, with its local SecretIDs and local mounts')
+    await A.process.end('SIGKILL')
+    await promoteDr(B, rootToken)
+    expect(await on.read(B, 'eu_local/it')).toBe('local to A')
+    expect(await usesLeft(on, B, 'local', local.onA)).toBe(4)
+    expect(await usesLeft(on, B, 'shared', half)).toBe(2)
+    expect((await login(on, B, local.id, local.onA)).status).toBe(200)
+    for (const status of [200, 200, 400]) expect((await login(on, B, shared.id, half)).status).toBe(status)
+
+    on.step('D takes the place of C, with its local SecretIDs and tokens, and follows B')
+    await on.status(C, 'performance', { connection_state: 'ready' })
+    const rootOfC = C.rootToken
+    await C.process.end('SIGKILL')
+    await promoteDr(D, rootOfC)
+    await on.status(D, 'performance', { mode: 'secondary', state: 'stream-wals', connection_state: 'ready' })
+    expect(await usesLeft(on, D, 'local', local.onC)).toBe(2)
+    expect((await login(on, D, local.id, local.onC)).status).toBe(200)
+    expect((await login(on, D, local.id, local.onA)).status).toBe(400)
+    await on.ok(D, 'GET', 'auth/token/lookup-self', undefined, { token: tokenOfC })
+    const last = await secretId(on, D, 'shared')
+    expect((await login(on, D, shared.id, last)).status).toBe(200)
+    expect(await usesLeft(on, B, 'shared', last)).toBe(2)
+    await checkMonitoring(on, B, D, 'performance', 'c')
+  }))

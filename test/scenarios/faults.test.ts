@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { createSystemRandom } from '../../src/base/random.js'
+import { Link } from '../../src/lab/proxy/link.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { type Drill, drill } from '../support/drill.js'
+import { WriteLoad } from '../support/load.js'
+
+/**
+ * Everything that a network and a peer can do to a link. Whatever happened, once it is over both secondaries stream with
+ * equal roots, without a human; where the contract names a refusal instead, that is shown.
+ */
+const clusters = new Clusters()
+let A: Cluster
+let B: Cluster
+let C: Cluster
+let load: WriteLoad
+
+beforeAll(async () => {
+  A = await clusters.add('A', { hasLink: true })
+  B = await clusters.add('B')
+  C = await clusters.add('C')
+  await A.client.write('sys/mounts/kv', { type: 'kv' })
+  await clusters.join(A, C, 'performance', 'c')
+  await clusters.join(A, B, 'dr', 'dr-b')
+  load = new WriteLoad({
+    client: A.client,
+    writers: 2,
+    pathOf: (index) => `kv/load-${index % 200}`,
+    bodyOf: (index) => ({ value: index, filler: 'x'.repeat(2000) }),
+  })
+})
+
+afterEach(() => load.stop())
+
+afterAll(() => clusters.close())
+
+/** Both secondaries stream with the primary's root, and what is written now arrives. */
+const expectHealed = async (on: Drill): Promise<void> => {
+  const startedMs = on.elapsedMs
+  await load.stop()
+  await on.write(A, 'kv/healed', on.elapsedMs)
+  await clusters.untilReplicated(A, B, 'dr')
+  await clusters.untilReplicated(A, C, 'performance')
+  on.note(`equal roots ${Math.round(on.elapsedMs - startedMs)} ms after the fault was over`)
+  const wanted = (await on.call(A, 'GET', 'kv/healed')).data
+  expect((await on.call(C, 'GET', 'kv/healed')).data).toEqual(wanted)
+}
+
+const untilNoticed = async (on: Drill): Promise<void> => {
+  for (const [cluster, kind] of [
+    [B, 'dr'],
+    [C, 'performance'],
+  ] as const) {
+    await on.wait(cluster, 'the fault to be noticed', async () => {
+      const { connection_state, state } = await cluster.status(kind)
+      if (state !== 'stream-wals') return `state is ${state}`
+      return connection_state === 'ready' ? 'it is ready' : undefined
+    })
+  }
+  await on.wait(A, 'both secondaries to be seen as disconnected', async () => {
+    const both = await Promise.all([A.status('dr'), A.status('performance')])
+    const links = both.flatMap(({ secondaries }) => secondaries as { connection_status: string }[])
+    return links.every((link) => link.connection_status === 'disconnected') ? undefined : JSON.stringify(links)
+  })
+}
+
+it.each(['both', 'up', 'down'] as const)('heals a partition (%s)', (way) =>
+  drill(`partition ${way}`, async (on) => {
+    load.start()
+    A.link.partition(way)
+    await untilNoticed(on)
+    await on.refused(C, 'PUT', 'kv/cut', { value: 1 }, 503, 'primary cluster is unreachable')
+    A.link.heal(way)
+    await expectHealed(on)
+  }),
+)
+
+it.each(['the primary', 'the secondaries'] as const)('goes on after %s froze', (who) =>
+  drill(`${who} frozen`, async (on) => {
+    const frozen = who === 'the primary' ? [A] : [B, C]
+    if (who !== 'the primary') load.start()
+    for (const { process } of frozen) process.signal('SIGSTOP')
+    try {
+      if (who === 'the primary') {
+        await on.wait(C, 'the freeze to be noticed', async () =>
+          (await C.status('performance')).connection_state === 'ready' ? 'it is ready' : undefined,
+        )
+      } else {
+        await on.wait(A, 'the freeze to be noticed', async () => {
+          const { secondaries } = await A.status('dr')
+          return JSON.stringify(secondaries).includes('disconnected') ? undefined : 'both are connected'
+        })
+      }
+    } finally {
+      for (const { process } of frozen) process.signal('SIGCONT')
+    }
+    await expectHealed(on)
+  }),
+)
+
+it('goes on after a link that flapped', () =>
+  drill('flapping link', async (on) => {
+    load.start()
+    for (let round = 0; round < 12; round++) {
+      if (round % 3 === 0) A.link.resetConnections()
+      else if (round % 3 === 1) await A.link.down()
+      else A.link.partition()
+      await sleep(40 + round * 15)
+      await A.link.up()
+      A.link.heal()
+      await sleep(60)
+    }
+    await expectHealed(on)
+  }))
+
+it('waits for a slow reader and loses nothing', () =>
+  drill('slow reader', async (on) => {
+    A.link.setFault('bandwidth', { bytesPerSecond: 40_000 }, 'down')
+    A.link.setFault('latency', { ms: 30, jitterMs: 20 })
+    load.start()
+    const { size } = load.acknowledged
+    await on.wait(A, '200 writes', async () => (load.acknowledged.size >= size + 200 ? undefined : 'too few'))
+    await load.stop()
+    expect(load.refusals.size, 'the primary is not slowed down').toBe(0)
+    A.link.clearFaults()
+    await expectHealed(on)
+  }))
+
+it('takes up a message that a reset cut in two', () =>
+  drill('reset in mid-message', async (on) => {
+    for (const bytes of [100, 3000, 9000, 20_000]) {
+      A.link.setFault('limit_data', { bytes }, 'down')
+      A.link.resetConnections()
+      load.start()
+      await sleep(150)
+      A.link.clearFaults()
+      A.link.resetConnections()
+      await load.stop()
+    }
+    A.link.setFault('reset_peer', { ms: 20 })
+    load.start()
+    await sleep(400)
+    A.link.clearFaults()
+    A.link.resetConnections()
+    await expectHealed(on)
+  }))
+
+it('does not follow another cluster that answers at the address', () =>
+  drill('another cluster at the address', async (on) => {
+    const other = await clusters.add('N')
+    await other.client.write('sys/mounts/kv', { type: 'kv' })
+    await other.client.write('kv/load-1', { value: 'of another set' })
+    await clusters.makePrimary(other, 'performance')
+    await clusters.makePrimary(other, 'dr')
+    const root = (await C.status('performance')).merkle_root
+    await A.link.down()
+    const impostor = await Link.open({
+      port: A.link.port,
+      target: { host: '127.0.0.1', port: other.process.clusterPort },
+      clock: systemClock,
+      random: createSystemRandom(),
+    })
+    try {
+      await untilNoticed(on)
+      await on.wait(C, 'the impostor to be dialled', async () => {
+        const { connection_state } = await C.status('performance')
+        return connection_state === 'transient_failure' ? undefined : String(connection_state)
+      })
+      const update = 'sys/replication/performance/secondary/update-primary'
+      const address = `127.0.0.1:${other.process.clusterPort}`
+      await on.refused(
+        C,
+        'POST',
+        update,
+        { update_primary_addrs: [address] },
+        400,
+        'none of update_primary_addrs answered',
+      )
+      const token = await on.token(other, 'performance', 'stolen')
+      await on.refused(C, 'POST', update, { token }, 400, 'token belongs to another replication set')
+      expect((await C.status('performance')).merkle_root).toBe(root)
+      expect((await other.status('performance')).known_secondaries).toEqual(['stolen'])
+    } finally {
+      await impostor.close()
+    }
+    await A.link.up()
+    await expectHealed(on)
+    await other.process.close()
+  }))

@@ -1,0 +1,42 @@
+import net from 'node:net'
+import tls from 'node:tls'
+import { systemClock } from '../../src/base/clock.js'
+import { createAuthority } from '../../src/crypto/certificates.js'
+
+export interface TlsFront {
+  /** `https://localhost:port`. */
+  readonly address: string
+  /** The certificate by which a client may trust it. */
+  readonly caPem: string
+  close(): Promise<void>
+}
+
+/** TLS in front of a plain API port, with a certificate that nobody knows. */
+export const openTlsFront = async (targetPort: number): Promise<TlsFront> => {
+  const { certificate, privateKey } = await createAuthority({ name: 'localhost', nowMs: systemClock.now() })
+  const caPem = pem('CERTIFICATE', certificate)
+  const sockets = new Set<net.Socket>()
+  const server = tls.createServer({ cert: caPem, key: pem('PRIVATE KEY', privateKey) }, (socket) => {
+    const target = net.connect(targetPort, '127.0.0.1')
+    for (const each of [socket, target]) {
+      sockets.add(each)
+      each.on('error', () => undefined)
+      each.on('close', () => sockets.delete(each))
+    }
+    socket.pipe(target).pipe(socket)
+  })
+  server.on('tlsClientError', () => undefined)
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
+  const { port } = server.address() as net.AddressInfo
+  return {
+    address: `https://localhost:${port}`,
+    caPem,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+const pem = (what: string, der: Buffer): string =>
+  `-----BEGIN ${what}-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END ${what}-----\n`
