@@ -171,10 +171,14 @@ export class Server implements ShellView {
     })
   }
 
-  /** Reads certificates and audit files anew. */
+  /** Reads certificates and audit files anew. One that fails keeps no other from being read; it is thrown at the end. */
   async reload(): Promise<void> {
-    for (const listener of this.#listeners) listener.reloadTls()
-    await this.#runtime?.cluster?.services.audit.reload()
+    const readings = [
+      ...this.#listeners.map(async (listener) => listener.reloadTls()),
+      this.#runtime?.cluster?.services.audit.reload(),
+    ]
+    const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
   }
 
   /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data. */
