@@ -1,7 +1,9 @@
 import type { ReplicationContext } from './context.js'
 import type { SafetyFacts } from './decide-secondary.js'
 import { compareEpochs, currentEpoch, type EpochChain, forkPointOf } from './epoch.js'
-import { collectSuffix, type Loss, lossId, writeLoss } from './losses.js'
+import { collectSuffix, type Loss, lossIdFor, writeLoss } from './losses.js'
+import type { ReplicationHost } from './host.js'
+import type { Frame } from '../storage/replicable.js'
 import { epochIdOf } from './state.js'
 import type { Kind } from './types.js'
 
@@ -29,7 +31,7 @@ export const keepForeseeableLoss = async (
       reason: 'the new primary does not descend from us',
       entries: [],
     }
-    await writeLoss(host.storage, lossId(host.clock.now(), kind), loss, [])
+    await keep(host, kind, loss, [])
     return
   }
   const { entries, frames, isTrimmed } = await collectSuffix(host.store, kind, fork, host.mounts())
@@ -38,7 +40,7 @@ export const keepForeseeableLoss = async (
     ? 'not replicated before the failover; the list is not complete'
     : 'not replicated before the failover'
   const loss: Loss = { epoch, firstIndex: fork + 1, lastIndex, reason, entries }
-  await writeLoss(host.storage, lossId(host.clock.now(), kind), loss, frames)
+  await keep(host, kind, loss, frames)
   host.log.warn('unreplicated entries kept aside', { kind, epoch, entries: entries.length })
 }
 
@@ -58,5 +60,12 @@ export const keepPromotionLoss = async (
     reason: isIncomplete ? 'sync incomplete' : 'announced by the primary, not received',
     entries: [],
   }
-  await writeLoss(host.storage, lossId(host.clock.now(), kind), loss, [])
+  await keep(host, kind, loss, [])
 }
+
+const keep = async (
+  { storage, clock }: ReplicationHost,
+  kind: Kind,
+  loss: Loss,
+  frames: readonly Frame[],
+): Promise<void> => writeLoss(storage, await lossIdFor(storage, clock.now(), kind, loss), loss, frames)

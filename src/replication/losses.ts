@@ -100,7 +100,19 @@ export const readLosses = async (storage: Storage): Promise<Loss[]> => {
   return losses
 }
 
-/** Ids sort by time. */
-export const lossId = (nowMs: number, kind: Kind): string => `${pad(nowMs)}-${kind}`
+/**
+ * Where a loss is kept. Ids sort by time; one that a crash interrupted, or that is met again because what followed it never
+ * happened, keeps its own, so that nothing is listed twice.
+ */
+export const lossIdFor = async (
+  storage: Storage,
+  nowMs: number,
+  kind: Kind,
+  { epoch, firstIndex }: Pick<Loss, 'epoch' | 'firstIndex'>,
+): Promise<string> => {
+  const what = `${kind}-${epoch}-${firstIndex}`
+  const known = (await storage.list(PREFIX)).find((folder) => folder.endsWith(`-${what}/`))
+  return known?.slice(0, -1) ?? `${pad(nowMs)}-${what}`
+}
 
 const pad = (n: number): string => String(n).padStart(15, '0')

@@ -29,6 +29,7 @@ export interface ManagerOptions {
   readonly finishBootstrap: () => Promise<void>
   /** Data is about to be deleted because a filter holds it back. */
   readonly beforeHeldBack: () => Promise<void>
+  readonly isFilterInEffect: () => boolean
 }
 
 const TELL_PAUSE_MS_MAX = 30_000

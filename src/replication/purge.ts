@@ -26,6 +26,7 @@ export class HeldDataPurge {
   readonly #options: PurgeOptions
   #checking: Promise<void> = Promise.resolve()
   #isAgain = false
+  #isLooking = false
   #isDone = false
 
   constructor(options: PurgeOptions) {
@@ -40,15 +41,28 @@ export class HeldDataPurge {
     log.info('held-back data is to be destroyed')
   }
 
+  /** False while the filter that is known here may not be in effect yet: data that it takes away is, or may be, still here. */
+  get isSettled(): boolean {
+    return !this.#isAgain && !this.#isLooking && !isPurgePending(this.#options.storage)
+  }
+
+  /** Looks once, and resolves when it is known whether a crash left data that a filter takes away. */
+  async start(): Promise<void> {
+    this.check()
+    await this.#checking
+  }
+
   /** A filter, a mount, or the data has changed: looks whether there is something to mark or to destroy. */
   check(): void {
     if (this.#isDone || this.#isAgain) return
     this.#isAgain = true
     this.#checking = this.#checking.then(async () => {
       this.#isAgain = false
+      this.#isLooking = true
       await this.#look().catch((error: unknown) =>
         this.#options.log.error('held-back data was not destroyed', { error: String(error) }),
       )
+      this.#isLooking = false
     })
   }
 

@@ -98,6 +98,7 @@ export class Replication {
       },
       finishBootstrap: () => finishBootstrap(this.context, kind),
       beforeHeldBack: () => this.#purge.mark(),
+      isFilterInEffect: () => this.#purge.isSettled,
     })
   }
 
@@ -111,9 +112,9 @@ export class Replication {
       }
       if (commit.origin === 'resynced') this.#purge.check()
     })
+    await this.#purge.start()
     this.context.managers.dr.start()
     this.context.managers.performance.start()
-    this.#purge.check()
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,9 @@ import { compareEpochs, isOvertakenBy } from './epoch.js'
 import type { FilterStore } from './filter-store.js'
 import type { Holds } from './holds.js'
 import type { ReplicationHost } from './host.js'
+import { keepLeadLoss } from './keep-losses.js'
 import type { Roles } from './roles.js'
+import type { Lead } from './secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
 import type { HoldState, Kind, SecondaryHooks, Who } from './types.js'
 
@@ -17,6 +19,8 @@ export interface SecondaryRoleOptions {
   readonly finishBootstrap: () => Promise<void>
   readonly reindex: () => Promise<void>
   readonly beforeHeldBack: () => Promise<void>
+  /** False while data that the filter takes away is still here, or may be. */
+  readonly isFilterInEffect: () => boolean
 }
 
 /** What a follower is told: who we are, whom it may follow, and when it has to wait. */
@@ -55,15 +59,20 @@ export class SecondaryRole implements SecondaryHooks {
     this.#options.onChange()
   }
 
+  /** The filter arrives before what it means: until that is done the primary is to compare, whatever happened to a stream. */
   filterFingerprint(): string {
-    const { kind, filters, host } = this.#options
-    if (kind !== 'performance') return ''
+    const { kind, filters, host, isFilterInEffect } = this.#options
+    if (kind !== 'performance' || !isFilterInEffect()) return ''
     const id = ownFilterId(this.#record(), host, filters)
     return filters.compiled(id)?.fingerprint ?? ''
   }
 
   reindex(): Promise<void> {
     return this.#options.reindex()
+  }
+
+  keepLead(lead: Lead): Promise<void> {
+    return keepLeadLoss(this.#options.host, this.#options.kind, lead)
   }
 
   beforeHeldBack(): Promise<void> {
