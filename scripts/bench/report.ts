@@ -50,13 +50,14 @@ export const toText = (findings: Findings): string => {
       ]),
     ),
     table(
-      ['work', 'connections', 'requests/s', 'p50 ms', 'p99 ms'],
+      ['work', 'connections', 'requests/s', 'p50 ms', 'p99 ms', 'CPU us'],
       throughput.map((row) => [
         row.work,
         String(row.connections),
         short(row.rate),
         row.p50Ms.toFixed(2),
         row.p99Ms.toFixed(2),
+        row.cpuMicros.toFixed(0),
       ]),
     ),
     table(

@@ -1,4 +1,5 @@
 import { becomePrimary, fillForReads, follow, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import type { Work } from '../load/generator.js'
 import { canTrace, countSyncs } from '../machine.js'
 import type { BenchServer } from '../servers.js'
 import type { Bench } from './context.js'
@@ -6,63 +7,71 @@ import { Yardsticks } from './yardsticks.js'
 
 const CONNECTIONS = 64
 
+interface Subjects {
+  readonly single: BenchServer
+  readonly primary: BenchServer
+  readonly works: ReturnType<typeof worksOf>
+  /** The write on the primary that has a secondary. */
+  readonly paired: Work
+}
+
 /** Figures 1 to 6: throughput against what the platform can do, every part measured in every round. */
 export const measureRatios = async (bench: Bench): Promise<undefined> => {
-  const { generator, seconds } = bench
-  const yardsticks = new Yardsticks(generator, bench.dist)
+  const yardsticks = new Yardsticks(bench.generator, bench.dist)
   try {
-    const single = await bench.server('single')
-    const primary = await bench.server('primary')
-    const secondary = await bench.server('secondary')
-    for (const server of [single, primary]) await mountEngines(server)
-    await becomePrimary(primary)
-    await follow(primary, secondary)
-    await fillForReads(single)
-    const works = worksOf(single, await setUpAppRole(single))
-    const paired = { ...works['KV v1 write'], port: primary.apiPort, headers: { 'X-Vault-Token': primary.rootToken } }
-    await assertDurable(bench, single, () => generator.load(works['KV v1 write'], CONNECTIONS, 1))
-    for (let round = 1; round <= bench.rounds; round++) {
-      const g = await yardsticks.rawCommits(CONNECTIONS, seconds)
-      const h = await yardsticks.bareHttp(CONNECTIONS, seconds)
-      const k = 1 / (1 / g + 1 / h)
-      const rate = async (work: (typeof works)[keyof typeof works], connections = CONNECTIONS) =>
-        (await generator.load(work, connections, seconds)).rate
-      const front = await yardsticks.front(CONNECTIONS, seconds)
-      const reads = await rate(works['KV v1 read'])
-      const writes = await rate(works['KV v1 write'])
-      const logins = await rate(works['AppRole login, service'])
-      const replicated = await rate(paired)
-      const oneRaw = await yardsticks.rawCommits(1, seconds)
-      const one = await rate(works['KV v1 write'], 1)
-      bench.add('1', replicated / k)
-      bench.add('2', writes / k)
-      bench.add('3', one / oneRaw)
-      bench.add('4', front / h)
-      bench.add('5', reads / h)
-      bench.add('6', logins / writes)
-      const named = {
-        G: g,
-        H: h,
-        K: k,
-        'raw commit, one writer': oneRaw,
-        front,
-        replicated,
-        writes,
-        one,
-        reads,
-        logins,
-      }
-      for (const [name, value] of Object.entries(named)) bench.note(name, value, '/s')
-      bench.say(
-        `round ${round}: ${Object.entries(named)
-          .map(([name, value]) => `${name} ${Math.round(value)}`)
-          .join(', ')}`,
-      )
-    }
+    const subjects = await prepare(bench)
+    const write = () => bench.generator.load(subjects.works['KV v1 write'], CONNECTIONS, 1)
+    await assertDurable(bench, subjects.single, write)
+    for (let round = 1; round <= bench.rounds; round++) await measureRound(bench, yardsticks, subjects, round)
   } finally {
     yardsticks.close()
   }
   return undefined
+}
+
+const prepare = async (bench: Bench): Promise<Subjects> => {
+  const single = await bench.server('single')
+  const primary = await bench.server('primary')
+  const secondary = await bench.server('secondary')
+  for (const server of [single, primary]) await mountEngines(server)
+  await becomePrimary(primary)
+  await follow(primary, secondary)
+  await fillForReads(single)
+  const works = worksOf(single, await setUpAppRole(single))
+  const paired = { ...works['KV v1 write'], port: primary.apiPort, headers: { 'X-Vault-Token': primary.rootToken } }
+  return { single, primary, works, paired }
+}
+
+const measureRound = async (bench: Bench, yardsticks: Yardsticks, subjects: Subjects, round: number): Promise<void> => {
+  const { generator, seconds } = bench
+  const { single, primary, works, paired } = subjects
+  const ask = (work: Work, { pid }: BenchServer = single, connections = CONNECTIONS) =>
+    generator.loadWithCpu(pid, work, connections, seconds)
+  const g = await yardsticks.rawCommits(CONNECTIONS, seconds)
+  const bare = await yardsticks.bareHttp(CONNECTIONS, seconds)
+  const front = await yardsticks.front(CONNECTIONS, seconds)
+  const reads = await ask(works['KV v1 read'])
+  const writes = await ask(works['KV v1 write'])
+  const logins = await ask(works['AppRole login, service'])
+  const replicated = await ask(paired, primary)
+  const oneRaw = await yardsticks.rawCommits(1, seconds)
+  const one = await ask(works['KV v1 write'], single, 1)
+  const k = 1 / (1 / g + 1 / bare.rate)
+  bench.add('1', replicated.rate / k)
+  bench.add('2', writes.rate / k)
+  bench.add('3', one.rate / oneRaw)
+  bench.add('4', front.rate / bare.rate)
+  bench.add('5', reads.rate / bare.rate)
+  bench.add('6', logins.rate / writes.rate)
+  const rates = { G: g, K: k, 'raw commit, one writer': oneRaw }
+  for (const [name, rate] of Object.entries(rates)) bench.note(name, rate, '/s')
+  const asked = { H: bare, front, reads, writes, logins, replicated, one }
+  for (const [name, { rate, cpuMicros }] of Object.entries(asked)) {
+    bench.note(name, rate, '/s')
+    bench.note(`${name}, processor time of a request`, cpuMicros, 'us')
+  }
+  const shown = [...Object.entries(rates), ...Object.entries(asked).map(([name, { rate }]) => [name, rate] as const)]
+  bench.say(`round ${round}: ${shown.map(([name, rate]) => `${name} ${Math.round(rate)}`).join(', ')}`)
 }
 
 /**

@@ -12,6 +12,8 @@ export interface ThroughputRow {
   readonly rate: number
   readonly p50Ms: number
   readonly p99Ms: number
+  /** Processor time of the server for one request. */
+  readonly cpuMicros: number
 }
 
 /** Requests a second and their latencies for every kind of work, and what a login costs in bytes. */
@@ -26,7 +28,7 @@ export const measureThroughput = async (bench: Bench): Promise<ThroughputRow[]> 
     for (const connections of CONNECTIONS) {
       const found = []
       for (let round = 0; round < Math.min(bench.rounds, 3); round++) {
-        found.push(await bench.generator.load(requests, connections, bench.seconds / 2))
+        found.push(await bench.generator.loadWithCpu(server.pid, requests, connections, bench.seconds / 2))
       }
       rows.push({
         work,
@@ -34,6 +36,7 @@ export const measureThroughput = async (bench: Bench): Promise<ThroughputRow[]> 
         rate: median(found.map(({ rate }) => rate)),
         p50Ms: median(found.map(({ p50Ms }) => p50Ms)),
         p99Ms: median(found.map(({ p99Ms }) => p99Ms)),
+        cpuMicros: median(found.map(({ cpuMicros }) => cpuMicros)),
       })
     }
     bench.say(

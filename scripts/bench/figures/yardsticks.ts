@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { askChild, endChild, forkScript } from '../child.js'
+import { SECRET } from '../clusters.js'
 import type { Generator } from '../load/generator.js'
 
 /** What the platform itself can do on this machine at this moment. */
@@ -24,17 +25,20 @@ export class Yardsticks {
     return (await askChild<{ rate: number }>(this.#commits, { kind: 'scan', keys })).rate
   }
 
-  async bareHttp(connections: number, seconds: number): Promise<number> {
-    const port = await askChild<number>(this.#echo, {})
-    const body = '{"username":"app","password":"0123456789abcdef0123456789abcdef"}'
-    return (await this.#generator.load({ port, method: 'PUT', path: '/v1/kv1/k1', body }, connections, seconds)).rate
+  /** Bare node:http: requests a second, and processor time of one. */
+  bareHttp(connections: number, seconds: number): Promise<{ rate: number; cpuMicros: number }> {
+    return this.#request(this.#echo, connections, seconds)
   }
 
-  /** The same request to the program's front alone. */
-  async front(connections: number, seconds: number): Promise<number> {
-    const port = await askChild<number>(this.#stack, {})
-    const body = '{"username":"app","password":"0123456789abcdef0123456789abcdef"}'
-    return (await this.#generator.load({ port, method: 'PUT', path: '/v1/kv1/k1', body }, connections, seconds)).rate
+  /** The same requests to the program's front alone. */
+  front(connections: number, seconds: number): Promise<{ rate: number; cpuMicros: number }> {
+    return this.#request(this.#stack, connections, seconds)
+  }
+
+  async #request(child: ChildProcess, connections: number, seconds: number) {
+    const port = await askChild<number>(child, {})
+    const work = { port, method: 'PUT', path: '/v1/kv1/k1', body: JSON.stringify(SECRET) }
+    return this.#generator.loadWithCpu(child.pid ?? 0, work, connections, seconds)
   }
 
   close(): void {

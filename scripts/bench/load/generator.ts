@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { askChild, endChild, forkScript } from '../child.js'
+import { cpuMs } from '../machine.js'
 import type { LoadPlan, LoadResult, ProbePlan, ProbeResult, WorkerAnswer, WorkerTask } from './plan.js'
 
 /** What to ask for, without what is the same for most runs. */
@@ -30,6 +31,18 @@ export class Generator {
       throw new Error(`${plan.method} ${plan.path}: ${result.refused} of ${result.answers} refused: ${result.refusal}`)
     }
     return result
+  }
+
+  /** As `load`, and what the process that answers spent on a request: steadier than a rate where others work too. */
+  async loadWithCpu(
+    pid: number,
+    work: Work,
+    connections: number,
+    seconds: number,
+  ): Promise<LoadResult & { cpuMicros: number }> {
+    const before = cpuMs(pid)
+    const result = await this.load(work, connections, seconds)
+    return { ...result, cpuMicros: ((cpuMs(pid) - before) * 1000) / result.answersInAll }
   }
 
   async probe(plan: ProbePlan): Promise<ProbeResult> {

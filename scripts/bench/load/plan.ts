@@ -21,6 +21,8 @@ export interface LoadPlan {
 
 export interface LoadResult {
   readonly answers: number
+  /** Those of the warm-up too. */
+  readonly answersInAll: number
   readonly seconds: number
   readonly rate: number
   readonly p50Ms: number

@@ -54,6 +54,7 @@ export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
   let refused = 0
   let refusal = ''
   let answers = 0
+  let answersInAll = 0
   const startMs = performance.now() + plan.warmupSeconds * 1000
   const endMs = startMs + plan.seconds * 1000
   let lastMs = startMs
@@ -68,6 +69,7 @@ export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
       }
       const take = (answer: Answer) => {
         const nowMs = performance.now()
+        answersInAll++
         if (sentMs >= startMs) {
           answers++
           latencies.push(nowMs - sentMs)
@@ -89,6 +91,7 @@ export const runLoad = async (plan: LoadPlan): Promise<LoadResult> => {
   const seconds = (lastMs - startMs) / 1000
   return {
     answers,
+    answersInAll,
     seconds,
     rate: answers / seconds,
     p50Ms: quantile(latencies, 0.5),
