@@ -52,6 +52,18 @@ export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
 }
 
 /**
+ * Where a chain forks off the log that a follower has come along, when the follower is beyond that point: it has to give up
+ * what lies behind it. Undefined when there is nothing to give up.
+ */
+export const forkBehind = (
+  place: { readonly index: number; readonly epoch: string },
+  chain: EpochChain,
+): number | undefined => {
+  const fork = chain.find((epoch) => epoch.parent === place.epoch)
+  return fork !== undefined && place.epoch !== '' && fork.forkIndex < place.index ? fork.forkIndex : undefined
+}
+
+/**
  * The last index of our own log that the other chain builds on, where it descends from our current epoch or from one of
  * its ancestors. Undefined when it builds on nothing of ours.
  */

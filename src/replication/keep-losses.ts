@@ -1,8 +1,9 @@
 import type { ReplicationContext } from './context.js'
 import type { SafetyFacts } from './decide-secondary.js'
 import { compareEpochs, currentEpoch, type EpochChain, forkPointOf } from './epoch.js'
-import { collectSuffix, type Loss, lossIdFor, writeLoss } from './losses.js'
+import { collectSuffix, type Loss, lossIdFor, readLosses, writeLoss } from './losses.js'
 import type { ReplicationHost } from './host.js'
+import type { Lead } from './secondary/recent-frames.js'
 import type { Frame } from '../storage/replicable.js'
 import { epochIdOf } from './state.js'
 import type { Kind } from './types.js'
@@ -61,6 +62,28 @@ export const keepPromotionLoss = async (
     entries: [],
   }
   await keep(host, kind, loss, [])
+}
+
+/**
+ * A follower goes over to a primary that took the old one's place with less than the follower has: what it gives up is
+ * listed and kept aside, as the old primary itself would list it. A list that was made before stays as it is.
+ */
+export const keepLeadLoss = async (host: ReplicationHost, kind: Kind, lead: Lead): Promise<void> => {
+  const { epoch, forkIndex, lastIndex, isComplete } = lead
+  const firstIndex = forkIndex + 1
+  const known = await readLosses(host.storage)
+  if (known.some((loss) => loss.epoch === epoch && loss.firstIndex === firstIndex)) return
+  const log = {
+    framesAfter: async (index: number) => lead.frames.filter((frame) => frame.lastIndex > index),
+    decodeFrame: (frame: Frame) => host.store.decodeFrame(frame),
+    position: { index: lastIndex, hash: Buffer.alloc(0) },
+    firstIndex,
+  }
+  const { entries, frames } = await collectSuffix(log, kind, forkIndex, host.mounts())
+  if (entries.length === 0 && isComplete) return
+  const reason = `received from the former primary, unknown to the new one${isComplete ? '' : '; the list is not complete'}`
+  await keep(host, kind, { epoch, firstIndex, lastIndex, reason, entries }, frames)
+  host.log.warn('entries of the former primary kept aside', { kind, epoch, entries: entries.length })
 }
 
 const keep = async (

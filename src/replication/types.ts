@@ -1,4 +1,5 @@
 import type { EpochChain } from './epoch.js'
+import type { Lead } from './secondary/recent-frames.js'
 
 /** What the control plane (roles, records, API) and the data plane (streams, sync, cluster port) of replication share. */
 
@@ -117,6 +118,8 @@ export interface SecondaryHooks {
   reindex(): Promise<void>
   /** Awaited before keys are deleted because they are held back from now on. */
   beforeHeldBack(): Promise<void>
+  /** Awaited before anything of a new primary is applied that does not know all we have. */
+  keepLead(lead: Lead): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */
   onSynced(): Promise<void>
   /** Known addresses of the primary, newest first, to be kept for the next start. */

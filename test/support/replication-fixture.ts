@@ -367,6 +367,7 @@ export class TestFollower {
       findObjection: () => this.objection,
       servesReads: () => true,
       beforeHeldBack: async () => undefined,
+      keepLead: async () => undefined,
       beforeState: (state, signal) => this.onState(state, signal),
       onChange: () => {
         const { state } = this.follower

@@ -1,4 +1,5 @@
-import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
+import type { Frame, ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
+import type { RecentFrames } from './recent-frames.js'
 import type { PieceMessage } from '../rpc/messages.js'
 
 /** Pieces applied as one durable batch, at most. */
@@ -16,11 +17,13 @@ const APPLIED: Applied = { ok: true }
 export class Applier {
   readonly #store: ReplicableStore
   readonly #epoch: string
+  readonly #recent: RecentFrames | undefined
   #position: RemotePosition
   #storedIndex: number
 
-  /** `position` is where the store stands; `epoch` is the primary's. */
-  constructor(store: ReplicableStore, position: RemotePosition, epoch: string) {
+  /** `position` is where the store stands; `epoch` is the primary's; `recent` remembers what was applied. */
+  constructor(store: ReplicableStore, position: RemotePosition, epoch: string, recent?: RecentFrames) {
+    this.#recent = recent
     this.#store = store
     this.#epoch = epoch
     this.#position = position
@@ -54,6 +57,7 @@ export class Applier {
   async #applyMerged(pieces: readonly PieceMessage[]): Promise<Applied> {
     let { index, hash } = this.#position
     const entries: WalEntry[] = []
+    const frames: Frame[] = []
     for (const piece of pieces) {
       if (piece.first_index !== index + 1) return refuse(`expected index ${index + 1}, got ${piece.first_index}`)
       if (piece.frame.length > 0) {
@@ -62,6 +66,7 @@ export class Applier {
           return refuse(`the frame at ${piece.first_index} is damaged`)
         }
         if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${piece.first_index} does not chain`)
+        frames.push(frame)
         for (const entry of this.#store.decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
       }
       index = piece.last_index
@@ -74,6 +79,7 @@ export class Applier {
       this.#storedIndex = index
     }
     this.#position = position
+    this.#recent?.add(frames, index)
     return APPLIED
   }
 }

@@ -9,6 +9,7 @@ import { Backoff } from './backoff.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
 import { followOver, type LinkEvents } from './link.js'
+import { RecentFrames } from './recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
 
 /** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
@@ -22,6 +23,7 @@ export class Follower {
   readonly #options: FollowerOptions
   readonly #addresses: Addresses
   readonly #heartbeat: Heartbeat
+  readonly #recent = new RecentFrames()
   readonly #stop = new AbortController()
   #running: Promise<void> | undefined
   #state: StreamState
@@ -218,6 +220,7 @@ export class Follower {
         this.#appliedIndex = index
       },
       onAddresses: (addresses) => this.#learn(addresses),
+      recent: this.#recent,
     }
   }
 

@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import { currentEpoch } from '../epoch.js'
+import { currentEpoch, forkBehind } from '../epoch.js'
 import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalError } from '../rpc/refusal.js'
@@ -7,6 +7,7 @@ import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/who.js'
 import type { StreamState, SyncProgress, Who } from '../types.js'
 import type { FollowerOptions } from './follower-options.js'
 import type { Heartbeat } from './heartbeat.js'
+import type { RecentFrames } from './recent-frames.js'
 import { StreamReader } from './stream-reader.js'
 
 /** What one connection tells the follower while it lasts. */
@@ -19,6 +20,8 @@ export interface LinkEvents {
   onApplied(index: number): void
   /** Where the primary, or what takes its place, can be found from now on. */
   onAddresses(addresses: readonly string[]): void
+  /** What was applied last, over all connections. */
+  readonly recent: RecentFrames
 }
 
 /**
@@ -42,6 +45,11 @@ export const followOver = async (
   let work: Promise<never>[] = []
   try {
     const { primary, rest, place } = await openStream(stream, options, events)
+    const forkIndex = place && forkBehind(place, primary.epochs)
+    if (place && forkIndex !== undefined) {
+      const { epoch, index: lastIndex } = place
+      await options.hooks.keepLead({ epoch, forkIndex, lastIndex, ...events.recent.after(forkIndex) })
+    }
     const reader = new StreamReader(connection, stream, {
       ...options,
       ...events,

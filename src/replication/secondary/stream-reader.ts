@@ -5,10 +5,12 @@ import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connectio
 import type { PieceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
 import type { SecondaryHooks, StreamState } from '../types.js'
 import { Applier } from './applier.js'
+import type { RecentFrames } from './recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
 
 export interface StreamReaderOptions extends ResyncOptions {
   readonly epoch: string
+  readonly recent: RecentFrames
   readonly enter: (state: StreamState) => void
   readonly onAnnounced: (lastIndex: number) => void
   readonly onApplied: (index: number) => void
@@ -110,7 +112,9 @@ export class StreamReader {
 
   async #goOn(place: RemotePosition): Promise<void> {
     await this.#hooks.onSynced()
-    this.#applier = new Applier(this.#store, place, this.#options.epoch)
+    const { epoch, recent } = this.#options
+    recent.begin(place.index)
+    this.#applier = new Applier(this.#store, place, epoch, recent)
     this.#options.onApplied(place.index)
     this.#options.enter('stream-wals')
     this.#log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })

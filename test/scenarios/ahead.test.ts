@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { operationToken } from '../support/ceremony.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { drill } from '../support/drill.js'
+import { checkMonitoring } from '../support/monitoring.js'
+
+/**
+ * The primary dies when its performance secondary has more than the DR copy that takes its place. The secondary follows all
+ * the same, gives up what the new primary does not know, and lists it.
+ */
+const LEAD = 9
+
+const clusters = new Clusters()
+let A: Cluster
+let B: Cluster
+let C: Cluster
+
+beforeAll(async () => {
+  A = await clusters.add('A')
+  B = await clusters.add('B')
+  C = await clusters.add('C')
+  await A.client.write('sys/mounts/kv', { type: 'kv' })
+  await A.client.write('kv/known', { value: 'known to all' })
+  await clusters.join(A, C, 'performance', 'c')
+  await clusters.join(A, B, 'dr', 'dr-b')
+})
+
+afterAll(() => clusters.close())
+
+it('follows a primary that knows less, and lists what it gave up', () =>
+  drill('a secondary ahead of the promoted copy', async (on) => {
+    on.step(`B applies nothing any more; C gets ${LEAD} writes and a deletion that B does not`)
+    await on.ok(B, 'POST', '/_understudy/v1/states/hold', { state: 'apply', kind: 'dr' })
+    for (let n = 0; n < LEAD; n++) await on.write(A, `kv/lead-${n}`, `ahead ${n}`)
+    await on.ok(A, 'DELETE', 'kv/known')
+    await on.reads(C, `kv/lead-${LEAD - 1}`, `ahead ${LEAD - 1}`)
+    await on.reads(C, 'kv/known', undefined)
+    await on.ok(C, 'POST', 'auth/token/create', { policies: ['default'] })
+    const { rootToken } = A
+    await A.process.end('SIGKILL')
+
+    on.step('B is promoted with force; what it knows to be missing is listed there')
+    const operation = await operationToken(B)
+    await on.refused(
+      B,
+      'POST',
+      'sys/replication/dr/secondary/promote',
+      { dr_operation_token: operation },
+      503,
+      'catching up',
+    )
+    await on.change(B, 'dr/secondary/promote', { dr_operation_token: operation, force: true }, 'is being promoted')
+    B.seal = { ...B.seal, rootToken }
+    await B.untilServes()
+    await on.write(B, 'kv/known', 'written by B')
+    await on.write(B, 'kv/lead-0', 'written by B')
+
+    on.step('C follows B and has what B has')
+    await checkMonitoring(on, B, C, 'performance', 'c')
+    expect(await on.read(C, 'kv/known')).toBe('written by B')
+    expect(await on.read(C, 'kv/lead-0')).toBe('written by B')
+    for (let n = 1; n < LEAD; n++) expect(await on.read(C, `kv/lead-${n}`)).toBeUndefined()
+
+    on.step('the list equals the truth, and survives a restart')
+    const losses = (await on.ok(C, 'GET', '/_understudy/v1/losses')).body.losses
+    const entries = [
+      ...Array.from({ length: LEAD }, (_, n) => ({ path: `kv/data/lead-${n}`, operation: 'put' })),
+      { path: 'kv/data/known', operation: 'delete' },
+    ]
+    expect(losses).toEqual([
+      expect.objectContaining({
+        reason: 'received from the former primary, unknown to the new one',
+        entries: entries.map((entry) => expect.objectContaining(entry)),
+      }),
+    ])
+    await C.process.end('SIGKILL')
+    await C.reopen()
+    expect((await on.ok(C, 'GET', '/_understudy/v1/losses')).body.losses).toEqual(losses)
+    await checkMonitoring(on, B, C, 'performance', 'c')
+  }))
