@@ -2,10 +2,11 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { Backend, BackendType, MountView } from '../logical/backend.js'
-import type { NamespaceRef } from '../logical/request.js'
+import { type NamespaceRef, ROOT_NAMESPACE } from '../logical/request.js'
 import type { Storage } from '../logical/storage.js'
 import {
   dataPrefix,
+  defaultMounts,
   effectiveLeaseTtls,
   type LeaseDefaults,
   localDataPrefix,
@@ -48,6 +49,14 @@ export interface RouterOptions {
   readonly log: Log
 }
 
+const SYSTEM_PATH = 'sys/'
+const BARE_SYSTEM = defaultMounts(
+  ROOT_NAMESPACE,
+  () => '',
+  () => '',
+).find(({ path }) => path === SYSTEM_PATH)
+const NO_MOUNTS: ReadonlyMap<string, OpenMount> = new Map()
+
 /**
  * Finds the backend of a path. Mount paths never overlap within a namespace and table, so the first prefix of whole
  * segments that is a mount is the mount. Backends are opened and closed as the table changes.
@@ -58,6 +67,7 @@ export class Router {
   /** Namespace id -> route path -> mount. */
   readonly #index = new Map<string, Map<string, OpenMount>>()
   readonly #closing = new Set<Promise<void>>()
+  #bareSystem: OpenMount | undefined
 
   constructor(options: RouterOptions) {
     this.#options = options
@@ -75,15 +85,24 @@ export class Router {
   }
 
   find(namespace: NamespaceRef, path: string): Route | undefined {
-    const index = this.#index.get(namespace.id)
-    if (!index) return undefined
+    const index = this.#index.get(namespace.id) ?? NO_MOUNTS
     for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
       const mount = index.get(path.slice(0, slash + 1))
       if (mount) return { mount, path: path.slice(slash + 1) }
     }
     // A LIST of the mount itself may come without the slash.
     const whole = index.get(`${path}/`)
-    return whole ? { mount: whole, path: '' } : undefined
+    return whole ? { mount: whole, path: '' } : this.#findBareSystem(namespace, path)
+  }
+
+  /**
+   * A secondary that was wiped has no tables until its first copy arrives, which may be never. It says what it is and lets
+   * itself be told what to do all the same.
+   */
+  #findBareSystem(namespace: NamespaceRef, path: string): Route | undefined {
+    if (namespace.id !== ROOT_NAMESPACE.id || !path.startsWith(SYSTEM_PATH)) return undefined
+    if (BARE_SYSTEM) this.#bareSystem ??= this.#open(BARE_SYSTEM)
+    return this.#bareSystem && { mount: this.#bareSystem, path: path.slice(SYSTEM_PATH.length) }
   }
 
   findByAccessor(accessor: string): OpenMount | undefined {

@@ -172,7 +172,6 @@ const join: Action = async (world, choice) => {
   })
   if (isGood(answer)) {
     member.keys = primary.keys
-    member.cluster.useKeys({ rootToken: '', unsealKeys: primary.keys, threshold: primary.keys.length })
     member.joined = { kind, primary: primary.name, id: issued.id }
     member.writes.clear()
     member.tokens.clear()

@@ -8,6 +8,8 @@ import {
   TOPOLOGIES,
 } from '../../src/index.js'
 import type { InProcessLab } from '../../src/lab/in-process-lab.js'
+import { systemClock } from '../../src/base/clock.js'
+import { waitFor } from '../../src/lab/wait.js'
 import { generateRoot } from '../../src/lab/replication.js'
 import { type WatchedStorage, watchStorage } from './model-storage.js'
 
@@ -51,6 +53,8 @@ const SETTINGS = {
   reconnect_backoff_max: '100ms',
 }
 
+const UNTIL_MS = 15_000
+
 /** A lab, and what was asked of it. */
 export class World {
   readonly lab: InProcessLab
@@ -68,9 +72,13 @@ export class World {
   }
 
   /** Of a topology that ships with the product, or `none`: clusters that know nothing of one another at first. */
-  static async create(topologyName: string, seed: number): Promise<World> {
+  static async create(
+    topologyName: string,
+    seed: number,
+    makeStorage: (cluster: string) => WatchedStorage = () => watchStorage(),
+  ): Promise<World> {
     const topology = TOPOLOGIES.find(({ name }) => name === topologyName) ?? STRANGERS
-    const storages = new Map(topology.clusters.map((name) => [name, watchStorage()]))
+    const storages = new Map(topology.clusters.map((name) => [name, makeStorage(name)]))
     const storageOf = (name: string): WatchedStorage => {
       const found = storages.get(name)
       if (!found) throw new Error(`no storage for ${name}`)
@@ -97,6 +105,12 @@ export class World {
   member(index: number): Member {
     const found = this.members[index % this.members.length]
     if (!found) throw new Error('a world without members')
+    return found
+  }
+
+  named(name: string): Member {
+    const found = this.members.find((member) => member.name === name)
+    if (!found) throw new Error(`no member ${name}`)
     return found
   }
 
@@ -160,18 +174,25 @@ export class World {
   }
 
   async start(member: Member): Promise<void> {
+    // Which keys open it is found out here: the answer to its last join may never have come.
+    member.cluster.useKeys({ rootToken: '', unsealKeys: [], threshold: 0 })
     await member.cluster.start()
+    const refused: string[] = []
     for (const keys of [member.keys, ...this.members.map((other) => other.keys)]) {
       const seal = await this.call(member, 'GET', 'sys/seal-status')
       if (seal?.json?.sealed === false) return
-      for (const key of keys) await this.call(member, 'PUT', 'sys/unseal', { key })
+      for (const key of keys) {
+        const answer = await this.call(member, 'PUT', 'sys/unseal', { key })
+        refused.push(`${answer?.status} ${answer?.bytes}`)
+      }
       const after = await this.call(member, 'GET', 'sys/seal-status')
+      refused.push(`seal-status: ${after?.status} ${after?.bytes}`)
       if (after?.json?.sealed === false) {
         member.keys = keys
         return
       }
     }
-    this.fail(`${member.name} cannot be unsealed with any keys of this world`)
+    this.fail(`${member.name} cannot be unsealed with any keys of this world: ${refused.join(', ')}`)
   }
 
   /** A DR operation token; empty where none can be made now. */
@@ -188,6 +209,16 @@ export class World {
       return Buffer.from(encoded.map((byte, index) => byte ^ (otp[index] ?? 0))).toString()
     }
     return ''
+  }
+
+  /** Waits for a fact; fails with what is still false. */
+  until(fact: () => Promise<string | undefined>): Promise<void> {
+    return waitFor(systemClock, 'a fact', fact, UNTIL_MS).catch((error: unknown) => this.fail(String(error)))
+  }
+
+  async findUnserved(member: Member): Promise<string | undefined> {
+    const answer = await this.call(member, 'GET', 'sys/internal/ui/mounts')
+    return answer?.status === 200 ? undefined : `it answers ${answer?.status}`
   }
 
   count(what: string): void {

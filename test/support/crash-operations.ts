@@ -1,0 +1,305 @@
+import type { Kind } from '../../src/index.js'
+import { findLag } from '../../src/lab/replication.js'
+import { settle } from './model-checks.js'
+import type { Operation } from './crash-steps.js'
+import type { Member, World } from './model-world.js'
+
+/** The operations that are interrupted at each of their steps. Each is made anew for every run, with what it remembers. */
+
+const KEYS = 12
+const BIG_KEYS = 620
+
+const must = async (world: World, member: Member, method: string, path: string, body?: unknown) => {
+  const answer = await world.asRoot(member, method, path, body)
+  if (!answer || answer.status >= 300)
+    world.fail(`${member.name} ${method} ${path}: ${answer?.status} ${answer?.bytes}`)
+  return answer.json ?? {}
+}
+
+/** A mount with some keys, all of which are promised from now on; its uuid. */
+const fill = async (world: World, member: Member, mount: string, count = KEYS): Promise<string> => {
+  await must(world, member, 'PUT', `sys/mounts/${mount}`, { type: 'kv', options: { version: '1' } })
+  for (let n = 0; n < count; n++) {
+    const path = `${mount}/key-${n}`
+    await must(world, member, 'PUT', path, { value: `value of ${path}` })
+    member.writes.set(path, `value of ${path}`)
+  }
+  const shown = await must(world, member, 'GET', `sys/mounts/${mount}`)
+  return String((shown.data as { uuid: string }).uuid)
+}
+
+const issue = async (world: World, primary: Member, kind: Kind): Promise<{ id: string; token: string }> => {
+  const id = `s${world.next()}`
+  const answer = await must(world, primary, 'PUT', `sys/replication/${kind}/primary/secondary-token`, { id })
+  return { id, token: String((answer.wrap_info as { token: string }).token) }
+}
+
+const modeOf = async (world: World, member: Member, kind: Kind): Promise<unknown> =>
+  (await world.status(member, kind)).mode
+
+const expectMode = async (world: World, member: Member, kind: Kind, mode: string): Promise<string | undefined> => {
+  const shown = await modeOf(world, member, kind)
+  return shown === mode ? undefined : `its mode is ${shown}`
+}
+
+const lagOf = (primary: Member, secondary: Member, kind: Kind): Promise<string | undefined> =>
+  findLag(primary.cluster.anonymous, secondary.cluster.anonymous, kind)
+
+/** The first copy and the wipe before it. */
+export const enableSecondary = (kind: Kind): Operation => {
+  let oldUuid = ''
+  let oldRoot = ''
+  let oldKeys: readonly string[] = []
+  const enable = async (world: World) => {
+    const [a, b] = [world.named('A'), world.named('B')]
+    const { id, token } = await issue(world, a, kind)
+    b.joined = { kind, primary: 'A', id }
+    return world.asRoot(b, 'PUT', `sys/replication/${kind}/secondary/enable`, { token })
+  }
+  return {
+    name: `enabling a ${kind} secondary`,
+    topology: 'none',
+    victim: 'B',
+    async prepare(world) {
+      const [a, b] = [world.named('A'), world.named('B')]
+      oldUuid = await fill(world, b, 'own')
+      oldRoot = b.rootToken
+      oldKeys = b.keys
+      await must(world, a, 'PUT', `sys/replication/${kind}/primary/enable`, {})
+      await fill(world, a, 'shown')
+    },
+    perform: async (world) => void (await enable(world)),
+    findMissing: (world) => lagOf(world.named('A'), world.named('B'), kind),
+    async check(world) {
+      const b = world.named('B')
+      const isOld = (await modeOf(world, b, kind)) === 'disabled'
+      if (isOld !== (b.keys === oldKeys)) world.fail(`B is ${isOld ? 'old' : 'new'} and opens with the other keys`)
+      const left = await b.storage.findText(oldUuid)
+      if (isOld) {
+        if ((await world.call(b, 'GET', 'own/key-0', undefined, oldRoot))?.status !== 200) world.fail('B lost its data')
+        return 'before'
+      }
+      if (left.length > 0) world.fail(`B was wiped and still holds ${left.join(', ')}`)
+      b.writes.clear()
+      b.deadTokens.add(oldRoot)
+      b.generation = Number((await world.info(b)).storage_generation)
+      return 'after'
+    },
+    async finish(world, found) {
+      const b = world.named('B')
+      if (found === 'before') {
+        const answer = await enable(world)
+        if (answer?.status !== 200) world.fail(`B cannot join again: ${answer?.bytes}`)
+        b.writes.clear()
+        b.deadTokens.add(oldRoot)
+        b.generation++
+      }
+      await settle(world)
+      const lag = await lagOf(world.named('A'), b, kind)
+      if (lag !== undefined) world.fail(`B does not follow: ${lag}`)
+    },
+  }
+}
+
+export const promoteDr = (): Operation => {
+  let token = ''
+  const promote = (world: World) =>
+    world.call(world.named('B'), 'PUT', 'sys/replication/dr/secondary/promote', { dr_operation_token: token })
+  return {
+    name: 'promoting a DR secondary',
+    topology: 'dr',
+    victim: 'B',
+    async prepare(world) {
+      await fill(world, world.named('A'), 'shown')
+      await world.lab.converged()
+      token = await world.operationToken(world.named('B'))
+    },
+    perform: async (world) => void (await promote(world)),
+    findMissing: (world) => expectMode(world, world.named('B'), 'dr', 'primary'),
+    async check(world) {
+      const mode = await modeOf(world, world.named('B'), 'dr')
+      if (mode !== 'primary' && mode !== 'secondary') world.fail(`B is ${mode}`)
+      return mode === 'primary' ? 'after' : 'before'
+    },
+    async finish(world, found) {
+      const [a, b] = [world.named('A'), world.named('B')]
+      if (found === 'before') {
+        await world.lab.converged()
+        const answer = await promote(world)
+        if (answer?.status !== 200) world.fail(`B cannot be promoted again: ${answer?.bytes}`)
+        await world.until(() => expectMode(world, b, 'dr', 'primary'))
+      }
+      await world.until(() => world.findUnserved(b))
+      for (const [path, value] of a.writes) b.writes.set(path, value)
+      await fill(world, b, 'more', 1)
+      await settle(world)
+    },
+  }
+}
+
+export const demoteDr = (): Operation => ({
+  name: 'demoting a DR primary',
+  topology: 'dr',
+  victim: 'A',
+  async prepare(world) {
+    await fill(world, world.named('A'), 'shown')
+    await world.lab.converged()
+  },
+  perform: async (world) => void (await world.asRoot(world.named('A'), 'PUT', 'sys/replication/dr/primary/demote', {})),
+  findMissing: (world) => expectMode(world, world.named('A'), 'dr', 'secondary'),
+  async check(world) {
+    const mode = await modeOf(world, world.named('A'), 'dr')
+    if (mode !== 'primary' && mode !== 'secondary') world.fail(`A is ${mode}`)
+    return mode === 'secondary' ? 'after' : 'before'
+  },
+  async finish(world, found) {
+    const a = world.named('A')
+    if (found === 'after') {
+      const token = await world.operationToken(a)
+      const answer = await world.call(a, 'PUT', 'sys/replication/dr/secondary/promote', { dr_operation_token: token })
+      if (answer?.status !== 200) world.fail(`A cannot be promoted back: ${answer?.bytes}`)
+      await world.until(() => expectMode(world, a, 'dr', 'primary'))
+      await world.until(() => world.findUnserved(a))
+    }
+    await settle(world)
+    if (found === 'before') await world.lab.converged()
+  },
+})
+
+/** A former primary with a write that nobody else has follows the one that took its place. */
+export const updatePrimary = (): Operation => {
+  const update = async (world: World) => {
+    const [a, b] = [world.named('A'), world.named('B')]
+    const { token } = await issue(world, b, 'dr')
+    const dr_operation_token = await world.operationToken(a)
+    return world.call(a, 'PUT', 'sys/replication/dr/secondary/update-primary', { token, dr_operation_token })
+  }
+  const lost = async (world: World) => {
+    const answer = await world.call(world.named('A'), 'GET', '/_understudy/v1/losses')
+    const losses = (answer?.json?.losses ?? []) as { entries: { path: string }[] }[]
+    return losses.flatMap(({ entries }) => entries.filter(({ path }) => path === 'shown/data/lost')).length
+  }
+  return {
+    name: 'following another primary',
+    topology: 'dr',
+    victim: 'A',
+    async prepare(world) {
+      const [a, b] = [world.named('A'), world.named('B')]
+      await fill(world, a, 'shown')
+      await world.lab.converged()
+      world.lab.link('A', 'B').partition()
+      await must(world, a, 'PUT', 'shown/lost', { value: 'lost' })
+      const dr_operation_token = await world.operationToken(b)
+      await world.call(b, 'PUT', 'sys/replication/dr/secondary/promote', { dr_operation_token, force: true })
+      await world.until(() => expectMode(world, b, 'dr', 'primary'))
+      await world.until(() => world.findUnserved(b))
+      await fill(world, b, 'more')
+      world.lab.heal()
+      await must(world, a, 'PUT', 'sys/replication/dr/primary/demote', {})
+      await world.until(() => expectMode(world, a, 'dr', 'secondary'))
+      a.writes.clear()
+    },
+    perform: async (world) => void (await update(world)),
+    findMissing: (world) => lagOf(world.named('B'), world.named('A'), 'dr'),
+    async check(world) {
+      const status = await world.status(world.named('A'), 'dr')
+      if (status.mode !== 'secondary') world.fail(`A is ${status.mode}`)
+      const isAfter = status.primary_cluster_addr !== ''
+      const count = await lost(world)
+      if (isAfter && count !== 1) world.fail(`the lost write is listed ${count} times`)
+      return isAfter ? 'after' : 'before'
+    },
+    async finish(world, found) {
+      const [a, b] = [world.named('A'), world.named('B')]
+      if (found === 'before') {
+        const answer = await update(world)
+        if (answer?.status !== 200) world.fail(`A cannot be told again: ${answer?.bytes}`)
+      }
+      await world.until(() => lagOf(b, a, 'dr'))
+      const count = await lost(world)
+      if (count !== 1) world.fail(`the lost write is listed ${count} times in the end`)
+      await settle(world)
+    },
+  }
+}
+
+/** Data that a secondary had is taken away from it. */
+export const changeFilter = (): Operation => {
+  let uuid = ''
+  const findLeft = async (world: World) => {
+    const left = await world.named('C').storage.findText(`logical/${uuid}/`)
+    return left.length === 0 ? undefined : `C holds ${left.length} records of a denied mount`
+  }
+  const findMissing = async (world: World) =>
+    (await lagOf(world.named('A'), world.named('C'), 'performance')) ?? (await findLeft(world))
+  return {
+    name: 'putting a filter',
+    topology: 'pr',
+    victim: 'C',
+    async prepare(world) {
+      await fill(world, world.named('A'), 'shown')
+      uuid = await fill(world, world.named('A'), 'denied')
+      await world.lab.converged()
+      world.hasFiltered = true
+    },
+    async perform(world) {
+      const a = world.named('A')
+      const { known_secondaries: known } = await world.status(a, 'performance')
+      const path = `sys/replication/performance/primary/paths-filter/${(known as string[])[0]}`
+      await must(world, a, 'PUT', path, { mode: 'deny', paths: ['denied/'] })
+    },
+    findMissing,
+    async check(world) {
+      const c = world.named('C')
+      if ((await modeOf(world, c, 'performance')) !== 'secondary') world.fail('C is no secondary any more')
+      for (let n = 0; n < KEYS; n++) {
+        const answer = await world.asRoot(c, 'GET', `shown/key-${n}`)
+        if (answer?.status !== 200) world.fail(`C lost shown/key-${n}: ${answer?.bytes}`)
+      }
+      return (await findLeft(world)) === undefined ? 'after' : 'before'
+    },
+    async finish(world) {
+      await world.until(() => findMissing(world))
+      await settle(world)
+    },
+  }
+}
+
+/** A mount with more keys than one transaction deletes is removed. */
+export const purgeMount = (): Operation => {
+  let uuid = ''
+  const findLeft = async (world: World) => {
+    const text = `logical/${uuid}/`
+    const left = (await world.named('A').storage.findText(text)).filter((key) => key.includes(text))
+    return left.length === 0 ? undefined : `${left.length} keys are left`
+  }
+  const unmount = (world: World) => world.asRoot(world.named('A'), 'DELETE', 'sys/mounts/big')
+  return {
+    name: 'removing a mount',
+    topology: 'single',
+    victim: 'A',
+    async prepare(world) {
+      const a = world.named('A')
+      uuid = await fill(world, a, 'big', BIG_KEYS)
+      a.writes.clear()
+    },
+    perform: async (world) => void (await unmount(world)),
+    findMissing: findLeft,
+    async check(world) {
+      const a = world.named('A')
+      if ((await world.asRoot(a, 'GET', 'sys/mounts/big'))?.status !== 200) return 'after'
+      const listed = await must(world, a, 'LIST', 'big/')
+      const count = (listed.data as { keys: string[] }).keys.length
+      if (count !== BIG_KEYS) world.fail(`the mount is there with ${count} of its keys`)
+      return 'before'
+    },
+    async finish(world, found) {
+      const a = world.named('A')
+      if (found === 'before') await unmount(world)
+      await world.until(() => findLeft(world))
+      await must(world, a, 'PUT', 'sys/mounts/big', { type: 'kv', options: { version: '1' } })
+      if ((await world.asRoot(a, 'LIST', 'big/'))?.status !== 404) world.fail('a new mount holds what the old one had')
+      await settle(world)
+    },
+  }
+}
