@@ -37,7 +37,9 @@ let euValues: Needles = new Map()
 const readStoredValues = async (): Promise<void> => {
   const { uuid } = (await A.client.read('sys/mounts'))['EU_data/'] as { uuid: string }
   await A.process.end('SIGTERM')
-  euValues = new Map([...(await storedWindows(A.process.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`)))
+  euValues = new Map(
+    [...(await storedWindows(A.process.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`)),
+  )
   await A.reopen()
   expect(euValues.size).toBeGreaterThan(1)
 }
@@ -158,6 +160,44 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
     await C.untilServes()
     await on.refused(C, 'GET', eu, undefined, 404, noRoute(eu))
     await checkMonitoring(on, A, C, 'performance', 'c')
+  }))
+
+it('F7 destroys the data although the secondary is killed on the way, and its DR copy was away', () =>
+  drill('F7 crash before the purge', async (on) => {
+    await on.ok(A, 'DELETE', FILTER)
+    await on.wait(C, 'the EU secret', async () => {
+      const { status } = await C.client.send('GET', `EU_data/data/${euName}`)
+      return status === 200 ? undefined : `it answers ${status}`
+    })
+    await readStoredValues()
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    for (const cluster of [C, D])
+      expect(findInFiles(cluster.process.dataDir, needles()).size, cluster.name).toBe(needles().size)
+
+    on.step('D is away; C is held while it deletes, and killed')
+    await D.process.end('SIGTERM')
+    await on.ok(C, 'POST', '/_understudy/v1/states/hold', { state: 'merkle-sync', kind: 'performance' })
+    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['EU_data'] })
+    await on.status(C, 'performance', { state: 'merkle-sync' })
+    await untilHeldBack(on, C)
+    expect(await infoOf(C)).toMatchObject({ purge_pending: true })
+    expect(findInFiles(C.process.dataDir, needles()).size).toBe(needles().size)
+    await C.process.end('SIGKILL')
+
+    on.step('both come back, and both disks are rid of it')
+    await C.reopen()
+    await D.reopen()
+    for (const cluster of [C, D]) {
+      await on.wait(cluster, 'the bytes to be gone', async () => {
+        const found = findInFiles(cluster.process.dataDir, needles())
+        return found.size === 0 ? undefined : [...found].join()
+      })
+      await untilPurged(on, cluster)
+    }
+    await C.untilServes()
+    await checkMonitoring(on, A, C, 'performance', 'c')
+    await checkMonitoring(on, C, D, 'dr', 'dr-d')
   }))
 
 it('F7 allows only what is listed, and both sides name what falls under the rule unlisted', () =>

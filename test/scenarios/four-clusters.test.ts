@@ -97,11 +97,59 @@ it('F9 goes over to D when C is killed', () =>
     expect(await on.read(C, 'kv/newest')).toBeUndefined()
   }))
 
+it('goes over to the DR copy of a primary that was stopped cleanly', () =>
+  drill('clean stop', async (on) => {
+    on.step('C is rid of its old role, and follows B as another secondary')
+    expect((await on.ok(C, 'POST', 'sys/replication/performance/secondary/disable')).status).toBe(200)
+    await on.wait(C, 'disabled', async () => {
+      const { mode } = await C.status('performance')
+      return mode === 'disabled' ? undefined : String(mode)
+    })
+    await C.untilServes()
+    await on.change(C, 'dr/primary/disable', {}, 'is having replication disabled')
+    await C.untilServes()
+    await clusters.join(B, C, 'performance', 'c2')
+    await A.reopen()
+    await on.change(A, 'dr/primary/demote', {}, 'is being demoted')
+    const token = await on.token(B, 'dr', 'dr-a0')
+    const dr_operation_token = await on.ceremony(A)
+    await on.change(A, 'dr/secondary/update-primary', { dr_operation_token, token }, 'has successfully found')
+    A.seal = { ...A.seal, rootToken: '' }
+    await on.status(A, 'dr', { state: 'stream-wals', connection_state: 'ready' })
+    await clusters.untilReplicated(B, A, 'dr')
+
+    on.step('B says goodbye to all at once; A takes over and both secondaries follow')
+    await B.process.end('SIGTERM')
+    await promoteDr(A, rootToken)
+    await follows(on, D, A)
+    await on.status(C, 'performance', { connection_state: 'ready', primary_cluster_addr: await addressOf(A) })
+    await checkMonitoring(on, A, C, 'performance', 'c2')
+    await on.write(C, 'kv/after-stop', 'forwarded to A')
+    expect(await on.read(A, 'kv/after-stop')).toBe('forwarded to A')
+
+    on.step('B comes back, is demoted, and A gives its place back to it')
+    await B.reopen()
+    await on.change(B, 'dr/primary/demote', {}, 'is being demoted')
+    const back = await on.token(A, 'dr', 'dr-b0')
+    const operation = await on.ceremony(B)
+    await on.change(
+      B,
+      'dr/secondary/update-primary',
+      { dr_operation_token: operation, token: back },
+      'has successfully found',
+    )
+    B.seal = { ...B.seal, rootToken: '' }
+    await clusters.untilReplicated(A, B, 'dr')
+    await on.change(A, 'dr/primary/demote', {}, 'is being demoted')
+    await promoteDr(B, rootToken)
+    await follows(on, D, B)
+    await A.process.end('SIGTERM')
+  }))
+
 it('follows a failback that comes right after the old primary rejoined', () =>
   drill('quick failback', async (on) => {
     on.step('A returns and becomes the DR secondary of B')
     await A.reopen()
-    await on.change(A, 'dr/primary/demote', {}, 'is being demoted')
     const token = await on.token(B, 'dr', 'dr-a')
     const operation = await on.ceremony(A)
     const body = { dr_operation_token: operation, token }

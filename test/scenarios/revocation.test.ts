@@ -65,6 +65,37 @@ it('F11 revokes a secondary and takes it back', () =>
     await on.refused(A, 'GET', 'sys/replication/performance/primary/paths-filter/c', undefined, 404, '')
   }))
 
+it.each(['merkle-diff', 'merkle-sync', 'apply'] as const)('F11 cuts a secondary that is in %s', (state) =>
+  drill(`F11 revoke in ${state}`, async (on) => {
+    const lab = (path: string, body: object) => on.ok(C, 'POST', `/_understudy/v1/states/${path}`, body)
+    await clusters.untilReplicated(A, C, 'performance')
+    await lab('hold', { state, kind: 'performance' })
+    if (state !== 'apply') {
+      await on.ok(C, 'POST', '/_understudy/v1/faults/corrupt', { tree: 'replicated', page: 3 })
+      await on.ok(A, 'POST', 'sys/replication/performance/primary/paths-filter/c', {
+        mode: 'deny',
+        paths: [`${state}/`],
+      })
+      await on.status(C, 'performance', { state })
+    }
+    await on.write(A, `kv/in-${state}`, 'not for C')
+    const root = (await C.status('performance')).merkle_root
+    expect((await on.ok(A, 'POST', REVOKE, { id: 'c' })).status).toBe(204)
+    const revokedMs = on.elapsedMs
+    await on.wait(A, 'the cut', async () => ((await linkOf('c')) ? 'it is listed' : undefined))
+    expect(on.elapsedMs - revokedMs).toBeLessThan(CUT_MS_MAX)
+    await on.status(C, 'performance', { connection_state: 'transient_failure' })
+    await lab('release', {})
+    await on.status(C, 'performance', { state: 'idle' })
+    expect((await C.status('performance')).merkle_root).toBe(root)
+    expect(await on.read(C, `kv/in-${state}`)).toBeUndefined()
+    await on.change(C, UPDATE, { token: await on.token(A, 'performance', 'c') }, 'has successfully found')
+    await on.ok(C, 'POST', 'sys/replication/reindex', {}).catch(() => undefined)
+    await checkMonitoring(on, A, C, 'performance', 'c')
+    await C.untilServes()
+  }),
+)
+
 it(`F11 cuts within ${CUT_MS_MAX} ms, and ships nothing after the answer, in ${ROUNDS} rounds under load`, () =>
   drill('F11 how fast', async (on) => {
     const cuts: number[] = []
