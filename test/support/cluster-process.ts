@@ -46,6 +46,10 @@ export class ClusterProcess {
     return lastLogLines(path.join(this.#plan.directory, 'server.log'))
   }
 
+  get logFile(): string {
+    return path.join(this.#plan.directory, 'server.log')
+  }
+
   start(): void {
     this.#pid = startServer(this.#plan).pid
   }

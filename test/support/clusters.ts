@@ -22,6 +22,9 @@ export interface AddOptions {
   readonly settings?: Readonly<Record<string, string | number | boolean>>
   /** Puts a link on the cluster address that it advertises. */
   readonly hasLink?: boolean
+  readonly logLevel?: string
+  /** How many key shares it is initialised with. Two of them open it where there are several. */
+  readonly shares?: number
 }
 
 /** Clusters of one test file, in one directory. `close` ends every process and removes the data. */
@@ -34,12 +37,12 @@ export class Clusters {
   /** A cluster that runs, initialised and unsealed. */
   async add(name: string, options: AddOptions = {}): Promise<Cluster> {
     const cluster = await this.addStarted(name, options)
-    cluster.seal = await initialise(cluster.client, 1, 1)
+    cluster.seal = await initialise(cluster.client, options.shares ?? 1, Math.min(2, options.shares ?? 1))
     return cluster
   }
 
   /** A cluster that runs and was never initialised. */
-  async addStarted(name: string, { settings = {}, hasLink = false }: AddOptions = {}): Promise<Cluster> {
+  async addStarted(name: string, { settings = {}, hasLink = false, logLevel }: AddOptions = {}): Promise<Cluster> {
     const ports = (await randomPorts([name])).get(name)
     if (!ports) throw new Error('no ports')
     const target = { host: '127.0.0.1', port: ports.cluster }
@@ -52,6 +55,7 @@ export class Clusters {
       advertised: link?.address,
       directory: path.join(this.#directory, `${name}-${this.#clusters.length}`),
       settings,
+      logLevel,
     })
     this.#processes.push(process)
     const cluster = new Cluster(name, ports.api, process, link)

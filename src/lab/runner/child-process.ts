@@ -16,6 +16,7 @@ export interface ServerPlan {
   readonly advertised?: string | undefined
   /** Settings of the stanza `understudy`, on top of those that labs have. */
   readonly settings: LabSettings
+  readonly logLevel?: string | undefined
 }
 
 export interface RunningServer {
@@ -57,6 +58,7 @@ const configOf = (plan: ServerPlan, dataDir: string) => ({
   api_addr: `http://127.0.0.1:${plan.apiPort}`,
   cluster_addr: `https://${plan.advertised ?? `127.0.0.1:${plan.clusterPort}`}`,
   cluster_name: plan.name,
+  ...(plan.logLevel ? { log_level: plan.logLevel } : {}),
   understudy: { ...LAB_SETTINGS, ...plan.settings },
 })
 
