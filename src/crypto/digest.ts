@@ -10,7 +10,8 @@ export const sha256Hex = (data: Buffer | string): string => hash('sha256', data,
 export const SHORT_HASH_BYTES = 20
 
 /** SHA-256 shortened to 20 bytes. */
-export const shortHash = (data: Buffer): Buffer => sha256(data).subarray(0, SHORT_HASH_BYTES)
+export const shortHash = (data: Buffer): Buffer =>
+  Buffer.from(hash('sha256', data, 'binary').slice(0, SHORT_HASH_BYTES), 'latin1')
 
 /** 32 bytes derived from a secret for one purpose (HKDF with SHA-256, without salt). */
 export const deriveKey = (secret: Buffer, purpose: string): Buffer =>

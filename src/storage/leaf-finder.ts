@@ -12,8 +12,12 @@ const REMEMBERED_MAX = 16_384
 export class LeafFinder {
   readonly #engine: Engine
   readonly #isEmpty: (tree: Tree, subPage: number) => boolean
-  #recent = new Map<string, Buffer | undefined>()
-  #older = new Map<string, Buffer | undefined>()
+  /**
+   * As texts of one byte a character, empty for a key without a leaf: a small buffer would hold on to the memory it was
+   * cut from.
+   */
+  #recent = new Map<string, string>()
+  #older = new Map<string, string>()
 
   constructor(engine: Engine, isEmpty: (tree: Tree, subPage: number) => boolean) {
     this.#engine = engine
@@ -21,14 +25,14 @@ export class LeafFinder {
   }
 
   find: FindLeaf = (key, tree, subPage) => {
-    if (this.#recent.has(key)) return this.#recent.get(key)
-    if (this.#older.has(key)) return this.#older.get(key)
+    const text = this.#recent.get(key) ?? this.#older.get(key)
+    if (text !== undefined) return text === '' ? undefined : Buffer.from(text, 'latin1')
     return this.#isEmpty(tree, subPage) ? undefined : this.#engine.get(indexKey(tree, subPage, key))
   }
 
   /** Takes the leaf of a change that is durable. */
   remember(key: string, leaf: Buffer | undefined): void {
-    this.#recent.set(key, leaf)
+    this.#recent.set(key, leaf?.toString('latin1') ?? '')
     if (this.#recent.size < REMEMBERED_MAX) return
     this.#older = this.#recent
     this.#recent = new Map()
