@@ -145,7 +145,7 @@ export class RequestHandler {
   }
 
   async #dispatch(request: Request, route: Route): Promise<{ response: Response | undefined; state?: LogState }> {
-    if (WRITES.has(request.operation) && this.#options.refusesWrites()) {
+    if (WRITES.has(request.operation) && !isWayOut(request.path) && this.#options.refusesWrites()) {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {
@@ -158,6 +158,10 @@ export class RequestHandler {
 
   #askPrimary: EntityForwarder = (request) => this.#options.forwarder.forward(request)
 }
+
+/** What an operator of an overtaken primary needs: a change of its role, or an end. */
+const isWayOut = (path: string): boolean =>
+  path.startsWith('sys/replication/') || path === 'sys/seal' || path === 'sys/step-down'
 
 /** Asked all the time by machines, and telling nothing that a log would be read for. */
 const UNAUDITED = new Set(

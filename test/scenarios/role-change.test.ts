@@ -1,0 +1,114 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../src/base/clock.js'
+import { errorsOf } from '../../src/client/api-client.js'
+import { operationToken } from '../support/ceremony.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { drill } from '../support/drill.js'
+
+/**
+ * While a role changes nobody is refused a connection: status reads answer throughout and agree with one another, all else is
+ * 503 with one text. And a primary that was overtaken refuses writes where it is told to.
+ */
+const clusters = new Clusters()
+let A: Cluster
+let B: Cluster
+
+beforeAll(async () => {
+  A = await clusters.add('A', { settings: { fence_client_writes: true } })
+  B = await clusters.add('B')
+  await A.client.write('sys/mounts/kv', { type: 'kv' })
+  await A.client.write('kv/it', { value: 1 })
+  await clusters.join(A, B, 'dr', 'dr-b')
+})
+
+afterAll(() => clusters.close())
+
+const RESTARTING = 'cluster is restarting after a replication change, try again'
+const GATE = 'path disabled in replication DR secondary mode'
+
+/** Asks a cluster over and over, several questions at once, and keeps every kind of answer it saw, in order. */
+const observe = (cluster: Cluster) => {
+  const seen = { status: [] as string[], health: [] as string[], client: new Set<string>(), failures: [] as string[] }
+  let slowestMs = 0
+  let isStopping = false
+  const note = (list: string[], what: string) => {
+    if (list.at(-1) !== what) list.push(what)
+  }
+  const ask = async (path: string, take: (status: number, json: Record<string, unknown>) => void) => {
+    while (!isStopping) {
+      const startedMs = systemClock.monotonic()
+      try {
+        const answer = await cluster.anonymous.send('GET', path, { token: A.rootToken })
+        take(answer.status, { ...answer.json, errors: errorsOf(answer).join() })
+      } catch (error) {
+        seen.failures.push(`${path}: ${String(error)}`)
+      }
+      slowestMs = Math.max(slowestMs, systemClock.monotonic() - startedMs)
+      await turn()
+    }
+  }
+  const running = Promise.all([
+    ask('sys/replication/dr/status', (status, { data }) => {
+      const { mode, merkle_root } = (data ?? {}) as Record<string, unknown>
+      if (status !== 200 || !/^[0-9a-f]{40}$/.test(String(merkle_root)))
+        seen.failures.push(`status ${status} ${merkle_root}`)
+      note(seen.status, String(mode))
+    }),
+    ask('sys/health', (status, json) => note(seen.health, `${status} ${json.replication_dr_mode}`)),
+    ask('sys/seal-status', (status) => status === 200 || seen.failures.push(`seal-status ${status}`)),
+    ask('sys/leader', (status) => status === 200 || seen.failures.push(`leader ${status}`)),
+    ask('kv/it', (status, { errors }) => seen.client.add(`${status} ${errors}`)),
+  ])
+  return {
+    seen,
+    async stop() {
+      isStopping = true
+      await running
+      return Math.round(slowestMs)
+    },
+  }
+}
+
+it('answers throughout a promotion', () =>
+  drill('promotion watched', async (on) => {
+    on.step('A is killed; B is promoted under watch')
+    const rootToken = A.rootToken
+    await A.process.end('SIGKILL')
+    const operation = await operationToken(B)
+    const watch = observe(B)
+    await on.change(B, 'dr/secondary/promote', { dr_operation_token: operation }, 'is being promoted')
+    B.seal = { ...B.seal, rootToken }
+    await B.untilServes()
+    on.note(`slowest answer ${await watch.stop()} ms`)
+    expect(watch.seen.failures).toEqual([])
+    expect(watch.seen.status).toEqual(['secondary', 'primary'])
+    // Between the two it is a standby, in the new mode.
+    expect(watch.seen.health.filter((answer) => answer !== '429 primary')).toEqual(['472 secondary', '200 primary'])
+    expect([...watch.seen.client].sort()).toEqual(expect.arrayContaining(['200 ', `400 ${GATE}`]))
+    for (const answer of watch.seen.client) expect(['200 ', `400 ${GATE}`, `503 ${RESTARTING}`]).toContain(answer)
+  }))
+
+it('refuses writes on the overtaken primary where that is wanted', () =>
+  drill('fence_client_writes', async (on) => {
+    await A.reopen()
+    await on.wait(A, 'to be fenced', async () => {
+      const { fenced } = await A.anonymous.call('GET', '/_understudy/v1/info')
+      return fenced ? undefined : 'it is not fenced'
+    })
+    await on.refused(A, 'PUT', 'kv/it', { value: 2 }, 503, 'fenced')
+    expect(await on.read(A, 'kv/it')).toBe(1)
+    await on.write(B, 'kv/it', 3)
+
+    on.step('the demotion is watched, too, and clears the fence')
+    const watch = observe(A)
+    await on.change(A, 'dr/primary/demote', {}, 'is being demoted')
+    await on.gated(A)
+    on.note(`slowest answer ${await watch.stop()} ms`)
+    expect(watch.seen.failures).toEqual([])
+    expect(watch.seen.status).toEqual(['primary', 'secondary'])
+    expect(watch.seen.health).toEqual(['200 primary', '472 secondary'])
+    for (const answer of watch.seen.client) expect(['200 ', `400 ${GATE}`, `503 ${RESTARTING}`]).toContain(answer)
+    expect((await on.ok(A, 'GET', '/_understudy/v1/info')).body.fenced).toBeNull()
+  }))
