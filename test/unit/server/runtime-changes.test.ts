@@ -1,0 +1,104 @@
+import { afterEach, expect, test } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { Server } from '../../../src/server/server.js'
+import { loadServerConfig } from '../../../src/server/server-config.js'
+import type { EngineSource } from '../../../src/storage/engine-source.js'
+import { openMemoryGenerations } from '../../../src/storage/memory-generations.js'
+import { until } from '../../support/until.js'
+
+const CONFIG = {
+  listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
+  storage: { inmem: {} },
+  api_addr: 'http://127.0.0.1:1',
+  cluster_addr: 'https://127.0.0.1:1',
+}
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0)) await end()
+})
+
+/** An open server whose data calls `onOpen` whenever a runtime begins to stand on it. */
+const startServer = async (onOpen: (server: Server) => void = () => undefined): Promise<Server> => {
+  const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(CONFIG) })
+  if (!config) throw new Error(JSON.stringify(problems))
+  let started: Server | undefined
+  const source = openMemoryGenerations()
+  const watched: EngineSource = {
+    get generation() {
+      return source.generation
+    },
+    get engine() {
+      if (started) onOpen(started)
+      return source.engine
+    },
+    replace: (prepare) => source.replace(prepare),
+    close: () => source.close(),
+  }
+  const server = await Server.start({ config, log: silentLog, openStorage: async () => watched })
+  ended.push(() => server.close(0))
+  const seal = server.runtime?.seal
+  const share = await seal?.initialize({ shares: 1, threshold: 1 }, async ({ shares }) => shares[0])
+  if (share) await seal?.unseal(share)
+  started = server
+  return server
+}
+
+const isOpen = ({ runtime, status }: Server): boolean =>
+  !status.isRestarting && runtime !== undefined && !runtime.seal.isSealed
+
+test('a runtime that cannot be opened is tried again', async () => {
+  let failing = 2
+  const server = await startServer(() => {
+    if (failing-- > 0) throw new Error('no space left on device')
+  })
+  server.restart('a test')
+  await until(() => failing < 0 && isOpen(server))
+})
+
+test('a server can be closed while it tries again', async () => {
+  let attempts = 0
+  const server = await startServer(() => {
+    attempts++
+    throw new Error('no space left on device')
+  })
+  server.restart('a test')
+  await until(() => attempts > 0)
+  await server.close(0)
+})
+
+test('two changes run one after the other, and the server says all the while that it restarts', async () => {
+  const seen: boolean[] = []
+  const server = await startServer(({ status }) => seen.push(status.isRestarting))
+  server.restart('one')
+  server.restart('two')
+  await until(() => seen.length === 2 && isOpen(server))
+  expect(seen).toEqual([true, true])
+})
+
+test('a change may be asked for while the runtime is replaced', async () => {
+  let opened = 0
+  const server = await startServer((changing) => {
+    if (opened++ === 0) changing.restart('once more')
+  })
+  server.restart('a test')
+  await until(() => opened === 2 && isOpen(server))
+})
+
+test('a cluster that is sealed before its change comes stays sealed', async () => {
+  let opened = 0
+  const server = await startServer(() => opened++)
+  server.restart('one')
+  await server.runtime?.seal.seal()
+  await until(() => opened === 1 && !server.status.isRestarting)
+  expect(server.runtime?.seal.isSealed).toBe(true)
+})
+
+test('deleted data is destroyed although the wish comes amid another change', async () => {
+  let opened = 0
+  const server = await startServer((changing) => {
+    if (opened++ === 0) changing.destroyDeleted()
+  })
+  server.restart('a test')
+  await until(() => server.storageGeneration === 2 && isOpen(server))
+})
