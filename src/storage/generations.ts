@@ -105,9 +105,9 @@ class Generations implements EngineSource {
   readonly #ballast: Ballast
   readonly #log: Log
   #generation: number
-  #engine: Engine
+  #engine: LevelEngine
 
-  constructor(path: string, generation: number, engine: Engine, ballast: Ballast, log: Log) {
+  constructor(path: string, generation: number, engine: LevelEngine, ballast: Ballast, log: Log) {
     this.#path = path
     this.#generation = generation
     this.#engine = engine
@@ -132,7 +132,7 @@ class Generations implements EngineSource {
       await prepare(fresh)
       await commitPointer(this.#path, next)
     } catch (error) {
-      await fresh.close()
+      await fresh.discard()
       // The pointer may have been moved although telling so failed: what it names must stay.
       if ((await readLiveGeneration(this.#path)) !== next) await rm(directory, { recursive: true, force: true })
       throw error
@@ -141,7 +141,7 @@ class Generations implements EngineSource {
     this.#engine = fresh
     this.#generation = next
     this.#log.info('storage generation replaced', { generation: next })
-    await old.close()
+    await old.discard()
     await removeOthers(this.#path, next, this.#log)
     return fresh
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Level } from 'level'
 import { LogicalError } from '../logical/errors.js'
 import type { Ballast } from './ballast.js'
+import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
 import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** What a scan fetches at once: entries, and bytes held by the iterator. */
@@ -93,7 +94,9 @@ export class LevelEngine implements Engine {
 
   /** Fails with a LogicalError that says so when another process has the directory, or it cannot be read. */
   static async open(options: LevelEngineOptions): Promise<LevelEngine> {
-    return new LevelEngine(options, await openNative(options.directory, options.createIfMissing))
+    const { directory, createIfMissing } = options
+    if (await checkSeal(directory)) await breakSeal(directory)
+    return new LevelEngine(options, await openNative(directory, createIfMissing))
   }
 
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
@@ -172,7 +175,16 @@ export class LevelEngine implements Engine {
     await this.#ballast?.restore()
   }
 
-  close(): Promise<void> {
+  /** Seals the files, so that the next to open them notices what has happened to them meanwhile. */
+  async close(): Promise<void> {
+    if (this.#db.status !== 'open') return this.#db.close()
+    await this.#db.close()
+    // What cannot be sealed, as on a full disk, is opened unchecked.
+    await sealFiles(this.#directory).catch(() => undefined)
+  }
+
+  /** Closes what is to be removed. */
+  discard(): Promise<void> {
     return this.#db.close()
   }
 

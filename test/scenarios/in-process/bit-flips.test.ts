@@ -1,0 +1,95 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { type LabCluster, startLabOf } from '../../../src/index.js'
+import { createDirectoryStorage } from '../../../src/server/server-storage.js'
+
+/** One bit of one file of a stopped server is turned over. What it serves after that is what was written, or it says why not. */
+const FLIPS = 60
+const KEYS = 40
+
+const TOPOLOGY = { name: 'one', about: 'one cluster', clusters: ['A'], links: [] }
+const seed = Number(process.env.FLIP_SEED ?? Math.floor(systemClock.now()) % 2 ** 31)
+const root = mkdtempSync(path.join(tmpdir(), 'understudy-flips-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const valueOf = (n: number) => `value-${n}-`.repeat(20)
+
+const write = async (cluster: LabCluster, from: number, to: number) => {
+  for (let n = from; n < to; n++) await cluster.client.write(`kv/key-${n}`, { value: valueOf(n) })
+}
+
+/** The files that hold data: what LevelDB only tells about itself, and the room kept free, may be anything. */
+const filesOf = (directory: string): string[] =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !/(^|\/)(LOG|LOG\.old|LOCK|ballast)$/.test(name))
+    .filter((name) => statSync(path.join(directory, name)).isFile() && statSync(path.join(directory, name)).size > 0)
+
+/** What became of the server: an answer for every key, or the reason why it does not serve. */
+const lookAt = async (cluster: LabCluster): Promise<{ refusal: string } | { wrong: string[]; refused: number }> => {
+  try {
+    await cluster.start()
+  } catch (error) {
+    return { refusal: error instanceof Error ? error.message : String(error) }
+  }
+  const wrong: string[] = []
+  let refused = 0
+  for (let n = 0; n < KEYS; n++) {
+    const { status, json, bytes } = await cluster.client.send('GET', `kv/key-${n}`)
+    const read = (json?.data as { value?: string } | undefined)?.value
+    if (status === 200 && read === valueOf(n)) continue
+    const hasReason = status >= 500 && Array.isArray(json?.errors) && String(json.errors[0] ?? '') !== ''
+    if (hasReason) refused++
+    else wrong.push(`key-${n}: ${status} ${bytes.subarray(0, 80)}`)
+  }
+  return { wrong, refused }
+}
+
+it('a turned bit in a file is never served', async () => {
+  console.log(`seed ${seed}`)
+  const random = createSeededRandom(seed)
+  const pick = (limit: number) => random.bytes(6).readUIntBE(0, 6) % limit
+  const directory = path.join(root, 'data')
+  await using lab = await startLabOf<'A'>(TOPOLOGY, { storage: () => createDirectoryStorage(directory) })
+  await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
+  // A start moves what the log holds into tables, so that there are some of each.
+  await write(lab.A, 0, KEYS / 2)
+  await lab.A.stop()
+  await lab.A.start()
+  await write(lab.A, KEYS / 2, KEYS)
+  await lab.A.stop()
+  const pristine = path.join(root, 'pristine')
+  cpSync(directory, pristine, { recursive: true })
+  const found = new Map<string, number>()
+  const count = (what: string) => found.set(what, (found.get(what) ?? 0) + 1)
+  const silent: string[] = []
+  for (let flip = 0; flip < FLIPS; flip++) {
+    rmSync(directory, { recursive: true, force: true })
+    cpSync(pristine, directory, { recursive: true })
+    const names = filesOf(directory)
+    const name = names[pick(names.length)] ?? ''
+    const file = path.join(directory, name)
+    const bytes = readFileSync(file)
+    const bit = pick(bytes.length * 8)
+    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+    writeFileSync(file, bytes)
+    const outcome = await lookAt(lab.A)
+    if ('refusal' in outcome) {
+      count(
+        `${path.extname(name) || path.basename(name)}: refused to start: ${outcome.refusal.replaceAll(/[\d/][\w/.-]*/g, '#').slice(0, 90)}`,
+      )
+      if (outcome.refusal.trim() === '') silent.push(`${name} bit ${bit}: no reason`)
+    } else {
+      count(
+        `${path.extname(name) || path.basename(name)}: ${outcome.refused > 0 ? 'refused some reads' : outcome.wrong.length > 0 ? 'WRONG' : 'served everything'}`,
+      )
+      silent.push(...outcome.wrong.slice(0, 2).map((text) => `${name} bit ${bit}: ${text} (${outcome.wrong.length})`))
+    }
+    await lab.A.stop()
+  }
+  console.log([...found].map(([what, times]) => `${what}: ${times}`).join('\n'))
+  expect(silent).toEqual([])
+})
