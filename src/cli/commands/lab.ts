@@ -96,9 +96,13 @@ const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
     formatTable([['cluster', 'address', 'root token', 'unseal keys'], ...rows]),
     '',
     ...(sentences.length > 0 ? [...sentences, ''] : []),
-    `Next: eval "$(understudy env A)"; understudy status; understudy down${lab.name === 'default' ? '' : ` --name ${lab.name}`}`,
+    describeNext(lab.name === 'default' ? '' : ` --name ${lab.name}`),
   ].join('\n')
 }
+
+/** Commands that go on with a lab; `named` is the flag that says which. */
+const describeNext = (named: string): string =>
+  `Next: eval "$(understudy env A${named})"; understudy status${named}; understudy down${named}`
 
 /** `understudy status`: roles, states and roots of all clusters. */
 export const statusCommand = (output: Output): Command =>
