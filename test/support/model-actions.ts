@@ -338,13 +338,13 @@ export const ACTIONS = {
   forgetPrimary: { run: forgetPrimary, weight: 1 },
   updateAddresses: { run: updateAddresses, weight: 1 },
   revoke: { run: revoke, weight: 1 },
-  filter: { run: filter, weight: 4 },
+  filter: { run: filter, weight: 6 },
   crash: { run: crash, weight: 2 },
   start: { run: start, weight: 6 },
   restart: { run: restart, weight: 2 },
   partition: { run: partition, weight: 2 },
   inspect: { run: inspect, weight: 4 },
-  rest: { run: rest, weight: 1 },
+  rest: { run: rest, weight: 2 },
 } as const satisfies Record<string, { readonly run: Action; readonly weight: number }>
 
 export type ActionName = keyof typeof ACTIONS

@@ -16,10 +16,10 @@ const seed = Number(process.env.FLIP_SEED ?? Math.floor(systemClock.now()) % 2 *
 const root = mkdtempSync(path.join(tmpdir(), 'understudy-flips-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-const valueOf = (n: number) => `value-${n}-`.repeat(20)
+const storedText = (n: number) => `value-${n}-`.repeat(20)
 
 const write = async (cluster: LabCluster, from: number, to: number) => {
-  for (let n = from; n < to; n++) await cluster.client.write(`kv/key-${n}`, { value: valueOf(n) })
+  for (let n = from; n < to; n++) await cluster.client.write(`kv/key-${n}`, { value: storedText(n) })
 }
 
 /** The files that hold data: what LevelDB only tells about itself, and the room kept free, may be anything. */
@@ -40,7 +40,7 @@ const lookAt = async (cluster: LabCluster): Promise<{ refusal: string } | { wron
   for (let n = 0; n < KEYS; n++) {
     const { status, json, bytes } = await cluster.client.send('GET', `kv/key-${n}`)
     const read = (json?.data as { value?: string } | undefined)?.value
-    if (status === 200 && read === valueOf(n)) continue
+    if (status === 200 && read === storedText(n)) continue
     const hasReason = status >= 500 && Array.isArray(json?.errors) && String(json.errors[0] ?? '') !== ''
     if (hasReason) refused++
     else wrong.push(`key-${n}: ${status} ${bytes.subarray(0, 80)}`)
