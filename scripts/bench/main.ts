@@ -102,4 +102,5 @@ const main = async (): Promise<number> => {
   return 0
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.exitCode = await main()

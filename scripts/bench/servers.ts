@@ -73,7 +73,12 @@ export class BenchServer {
     const log = openSync(path.join(this.directory, 'server.log'), 'a')
     const { program, nodeArgs = [] } = this.#options
     const args = [...nodeArgs, program, 'server', `-config=${path.join(this.directory, 'server.json')}`]
-    this.#process = spawn(process.execPath, args, { stdio: ['ignore', log, log], cwd: this.directory })
+    const started = spawn(process.execPath, args, { stdio: ['ignore', log, log], cwd: this.directory })
+    this.#process = started
+    // A bench that ends early leaves no server behind.
+    const end = () => void started.kill('SIGKILL')
+    process.once('exit', end)
+    started.once('exit', () => process.off('exit', end))
     await waitForAnswer(systemClock, this.client(), this.name, WAIT_MS)
   }
 
