@@ -41,6 +41,10 @@ export class MountTable {
     return before && before.path !== after?.path ? before : undefined
   }
 
+  findByKey(key: string): MountEntry | undefined {
+    return this.#byKey.get(key)
+  }
+
   all(): MountEntry[] {
     return [...this.#byKey.values()]
   }
@@ -66,15 +70,14 @@ export class MountTable {
 
   /** The mount that makes `path` impossible: the same, one above or one below. */
   findConflict(kind: MountKind, namespaceId: string, path: string): MountEntry | undefined {
-    return this.list(kind, namespaceId).find((entry) => entry.path.startsWith(path) || path.startsWith(entry.path))
+    return this.list(kind, namespaceId).find((entry) => isConflict(entry.path, path))
   }
 
   /** Stores rows in one transaction; `also` may add to it. Refuses a path that has been taken meanwhile. */
   async add(entries: readonly MountEntry[], also?: (tx: Transaction) => void): Promise<void> {
     const stored = this.#storage.write((tx) => {
       for (const entry of entries) {
-        const conflict = this.findConflict(entry.kind, entry.namespaceId, entry.path)
-        if (conflict) throw new LogicalError('invalid-request', `path is already in use at ${conflict.path}`)
+        this.#refuseTaken(entry)
         putJson(tx, entryKey(entry), entry)
       }
       also?.(tx)
@@ -86,22 +89,31 @@ export class MountTable {
     })
   }
 
-  /** Replaces a row by what `change` makes of its current state. */
+  /** Replaces a row by what `change` makes of its current state. Refuses a path that another mount has taken meanwhile. */
   async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
     const key = entryKey(entry)
-    const after = await this.#storage.write((tx) => {
+    const stored = this.#storage.write((tx) => {
       const current = readJson<MountEntry>(tx, key)
       if (!current) throw new LogicalError('invalid-request', `no mount entry at ${entry.path}`)
       const changed = change(current)
+      if (changed.path !== current.path) this.#refuseTaken(changed)
       putJson(tx, key, changed)
+      // As in `add`: whoever decides next sees it. What listens is told when it is durable.
+      this.#byKey.set(key, changed)
       return changed
     })
-    this.refresh(key)
-    return after
+    return stored.finally(() => this.refresh(key))
   }
 
   async remove(entry: MountEntry): Promise<void> {
     await this.#storage.write((tx) => tx.delete(entryKey(entry)))
     this.refresh(entryKey(entry))
   }
+
+  #refuseTaken({ kind, namespaceId, path, uuid }: MountEntry): void {
+    const conflict = this.list(kind, namespaceId).find((other) => other.uuid !== uuid && isConflict(other.path, path))
+    if (conflict) throw new LogicalError('invalid-request', `path is already in use at ${conflict.path}`)
+  }
 }
+
+const isConflict = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)

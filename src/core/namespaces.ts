@@ -77,6 +77,19 @@ export class NamespaceStore {
     }
   }
 
+  /** Stores a new namespace, unless its path has been taken meanwhile. Returns the one that is there. */
+  async add(entry: NamespaceEntry): Promise<NamespaceEntry> {
+    const stored = this.#storage.write((tx) => {
+      const taken = this.#byPath.get(entry.path)
+      if (taken) return taken
+      putJson(tx, PREFIX + entry.id, entry)
+      // Taken from this moment on for whoever decides next; durable when the promise resolves.
+      this.#index(entry)
+      return entry
+    })
+    return stored.finally(() => this.refresh(PREFIX + entry.id))
+  }
+
   async put(entry: NamespaceEntry): Promise<void> {
     await this.#storage.write((tx) => putJson(tx, PREFIX + entry.id, entry))
     this.refresh(PREFIX + entry.id)

@@ -1,11 +1,12 @@
-import { readJson, type Storage } from '../logical/storage.js'
-import type { MountEntry } from './mount-entry.js'
+import { putJson, readJson, type Storage } from '../logical/storage.js'
+import { localDataPrefix, type MountEntry } from './mount-entry.js'
 
 const CHUNK = 500
+const SHARED_ORDERS = 'core/settings/purge/'
+const LOCAL_ORDERS = 'local/purge/'
 
 /** Where it is written down that the data of a removed mount is still to be deleted. */
-export const purgeKey = (entry: MountEntry): string =>
-  entry.isLocal ? `local/purge/${entry.uuid}` : `core/settings/purge/${entry.uuid}`
+export const purgeKey = (entry: MountEntry): string => (entry.isLocal ? LOCAL_ORDERS : SHARED_ORDERS) + entry.uuid
 
 /** Deletes what removed mounts left, in bounded transactions; an order survives a crash and is taken up at start. */
 export class Purge {
@@ -15,11 +16,19 @@ export class Purge {
     this.#storage = storage
   }
 
-  /** Finishes the orders that a crash interrupted. */
-  async resume(): Promise<void> {
-    for (const prefix of ['core/settings/purge/', 'local/purge/']) {
+  /** Finishes the orders that a crash interrupted; where shared data cannot be written, those for local data. */
+  async resume({ isSharedReadOnly }: { readonly isSharedReadOnly: boolean }): Promise<void> {
+    for (const prefix of isSharedReadOnly ? [LOCAL_ORDERS] : [SHARED_ORDERS, LOCAL_ORDERS]) {
       for (const key of await this.#storage.keys(prefix)) await this.run(key)
     }
+  }
+
+  /** Deletes what a shared mount that the primary removed has kept on this cluster alone. */
+  async runLocal(entry: MountEntry): Promise<void> {
+    const prefixes = [localDataPrefix(entry)]
+    const order = LOCAL_ORDERS + entry.uuid
+    await this.#storage.write((tx) => putJson(tx, order, { prefixes }))
+    await this.run(order)
   }
 
   async run(order: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { Consistency } from '../core/consistency.js'
-import { type MountEntry, routePath } from '../core/mount-entry.js'
+import { entryKey, type MountEntry, routePath } from '../core/mount-entry.js'
 import { RequestHandler } from '../core/request-handler.js'
 import { RAFT_PATHS_WITH_OPERATION_TOKEN } from '../core/system/raft-paths.js'
 import type { PathSpec } from '../logical/backend.js'
@@ -120,18 +120,19 @@ export class OpenCluster {
     this.replication.limitWrites()
     await openCoreServices(this.services)
     this.#unfollow = this.#options.runtime.store.onCommit(({ mutations, origin }) => {
-      if (origin !== 'own') for (const entry of followChanges(this.services, mutations)) this.#removeTokensOf(entry)
+      if (origin !== 'own') this.#follow(mutations)
     })
   }
 
   /** Starts what works in the background. */
   async start(): Promise<void> {
     const { tokens, purge } = this.services
-    if (!this.replication.isDrSecondary) tokens.start(this.#stop.signal)
-    if (!this.isSecondary) {
-      purge
-        .resume()
-        .catch((error: unknown) => this.#options.log.error('left-over data could not be deleted', { error }))
+    if (!this.replication.isDrSecondary) {
+      tokens.start(this.#stop.signal)
+      this.#inBackground(
+        purge.resume({ isSharedReadOnly: this.replication.isSharedReadOnly }),
+        'left-over data could not be deleted',
+      )
     }
     await this.replication.start()
   }
@@ -139,21 +140,41 @@ export class OpenCluster {
   async close(): Promise<void> {
     this.#stop.abort()
     this.#unfollow()
-    await this.replication.stop()
-    await closeCoreServices(this.services)
+    try {
+      await this.replication.stop()
+    } finally {
+      await closeCoreServices(this.services)
+    }
   }
 
   handle(request: IncomingRequest): Promise<Response | undefined> {
     return this.#handler.handle(request, request.namespaceHeader)
   }
 
+  #follow(mutations: readonly { readonly key: string }[]): void {
+    const { table } = this.services
+    const known = mutations.flatMap(({ key }) => table.findByKey(key) ?? [])
+    for (const entry of followChanges(this.services, mutations)) this.#removeTokensOf(entry)
+    for (const entry of known) if (!table.findByKey(entryKey(entry))) this.#removeLocalDataOf(entry)
+  }
+
   /** They are refused already. A disaster-recovery copy removes none itself: the removals of its primary reach it. */
   #removeTokensOf(entry: MountEntry): void {
     if (entry.kind !== 'auth' || this.replication.isDrSecondary) return
-    const { services } = this
-    services.tokens.removeStray(entry.namespaceId, routePath(entry)).catch((error: unknown) => {
-      if (!this.#stop.signal.aborted)
-        this.#options.log.warn('tokens of a mount that left could not be removed', { error })
+    const removal = this.services.tokens.removeStray(entry.namespaceId, routePath(entry))
+    this.#inBackground(removal, 'tokens of a mount that left could not be removed')
+  }
+
+  /** What a mount that the primary removed kept on this cluster alone is deleted by nobody else; as for tokens. */
+  #removeLocalDataOf(entry: MountEntry): void {
+    if (this.replication.isDrSecondary) return
+    this.#inBackground(this.services.purge.runLocal(entry), 'local data of a mount that left could not be deleted')
+  }
+
+  /** What a cluster that closes does not get to is no failure: the next start takes it up. */
+  #inBackground(work: Promise<void>, failure: string): void {
+    work.catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) this.#options.log.warn(failure, { error })
     })
   }
 

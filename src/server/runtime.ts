@@ -127,9 +127,12 @@ export class Runtime {
   }
 
   async close(): Promise<void> {
-    await this.#close()
-    this.barrier.seal()
-    await this.store.close()
+    try {
+      await this.#close()
+    } finally {
+      this.barrier.seal()
+      await this.store.close()
+    }
   }
 
   #openCluster(): OpenCluster {

@@ -100,7 +100,7 @@ const create = async (
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }
-  await namespaces.put(entry)
-  await furnish(entry)
-  return entry
+  const added = await namespaces.add(entry)
+  if (added === entry) await furnish(entry)
+  return added
 }

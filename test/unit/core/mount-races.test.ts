@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { defaultMounts, localDataPrefix, type MountEntry } from '../../../src/core/mount-entry.js'
+import { MountTable } from '../../../src/core/mount-table.js'
+import { MountService } from '../../../src/core/mounts.js'
+import { NamespaceStore } from '../../../src/core/namespaces.js'
+import { Purge } from '../../../src/core/purge.js'
+import type { BackendType } from '../../../src/logical/backend.js'
+import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
+import { MemoryStorage } from '../../support/memory-storage.js'
+
+const LEASES = { defaultLeaseTtlSeconds: 60, maxLeaseTtlSeconds: 60 }
+const [ROW] = defaultMounts(
+  ROOT_NAMESPACE,
+  () => 'uuid',
+  (prefix) => `${prefix}_1`,
+)
+
+const mount = (path: string): MountEntry => {
+  if (!ROW) throw new Error('no default mounts')
+  return { ...ROW, type: 'kv', uuid: `uuid-${path}`, accessor: `kv_${path}`, path }
+}
+
+const createMounts = () => {
+  const storage = new MemoryStorage()
+  const table = new MountTable(storage)
+  const mounts = new MountService({
+    table,
+    types: new Map<string, BackendType>(),
+    storage,
+    purge: new Purge(storage),
+    leaseDefaults: LEASES,
+    revokeLeases: async () => undefined,
+    random: createSeededRandom('mounts'),
+  })
+  return { storage, table, mounts }
+}
+
+const pathsOf = (table: MountTable): string[] => table.all().map(({ path }) => path)
+
+test('two mounts that move to one path at once do not both get it', async () => {
+  const { table, mounts } = createMounts()
+  const [a, b] = [mount('a/'), mount('b/')]
+  await table.add([a, b])
+  const moves = await Promise.allSettled([mounts.remount(a, 'c/'), mounts.remount(b, 'c/')])
+  expect(moves.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(pathsOf(table).sort()).toEqual(['b/', 'c/'])
+})
+
+test('a mount does not move to where another is being enabled', async () => {
+  const { table, mounts } = createMounts()
+  const a = mount('a/')
+  await table.add([a])
+  const both = await Promise.allSettled([mounts.remount(a, 'c/'), table.add([mount('c/')])])
+  expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect(pathsOf(table).filter((path) => path === 'c/')).toHaveLength(1)
+})
+
+test('a move that could not be stored leaves the mount where it was', async () => {
+  const { storage, table, mounts } = createMounts()
+  const a = mount('a/')
+  await table.add([a])
+  storage.writeError = new Error('no space left on device')
+  await expect(mounts.remount(a, 'c/')).rejects.toThrow('no space')
+  expect(pathsOf(table)).toEqual(['a/'])
+})
+
+test('a namespace that two ask for at once is made once', async () => {
+  const namespaces = new NamespaceStore(new MemoryStorage())
+  const make = (id: string) => namespaces.add({ id, path: 'ns1/', customMetadata: {} })
+  const [one, two] = await Promise.all([make('aaaaa'), make('bbbbb')])
+  expect(two).toBe(one)
+  expect(namespaces.find('ns1/')?.id).toBe('aaaaa')
+  expect(namespaces.all().map(({ id }) => id)).toEqual(['root', 'aaaaa'])
+})
+
+const put = (storage: MemoryStorage, ...keys: string[]) =>
+  storage.write((tx) => {
+    for (const key of keys) tx.put(key, Buffer.from('{"prefixes":["local/logical/gone/","logical/gone/"]}'))
+  })
+
+test('where shared data cannot be written, orders to delete local data are finished all the same', async () => {
+  const storage = new MemoryStorage()
+  await put(storage, 'local/purge/gone', 'local/logical/gone/x', 'core/settings/purge/other')
+  await new Purge(storage).resume({ isSharedReadOnly: true })
+  expect(await storage.keys('')).toEqual(['core/settings/purge/other'])
+})
+
+test('a shared mount that left takes its local data along', async () => {
+  const storage = new MemoryStorage()
+  const entry = mount('a/')
+  await put(storage, `${localDataPrefix(entry)}x`, 'local/logical/other/x')
+  await new Purge(storage).runLocal(entry)
+  expect(await storage.keys('')).toEqual(['local/logical/other/x'])
+})
