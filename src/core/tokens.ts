@@ -21,7 +21,7 @@ const LAST_USE_GRACE_MS = 120_000
 
 /**
  * The tokens of this cluster: making, finding, counting uses, renewing, ending. A token is good when its record is there,
- * its end has not come, the mount that issued it is where it was, and the same holds for all it descends from. Writes are durable when they are answered.
+ * its end has not come, its namespace and the mount that issued it are there, and the same holds for all it descends from. Writes are durable when they are answered.
  */
 export class TokenStore {
   readonly #options: TokenStoreOptions
@@ -207,7 +207,7 @@ export class TokenStore {
     await this.#revocation.revokeLeases(TOKEN_KEYS.leases(namespaceId) + below)
   }
 
-  /** Removes what is left of tokens below `prefix` whose mount has left, or whose end has come; live ones stay. */
+  /** Removes what is left of tokens below `prefix` whose mount or namespace has left, or whose end has come; live ones stay. */
   async removeStray(namespaceId: string, prefix: string): Promise<void> {
     const isStray = (storageId: string) => this.findStored(storageId) === undefined
     await this.#revocation.revokeLeases(TOKEN_KEYS.leases(namespaceId) + prefix, isStray)
@@ -233,14 +233,21 @@ export class TokenStore {
     return this.#sweep.run()
   }
 
-  /** The entry when neither it nor anything it descends from has ended, or came from a mount that has left. */
+  /** The entry when neither it nor anything it descends from has ended, or has lost its mount or namespace. */
   #ifAlive(entry: TokenEntry | undefined): TokenEntry | undefined {
     const nowMs = this.#options.clock.now()
     for (let at = entry; at !== undefined; at = this.#table.find(at.parent)) {
       if (at.expiresAtMs !== undefined && at.expiresAtMs <= nowMs) return undefined
-      if (at.mountAccessor && !this.#options.isMounted(at.mountAccessor, at.namespace.id, at.path)) return undefined
+      if (!this.#hasOrigin(at)) return undefined
       if (at.parent === '') return entry
     }
     return undefined
+  }
+
+  /** False once its namespace is deleted, or the mount that issued it has left: both may happen on another cluster. */
+  #hasOrigin({ namespace, mountAccessor, path }: TokenEntry): boolean {
+    const { findNamespace, isMounted } = this.#options
+    if (!findNamespace(namespace.id)) return false
+    return mountAccessor === '' || isMounted(mountAccessor, namespace.id, path)
   }
 }

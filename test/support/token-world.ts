@@ -46,6 +46,7 @@ export class TokenWorld {
   readonly logins = new Map<string, (auth: LoginAuth) => LoginAuth>()
   /** Accessors of mounts that have left. */
   readonly unmounted = new Set<string>()
+  readonly deletedNamespaces = new Set<string>()
   readonly mountTtls = { defaultLeaseTtlSeconds: DEFAULT_TTL, maxLeaseTtlSeconds: DEFAULT_TTL }
   root = ''
 
@@ -61,7 +62,8 @@ export class TokenWorld {
       random,
       log: silentLog,
       identity: this.identity,
-      findNamespace: (id) => [ROOT_NAMESPACE, TEAM].find((namespace) => namespace.id === id),
+      findNamespace: (id) =>
+        [ROOT_NAMESPACE, TEAM].find((namespace) => namespace.id === id && !this.deletedNamespaces.has(id)),
       isMounted: (accessor) => !this.unmounted.has(accessor),
       leaseTtls: () => this.mountTtls,
       hasPolicy: (namespaceId, name) => this.policies.find(namespaceId, name) !== undefined,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { TokenWorld } from '../../support/token-world.js'
+import { TEAM, TokenWorld } from '../../support/token-world.js'
 
 let world: TokenWorld
 let before: number
@@ -150,6 +150,13 @@ describe('tokens of a mount that has left', () => {
     const below = await world.create({ policies: ['default'] }, { as: auth.clientToken })
     world.unmounted.add('auth_approle_1')
     expect([auth.clientToken, below.clientToken, world.root].map(isAlive)).toEqual([false, false, true])
+  })
+
+  it('are refused when their namespace has left', async () => {
+    const { auth } = await world.login({}, {}, TEAM)
+    expect(isAlive(auth.clientToken)).toBe(true)
+    world.deletedNamespaces.add(TEAM.id)
+    expect(isAlive(auth.clientToken)).toBe(false)
   })
 
   it('are removed, and those of a mount that took its place stay', async () => {
