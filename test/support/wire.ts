@@ -16,6 +16,7 @@ export interface Json {
   readonly wrap_info: Json
   readonly errors: readonly string[]
   readonly keys: readonly string[]
+  readonly keys_base64: readonly string[]
 }
 
 /** What a client of a certain kind sends with each request. */

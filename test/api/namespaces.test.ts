@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
+import { as, authOf, dataOf, DENIED, INVALID_TOKEN, refusalOf } from '../support/wire.js'
+
+/** Namespaces: made, nested, named by header or by path, each with mounts, policies and tokens of its own, and deleted. */
+let server: OpenServerProcess
+let root: ReturnType<typeof as>
+const inside = (namespace: string, token = server.rootToken) =>
+  as(server.address, token, { 'X-Vault-Namespace': namespace })
+
+beforeAll(async () => {
+  server = await startOpenServerProcess()
+  root = as(server.address, server.rootToken)
+})
+afterAll(() => server?.[Symbol.asyncDispose]())
+
+it('there is none at first', async () => {
+  expect(refusalOf(await root('LIST', 'sys/namespaces'))).toEqual([404, []])
+  expect(refusalOf(await root('GET', 'sys/namespaces/team'))).toEqual([404, []])
+})
+
+it('one is made with an id, a path and metadata, and read back', async () => {
+  const made = dataOf(await root('POST', 'sys/namespaces/team', { custom_metadata: { owner: 'me' } }))
+  expect(made).toEqual({ id: expect.stringMatching(/^\w{5}$/), path: 'team/', custom_metadata: { owner: 'me' } })
+  expect(dataOf(await root('GET', 'sys/namespaces/team'))).toEqual(made)
+  expect(dataOf(await root('LIST', 'sys/namespaces'))).toEqual({ keys: ['team/'], key_info: { 'team/': made } })
+})
+
+it('metadata is patched', async () => {
+  const merge = { 'Content-Type': 'application/merge-patch+json' }
+  const patched = await root('PATCH', 'sys/namespaces/team', { custom_metadata: { more: 'x' } }, merge)
+  expect(dataOf(patched).custom_metadata).toEqual({ owner: 'me', more: 'x' })
+  expect((await root('PATCH', 'sys/namespaces/none', { custom_metadata: {} }, merge)).status).toBe(404)
+})
+
+it('they nest, under the header and under the path', async () => {
+  expect(dataOf(await inside('team')('POST', 'sys/namespaces/child')).path).toBe('team/child/')
+  expect(dataOf(await root('POST', 'team/child/sys/namespaces/deep')).path).toBe('team/child/deep/')
+  expect(dataOf(await inside('team')('LIST', 'sys/namespaces')).keys).toEqual(['child/'])
+  expect(dataOf(await inside('/team/child/')('GET', 'sys/namespaces/deep')).path).toBe('team/child/deep/')
+  expect(dataOf(await root('LIST', 'sys/namespaces')).keys).toEqual(['team/'])
+})
+
+it('each has mounts of its own, reached by header, by path or by both, and the header is echoed', async () => {
+  expect((await inside('team/child')('POST', 'sys/mounts/kv', { type: 'kv' })).status).toBe(204)
+  expect((await inside('team')('PUT', 'child/kv/a', { word: 'x' })).status).toBe(204)
+  for (const [namespace, path] of [
+    ['team/child', 'kv/a'],
+    ['team', 'child/kv/a'],
+    ['', 'team/child/kv/a'],
+  ] as const) {
+    const read = await (namespace === '' ? root : inside(namespace))('GET', path)
+    expect(dataOf(read)).toEqual({ word: 'x' })
+    expect(read.headers['x-vault-namespace']).toBe(namespace === '' ? undefined : namespace)
+  }
+  expect((await root('GET', 'kv/a')).status).toBe(404)
+  expect(Object.keys(dataOf(await inside('team')('GET', 'sys/mounts')))).not.toContain('kv/')
+  expect(dataOf(await root('GET', 'team/child/sys/internal/ui/mounts/kv/a')).path).toBe('kv/')
+})
+
+it('one that is not known is 404, and what belongs to the root alone is 400 elsewhere', async () => {
+  expect(refusalOf(await inside('none')('GET', 'sys/mounts'))).toEqual([404, ['namespace not found']])
+  expect(refusalOf(await inside('team')('PUT', 'sys/replication/dr/primary/enable'))).toEqual([
+    400,
+    ['operation unavailable in namespaces'],
+  ])
+})
+
+it('policies and tokens are of their namespace and hold below it, not above or beside', async () => {
+  const policy = 'path "kv/*" { capabilities = ["read"] } path "child/kv/*" { capabilities = ["read"] }'
+  await inside('team')('PUT', 'sys/policies/acl/reader', { policy })
+  expect((await root('GET', 'sys/policies/acl/reader')).status).toBe(404)
+  const { id } = dataOf(await root('GET', 'sys/namespaces/team'))
+  const { client_token, accessor } = authOf(await inside('team')('POST', 'auth/token/create', { policies: ['reader'] }))
+  const token = String(client_token)
+  expect([token, String(accessor)].map((text) => text.split('.').at(-1))).toEqual([id, id])
+  expect(dataOf(await inside('team', token)('GET', 'child/kv/a'))).toEqual({ word: 'x' })
+  expect(dataOf(await inside('team/child', token)('GET', 'kv/a'))).toEqual({ word: 'x' })
+  expect(dataOf(await inside('team', token)('GET', 'auth/token/lookup-self')).namespace_path).toBe('team/')
+  expect(refusalOf(await as(server.address, token)('GET', 'sys/mounts'))).toEqual([403, [DENIED]])
+})
+
+it('a namespace with children is not deleted', async () => {
+  expect((await root('DELETE', 'sys/namespaces/team')).status).toBe(400)
+  expect((await root('GET', 'sys/namespaces/team')).status).toBe(200)
+})
+
+it('a namespace is deleted with its mounts, policies and tokens, and a new one of its name is empty', async () => {
+  const { client_token } = authOf(
+    await inside('team/child/deep')('POST', 'auth/token/create', { policies: ['default'] }),
+  )
+  await inside('team/child/deep')('POST', 'sys/mounts/kv', { type: 'kv' })
+  await inside('team/child/deep')('PUT', 'kv/a', { word: 'x' })
+  await inside('team/child/deep')('PUT', 'sys/policies/acl/mine', { policy: 'path "a" { capabilities = ["read"] }' })
+  expect((await root('DELETE', 'team/child/sys/namespaces/deep')).status).toBe(204)
+  expect((await root('DELETE', 'team/child/sys/namespaces/deep')).status).toBe(204)
+  expect(refusalOf(await inside('team/child/deep')('GET', 'sys/mounts'))).toEqual([404, ['namespace not found']])
+  await root('POST', 'team/child/sys/namespaces/deep')
+  expect((await inside('team/child/deep')('GET', 'kv/a')).status).toBe(404)
+  expect((await inside('team/child/deep')('GET', 'sys/policies/acl/mine')).status).toBe(404)
+  const dead = await inside('team/child/deep', String(client_token))('GET', 'auth/token/lookup-self')
+  expect(refusalOf(dead)).toEqual([403, [INVALID_TOKEN]])
+})
+
+it.each(['root', 'sys', 'auth', 'cubbyhole', 'identity', 'audit', 'a/b', 'a b/', '.'])(
+  '%j is no name',
+  async (name) => {
+    const answer = await root('POST', `sys/namespaces/${encodeURIComponent(name)}`)
+    expect(answer.status, answer.text).toBe(400)
+  },
+)

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { as, authOf, dataOf, refusalOf, type WireAnswer } from '../support/wire.js'
+
+/** A performance pair as its clients see it: states of the log, and what the primary's changes do to the secondary's tokens. */
+const clusters = new Clusters()
+let primary: Cluster
+let secondary: Cluster
+const on = (cluster: Cluster, token = cluster.rootToken, headers = {}) => as(cluster.apiAddress, token, headers)
+
+beforeAll(async () => {
+  ;[primary, secondary] = await Promise.all([clusters.add('A', { hasLink: true }), clusters.add('B')])
+  await clusters.join(primary, secondary, 'performance')
+  await on(secondary)('POST', 'sys/mounts/kv', { type: 'kv' })
+  const policy = 'path "auth/token/create" { capabilities = ["update"] }'
+  await on(secondary)('PUT', 'sys/policies/acl/maker', { policy })
+})
+afterAll(() => clusters.close())
+
+const indexOf = (answer: WireAnswer): string => answer.headers['x-vault-index'] ?? ''
+const partsOf = (index: string): string[] => Buffer.from(index, 'base64').toString().split(':')
+const idOf = async (cluster: Cluster) => (await on(cluster)('GET', 'sys/health')).json?.cluster_id
+
+describe('X-Vault-Index', () => {
+  it('comes with writes and never with reads or refusals, and names who committed', async () => {
+    for (const cluster of [primary, secondary]) {
+      const shared = await on(cluster)('PUT', 'kv/a', { word: 'x' })
+      expect([shared.status, partsOf(indexOf(shared))]).toEqual([
+        204,
+        ['v1', await idOf(primary), expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/), expect.any(String)],
+      ])
+      const local = await on(cluster)('PUT', 'cubbyhole/a', { word: 'x' })
+      expect(partsOf(indexOf(local))[1]).toBe(await idOf(cluster))
+      for (const [method, target] of [
+        ['GET', 'kv/a'],
+        ['LIST', 'kv'],
+        ['PUT', 'kv/'],
+        ['PUT', 'none/a'],
+      ] as const) {
+        const answer = await on(cluster)(method, target, method === 'PUT' ? { a: 1 } : undefined)
+        expect({ method, target, index: indexOf(answer) }).toEqual({ method, target, index: '' })
+      }
+    }
+  })
+
+  it('that is not reached is 412, held with await-state, and 200 once it is', async () => {
+    const { link } = primary
+    link.partition()
+    const written = await on(primary)('PUT', 'kv/late', { word: 'late' })
+    const state = { 'X-Vault-Index': indexOf(written) }
+    const read = (more = {}) => on(secondary)('GET', 'kv/late', undefined, { ...state, ...more })
+    expect(refusalOf(await read())).toEqual([412, ['required index state not present']])
+    expect(refusalOf(await read({ 'X-Vault-Inconsistent': 'fail' }))[0]).toBe(412)
+    expect(refusalOf(await read({ 'X-Vault-Inconsistent': 'forward-active-node' }))[0]).toBe(400)
+    expect((await on(primary)('GET', 'kv/late', undefined, state)).status).toBe(200)
+    const held = read({ 'X-Vault-Inconsistent': 'await-state' })
+    link.heal()
+    const first = await held
+    expect([200, 412]).toContain(first.status)
+    await secondary.until('reach the state', async () => {
+      const { status } = await read({ 'X-Vault-Inconsistent': 'await-state' })
+      return status === 200 ? undefined : `status ${status}`
+    })
+    expect(dataOf(await read())).toEqual({ word: 'late' })
+  })
+
+  it('that nobody of the set has made is ignored', async () => {
+    const text = Buffer.from(`v1:${await idOf(primary)}:999999:999999:${'0'.repeat(64)}`).toString('base64')
+    for (const index of ['x', '', text]) {
+      const answer = await on(secondary)('GET', 'kv/a', undefined, { 'X-Vault-Index': index })
+      expect({ index, status: answer.status }).toEqual({ index, status: 200 })
+    }
+  })
+})
+
+describe('tokens of the secondary', () => {
+  const isGood = async (token: string, headers = {}): Promise<boolean> =>
+    (await on(secondary, token, headers)('GET', 'auth/token/lookup-self')).status === 200
+
+  const loginAt = async (mount: string): Promise<string> => {
+    const answer = await on(secondary, '')('PUT', `auth/${mount}/login/ann`, { password: 'pw' })
+    return String(authOf(answer).client_token)
+  }
+
+  const enable = async (mount: string) => {
+    await on(secondary)('POST', `sys/auth/${mount}`, { type: 'userpass' })
+    await on(secondary)('POST', `auth/${mount}/users/ann`, { password: 'pw', token_policies: 'maker' })
+  }
+
+  it.each([
+    ['disabled', (mount: string) => ['DELETE', `sys/auth/${mount}`, undefined] as const],
+    ['moved', (mount: string) => ['POST', 'sys/remount', { from: `auth/${mount}`, to: `auth/${mount}-new` }] as const],
+  ])('end when their method is %s on the primary, and their leases go', async (what, make) => {
+    await enable(what)
+    const token = await loginAt(what)
+    const child = String(authOf(await on(secondary, token)('POST', 'auth/token/create', {})).client_token)
+    expect([await isGood(token), await isGood(child)]).toEqual([true, true])
+    const [method, target, body] = make(what)
+    expect((await on(primary)(method, target, body)).status).toBeLessThan(300)
+    await secondary.until('refuse the token', async () => ((await isGood(token)) ? 'it is good' : undefined))
+    expect(await isGood(child)).toBe(false)
+    await secondary.until('have no lease of it', async () => {
+      const { status } = await on(secondary)('LIST', `sys/leases/lookup/auth/${what}/login/ann`)
+      return status === 404 ? undefined : `status ${status}`
+    })
+  })
+
+  it('end when their namespace is deleted on the primary, and do not come back with its name', async () => {
+    const team = { 'X-Vault-Namespace': 'team' }
+    await on(secondary)('POST', 'sys/namespaces/team')
+    const made = await on(secondary, secondary.rootToken, team)('POST', 'auth/token/create', { policies: ['default'] })
+    const token = String(authOf(made).client_token)
+    expect(await isGood(token, team)).toBe(true)
+    expect((await on(primary)('DELETE', 'sys/namespaces/team')).status).toBe(204)
+    await secondary.until('lose the namespace', async () => {
+      const { status } = await on(secondary, secondary.rootToken, team)('GET', 'sys/mounts')
+      return status === 404 ? undefined : `status ${status}`
+    })
+    expect(await isGood(token)).toBe(false)
+    await on(secondary)('POST', 'sys/namespaces/team')
+    expect(await isGood(token, team)).toBe(false)
+    expect(refusalOf(await on(secondary)('POST', 'auth/token/lookup', { token }))).toEqual([403, ['bad token']])
+  })
+})
