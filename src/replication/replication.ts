@@ -136,6 +136,11 @@ export class Replication {
     else if (MOUNT_KEYS.some((prefix) => key.startsWith(prefix))) this.#mountWatch?.changed()
   }
 
+  /** True from the moment a filter hides data until the files that held it are destroyed, as far as this runtime knows. */
+  get isPurgePending(): boolean {
+    return !this.#purge.isSettled
+  }
+
   #filterChanged(): void {
     this.filters.invalidate()
     this.#purge.check()

@@ -118,7 +118,8 @@ export class Server implements ShellView {
   /** True while data that a filter took away may still be readable in the files. */
   get isPurgePending(): boolean {
     const { runtime } = this.#host
-    return this.#destruction.isRunning || (runtime !== undefined && isPurgePending(runtime.store))
+    if (this.#destruction.isRunning || runtime?.cluster?.replication.replication.isPurgePending) return true
+    return runtime !== undefined && isPurgePending(runtime.store)
   }
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
