@@ -7,6 +7,7 @@ import { kvMetadataCommands } from './kv/metadata.js'
 import { kvReadCommands } from './kv/read.js'
 import { kvWriteCommands } from './kv/write.js'
 import { leaseCommands } from './lease.js'
+import { licenseCommands } from './license.js'
 import { loginCommands } from './login.js'
 import { authCommands } from './mounts/auth.js'
 import { secretsCommands } from './mounts/secrets.js'
@@ -32,6 +33,7 @@ const ALL: readonly Command[] = [
   ...policyCommands,
   ...auditCommands,
   ...leaseCommands,
+  ...licenseCommands,
   ...namespaceCommands,
   ...tokenCommands,
   initCommand,

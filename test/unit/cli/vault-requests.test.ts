@@ -93,6 +93,8 @@ const SEQUENCES: readonly [string, readonly Answer[], readonly string[]][] = [
   ],
   ['operator unseal -reset', [SEAL, SEAL], ['PUT /v1/sys/unseal {"reset":true}', 'GET /v1/sys/leader']],
   ['operator step-down', [DONE], ['PUT /v1/sys/step-down']],
+  ['license get', [SECRET], ['GET /v1/sys/license/status']],
+  ['license get -dr-token=o', [SECRET], ['GET /v1/sys/replication/dr/secondary/license/status?dr_operation_token=o']],
   ['write -f a/b/', [DONE], ['PUT /v1/a/b null']],
   ['write /a n=5 l=x l=y', [DONE], ['PUT /v1/a {"n":"5","l":["x","y"]}']],
   ['read a p=1 p=2', [SECRET], ['GET /v1/a?p=1&p=2']],
