@@ -43,9 +43,8 @@ export class Connection {
 
   /** Ends it at once on both sides, with RST where the kernel still can. */
   reset(): void {
-    this.#dialler.resetAndDestroy()
-    if (this.#target.connecting) this.#target.destroy()
-    else this.#target.resetAndDestroy()
+    resetSocket(this.#dialler)
+    resetSocket(this.#target)
   }
 
   /** Through a cut link nobody reaches the target, so it is dialled only when the way there is whole. */
@@ -53,4 +52,10 @@ export class Connection {
     while (lane.passage === 'partitioned' && !this.#dialler.destroyed) await lane.change()
     if (!this.#dialler.destroyed) this.#target.connect(target)
   }
+}
+
+/** A socket that has said goodbye, or was never connected, cannot be reset: Node would keep it open, and the process alive. */
+const resetSocket = (socket: net.Socket): void => {
+  if (socket.connecting || socket.writableEnded) socket.destroy()
+  else socket.resetAndDestroy()
 }

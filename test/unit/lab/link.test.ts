@@ -62,6 +62,17 @@ it('passes bytes both ways, and the end of a connection', async () => {
   await until(() => link.connectionCount === 0)
 })
 
+const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+
+it('keeps no socket of a connection that has ended, which would keep the process alive', async () => {
+  const before = openSockets()
+  const { link, peers } = await serve()
+  const client = await dial(link)
+  client.socket.end('hello')
+  await until(() => client.isClosed && peers.every((peer) => peer.closed))
+  await until(() => link.connectionCount === 0 && openSockets() === before)
+})
+
 it('passes neither bytes nor the end of a connection while it is cut, and both after healing', async () => {
   const { link, peers } = await serve()
   const [cut, other] = [await dial(link), await dial(link)]
