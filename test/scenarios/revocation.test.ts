@@ -8,7 +8,6 @@ import { checkMonitoring } from '../support/monitoring.js'
 
 /** A revoked secondary is cut at once and gets nothing more (F11); how fast is measured over many rounds. */
 const ROUNDS = 20
-const CUT_MS_MAX = 250
 
 const clusters = new Clusters()
 let A: Cluster
@@ -81,9 +80,7 @@ it.each(['merkle-diff', 'merkle-sync', 'apply'] as const)('F11 cuts a secondary 
     await on.write(A, `kv/in-${state}`, 'not for C')
     const root = (await C.status('performance')).merkle_root
     expect((await on.ok(A, 'POST', REVOKE, { id: 'c' })).status).toBe(204)
-    const revokedMs = on.elapsedMs
-    await on.wait(A, 'the cut', async () => ((await linkOf('c')) ? 'it is listed' : undefined))
-    expect(on.elapsedMs - revokedMs).toBeLessThan(CUT_MS_MAX)
+    expect(await linkOf('c'), 'cut by the time of the answer').toBeUndefined()
     await on.status(C, 'performance', { connection_state: 'transient_failure' })
     await lab('release', {})
     await on.status(C, 'performance', { state: 'idle' })
@@ -96,7 +93,7 @@ it.each(['merkle-diff', 'merkle-sync', 'apply'] as const)('F11 cuts a secondary 
   }),
 )
 
-it(`F11 cuts within ${CUT_MS_MAX} ms, and ships nothing after the answer, in ${ROUNDS} rounds under load`, () =>
+it(`F11 has cut by the time of the answer, and ships nothing after it, in ${ROUNDS} rounds under load`, () =>
   drill('F11 how fast', async (on) => {
     const cuts: number[] = []
     const seenLate: string[] = []
@@ -112,14 +109,11 @@ it(`F11 cuts within ${CUT_MS_MAX} ms, and ships nothing after the answer, in ${R
       await A.until('some writes', async () => (load.acknowledged.size > before + 20 ? undefined : 'too few'))
       await A.client.write(REVOKE, { id: 'c' })
       const revokedMs = systemClock.monotonic()
+      if (await linkOf('c')) seenLate.push(`the link in round ${round}`)
       await A.client.write(`kv/mark-${round}`, { value: round })
-      await A.until('the cut', async () => {
-        const { known_secondaries } = await A.status('performance')
-        return (known_secondaries as string[]).includes('c') || (await linkOf('c')) ? 'it is listed' : undefined
-      })
+      await C.untilStatus('performance', { connection_state: 'transient_failure' })
       cuts.push(systemClock.monotonic() - revokedMs)
       await load.stop()
-      await C.untilStatus('performance', { connection_state: 'transient_failure' })
       const found = await C.client.send('GET', `kv/mark-${round}`)
       if (found.status !== 404) seenLate.push(`mark-${round}`)
       const token = (await A.client.write('sys/replication/performance/primary/secondary-token', { id: 'c' })).wrap_info
@@ -131,7 +125,7 @@ it(`F11 cuts within ${CUT_MS_MAX} ms, and ships nothing after the answer, in ${R
     const sorted = [...cuts].sort((a, b) => a - b)
     const at = (share: number) => Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? 0)
     on.note(
-      `cut after the 204: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms over ${ROUNDS} rounds; ${load.acknowledged.size} writes`,
+      `noticed by the secondary after the 204: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms over ${ROUNDS} rounds; ${load.acknowledged.size} writes`,
     )
     expect(seenLate).toEqual([])
   }))
