@@ -3,6 +3,7 @@ disable_mlock = true
 cluster_name  = "cluster-a"
 api_addr      = "http://a:8200"
 cluster_addr  = "https://a:8201"
+license_path  = "/vault/config/license.hclic"
 
 storage "raft" {
   path    = "/vault/file"

@@ -3,6 +3,7 @@ disable_mlock = true
 cluster_name  = "cluster-b"
 api_addr      = "http://b:8200"
 cluster_addr  = "https://b:8201"
+license_path  = "/vault/config/license.hclic"
 
 storage "raft" {
   path    = "/vault/data"

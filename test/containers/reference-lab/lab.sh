@@ -58,6 +58,8 @@ a secrets enable -path=secret -version=2 kv >&2
 a kv put -mount=secret app written="before the failover" >&2
 a auth enable userpass >&2
 a write auth/userpass/users/sam password=sam policies=default >&2
+a operator raft list-peers >&2
+a license get >&2
 a operator raft snapshot save /tmp/before.snap >&2
 saw snapshot "$(code docker exec "$LAB-a" test -s /tmp/before.snap)"
 
