@@ -68,6 +68,9 @@ export const sleepWith = (clock: Pick<Clock, 'setTimer'>, ms: number, signal?: A
 
 /** A clock that shows another clock's time shifted by `skewMs()`; timers are not shifted. */
 export const skewedClock = (clock: Clock, skewMs: () => number): Clock => ({
-  ...clock,
   now: () => clock.now() + skewMs(),
+  monotonic: () => clock.monotonic(),
+  setTimer: (ms, fn) => clock.setTimer(ms, fn),
+  setRepeating: (ms, fn) => clock.setRepeating(ms, fn),
+  sleep: (ms, signal) => clock.sleep(ms, signal),
 })

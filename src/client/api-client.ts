@@ -12,7 +12,7 @@ export interface ApiClientOptions {
   readonly clientKeyPem?: string | undefined
   readonly skipVerify?: boolean | undefined
   readonly serverName?: string | undefined
-  /** Milliseconds for one request, answer included. */
+  /** Milliseconds without a byte of an answer after which a request is given up. */
   readonly timeoutMs?: number | undefined
 }
 

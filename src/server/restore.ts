@@ -2,27 +2,18 @@ import { Barrier } from '../storage/barrier.js'
 import { beginStoreAt } from '../storage/begin-at.js'
 import type { Engine } from '../storage/engine.js'
 import { readSnapshot } from '../storage/snapshot-file.js'
-import { Store } from '../storage/store.js'
+import type { Store } from '../storage/store.js'
 import { AUTO_WRAPPED_ROOT_KEY } from '../core/seal-records.js'
+import { openStore, type StoreSurroundings } from './open-store.js'
 import type { Restoration } from './snapshots.js'
-import type { FreshContent } from './wipe.js'
 
-type RestoredContent = Pick<FreshContent, 'config' | 'clock' | 'random' | 'log'> & Restoration
+type RestoredContent = StoreSurroundings & Restoration
 
 /** Fills a new generation with a snapshot and with what this cluster keeps of its own. Followers find the log cut. */
 export const prepareRestored = async (engine: Engine, content: RestoredContent): Promise<void> => {
-  const { config, clock, random, log, file, rootKey, kept, beginAt } = content
+  const { clock, random, file, rootKey, kept, beginAt } = content
   await beginStoreAt(engine, random, beginAt())
-  const store = await Store.open({
-    engine,
-    clock,
-    random,
-    log,
-    syncWrites: true,
-    walRetentionEntries: config.own.walRetentionEntries,
-    walRetentionBytes: config.own.walRetentionBytes,
-    ringBytes: config.own.shipWindowBytes,
-  })
+  const store = await openStore(engine, content, true)
   try {
     for await (const entries of readSnapshot(file)) {
       // Its own wrapping of the same root key is kept below.

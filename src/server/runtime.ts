@@ -22,11 +22,12 @@ import type { IncomingRequest } from '../logical/incoming.js'
 import type { Response } from '../logical/request.js'
 import { Barrier } from '../storage/barrier.js'
 import type { EngineSource } from '../storage/engine-source.js'
-import { Store } from '../storage/store.js'
+import type { Store } from '../storage/store.js'
 import { ensureIdentity, type OwnIdentity } from './cluster-identity.js'
 import type { ServerConfig } from './config.js'
 import { OpenCluster } from './open-cluster.js'
 import { createAutoSeal, createSealBarrier, createSealStorage } from './seal-parts.js'
+import { openStore } from './open-store.js'
 import type { ShellView } from './shell-view.js'
 
 export interface RuntimeOptions {
@@ -95,17 +96,8 @@ export class Runtime {
   }
 
   static async open(options: RuntimeOptions): Promise<Runtime> {
-    const { config, source, clock, random, log } = options
-    const store = await Store.open({
-      engine: source.engine,
-      clock,
-      random,
-      log,
-      syncWrites: config.own.syncWrites,
-      walRetentionEntries: config.own.walRetentionEntries,
-      walRetentionBytes: config.own.walRetentionBytes,
-      ringBytes: config.own.shipWindowBytes,
-    })
+    const { config, random } = options
+    const store = await openStore(options.source.engine, options)
     try {
       return new Runtime(options, store, await ensureIdentity(store, config.clusterName, random))
     } catch (error) {

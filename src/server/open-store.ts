@@ -1,0 +1,30 @@
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Random } from '../base/random.js'
+import type { Engine } from '../storage/engine.js'
+import { Store } from '../storage/store.js'
+import type { ServerConfig } from './config.js'
+
+export interface StoreSurroundings {
+  readonly config: ServerConfig
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** The store on an engine, sized as configured. `syncWrites: true` makes every write durable whatever is configured. */
+export const openStore = (
+  engine: Engine,
+  { config: { own }, clock, random, log }: StoreSurroundings,
+  syncWrites = own.syncWrites,
+): Promise<Store> =>
+  Store.open({
+    engine,
+    clock,
+    random,
+    log,
+    syncWrites,
+    walRetentionEntries: own.walRetentionEntries,
+    walRetentionBytes: own.walRetentionBytes,
+    ringBytes: own.shipWindowBytes,
+  })
