@@ -6,7 +6,7 @@ import type { EntityView } from './acl-entity.js'
 import { resolveTemplate } from './acl-template.js'
 
 /** Stands for exactly one segment. */
-export const ANY_SEGMENT = null
+const ANY_SEGMENT = null
 
 export interface PathPattern {
   /** The whole pattern as text; rules with the same text are merged. */

@@ -11,7 +11,7 @@ export interface HealthFacts {
 export type HealthState = 'uninitialized' | 'sealed' | 'drSecondary' | 'standby' | 'active'
 
 /** The code of a state, and the query parameter that replaces it. */
-export const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
+const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
   uninitialized: { code: 501, parameter: 'uninitcode' },
   sealed: { code: 503, parameter: 'sealedcode' },
   drSecondary: { code: 472, parameter: 'drsecondarycode' },

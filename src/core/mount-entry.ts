@@ -1,4 +1,3 @@
-import { DEFAULT_LEASE_TTL_SECONDS } from '../base/limits.js'
 import type { NamespaceRef } from '../logical/request.js'
 
 /** Secret engines and auth methods live in two tables with separate paths. */
@@ -62,11 +61,6 @@ export const localDataPrefix = (entry: MountEntry): string =>
 export interface LeaseDefaults {
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
-}
-
-export const BUILT_IN_LEASE_DEFAULTS: LeaseDefaults = {
-  defaultLeaseTtlSeconds: DEFAULT_LEASE_TTL_SECONDS,
-  maxLeaseTtlSeconds: DEFAULT_LEASE_TTL_SECONDS,
 }
 
 /** The lease times that hold for a mount; a default never exceeds the maximum. */

@@ -126,14 +126,14 @@ export const makeRecord = (
 }
 
 /** What the mount's tuning makes of the type that a role asks for. */
-export const decideTokenType = (tuned: MountTokenType | undefined, asked: LoginAuth['tokenType']): TokenType => {
+const decideTokenType = (tuned: MountTokenType | undefined, asked: LoginAuth['tokenType']): TokenType => {
   if (tuned === 'service' || tuned === 'batch') return tuned
   if (asked !== 'default') return asked
   return tuned === 'default-batch' ? 'batch' : 'service'
 }
 
 /** The policies of a login's token. Throws 400 for those that no auth method can give. */
-export const decideLoginPolicies = (login: LoginAuth): string[] => {
+const decideLoginPolicies = (login: LoginAuth): string[] => {
   const asked = normalizePolicies(login.policies)
   if (asked.includes('root')) throw invalid('auth methods cannot create root tokens')
   if (asked.includes('response-wrapping')) throw invalid('cannot assign policy "response-wrapping"')
@@ -141,7 +141,7 @@ export const decideLoginPolicies = (login: LoginAuth): string[] => {
 }
 
 /** `auth/approle/` and nothing more: `approle`; with a user's name behind it: `userpass-joe`. */
-export const loginDisplayName = (mountPath: string, displayName: string): string =>
+const loginDisplayName = (mountPath: string, displayName: string): string =>
   `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${displayName}`.replace(/-$/, '')
 
 export interface LoginMount {

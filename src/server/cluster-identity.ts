@@ -10,7 +10,7 @@ export interface OwnIdentity {
 
 export const IDENTITY_KEY = 'core/cluster/local/info'
 
-export const findIdentity = (store: ReadStorage): OwnIdentity | undefined => readJson<OwnIdentity>(store, IDENTITY_KEY)
+const findIdentity = (store: ReadStorage): OwnIdentity | undefined => readJson<OwnIdentity>(store, IDENTITY_KEY)
 
 /** Id and name of this very cluster: made once, kept through wipes. A configured name wins over the one that was made. */
 export const ensureIdentity = async (store: Store, configuredName: string, random: Random): Promise<OwnIdentity> => {

@@ -24,7 +24,7 @@ const UPDATE_FIELDS = {
 } as const
 
 /** `prefix` without a trailing slash: `generate-root`. */
-export const attemptPaths = (prefix: string, { attempt, guard, findClosedStatus }: AttemptPathsDeps): PathSpec[] => [
+const attemptPaths = (prefix: string, { attempt, guard, findClosedStatus }: AttemptPathsDeps): PathSpec[] => [
   definePath({
     pattern: `${prefix}/attempt`,
     fields: START_FIELDS,

@@ -8,7 +8,7 @@ export type Direction = 'up' | 'down'
 
 export type Way = Direction | 'both'
 
-export const DIRECTIONS: readonly Direction[] = ['up', 'down']
+const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
 export const directionsOf = (way: Way): readonly Direction[] => (way === 'both' ? DIRECTIONS : [way])
 
