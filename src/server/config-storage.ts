@@ -45,6 +45,8 @@ export const resolveStorage = (
   return { label, path, nodeId }
 }
 
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
+
 /** `retry_join` blocks are fine as long as they all name this very server. */
 const refuseForeignJoin = (stanza: Stanza, files: FileSettings, env: Environment, findings: Findings): void => {
   const own = new Set(
@@ -58,6 +60,11 @@ const refuseForeignJoin = (stanza: Stanza, files: FileSettings, env: Environment
       .filter(Boolean)
       .map(normalise),
   )
+  // Whoever listens on a port of this machine is the server itself.
+  for (const { values } of files.listeners) {
+    const port = /:(\d+)$/.exec(textOf(values.address))?.[1] ?? '8200'
+    for (const host of LOOPBACK) own.add(`${host}:${port}`)
+  }
   for (const { line, body } of joinBlocks(stanza)) {
     const leader = body?.items.find(({ key }) => key === 'leader_api_addr')?.value
     if (leader?.kind === 'string' && own.has(normalise(leader.value))) continue

@@ -106,6 +106,12 @@ describe('retry_join', () => {
     expect(withJoin('retry_join {\n leader_api_addr = "http://127.0.0.1:9000/"\n}').problemTexts).toEqual([])
   })
 
+  it('may name the loopback address of its own listener', () => {
+    const config = GOOD.replace('node_id = "n1"', 'retry_join {\n leader_api_addr = "http://localhost:PORT"\n}')
+    const port = /address\s*=\s*"[^"]*:(\d+)"/.exec(GOOD)?.[1] ?? '8200'
+    expect(load(`${config.replace('PORT', port)}api_addr = "http://a.example:8200"\n`).problemTexts).toEqual([])
+  })
+
   it('is refused when it names another one, or nobody', () => {
     const text = 'retry_join names another server: several nodes per cluster are not supported yet'
     const both =
