@@ -268,16 +268,19 @@ const revoke: Action = async (world, choice) => {
 }
 
 const filter: Action = async (world, choice) => {
-  const { coin } = choice
+  const { b, coin } = choice
   const member = await pick(world, choice, 'performance', 'primary')
   if (!member.cluster.isRunning) return `${member.name} is down`
   const id = firstKnown(await world.status(member, 'performance'))
   if (id === undefined) return `${member.name} knows nobody`
   const path = pathOf('performance', `primary/paths-filter/${id}`)
   world.hasFiltered ||= coin
+  // Something to take away, and at times the moment at which it must be gone.
+  if (coin) await write(world, { ...choice, a: world.members.indexOf(member), coin: false })
   const answer = coin
     ? await world.asRoot(member, 'PUT', path, { mode: 'deny', paths: ['denied/'] })
     : await world.asRoot(member, 'DELETE', path)
+  if (coin && b === 0 && isGood(answer)) await settle(world)
   return `${member.name} ${id} ${coin ? 'put' : 'deleted'} ${outcome(answer)}`
 }
 

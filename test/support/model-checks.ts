@@ -64,7 +64,7 @@ export const checkInfo = async (world: World): Promise<void> => {
   for (const member of world.members.filter(({ cluster }) => cluster.isRunning)) {
     const info = await world.info(member)
     const generation = Number(info.storage_generation)
-    if (generation !== member.generation && !(await mayPurge(world, member))) {
+    if (generation !== member.generation && !mayPurge(world, member)) {
       world.fail(`${member.name} was wiped: generation ${generation}, not ${member.generation}`)
     }
     member.generation = generation
@@ -91,10 +91,12 @@ export const settle = async (world: World): Promise<void> => {
   for (const member of world.members) await checkPromises(world, member)
 }
 
-/** A secondary moves to a new generation as well when a filter holds something back from it that it had. */
-const mayPurge = async (world: World, member: Member): Promise<boolean> =>
-  world.hasFiltered &&
-  (isSecondary(await world.status(member, 'dr')) || isSecondary(await world.status(member, 'performance')))
+/**
+ * A secondary moves to a new generation as well when a filter takes something from it that it had; since the last look it may
+ * have left that role.
+ */
+const mayPurge = (world: World, member: Member): boolean =>
+  world.hasFiltered && (member.joined !== undefined || member.generation > 1)
 
 interface Following {
   readonly primary: Member
