@@ -53,12 +53,19 @@ export const keepPromotionLoss = async (
 ): Promise<void> => {
   const isIncomplete =
     !safety.isSyncComplete || safety.streamState === 'merkle-sync' || roles.record(kind).mode === 'bootstrapping'
-  if (!isIncomplete && safety.appliedIndex >= safety.announcedIndex) return
+  const reason = isIncomplete
+    ? 'sync incomplete'
+    : safety.filter !== undefined
+      ? `a paths filter (${safety.filter}) kept data from this cluster`
+      : safety.appliedIndex < safety.announcedIndex
+        ? 'announced by the primary, not received'
+        : undefined
+  if (reason === undefined) return
   const loss: Loss = {
     epoch: epochIdOf(roles.record(kind)),
     firstIndex: safety.appliedIndex + 1,
     lastIndex: Math.max(safety.announcedIndex, safety.appliedIndex),
-    reason: isIncomplete ? 'sync incomplete' : 'announced by the primary, not received',
+    reason,
     entries: [],
   }
   await keep(host, kind, loss, [])

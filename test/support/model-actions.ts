@@ -204,13 +204,24 @@ const updatePrimary: Action = async (world, choice) => {
   return `${member.name} to ${primary.name} ${kind} ${outcome(answer)}`
 }
 
+/** One that was promoted by force without all data says so itself; whoever follows it then loses the rest. */
+const isFilteredPromotionListed = async (world: World): Promise<boolean> => {
+  for (const member of world.members) {
+    const answer = await world.call(member, 'GET', '/_understudy/v1/losses')
+    if (answer?.bytes.includes('a paths filter (') === true) return true
+  }
+  return false
+}
+
 /** Whatever a cluster had acknowledged is at the primary that it follows now, or in its list of losses. */
 const checkLosses = async (world: World, member: Member, primary: Member): Promise<void> => {
   const answer = await world.call(member, 'GET', '/_understudy/v1/losses')
   const losses = (answer?.json?.losses ?? []) as { entries: { path: string }[]; reason: string }[]
   // Losses name what is stored; this engine keeps `name` below `data/`.
   const listed = new Set(losses.flatMap(({ entries }) => entries.map(({ path }) => path)))
-  const isOpenEnded = losses.some(({ reason }) => /does not descend|not complete/.test(reason))
+  const isOpenEnded =
+    losses.some(({ reason }) => /does not descend|not complete/.test(reason)) ||
+    (await isFilteredPromotionListed(world))
   for (const path of member.writes.keys()) {
     if (listed.has(path.replace('/', '/data/'))) {
       world.count('write listed as lost')

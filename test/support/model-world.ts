@@ -129,7 +129,7 @@ export class World {
   }
 
   fail(text: string): never {
-    throw new Violation(`${text}\n--- last steps\n${this.history.slice(-40).join('\n')}`)
+    throw new Violation(`${text}\n--- last steps\n${this.history.slice(-90).join('\n')}`)
   }
 
   /** One request; undefined when no answer came. A server error is never an answer. */
