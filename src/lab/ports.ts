@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { createSystemRandom, type Random } from '../base/random.js'
 import { LabError } from './lab-error.js'
 
 export interface PortPair {
@@ -26,21 +27,42 @@ export const fixedPorts = async (clusters: readonly string[], base = PORT_BASE):
   return ports
 }
 
-/** Ports that were free a moment ago. All are held open until the last is known, so that no two are the same. */
-export const randomPorts = async (clusters: readonly string[]): Promise<Map<string, PortPair>> => {
+/** Below the range that systems give to outgoing connections, any of which could take a port before its server does. */
+const RANDOM_FIRST = 12_000
+const RANDOM_LAST = 32_000
+const TRIES = 200
+
+/**
+ * Ports that were free a moment ago, each cluster port one above its API port. All are held open until the last is known, so
+ * that no two are the same.
+ */
+export const randomPorts = async (
+  clusters: readonly string[],
+  random: Random = createSystemRandom(),
+): Promise<Map<string, PortPair>> => {
   const held: net.Server[] = []
-  const take = async (): Promise<number> => {
-    const server = await listen(0)
-    held.push(server)
-    return (server.address() as net.AddressInfo).port
-  }
   try {
     const ports = new Map<string, PortPair>()
-    for (const name of clusters) ports.set(name, { api: await take(), cluster: await take() })
+    for (const name of clusters) ports.set(name, await takePair(random, held))
     return ports
   } finally {
     await Promise.all(held.map((server) => new Promise((done) => server.close(done))))
   }
+}
+
+const takePair = async (random: Random, held: net.Server[]): Promise<PortPair> => {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const api = RANDOM_FIRST + 2 * (random.bytes(4).readUInt32BE() % ((RANDOM_LAST - RANDOM_FIRST) / 2))
+    const taken: net.Server[] = []
+    try {
+      for (const port of [api, api + 1]) taken.push(await listen(port))
+      held.push(...taken)
+      return { api, cluster: api + 1 }
+    } catch {
+      await Promise.all(taken.map((server) => new Promise((done) => server.close(done))))
+    }
+  }
+  throw new LabError('conflict', `no two neighbouring ports between ${RANDOM_FIRST} and ${RANDOM_LAST} are free`)
 }
 
 /** Whether a port of this machine could be bound a moment ago. */
