@@ -18,20 +18,20 @@ export interface DataPlaneOptions {
 
 /** The streams and calls of this process, over its cluster port and the injected network. */
 export const createDataPlane = ({ host, listener, shipBatchBytes }: DataPlaneOptions): DataPlane => {
-  const { store, clock, random, network, log, settings } = host
+  const { store, clock, random, network, log, settings, recorder } = host
   const { times } = settings
   return {
     startPrimary(kind, { identity, hooks, onChange }) {
-      const server = new StreamServer({ kind, store, hooks, shipBatchBytes, clock, log, onChange })
+      const server = new StreamServer({ kind, store, hooks, shipBatchBytes, clock, log, onChange, recorder })
       server.attach(listener, identity)
       return server
     },
     startFollower(kind, options) {
-      const follower = new Follower({ kind, store, ...options, times, clock, random, network, log })
+      const follower = new Follower({ kind, store, ...options, times, clock, random, network, log, recorder })
       follower.start()
       return follower
     },
-    bootstrap: (call) => fetchBootstrap({ ...call, times, clock, network }),
+    bootstrap: (call) => fetchBootstrap({ ...call, times, clock, network, recorder }),
     tell: (call) => tell(call, host),
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import type { Recorder } from '../base/meter.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import type { JsonObject } from '../logical/json.js'
@@ -23,6 +24,8 @@ export interface ReplicationHost {
   readonly random: Random
   readonly network: Network
   readonly log: Log
+  /** Counts what goes over the links. */
+  readonly recorder?: Recorder | undefined
   /** The barrier with whole keys (`core/cluster/...`). On a DR secondary only ignored keys can be written through it. */
   readonly storage: Storage
   readonly store: ReplicableStore

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import type { Recorder } from '../base/meter.js'
 import type { Random } from '../base/random.js'
 import type { Engine } from '../storage/engine.js'
 import { Store } from '../storage/store.js'
@@ -10,12 +11,13 @@ export interface StoreSurroundings {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
+  readonly recorder?: Recorder | undefined
 }
 
 /** The store on an engine, sized as configured. `syncWrites: true` makes every write durable whatever is configured. */
 export const openStore = (
   engine: Engine,
-  { config: { own }, clock, random, log }: StoreSurroundings,
+  { config: { own }, clock, random, log, recorder }: StoreSurroundings,
   syncWrites = own.syncWrites,
 ): Promise<Store> =>
   Store.open({
@@ -27,4 +29,5 @@ export const openStore = (
     walRetentionEntries: own.walRetentionEntries,
     walRetentionBytes: own.walRetentionBytes,
     ringBytes: own.shipWindowBytes,
+    recorder,
   })

@@ -138,6 +138,7 @@ export class ReplicationParts {
       random,
       network,
       log: log.with({ room: 'replication' }),
+      recorder: shell.meter,
       storage: barrier.view(''),
       store,
       upkeep: store,

@@ -97,7 +97,7 @@ export class Runtime {
 
   static async open(options: RuntimeOptions): Promise<Runtime> {
     const { config, random } = options
-    const store = await openStore(options.source.engine, options)
+    const store = await openStore(options.source.engine, { ...options, recorder: options.shell.meter })
     try {
       return new Runtime(options, store, await ensureIdentity(store, config.clusterName, random))
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import type { Recorder } from '../base/meter.js'
 import type { Random } from '../base/random.js'
 import { LogicalError } from '../logical/errors.js'
 import { CommitQueue, type QueuedUnit } from './commit-queue.js'
@@ -30,6 +31,8 @@ export interface StoreOptions {
   readonly walRetentionEntries: number
   readonly walRetentionBytes: number
   readonly ringBytes: number
+  /** Counts and times what is written. */
+  readonly recorder?: Recorder | undefined
 }
 
 export type Stage = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
@@ -156,11 +159,13 @@ export class Committer {
       const state = { ...staged.state, revision: before.revision + 1 }
       this.#inFlight = { ...staged, state }
       batch.put(STATE_KEY, serializeState(state))
+      const startMs = this.#options.clock.monotonic()
       try {
         await batch.write({ isDurable: this.#options.syncWrites })
       } finally {
         this.#inFlight = undefined
       }
+      this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)
       this.#adopt({ ...staged, state })
     }
     for (const unit of units) this.overlay.settle(unit.pending)
@@ -211,6 +216,7 @@ export class Committer {
     this.#trimTimer = this.#options.clock.setTimer(TRIM_DELAY_MS, () => {
       this.#trimTimer = undefined
       if (this.#isClosed || this.#failure !== undefined) return
+      this.#options.recorder?.record('vault.wal.deleteWALs', 0)
       const trimmed = this.run((batch, state, trees) => stageTrim(batch, state, trees, this.wal, this.#holds > 0))
       trimmed.catch((error: unknown) => this.#options.log.warn('the log was not trimmed', { error }))
     })

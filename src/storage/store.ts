@@ -122,6 +122,11 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     return this.#committer.wal.bytes
   }
 
+  /** The part of the log that is in memory. */
+  get recentLog(): { readonly frames: number; readonly bytes: number; readonly bytesMax: number } {
+    return this.#committer.wal.recent
+  }
+
   onCommit(listener: CommitListener): () => void {
     return this.#committer.onCommit(listener)
   }

@@ -16,6 +16,15 @@ export class WalRing {
     return this.#bytes
   }
 
+  get bytesMax(): number {
+    return this.#bytesMax
+  }
+
+  /** Number of frames. */
+  get length(): number {
+    return this.#frames.length - this.#head
+  }
+
   push(frame: Frame): void {
     this.#frames.push(frame)
     this.#bytes += frame.bytes.length

@@ -53,6 +53,12 @@ export class Wal {
     return this.#extent.bytes
   }
 
+  /** What is kept in memory for followers that are nearly there. */
+  get recent(): { readonly frames: number; readonly bytes: number; readonly bytesMax: number } {
+    const { length, bytes, bytesMax } = this.#ring
+    return { frames: length, bytes, bytesMax }
+  }
+
   /**
    * Reads the whole kept log and checks that each frame is intact and follows the one before, up to the end that the
    * state names. `onFrame` sees every frame. Throws a LogicalError that says where the chain is broken.

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import { type Recorder, silentRecorder } from '../../base/meter.js'
 import type { Tree } from '../../storage/prefixes.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { currentEpoch } from '../epoch.js'
@@ -21,6 +22,7 @@ import type {
   SubPageHashesRequest,
   WhoMessage,
 } from '../rpc/messages.js'
+import { countedService } from '../rpc/counted-service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { Caller, ClusterService, PrimaryStream } from '../rpc/service.js'
 import { parseWho, toWhoMessage } from '../rpc/who.js'
@@ -46,6 +48,7 @@ export interface StreamServerOptions {
   readonly log: Log
   /** Told when a secondary connects, disconnects or moves. */
   readonly onChange?: () => void
+  readonly recorder?: Recorder | undefined
 }
 
 /** The primary's side of one kind of replication: answers its secondaries and feeds each of them. */
@@ -67,7 +70,8 @@ export class StreamServer implements ClusterService {
   /** Answers on the cluster port from now on. */
   attach(listener: ClusterListener, identity: ServerIdentity): void {
     this.#attached = { listener, serverName: identity.serverName }
-    listener.serve(identity, this)
+    const { kind, recorder = silentRecorder, clock } = this.#options
+    listener.serve(identity, countedService(this, kind, recorder, clock))
   }
 
   /**

@@ -1,5 +1,6 @@
 import type tls from 'node:tls'
 import type { ClientUnaryCall, ServiceError } from '@grpc/grpc-js'
+import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ReplicationTimes } from '../types.js'
 import { createClientOver, type ReplicationClient } from './channel.js'
@@ -27,6 +28,8 @@ import { fromServiceError } from './refusal.js'
 
 export interface ConnectOptions extends Omit<DialOptions, 'timeoutMs'> {
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
+  /** Counts and times the calls. */
+  readonly recorder?: Recorder | undefined
 }
 
 /** How long a call may take. Without a time it lasts as long as the connection. */
@@ -47,13 +50,20 @@ export class PrimaryConnection {
   readonly #client: ReplicationClient
   readonly #socket: tls.TLSSocket
   readonly #clock: DialOptions['clock']
+  readonly #recorder: Recorder | undefined
   readonly #lost = new AbortController()
 
-  private constructor(address: string, client: ReplicationClient, socket: tls.TLSSocket, clock: DialOptions['clock']) {
+  private constructor(
+    address: string,
+    client: ReplicationClient,
+    socket: tls.TLSSocket,
+    { clock, recorder }: Pick<ConnectOptions, 'clock' | 'recorder'>,
+  ) {
     this.address = address
     this.#client = client
     this.#socket = socket
     this.#clock = clock
+    this.#recorder = recorder
     socket.on('error', () => undefined)
     socket.once('close', () => this.#end(new LogicalError('unavailable', `the connection to ${address} was lost`)))
   }
@@ -78,7 +88,7 @@ export class PrimaryConnection {
     options.signal.addEventListener('abort', onAbort, { once: true })
     try {
       const client = await createClientOver(socket, times)
-      return new PrimaryConnection(withoutScheme(address), client, socket, clock)
+      return new PrimaryConnection(withoutScheme(address), client, socket, options)
     } catch (error) {
       socket.destroy()
       throw error
@@ -98,32 +108,33 @@ export class PrimaryConnection {
   }
 
   bootstrap(request: BootstrapRequest, limits: CallLimits): Promise<BootstrapReply> {
-    return this.#unary((done) => this.#client.Bootstrap(request, done), limits)
+    return this.#unary('bootstrap', (done) => this.#client.Bootstrap(request, done), limits)
   }
 
   echo(request: EchoRequest, limits: CallLimits): Promise<EchoReply> {
-    return this.#unary((done) => this.#client.Echo(request, done), limits)
+    return this.#unary('echo', (done) => this.#client.Echo(request, done), limits)
   }
 
   conflictingPages(request: ConflictingPagesRequest, limits: CallLimits): Promise<ConflictingPagesReply> {
-    return this.#unary((done) => this.#client.ConflictingPages(request, done), limits)
+    return this.#unary('conflicting_pages', (done) => this.#client.ConflictingPages(request, done), limits)
   }
 
   subPageHashes(request: SubPageHashesRequest, limits: CallLimits): Promise<SubPageHashesReply> {
-    return this.#unary((done) => this.#client.SubPageHashes(request, done), limits)
+    return this.#unary('sub_page_hashes', (done) => this.#client.SubPageHashes(request, done), limits)
   }
 
   forward(request: ForwardRequest, limits: CallLimits): Promise<ForwardReply> {
-    return this.#unary((done) => this.#client.Forward(request, done), limits)
+    return this.#unary('forward', (done) => this.#client.Forward(request, done), limits)
   }
 
   ping(request: PingRequest, limits: CallLimits): Promise<PingReply> {
-    return this.#unary((done) => this.#client.Ping(request, done), limits)
+    return this.#unary('ping', (done) => this.#client.Ping(request, done), limits)
   }
 
   /** Replies in order; read no faster than they are taken. Throws a LogicalError when the call fails. */
   async *fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
     this.lost.throwIfAborted()
+    this.#note('fetch_keys', 0)
     const call = this.#client.FetchKeys(request)
     try {
       for await (const reply of call as AsyncIterable<FetchKeysReply>) yield reply
@@ -136,6 +147,7 @@ export class PrimaryConnection {
 
   streamWals(): FollowerStream {
     this.lost.throwIfAborted()
+    this.#note('stream_wals', 0)
     const call = this.#client.StreamWals()
     const stream: FollowerStream = new MessageStream(call, () => call.cancel())
     // One failure fires both of these; the stream takes only the first.
@@ -145,16 +157,23 @@ export class PrimaryConnection {
     return stream
   }
 
+  #note(name: string, ms: number): void {
+    this.#recorder?.record(`vault.replication.rpc.client.${name}`, ms)
+  }
+
   #unary<Reply>(
+    name: string,
     start: (done: (error: ServiceError | null, reply?: Reply) => void) => ClientUnaryCall,
     { timeoutMs, signal }: CallLimits,
   ): Promise<Reply> {
+    const startMs = this.#clock.monotonic()
     return new Promise((resolve, reject) => {
       this.lost.throwIfAborted()
       signal?.throwIfAborted()
       let reason: unknown
       const call = start((error, reply) => {
         timer?.cancel()
+        this.#note(name, this.#clock.monotonic() - startMs)
         signal?.removeEventListener('abort', onAbort)
         if (reason !== undefined) reject(reason)
         else if (error) reject(fromServiceError(error))

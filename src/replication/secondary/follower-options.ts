@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import type { Recorder } from '../../base/meter.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
@@ -17,4 +18,6 @@ export interface FollowerOptions {
   readonly random: Random
   readonly network: Network
   readonly log: Log
+  /** Counts what goes over the link. */
+  readonly recorder?: Recorder | undefined
 }

@@ -1,3 +1,5 @@
+import type { Clock } from '../../base/clock.js'
+import type { Recorder } from '../../base/meter.js'
 import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { RemotePosition, ReplicableStore } from '../../storage/replicable.js'
@@ -9,6 +11,8 @@ import type { RecentFrames } from './recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
 
 export interface StreamReaderOptions extends ResyncOptions {
+  readonly clock: Clock
+  readonly recorder?: Recorder | undefined
   readonly epoch: string
   readonly recent: RecentFrames
   readonly enter: (state: StreamState) => void
@@ -92,8 +96,11 @@ export class StreamReader {
   }
 
   async #resync(offer: ResyncNeeded, signal: AbortSignal): Promise<void> {
+    const { clock, recorder } = this.#options
+    const startMs = clock.monotonic()
     const { position, isEqual, changes } = await resync(this.#connection, offer, this.#options, signal)
     this.#log.info('merkle sync done', { changes, index: position.index })
+    recorder?.record(`vault.replication.${changes === 0 ? 'merkleDiff' : 'merkleSync'}`, clock.monotonic() - startMs)
     if (isEqual) {
       this.#unequal = 0
       await this.#goOn(position)
