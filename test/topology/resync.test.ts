@@ -61,6 +61,12 @@ it.each<Kind>(['dr', 'performance'])(
     }
     expect((await secondary.status(kind)).merkle_root, 'nothing arrives through a cut link').toBe(rootAtCut)
 
+    const { last_remote_wal: reached } = await secondary.status(kind)
+    await primary.until('trim its log beyond where the secondary stands', async () => {
+      const gone = await lastTrimmed()
+      return gone > Number(reached) ? undefined : `${gone} is the last index gone, ${reached} the secondary's`
+    })
+
     const seen = watchStatus(secondary, kind)
     const seenAbove = watchStatus(primary, kind)
     await hold(secondary, kind, 'merkle-diff')
@@ -92,6 +98,12 @@ it.each<Kind>(['dr', 'performance'])(
     )
   },
 )
+
+/** The last index that is no longer in the primary's log. */
+const lastTrimmed = async (): Promise<number> => {
+  const { bytes } = await primary.anonymous.send('GET', '/_understudy/v1/metrics')
+  return Number(/^vault_replication_wal_gc (\d+)/m.exec(bytes.toString())?.[1])
+}
 
 type SyncState = 'merkle-diff' | 'merkle-sync'
 
