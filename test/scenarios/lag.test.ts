@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
+import { untilTrimmed } from '../support/log-reach.js'
 import { checkMonitoring } from '../support/monitoring.js'
 
 /** Secondaries that fall behind the log (F13), and trees that do not fit their data (F20). */
@@ -83,8 +83,8 @@ it('F13 catches up by comparing trees when the log does not reach back', () =>
     }
     for (let n = 0; n < MISSED; n++) await A.client.write(`kv/new-${n}`, { value: `new ${n}` })
     await A.client.delete('kv/old-1')
-    // The contract gives the log a second to be trimmed, and nothing tells from outside that it was.
-    await sleep(1000)
+    await untilTrimmed(A, Number((await B.status('dr')).last_remote_wal))
+    await untilTrimmed(A, Number((await C.status('performance')).last_remote_wal))
 
     on.step('C passes the states one by one, and its status answers in each')
     A.link.heal()

@@ -4,6 +4,7 @@ import type { Kind } from '../../src/lab/kinds.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { forEachOf, WriteLoad } from '../support/load.js'
+import { untilTrimmed } from '../support/log-reach.js'
 import { watchStatus } from '../support/status-watch.js'
 
 /** A secondary whose place the primary's log no longer holds finds it again by comparing trees, under constant writes. */
@@ -61,11 +62,7 @@ it.each<Kind>(['dr', 'performance'])(
     }
     expect((await secondary.status(kind)).merkle_root, 'nothing arrives through a cut link').toBe(rootAtCut)
 
-    const { last_remote_wal: reached } = await secondary.status(kind)
-    await primary.until('trim its log beyond where the secondary stands', async () => {
-      const gone = await lastTrimmed()
-      return gone > Number(reached) ? undefined : `${gone} is the last index gone, ${reached} the secondary's`
-    })
+    await untilTrimmed(primary, Number((await secondary.status(kind)).last_remote_wal))
 
     const seen = watchStatus(secondary, kind)
     const seenAbove = watchStatus(primary, kind)
@@ -98,12 +95,6 @@ it.each<Kind>(['dr', 'performance'])(
     )
   },
 )
-
-/** The last index that is no longer in the primary's log. */
-const lastTrimmed = async (): Promise<number> => {
-  const { bytes } = await primary.anonymous.send('GET', '/_understudy/v1/metrics')
-  return Number(/^vault_replication_wal_gc (\d+)/m.exec(bytes.toString())?.[1])
-}
 
 type SyncState = 'merkle-diff' | 'merkle-sync'
 
