@@ -172,6 +172,9 @@ it('has tokens, SecretIDs and remaining uses on a DR copy that is promoted', () 
     on.step('D takes the place of C, with its local SecretIDs and tokens, and follows B')
     await on.status(C, 'performance', { connection_state: 'ready' })
     const rootOfC = C.rootToken
+    // What C had announced and D had not, D would rightly not be promoted without.
+    await clusters.untilReplicated(B, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
     await C.process.end('SIGKILL')
     await promoteDr(D, rootOfC)
     await on.status(D, 'performance', { mode: 'secondary', state: 'stream-wals', connection_state: 'ready' })

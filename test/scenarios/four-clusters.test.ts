@@ -64,6 +64,7 @@ it('F9 goes over to B when A is killed', () =>
   drill('F9 A is lost', async (on) => {
     await on.ok(C, 'POST', 'sys/mounts/c-local', { type: 'kv', local: true })
     await on.write(C, 'c-local/here', 'on C only')
+    await clusters.untilReplicated(A, B, 'dr')
     await A.process.end('SIGKILL')
     await on.refused(C, 'PUT', 'kv/nobody', { value: 1 }, 503, 'primary cluster is unreachable')
     expect(await on.read(C, 'kv/through-c')).toBe('forwarded to A')

@@ -75,6 +75,7 @@ it('answers throughout a promotion', () =>
   drill('promotion watched', async (on) => {
     on.step('A is killed; B is promoted under watch')
     const rootToken = A.rootToken
+    await clusters.untilReplicated(A, B, 'dr')
     await A.process.end('SIGKILL')
     const operation = await operationToken(B)
     const watch = observe(B)
