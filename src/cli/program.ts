@@ -8,6 +8,7 @@ import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
 import { downCommand, envCommand, statusCommand, upCommand } from './commands/lab.js'
 import { storageCommand } from './commands/storage.js'
+import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/wire.js'
 import { EXIT, exitCodeOf } from './exit-codes.js'
 import { createOutput } from './output.js'
@@ -64,7 +65,9 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     .description('show what a server would run with: config show [--origin] [--json] -config=PATH ...')
     .allowUnknownOption()
   const lab = [upCommand(output), statusCommand(output), envCommand(output), downCommand(output)]
-  const tools = [doctorCommand(output), storageCommand(output), wireCommand(output), healthcheckCommand(output)]
+  const tools = [doctorCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map((make) =>
+    make(output),
+  )
   for (const command of [...lab, ...tools]) {
     program.addCommand(command.exitOverride())
   }

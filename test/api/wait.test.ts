@@ -1,0 +1,30 @@
+import { afterAll, expect, it } from 'vitest'
+import { runProgram } from '../support/program.js'
+import { startServerProcess } from '../support/server-process.js'
+import { initialise } from '../../src/lab/replication.js'
+
+const server = await startServerProcess()
+afterAll(() => server[Symbol.asyncDispose]())
+
+const wait = (...args: string[]) => runProgram(['wait', '--addr', server.address, '--timeout', '2s', ...args])
+
+it('waits for a server to be as far as is asked, and says what is still false', async () => {
+  expect((await wait('--for', 'answering')).status).toBe(0)
+  const early = await wait('--for', 'unsealed')
+  expect([early.status, early.stderr]).toEqual([4, expect.stringContaining('it is not initialised')])
+
+  const { rootToken } = await initialise(server.client, 1, 1)
+  for (const state of ['unsealed', 'active', 'replicated']) expect((await wait('--for', state)).status, state).toBe(0)
+
+  const primary = server.client.with({ token: rootToken })
+  await primary.write('sys/replication/dr/primary/enable')
+  expect((await runProgram(['wait', '--addr', server.address, '--for', 'active'])).status).toBe(0)
+  await primary.write('sys/replication/dr/primary/secondary-token', { id: 'away' })
+  const alone = await wait('--for', 'replicated')
+  expect([alone.status, alone.stderr]).toEqual([4, expect.stringContaining('dr: not connected are away')])
+})
+
+it('refuses what is no state and no duration', async () => {
+  expect((await wait('--for', 'ever')).status).toBe(1)
+  expect((await runProgram(['wait', '--addr', server.address, '--timeout', 'soon'])).status).toBe(1)
+})
