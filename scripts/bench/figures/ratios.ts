@@ -70,9 +70,21 @@ const measureRound = async (bench: Bench, yardsticks: Yardsticks, subjects: Subj
     bench.note(name, rate, '/s')
     bench.note(`${name}, processor time of a request`, cpuMicros, 'us')
   }
+  for (const [layer, micros] of layersOf(asked)) bench.note(layer, (100 * micros) / replicated.cpuMicros, '%')
   const shown = [...Object.entries(rates), ...Object.entries(asked).map(([name, { rate }]) => [name, rate] as const)]
   bench.say(`round ${round}: ${shown.map(([name, rate]) => `${name} ${Math.round(rate)}`).join(', ')}`)
 }
+
+type Measured = Record<'H' | 'front' | 'reads' | 'writes' | 'replicated', { readonly cpuMicros: number }>
+
+/** Where the processor time of a replicated KV write goes: what each kind of request costs more than the simpler one. */
+const layersOf = ({ H, front, reads, writes, replicated }: Measured): [string, number][] => [
+  ['share of a replicated write: node:http and kernel', H.cpuMicros],
+  ['share of a replicated write: HTTP front', front.cpuMicros - H.cpuMicros],
+  ['share of a replicated write: pipeline, as a read has it', reads.cpuMicros - front.cpuMicros],
+  ['share of a replicated write: barrier, log, trees and disk', writes.cpuMicros - reads.cpuMicros],
+  ['share of a replicated write: shipping', replicated.cpuMicros - writes.cpuMicros],
+]
 
 /**
  * Speed never comes from dropped durability: while durable answers are given the server must sync, and no commit may carry
