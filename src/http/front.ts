@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
+import { TurnEnd } from '../base/turn-end.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
 import { bodyOf, ClientGone } from './body.js'
@@ -31,9 +32,10 @@ const NO_FIELDS = Buffer.alloc(0)
 
 const NOT_FOUND = new LogicalError('not-found', '')
 
-/** From a message to its answer: everything between Express and the handlers. Holds no state. */
+/** From a message to its answer: everything between Express and the handlers. */
 export class Front {
   readonly #options: FrontOptions
+  readonly #sendings = new TurnEnd()
 
   constructor(options: FrontOptions) {
     this.#options = options
@@ -54,8 +56,7 @@ export class Front {
       } else rendered = await this.#renderSide(request, verb, target)
       if (response.headersSent) return
       checkStatus(rendered)
-      const sending = respond(request, response, rendered, isLast() || !request.complete)
-      if (sending) await sending
+      await respond(request, response, rendered, isLast() || !request.complete, this.#sendings)
     } catch (error) {
       await this.fail(request, response, error, isLast())
     }
@@ -68,7 +69,7 @@ export class Front {
     // What has arrived of the message goes through the parser before its end is asked for.
     await undefined
     if (response.headersSent) response.destroy()
-    else await respond(request, response, renderError(error), isLast || !request.complete)
+    else await respond(request, response, renderError(error), isLast || !request.complete, this.#sendings)
   }
 
   #receive(message: IncomingMessage, verb: string, { path, query }: Target): Received {

@@ -1,15 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { TurnEnd } from '../base/turn-end.js'
 import type { Rendered } from '../logical/incoming.js'
 
-/** Sends an answer as it stands: no charset, no tag, nothing cached. A promise is returned for a stream alone. */
+/**
+ * Sends an answer as it stands: no charset, no tag, nothing cached. Answers leave together at the end of the turn: one that
+ * leaves alone wakes a client that has gone back to sleep when the next one leaves, which costs more than the answer.
+ */
 export const respond = (
   request: IncomingMessage,
   response: ServerResponse,
   rendered: Rendered,
   isLast: boolean,
-): Promise<void> | undefined => {
+  sendings: TurnEnd,
+): Promise<void> => {
   const { status, contentType, body } = rendered
   const headers: string[] = ['Cache-Control', 'no-store', 'Content-Type', contentType]
   for (const name in rendered.headers) headers.push(name, rendered.headers[name] ?? '')
@@ -18,8 +23,8 @@ export const respond = (
   if (isLast) headers.push('Connection', 'close')
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
     if (status !== 204) headers.push('Content-Length', String(Buffer.byteLength(body)))
-    response.writeHead(status, headers).end(body)
-    return undefined
+    response.writeHead(status, headers)
+    return sendings.add(() => response.end(body))
   }
   response.writeHead(status, headers)
   return pipeline(Readable.from(body), response)

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { TurnEnd } from '../../../src/base/turn-end.js'
+
+it('does nothing in the turn that asked, and then everything in order', async () => {
+  const end = new TurnEnd()
+  const done: number[] = []
+  const first = end.add(() => done.push(1))
+  const second = end.add(() => done.push(2))
+  await Promise.resolve()
+  expect(done).toEqual([])
+  await first
+  expect(done).toEqual([1, 2])
+  await second
+})
+
+it('fails the one that threw and no other', async () => {
+  const end = new TurnEnd()
+  const broken = new Error('broken')
+  const failing = end.add(() => {
+    throw broken
+  })
+  let isDone = false
+  const other = end.add(() => {
+    isDone = true
+  })
+  await expect(failing).rejects.toBe(broken)
+  await other
+  expect(isDone).toBe(true)
+})
+
+it('leaves what was asked for meanwhile to the end of the next turn', async () => {
+  const end = new TurnEnd()
+  const done: string[] = []
+  let later: Promise<void> | undefined
+  await end.add(() => {
+    done.push('first')
+    later = end.add(() => done.push('second'))
+  })
+  expect(done).toEqual(['first'])
+  await later
+  expect(done).toEqual(['first', 'second'])
+})
