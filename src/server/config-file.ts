@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { parseHcl } from '../base/hcl.js'
+import type { HclBlock } from '../base/hcl-blocks.js'
 import { type HclBody, HclError } from '../base/hcl-tree.js'
 import {
   ACCEPTED_BLOCKS,
+  type KeyTable,
   LISTENER_KEYS,
   OWN_KEYS,
   REPLICATION_KEYS,
@@ -11,7 +13,7 @@ import {
   STATIC_SEAL_KEYS,
   STORAGE_KEYS,
 } from './config-tables.js'
-import { type Findings, readBlocks, readKeys, readPlainBlocks, type Stanza } from './config-tree.js'
+import { type Findings, readBlocks, readKeys, type Stanza } from './config-tree.js'
 import { coerce, type Sourced } from './config-values.js'
 
 /** What all configuration files say together: later values win, listeners add up. */
@@ -85,27 +87,28 @@ export const readConfigText = (text: string, file: string, into: FileSettings, f
   const plain = body.items.filter(({ key }) => !BLOCKS.has(key) && !ACCEPTED_BLOCKS.has(key))
   Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings))
   readStanzas(body, file, into, findings)
-  for (const block of readPlainBlocks(body, 'replication')) {
+  for (const block of readBlocks(body, 'replication', 0, file, findings)) {
     Object.assign(into.replication, readKeys(block.body.items, REPLICATION_KEYS, file, findings))
   }
-  for (const block of readPlainBlocks(body, 'understudy')) {
+  for (const block of readBlocks(body, 'understudy', 0, file, findings)) {
     Object.assign(into.own, readKeys(block.body.items, OWN_KEYS, file, findings))
   }
-  for (const { label, body: inner } of readBlocks(body, 'user_lockout')) {
-    into.userLockout[label] = readKeys(inner.items, LOCKOUT_KEYS, file, findings)
+  for (const { labels, body: inner } of readBlocks(body, 'user_lockout', 1, file, findings)) {
+    into.userLockout[labels[0] ?? ''] = readKeys(inner.items, LOCKOUT_KEYS, file, findings)
   }
 }
 
 const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: Findings): void => {
-  const stanza = (block: ReturnType<typeof readBlocks>[number], table: Parameters<typeof readKeys>[1]): Stanza => ({
-    label: block.label,
+  const stanza = (block: HclBlock, table: KeyTable): Stanza => ({
+    label: block.labels[0] ?? '',
     origin: `${file}:${block.line}`,
     values: readKeys(block.body.items, table, file, findings),
     body: block.body,
   })
-  for (const block of readBlocks(body, 'listener')) {
+  const labelled = (name: string) => readBlocks(body, name, 1, file, findings)
+  for (const block of labelled('listener')) {
     into.listeners.push(stanza(block, LISTENER_KEYS))
-    for (const telemetry of readPlainBlocks(block.body, 'telemetry')) {
+    for (const telemetry of readBlocks(block.body, 'telemetry', 0, file, findings)) {
       const item = telemetry.body.items.find(({ key }) => key === 'unauthenticated_metrics_access')
       const read = item && coerce('bool', item.value)
       if (!item || !read?.ok) continue
@@ -113,14 +116,14 @@ const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: 
     }
   }
   for (const name of ['storage', 'backend']) {
-    for (const block of readBlocks(body, name)) into.storage = stanza(block, STORAGE_KEYS)
+    for (const block of labelled(name)) into.storage = stanza(block, STORAGE_KEYS)
   }
   for (const name of ['ha_storage', 'ha_backend']) {
-    for (const block of readBlocks(body, name)) into.haStorage = stanza(block, STORAGE_KEYS)
+    for (const block of labelled(name)) into.haStorage = stanza(block, STORAGE_KEYS)
   }
-  for (const block of readBlocks(body, 'seal')) {
+  for (const block of labelled('seal')) {
     into.seal =
-      block.label === 'static'
+      block.labels[0] === 'static'
         ? stanza(block, STATIC_SEAL_KEYS)
         : { ...stanza({ ...block, body: { ...block.body, items: [] } }, {}), body: block.body }
   }

@@ -1,4 +1,5 @@
-import type { HclBody, HclItem, HclValue } from '../base/hcl-tree.js'
+import { blocksOf, type HclBlock } from '../base/hcl-blocks.js'
+import { type HclBody, HclError, type HclItem } from '../base/hcl-tree.js'
 import type { KeyTable } from './config-tables.js'
 import { coerce, type Sourced } from './config-values.js'
 
@@ -53,30 +54,19 @@ export const readKeys = (
   return out
 }
 
-/**
- * The blocks `name "label" { ... }` of a body. JSON writes the same as `{"name": {"label": {...}}}`, with or without lists
- * around either.
- */
-export const readBlocks = (body: HclBody, name: string): { label: string; line: number; body: HclBody }[] =>
-  body.items
-    .filter((item) => item.key === name)
-    .flatMap((item) => {
-      const first = item.labels[0]
-      if (first) return objects(item.value).map((inner) => ({ label: first.text, line: item.line, body: inner }))
-      return objects(item.value).flatMap((outer) =>
-        outer.items.flatMap((inner) =>
-          objects(inner.value).map((innermost) => ({ label: inner.key, line: inner.line, body: innermost })),
-        ),
-      )
-    })
-
-/** The blocks `name { ... }` that have no label. */
-export const readPlainBlocks = (body: HclBody, name: string): { line: number; body: HclBody }[] =>
-  body.items
-    .filter((item) => item.key === name)
-    .flatMap((item) => objects(item.value).map((inner) => ({ line: item.line, body: inner })))
-
-const objects = (value: HclValue): HclBody[] => {
-  if (value.kind === 'object') return [value.body]
-  return value.kind === 'list' ? value.values.flatMap(objects) : []
+/** The blocks `name "label" ... { }` of a body, in every spelling. What stands there and is no such block is a problem. */
+export const readBlocks = (
+  body: HclBody,
+  name: string,
+  labelCount: 0 | 1,
+  file: string,
+  findings: Findings,
+): HclBlock[] => {
+  try {
+    return blocksOf(body, name, labelCount)
+  } catch (error) {
+    if (!(error instanceof HclError)) throw error
+    findings.problems.push({ origin: `${file}:${error.line}`, text: error.reason })
+    return []
+  }
 }

@@ -76,6 +76,29 @@ understudy {
     )
   })
 
+  it('are told where something else stands than a block, or a block lacks its label', () => {
+    const { config, problemTexts } = load(`
+listener "tcp" {
+  tls_disable = 1
+}
+listener {
+  address = "127.0.0.1:9000"
+}
+storage = "raft"
+understudy "mine" {
+  lab_api = true
+}
+`)
+    expect(config).toBeUndefined()
+    expect(problemTexts).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^FILE:6: listener must be a block/),
+        expect.stringMatching(/^FILE:8: storage must be a block/),
+        expect.stringMatching(/^FILE:9: understudy takes no label/),
+      ]),
+    )
+  })
+
   it('are told for a text that cannot be parsed and a file that is not there', () => {
     expect(load('listener "tcp" {\n  address = \n').problemTexts[0]).toMatch(/^FILE:\d+: /)
     expect(loadServerConfig(['-config=/nowhere.hcl'], {}).problems[0]).toMatchObject({ origin: '/nowhere.hcl' })
