@@ -48,10 +48,3 @@ export const createStaticSeal = ({ type, current, previous, random }: StaticSeal
     return undefined
   },
 })
-
-/** 32 bytes from hex or base64; undefined when `text` is neither. */
-export const parseSealKey = (text: string): Buffer | undefined => {
-  const trimmed = text.trim()
-  if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, 'hex')
-  return /^[A-Za-z0-9+/]{43}=?$/.test(trimmed) ? Buffer.from(trimmed, 'base64') : undefined
-}

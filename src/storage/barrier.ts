@@ -109,16 +109,6 @@ export class Barrier {
     return rotated.activeTerm
   }
 
-  /** Wraps the keyring with another root key. `fn` may write the seal's records in the same transaction. */
-  async changeRootKey(rootKey: Buffer, fn: (tx: Transaction) => void = () => undefined): Promise<void> {
-    const { keyring } = this.#requireUnsealed()
-    await this.write((tx) => {
-      fn(tx)
-      tx.put(KEYRING_KEY, this.#wrap(rootKey, keyring))
-    })
-    this.#setKeyring(Buffer.from(rootKey), keyring)
-  }
-
   get(key: string): Buffer | undefined {
     const stored = this.#store.get(key)
     if (isPlainKey(key)) return stored

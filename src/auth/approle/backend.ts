@@ -53,6 +53,3 @@ export const createApproleType = (options: ApproleOptions): BackendType => ({
   factory: (context) => createApprole(context, options),
   localPrefixes: [LOCAL_FOLDERS.secretIds, LOCAL_FOLDERS.accessors],
 })
-
-/** With the reference's intervals and lockout. */
-export const approleType: BackendType = createApproleType(DEFAULT_APPROLE_OPTIONS)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { createStaticSeal, parseSealKey } from '../../../src/seal/auto-seal.js'
+import { createStaticSeal } from '../../../src/seal/auto-seal.js'
 
 const random = createSeededRandom(2)
 const old = { id: 'old', key: random.bytes(32) }
@@ -33,10 +33,4 @@ test('a damaged wrapping does not open', () => {
     expect(seal.unwrap(damaged)).toBeUndefined()
   }
   expect(seal.unwrap(Buffer.alloc(0))).toBeUndefined()
-})
-
-test('a key is 32 bytes of hex or base64', () => {
-  expect(parseSealKey(old.key.toString('hex'))).toEqual(old.key)
-  expect(parseSealKey(`${old.key.toString('base64')}\n`)).toEqual(old.key)
-  expect(parseSealKey('short')).toBeUndefined()
 })

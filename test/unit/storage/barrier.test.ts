@@ -110,18 +110,6 @@ describe('a barrier', () => {
     expect(again.deriveKey('another')).not.toEqual(derived)
   })
 
-  it('changes the root key together with the records of the seal', async () => {
-    const { barrier, store, clock } = await unsealed()
-    await put(barrier, 'logical/a', '1')
-    const next = Buffer.alloc(32, 2)
-    await barrier.changeRootKey(next, (tx) => tx.put('core/seal-config', bytes('new')))
-    const again = barrierOver(store, clock)
-    expect(() => again.unseal(ROOT)).toThrow()
-    again.unseal(next)
-    expect(again.get('logical/a')).toEqual(bytes('1'))
-    expect(again.get('core/seal-config')).toEqual(bytes('new'))
-  })
-
   it('hands its keys to a cluster that joins, which then reads what is replicated', async () => {
     const { barrier, store } = await unsealed()
     await put(barrier, 'core/seal-config', 'config')

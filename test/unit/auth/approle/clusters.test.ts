@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { approleType } from '../../../../src/auth/approle/backend.js'
+import { createApproleType, DEFAULT_APPROLE_OPTIONS } from '../../../../src/auth/approle/backend.js'
 import type { JsonObject } from '../../../../src/logical/json.js'
 import type { Operation } from '../../../../src/logical/request.js'
 import { ApproleMount, type Issued } from './approle-mount.js'
@@ -133,5 +133,5 @@ describe('on the primary', () => {
 })
 
 it('the key prefixes of what is local are told to whoever mounts the type', () => {
-  expect(approleType.localPrefixes).toEqual(['secret_id_local/', 'accessor_local/'])
+  expect(createApproleType(DEFAULT_APPROLE_OPTIONS).localPrefixes).toEqual(['secret_id_local/', 'accessor_local/'])
 })
