@@ -52,8 +52,8 @@ export interface ReplicationHost {
   restart(reason: string): void
 
   /**
-   * Moves what is stored to a new generation of the directory, without the mark that calls for it, destroys the old one
-   * with all that was ever deleted in it, and starts the runtime again. Returns at once.
+   * Moves what is stored to a new generation of the directory, without the mark that calls for it, and destroys the old one
+   * with all that was ever deleted in it, while the store goes on working. Returns at once.
    */
   destroyDeleted(): void
 

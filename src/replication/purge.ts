@@ -1,11 +1,7 @@
 import type { Log } from '../base/log.js'
-import type { ReadStorage, Storage } from '../logical/storage.js'
+import type { Storage } from '../logical/storage.js'
 import type { ReplicableStore } from '../storage/replicable.js'
-
-/** Set from the moment a filter names data that lies here until the files that held it are destroyed. Never leaves. */
-export const PURGE_KEY = 'core/replication/purge'
-
-export const isPurgePending = (storage: ReadStorage): boolean => storage.get(PURGE_KEY) !== undefined
+import { PURGE_KEY, type PurgeStage, readPurgeStage } from './purge-mark.js'
 
 export interface PurgeOptions {
   readonly storage: Storage
@@ -20,7 +16,7 @@ export interface PurgeOptions {
 /**
  * Sees to it that data which a filter takes away leaves the disk. Replication deletes it, but deleted keys stay readable in
  * the files; so it is marked before the first of it is deleted, and once nothing of it is left the remaining data moves to
- * a new generation. The mark survives a crash anywhere between.
+ * a new generation. The mark survives a crash anywhere between, and a change of role.
  */
 export class HeldDataPurge {
   readonly #options: PurgeOptions
@@ -28,6 +24,10 @@ export class HeldDataPurge {
   #isAgain = false
   #isLooking = false
   #isDone = false
+  /** Nothing of what the filter takes away was left when last looked, and nothing is being deleted since. */
+  #isGone = false
+  /** The new generation may be in the making with what is there now: what is deleted from here on needs another mark. */
+  #isBeingDestroyed = false
 
   constructor(options: PurgeOptions) {
     this.#options = options
@@ -35,15 +35,28 @@ export class HeldDataPurge {
 
   /** Resolves once the mark is durable. To be awaited before anything is deleted because it is held back. */
   async mark(): Promise<void> {
-    const { storage, log } = this.#options
-    if (isPurgePending(storage)) return
-    await storage.write((tx) => tx.put(PURGE_KEY, Buffer.from('1')))
-    log.info('held-back data is to be destroyed')
+    this.#isGone = false
+    if (this.#stage === 'deleted' && !this.#isBeingDestroyed) return
+    this.#isBeingDestroyed = false
+    await this.#write('deleted')
   }
 
-  /** False while the filter that is known here may not be in effect yet: data that it takes away is, or may be, still here. */
+  /** False until the files that held what the filter takes away are destroyed, as far as is known here. */
   get isSettled(): boolean {
-    return !this.#isAgain && !this.#isLooking && !isPurgePending(this.#options.storage)
+    return !this.#isUnclear && this.#stage === undefined
+  }
+
+  /** False while the filter that is known here may not be in effect yet: data that it takes away may still be read here. */
+  get isInEffect(): boolean {
+    return !this.#isUnclear && (this.#isGone || this.#stage === undefined)
+  }
+
+  get #stage(): PurgeStage | undefined {
+    return readPurgeStage(this.#options.storage)
+  }
+
+  get #isUnclear(): boolean {
+    return this.#isAgain || this.#isLooking
   }
 
   /** Looks once, and resolves when it is known whether a crash left data that a filter takes away. */
@@ -75,13 +88,25 @@ export class HeldDataPurge {
     if (this.#isDone) return
     const { storage, store, heldMounts, destroy } = this.#options
     const held = heldMounts()
-    if (held.size > 0 && (await this.#hasDataOf(held))) return this.mark()
-    if (!isPurgePending(storage)) return
-    // Lifted before it took effect: nothing was taken away, or it has come back.
-    if (held.size === 0) return storage.write((tx) => tx.delete(PURGE_KEY))
-    if (store.isResyncing || !store.remotePosition) return
-    this.#isDone = true
+    const hasData = held.size > 0 && (await this.#hasDataOf(held))
+    if (hasData) {
+      this.#isGone = false
+      if (!this.#stage) await this.#write('hidden')
+      return
+    }
+    // What was looked at is not what is asked for any more.
+    if (this.#isAgain || !this.#stage) return
+    // Lifted before it took effect: nothing was taken away.
+    if (held.size === 0 && this.#stage === 'hidden') return storage.write((tx) => tx.delete(PURGE_KEY))
+    if (store.isResyncing || (held.size > 0 && !store.remotePosition)) return
+    this.#isGone = true
+    this.#isBeingDestroyed = true
     destroy()
+  }
+
+  async #write(stage: PurgeStage): Promise<void> {
+    await this.#options.storage.write((tx) => tx.put(PURGE_KEY, Buffer.from(stage)))
+    this.#options.log.info('held-back data is to be destroyed', { stage })
   }
 
   async #hasDataOf(mounts: ReadonlySet<string>): Promise<boolean> {

@@ -98,7 +98,7 @@ export class Replication {
       },
       finishBootstrap: () => finishBootstrap(this.context, kind),
       beforeHeldBack: () => this.#purge.mark(),
-      isFilterInEffect: () => this.#purge.isSettled,
+      isFilterInEffect: () => this.#purge.isInEffect,
     })
   }
 

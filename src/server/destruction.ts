@@ -1,65 +1,132 @@
-import type { Clock, Timer } from '../base/clock.js'
+import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import { PURGE_KEY } from '../replication/purge-mark.js'
+import type { EngineSource, Predecessor, Successor } from '../storage/engine-source.js'
+import { LiveCopy } from '../storage/live-copy.js'
+import { dataKey } from '../storage/raw-keys.js'
+import type { Store } from '../storage/store.js'
 import { pauseAfter } from './pause.js'
-import { copyRemaining } from './purge.js'
-import type { RuntimeHost } from './runtime-host.js'
+
+/** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
+const READERS_MS = 3000
+/** Between two looks whether a resync has ended. */
+const RESYNC_PAUSE_MS = 50
+
+const MARK = dataKey(PURGE_KEY)
 
 export interface DestructionOptions {
-  readonly host: Pick<RuntimeHost, 'replaceData'>
+  readonly source: EngineSource
+  readonly store: Pick<Store, 'pauseWrites' | 'isResyncing'>
   readonly clock: Clock
   readonly log: Log
 }
 
+/** More is to be destroyed than when the copy began, or nothing any more. */
+class Overtaken extends Error {}
+
 /**
- * Destroys deleted data by moving what is left to a new generation. An attempt that failed is repeated, after a pause that
- * grows; a crash is survived by the mark in the data, for which every new runtime asks again.
+ * Destroys deleted data by moving what is left to a new generation, under a store that is in use. The mark that calls for
+ * it stays behind; whatever else is to go marks anew before it is deleted, which ends a copy that may have it. An attempt
+ * that failed is repeated after a pause that grows; a crash is survived by the mark, for which the next start asks again.
  */
 export class Destruction {
   readonly #options: DestructionOptions
-  #isRunning = false
-  #isStopped = false
-  #failures = 0
-  #timer: Timer | undefined
+  readonly #stop = new AbortController()
+  #isWanted = false
+  #running: Promise<void> | undefined
 
   constructor(options: DestructionOptions) {
     this.#options = options
   }
 
   get isRunning(): boolean {
-    return this.#isRunning
+    return this.#running !== undefined
   }
 
-  /** Returns at once. Asking again replaces an attempt that has not begun. */
+  /** Returns at once. */
   schedule(): void {
-    this.#timer?.cancel()
-    if (this.#isStopped) return
-    this.#timer = this.#options.clock.setTimer(pauseAfter(this.#failures), () => {
-      this.#run().catch((error: unknown) => {
-        if (this.#isStopped) return
-        this.#failures++
-        this.#options.log.error('held-back data was not destroyed yet', { error })
-        // A runtime that is only being opened has asked, and will not ask again.
-        this.schedule()
-      })
+    if (this.#stop.signal.aborted) return
+    this.#isWanted = true
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
     })
   }
 
-  stop(): void {
-    this.#isStopped = true
-    this.#timer?.cancel()
+  /** Abandons what is under way, or ends it when it is past the point of no return. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('stopped'))
+    await this.#running
   }
 
   async #run(): Promise<void> {
-    this.#isRunning = true
-    try {
-      await this.#options.host.replaceData('held-back data is destroyed', {
-        rootKeyAfter: (before) => before,
-        isSettledFirst: true,
-        prepare: (fresh, old) => copyRemaining(old, fresh),
-      })
-      this.#failures = 0
-    } finally {
-      this.#isRunning = false
+    while (this.#isWanted) {
+      this.#isWanted = false
+      await this.#insist('held-back data was not destroyed yet', () => this.#destroyOnce())
     }
+  }
+
+  /** Until it succeeds or is overtaken, or everything ends. */
+  async #insist(failure: string, work: () => Promise<void>): Promise<void> {
+    const { clock, log } = this.#options
+    const { signal } = this.#stop
+    for (let failures = 1; ; failures++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (signal.aborted || error instanceof Overtaken) return
+        const pauseMs = pauseAfter(failures)
+        log.error(failure, { error, pauseMs })
+        await clock.sleep(pauseMs, signal).catch(() => undefined)
+      }
+    }
+  }
+
+  async #destroyOnce(): Promise<void> {
+    const { source, store, log } = this.#options
+    const mark = source.engine.get(MARK)
+    if (!mark) return
+    const check = () => {
+      this.#stop.signal.throwIfAborted()
+      if (!source.engine.get(MARK)?.equals(mark)) throw new Overtaken()
+    }
+    const successor = await source.begin()
+    let predecessor: Predecessor
+    try {
+      await store.pauseWrites(async () => successor.follow())
+      const isLeftOut = (key: string) => key === MARK
+      const copy = new LiveCopy({ from: source.engine, to: successor, isLeftOut, check })
+      await copy.copyAll()
+      predecessor = await this.#takeOver(copy, successor, check)
+    } catch (error) {
+      await successor.abandon()
+      throw error
+    }
+    log.info('what is left was moved to a new generation', { generation: source.generation })
+    await this.#end(predecessor)
+  }
+
+  /** Not amid a resync: what is read meanwhile is read from the old generation. */
+  async #takeOver(copy: LiveCopy, successor: Successor, check: () => void): Promise<Predecessor> {
+    const { store, clock } = this.#options
+    for (;;) {
+      await copy.catchUp()
+      const taken = await store.pauseWrites(async () => {
+        check()
+        if (store.isResyncing) return undefined
+        await copy.finish()
+        return successor.takeOver()
+      })
+      if (taken) return taken
+      await clock.sleep(RESYNC_PAUSE_MS, this.#stop.signal)
+    }
+  }
+
+  async #end(predecessor: Predecessor): Promise<void> {
+    const { clock } = this.#options
+    const unread = new AbortController()
+    void predecessor.unread().then(() => unread.abort())
+    const signal = AbortSignal.any([this.#stop.signal, unread.signal])
+    await clock.sleep(READERS_MS, signal).catch(() => undefined)
+    await this.#insist('the old generation was not destroyed yet', () => predecessor.destroy())
   }
 }

@@ -9,6 +9,7 @@ import { RAFT_PATHS_WITH_OPERATION_TOKEN } from '../core/system/raft-paths.js'
 import type { PathSpec } from '../logical/backend.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import type { Request, Response } from '../logical/request.js'
+import type { EngineSource } from '../storage/engine-source.js'
 import { createBackendTypes } from './backend-types.js'
 import type { ServerConfig } from './config.js'
 import {
@@ -28,6 +29,7 @@ import type { ShellView } from './shell-view.js'
 export interface OpenClusterOptions {
   readonly config: ServerConfig
   readonly runtime: Runtime
+  readonly source: EngineSource
   readonly shell: ShellView
   /** The paths that exist in every state. */
   readonly statePaths: readonly PathSpec[]

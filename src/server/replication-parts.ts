@@ -17,6 +17,7 @@ import type { ReplicationView } from '../replication/view.js'
 import type { Category } from '../storage/prefixes.js'
 import type { ServerConfig } from './config.js'
 import type { CoreServices } from './core-services.js'
+import { Destruction } from './destruction.js'
 import { fetchUnwrap } from './fetch-unwrap.js'
 import type { OpenClusterOptions } from './open-cluster.js'
 
@@ -45,10 +46,12 @@ type PartsOptions = OpenClusterOptions & {
 export class ReplicationParts {
   readonly replication: Replication
   readonly forwarder: RequestForwarder
+  readonly destruction: Destruction
   readonly #options: PartsOptions
 
   constructor(options: PartsOptions) {
     this.#options = options
+    this.destruction = new Destruction({ ...options, store: options.runtime.store })
     const host = this.#createHost()
     this.replication = new Replication({ host, dataPlane: this.#dataPlane(host), holds: options.shell.holds })
     this.forwarder = this.replication.forwarder
@@ -96,8 +99,17 @@ export class ReplicationParts {
     await this.replication.start()
   }
 
-  stop(): Promise<void> {
-    return this.replication.stop()
+  async stop(): Promise<void> {
+    try {
+      await this.replication.stop()
+    } finally {
+      await this.destruction.stop()
+    }
+  }
+
+  /** True while data that a filter took away may still be readable in the files. */
+  get isPurgePending(): boolean {
+    return this.destruction.isRunning || this.replication.isPurgePending
   }
 
   #writable(): ReadonlySet<Category> {
@@ -159,7 +171,7 @@ export class ReplicationParts {
       },
       wipeAndRestart: (next) => shell.wipeAndRestart(next),
       restart: (reason) => shell.restart(reason),
-      destroyDeleted: () => shell.destroyDeleted(),
+      destroyDeleted: () => this.destruction.schedule(),
       wrapActivation: (payload, ttlSeconds, creationPath) =>
         services.wrapping.keep({
           namespace: ROOT_NAMESPACE,

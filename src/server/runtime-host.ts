@@ -5,8 +5,10 @@ import type { Random } from '../base/random.js'
 import { RESTARTING_REFUSAL } from '../core/gate.js'
 import { LogicalError } from '../logical/errors.js'
 import type { FreshStart } from '../replication/host.js'
+import { PURGE_KEY } from '../replication/purge-mark.js'
 import type { Engine } from '../storage/engine.js'
 import type { EngineSource } from '../storage/engine-source.js'
+import { dataKey } from '../storage/raw-keys.js'
 import type { ServerConfig } from './config.js'
 import type { InFlightRequests } from './in-flight.js'
 import { pauseAfter } from './pause.js'
@@ -31,8 +33,6 @@ export interface RuntimeHostOptions {
 export interface NewData {
   /** What opens it, given what opened the old; undefined when nobody here has the key. */
   readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
-  /** True when requests in flight may end on the old data first. */
-  readonly isSettledFirst?: boolean
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
   /** What status reads tell of the set to join, once it is decided. */
   readonly joining?: FreshStart['joining']
@@ -75,6 +75,11 @@ export class RuntimeHost {
     return this.#source?.generation ?? 0
   }
 
+  /** Read from the data itself, since it is there while the runtime is replaced, too. */
+  get hasPurgeMark(): boolean {
+    return this.#source?.engine.get(dataKey(PURGE_KEY)) !== undefined
+  }
+
   /** What answers requests now. */
   get handler(): Pick<Runtime, 'handle'> {
     return this.#restartView ?? this.requireRuntime()
@@ -108,7 +113,6 @@ export class RuntimeHost {
     const source = this.#requireSource()
     return new Promise<void>((resolve, reject) => {
       this.#change(reason, async () => {
-        if (next.isSettledFirst) await this.#settle()
         const before = this.#rootKey
         try {
           await this.#closeRuntime()

@@ -16,12 +16,10 @@ import { openGenerations } from '../storage/generations.js'
 import { openMemoryGenerations } from '../storage/memory-generations.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
 import { openDev } from './dev.js'
-import { Destruction } from './destruction.js'
 import { createLabApi } from './lab-api.js'
 import { LabState } from './lab-state.js'
 import { type InFlight, InFlightRequests } from './in-flight.js'
 import { replicationTimes } from './replication-parts.js'
-import { isPurgePending } from '../replication/purge.js'
 import { prepareRestored } from './restore.js'
 import type { Runtime } from './runtime.js'
 import { RuntimeHost } from './runtime-host.js'
@@ -63,7 +61,6 @@ export class Server implements ShellView {
   readonly #listeners: HttpServer[] = []
   readonly #addresses: string[] = []
   readonly #host: RuntimeHost
-  readonly #destruction: Destruction
   #clusterPort: ClusterListener | undefined
   #devSecrets: DevSecrets | undefined
 
@@ -72,7 +69,6 @@ export class Server implements ShellView {
     this.status = new ServerStatus(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
     this.#host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
-    this.#destruction = new Destruction({ ...this.#options, host: this.#host })
   }
 
   /** Opens data and ports. Rejects, with everything closed again, when either is taken or the data is not sound. */
@@ -117,9 +113,7 @@ export class Server implements ShellView {
 
   /** True while data that a filter took away may still be readable in the files. */
   get isPurgePending(): boolean {
-    const { runtime } = this.#host
-    if (this.#destruction.isRunning || runtime?.cluster?.replication.replication.isPurgePending) return true
-    return runtime !== undefined && isPurgePending(runtime.store)
+    return this.#host.hasPurgeMark || this.#host.runtime?.cluster?.replication.isPurgePending === true
   }
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
@@ -146,10 +140,6 @@ export class Server implements ShellView {
     })
   }
 
-  destroyDeleted(): void {
-    this.#destruction.schedule()
-  }
-
   /** Reads certificates and audit files anew. One that fails keeps no other from being read; it is thrown at the end. */
   async reload(): Promise<void> {
     const readings = [
@@ -163,7 +153,6 @@ export class Server implements ShellView {
   /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.#host.refuseChanges()
-    this.#destruction.stop()
     await Promise.all(this.#listeners.map((listener) => listener.close(drainMs)))
     // A runtime whose storage has failed may not end well; ports and data are given back all the same.
     try {

@@ -15,8 +15,6 @@ export interface ShellView {
   restart(reason: string): void
   /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */
   wipeAndRestart(next: FreshStart): Promise<void>
-  /** What is stored moves to a new generation, and the old one is destroyed. Returns at once. */
-  destroyDeleted(): void
   /** A new generation filled with a snapshot, then a restart. Resolves when the decision is durable. */
   restoreAndRestart(restoration: Restoration): Promise<void>
   readonly inFlight: () => ReadonlyMap<

@@ -46,7 +46,15 @@ interface Task extends QueuedUnit {
   resolve(): void
 }
 
-type Unit = LoggedUnit | Task
+/** Something that needs the engine for itself, between two batches. */
+interface Pause extends QueuedUnit {
+  readonly joins: undefined
+  readonly pending: readonly []
+  readonly work: () => Promise<void>
+}
+
+type Write = LoggedUnit | Task
+type Unit = Write | Pause
 
 /**
  * The single writer. Everything that changes the engine goes through its queue, one batch at a time; state, trees, log
@@ -127,6 +135,15 @@ export class Committer {
     })
   }
 
+  /** Runs `work` while nothing is being written, and nothing is until it has ended. What it throws concerns nobody else. */
+  async pause<T>(work: () => Promise<T>): Promise<T> {
+    this.requireWritable()
+    return new Promise<T>((resolve, reject) => {
+      const run = () => work().then(resolve, reject)
+      this.submit({ joins: undefined, bytes: 0, pending: [], work: run, reject })
+    })
+  }
+
   /** Holds back trimming until the result is called. */
   hold(): () => void {
     this.#holds++
@@ -150,7 +167,12 @@ export class Committer {
     this.#recoveryTimer?.cancel()
   }
 
-  async #commit(units: readonly Unit[]): Promise<void> {
+  #commit(units: readonly Unit[]): Promise<void> {
+    const [first] = units
+    return first && isPause(first) ? first.work() : this.#write(units.filter(isWrite))
+  }
+
+  async #write(units: readonly Write[]): Promise<void> {
     const batch = this.#options.engine.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
@@ -176,7 +198,7 @@ export class Committer {
   }
 
   /** What goes wrong before the batch is written concerns these units alone. */
-  #stage(units: readonly Unit[], batch: EngineBatch): Staged | undefined | 'rejected' {
+  #stage(units: readonly Write[], batch: EngineBatch): Staged | undefined | 'rejected' {
     try {
       const first = units[0]
       if (first !== undefined && !isLogged(first)) return first.stage(batch, this.state, this.trees)
@@ -260,6 +282,8 @@ export class Committer {
   }
 }
 
+const isPause = (unit: Unit): unit is Pause => 'work' in unit
+const isWrite = (unit: Unit): unit is Write => !isPause(unit)
 const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
 
 const load = (options: StoreOptions, random: Random): Promise<Loaded> =>

@@ -5,8 +5,10 @@ import { LogicalError } from '../logical/errors.js'
 import { Ballast } from './ballast.js'
 import { syncDirectory, writeFileDurably } from './durable-file.js'
 import type { Engine } from './engine.js'
-import type { EngineSource } from './engine-source.js'
+import type { EngineSource, Successor } from './engine-source.js'
 import { isNoSpace, LevelEngine } from './level-engine.js'
+import { LiveEngine } from './live-engine.js'
+import { createSuccessor } from './successor.js'
 
 /**
  * A data directory: generations as directories `generation-<number>`, and a file that names the live one. LevelDB's own
@@ -94,10 +96,20 @@ const removeOthers = async (path: string, live: number, log: Log): Promise<void>
   for (const name of await readdir(path)) {
     const generation = generationOf(name)
     if (generation === undefined || generation === live) continue
-    await rm(join(path, name), { recursive: true, force: true })
-    log.info('storage generation destroyed', { generation })
+    await removeGeneration(path, generation, log)
   }
   await syncDirectory(path)
+}
+
+const removeGeneration = async (path: string, generation: number, log: Log): Promise<void> => {
+  await rm(generationDirectory(path, generation), { recursive: true, force: true })
+  log.info('storage generation destroyed', { generation })
+}
+
+/** A generation that is not live yet. */
+interface Draft {
+  readonly number: number
+  readonly engine: LevelEngine
 }
 
 class Generations implements EngineSource {
@@ -105,12 +117,14 @@ class Generations implements EngineSource {
   readonly #ballast: Ballast
   readonly #log: Log
   #generation: number
-  #engine: LevelEngine
+  #level: LevelEngine
+  #live: LiveEngine
 
   constructor(path: string, generation: number, engine: LevelEngine, ballast: Ballast, log: Log) {
     this.#path = path
     this.#generation = generation
-    this.#engine = engine
+    this.#level = engine
+    this.#live = new LiveEngine(engine)
     this.#ballast = ballast
     this.#log = log
   }
@@ -120,33 +134,73 @@ class Generations implements EngineSource {
   }
 
   get engine(): Engine {
-    return this.#engine
+    return this.#live
   }
 
   async replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine> {
-    const next = this.#generation + 1
-    const directory = generationDirectory(this.#path, next)
-    await rm(directory, { recursive: true, force: true })
-    const fresh = await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast })
+    const draft = await this.#draft()
     try {
-      await prepare(fresh)
-      await commitPointer(this.#path, next)
+      await prepare(draft.engine)
+      await commitPointer(this.#path, draft.number)
     } catch (error) {
-      await fresh.discard()
-      // The pointer may have been moved although telling so failed: what it names must stay.
-      if ((await readLiveGeneration(this.#path)) !== next) await rm(directory, { recursive: true, force: true })
+      await this.#discard(draft)
       throw error
     }
-    const old = this.#engine
-    this.#engine = fresh
-    this.#generation = next
-    this.#log.info('storage generation replaced', { generation: next })
+    const old = this.#level
+    this.#adopt(draft)
+    this.#live = new LiveEngine(draft.engine)
     await old.discard()
-    await removeOthers(this.#path, next, this.#log)
-    return fresh
+    await removeOthers(this.#path, draft.number, this.#log)
+    return this.#live
+  }
+
+  async begin(): Promise<Successor> {
+    const draft = await this.#draft()
+    const old = { number: this.#generation, engine: this.#level }
+    let isSettled = true
+    return createSuccessor(this.#live, {
+      engine: draft.engine,
+      requireRoom: () => this.#ballast.requireRoom(),
+      commit: async () => {
+        await commitPointer(this.#path, draft.number).catch(async (error: unknown) => {
+          // When the pointer was moved although telling so failed, the next start goes by it; so does this process.
+          if ((await readLiveGeneration(this.#path)) !== draft.number) throw error
+          isSettled = false
+        })
+        this.#adopt(draft)
+      },
+      discard: () => this.#discard(draft),
+      destroyOld: async () => {
+        if (!isSettled) await commitPointer(this.#path, draft.number)
+        isSettled = true
+        await old.engine.discard()
+        await removeGeneration(this.#path, old.number, this.#log)
+        await syncDirectory(this.#path)
+      },
+    })
   }
 
   close(): Promise<void> {
-    return this.#engine.close()
+    return this.#level.close()
+  }
+
+  async #draft(): Promise<Draft> {
+    const number = this.#generation + 1
+    const directory = generationDirectory(this.#path, number)
+    await rm(directory, { recursive: true, force: true })
+    return { number, engine: await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast }) }
+  }
+
+  #adopt({ number, engine }: Draft): void {
+    this.#level = engine
+    this.#generation = number
+    this.#log.info('storage generation replaced', { generation: number })
+  }
+
+  async #discard({ number, engine }: Draft): Promise<void> {
+    await engine.discard()
+    // The pointer may have been moved although telling so failed: what it names must stay.
+    if ((await readLiveGeneration(this.#path)) === number) return
+    await rm(generationDirectory(this.#path, number), { recursive: true, force: true })
   }
 }

@@ -1,6 +1,7 @@
-import type { Engine } from './engine.js'
 import type { EngineSource } from './engine-source.js'
+import { LiveEngine } from './live-engine.js'
 import { MemoryDisk, MemoryEngine } from './memory-engine.js'
+import { createSuccessor } from './successor.js'
 
 /** A data directory in memory. It outlives the sources opened on it, so that a restart or a crash can be rehearsed. */
 export class MemoryDirectory {
@@ -15,24 +16,39 @@ export class MemoryDirectory {
 
 /** The counterpart of `openGenerations` for storage in memory. */
 export const openMemoryGenerations = (directory = new MemoryDirectory()): EngineSource => {
-  let engine: Engine = new MemoryEngine(directory.disk)
+  let live = new LiveEngine(new MemoryEngine(directory.disk))
+  const commit = (disk: MemoryDisk) => {
+    directory.disk = disk
+    directory.generation++
+  }
   return {
     get generation() {
       return directory.generation
     },
     get engine() {
-      return engine
+      return live
     },
     async replace(prepare) {
       const disk = new MemoryDisk()
       const fresh = new MemoryEngine(disk)
       await prepare(fresh)
-      directory.disk = disk
-      directory.generation++
-      await engine.close()
-      engine = fresh
-      return fresh
+      commit(disk)
+      await live.close()
+      live = new LiveEngine(fresh)
+      return live
     },
-    close: () => engine.close(),
+    async begin() {
+      const old = directory.disk.owner
+      const disk = new MemoryDisk()
+      const engine = new MemoryEngine(disk)
+      return createSuccessor(live, {
+        engine,
+        requireRoom: async () => undefined,
+        commit: async () => commit(disk),
+        discard: () => engine.close(),
+        destroyOld: async () => old?.close(),
+      })
+    },
+    close: () => live.close(),
   }
 }

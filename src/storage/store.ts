@@ -79,6 +79,11 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     return { value, index }
   }
 
+  /** Runs `work` while nothing is being written to the engine, and nothing is until it has ended. Reads go on. */
+  pauseWrites<T>(work: () => Promise<T>): Promise<T> {
+    return this.#committer.pause(work)
+  }
+
   /** Finishes what is queued. The engine is its owner's to close. */
   close(): Promise<void> {
     this.#steady.release()

@@ -1,5 +1,5 @@
 import type { Engine, EngineBatch } from './engine.js'
-import type { EngineSource } from './engine-source.js'
+import type { EngineSource, Predecessor, Successor } from './engine-source.js'
 
 /** What changes a disk: one batch, and the steps in which a generation replaces another. */
 export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy generation'
@@ -33,9 +33,36 @@ export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource
       engine = watchEngine(fresh, watch)
       return engine
     },
+    async begin() {
+      watch.beforeStep('new generation')
+      return watchSuccessor(await inner.begin(), watch)
+    },
     close: () => inner.close(),
   }
 }
+
+const watchSuccessor = (inner: Successor, watch: DiskWatch): Successor => ({
+  engine: watchEngine(inner.engine, watch),
+  follow: () => inner.follow(),
+  get writtenCount() {
+    return inner.writtenCount
+  },
+  takeWritten: () => inner.takeWritten(),
+  requireRoom: () => inner.requireRoom(),
+  takeOver: async () => {
+    watch.beforeStep('move pointer')
+    return watchPredecessor(await inner.takeOver(), watch)
+  },
+  abandon: () => inner.abandon(),
+})
+
+const watchPredecessor = (inner: Predecessor, watch: DiskWatch): Predecessor => ({
+  unread: () => inner.unread(),
+  destroy: async () => {
+    watch.beforeStep('destroy generation')
+    await inner.destroy()
+  },
+})
 
 const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
   name: inner.name,

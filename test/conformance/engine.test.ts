@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LevelEngine } from '../../src/storage/level-engine.js'
+import { LiveEngine } from '../../src/storage/live-engine.js'
 import { MemoryDisk, MemoryEngine } from '../../src/storage/memory-engine.js'
 import { describeEngine } from './engine-suite.js'
 
@@ -16,4 +17,12 @@ describeEngine('LevelDB', async () => {
 describeEngine('memory', async () => {
   const disk = new MemoryDisk()
   return { open: async () => new MemoryEngine(disk), destroy: async () => undefined }
+})
+
+describeEngine('LevelDB behind a live engine', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'understudy-engine-'))
+  return {
+    open: async () => new LiveEngine(await LevelEngine.open({ directory, createIfMissing: true })),
+    destroy: () => rm(directory, { recursive: true, force: true }),
+  }
 })

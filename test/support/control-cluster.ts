@@ -19,10 +19,10 @@ import { Replication } from '../../src/replication/replication.js'
 import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
 import type { Kind } from '../../src/replication/types.js'
 import { Barrier } from '../../src/storage/barrier.js'
-import { MemoryEngine } from '../../src/storage/memory-engine.js'
+import { openMemoryGenerations } from '../../src/storage/memory-generations.js'
 import type { Category } from '../../src/storage/prefixes.js'
 import type { Store } from '../../src/storage/store.js'
-import { copyRemaining } from '../../src/server/purge.js'
+import { Destruction } from '../../src/server/destruction.js'
 import { openStore, TIMES } from './replication-fixture.js'
 import { until } from './until.js'
 
@@ -55,13 +55,13 @@ export class ControlCluster {
   namespaces: NamespaceFact[] = [{ id: 'root', path: '' }]
   restarts = 0
   wipes = 0
-  purges = 0
   replication!: Replication
   store!: Store
   barrier!: Barrier
   listener!: ClusterListener
   readonly #others: Map<string, ControlCluster>
-  #engine = new MemoryEngine()
+  #source = openMemoryGenerations()
+  #destruction: Destruction | undefined
   #rootKey: Buffer | undefined
   #restarting: Promise<void> = Promise.resolve()
 
@@ -95,6 +95,7 @@ export class ControlCluster {
   async stop(): Promise<void> {
     await this.#restarting
     await this.replication.stop()
+    await this.#destruction?.stop()
     await this.store.close()
     await this.listener.close()
   }
@@ -154,7 +155,7 @@ export class ControlCluster {
   }
 
   async #boot(): Promise<void> {
-    this.store = await openStore(this.#engine)
+    this.store = await openStore(this.#source.engine)
     this.barrier = new Barrier({ store: this.store, clock: systemClock, random })
     this.#rootKey ??= random.bytes(32)
     if (!this.barrier.isInitialized) await this.barrier.initialize(this.#rootKey)
@@ -174,6 +175,7 @@ export class ControlCluster {
 
   async #reboot(between: () => Promise<void>): Promise<void> {
     await this.replication.stop()
+    await this.#destruction?.stop()
     await this.store.close()
     await between()
     await this.#boot()
@@ -181,9 +183,9 @@ export class ControlCluster {
   }
 
   async #wipe(keyMaterial: KeyMaterial, records: readonly PlainRecord[]): Promise<void> {
-    this.#engine = new MemoryEngine()
+    this.#source = openMemoryGenerations()
     this.#rootKey = keyMaterial.rootKey
-    const store = await openStore(this.#engine)
+    const store = await openStore(this.#source.engine)
     const barrier = new Barrier({ store, clock: systemClock, random })
     await barrier.importKeys(keyMaterial)
     await barrier.write((tx) => {
@@ -193,16 +195,11 @@ export class ControlCluster {
     this.wipes++
   }
 
-  async #destroyDeleted(): Promise<void> {
-    const fresh = new MemoryEngine()
-    await copyRemaining(this.#engine, fresh)
-    this.#engine = fresh
-    this.purges++
-  }
-
   #host(): ReplicationHost {
     const cluster = this
     const { store, barrier } = this
+    const destruction = new Destruction({ source: this.#source, store, clock: systemClock, log: silentLog })
+    this.#destruction = destruction
     const later = (work: () => Promise<void>) => {
       this.#restarting = this.#restarting.then(work)
     }
@@ -236,7 +233,7 @@ export class ControlCluster {
         later(() => cluster.#reboot(() => Promise.resolve()))
       },
       destroyDeleted() {
-        later(() => cluster.#reboot(() => cluster.#destroyDeleted()))
+        destruction.schedule()
       },
       wrapActivation: async (payload, ttlSeconds, creationPath): Promise<WrapInfo> => {
         const claims = Buffer.from(JSON.stringify({ addr: cluster.apiAddress, jti: base62(random, 24) }))

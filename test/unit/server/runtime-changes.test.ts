@@ -33,6 +33,7 @@ const startServer = async (onOpen: (server: Server) => void = () => undefined): 
       return source.engine
     },
     replace: (prepare) => source.replace(prepare),
+    begin: () => source.begin(),
     close: () => source.close(),
   }
   const server = await Server.start({ config, log: silentLog, openStorage: async () => watched })
@@ -92,13 +93,4 @@ test('a cluster that is sealed before its change comes stays sealed', async () =
   await server.runtime?.seal.seal()
   await until(() => opened === 1 && !server.status.isRestarting)
   expect(server.runtime?.seal.isSealed).toBe(true)
-})
-
-test('deleted data is destroyed although the wish comes amid another change', async () => {
-  let opened = 0
-  const server = await startServer((changing) => {
-    if (opened++ === 0) changing.destroyDeleted()
-  })
-  server.restart('a test')
-  await until(() => server.storageGeneration === 2 && isOpen(server))
 })

@@ -1,0 +1,113 @@
+import { beforeEach, expect, test } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { HeldDataPurge } from '../../../src/replication/purge.js'
+import { PURGE_KEY, readPurgeStage } from '../../../src/replication/purge-mark.js'
+import { MemoryStorage } from '../../support/memory-storage.js'
+import { until } from '../../support/until.js'
+
+/** When data that a filter takes away is marked, and when the files that held it are to be destroyed. */
+let storage: MemoryStorage
+let held: Set<string>
+let isResyncing: boolean
+let hasPosition: boolean
+let asked: number
+let purge: HeldDataPurge
+
+const make = (): HeldDataPurge =>
+  new HeldDataPurge({
+    storage,
+    store: {
+      get isResyncing() {
+        return isResyncing
+      },
+      get remotePosition() {
+        return hasPosition ? { index: 1, hash: Buffer.alloc(20), epoch: '' } : undefined
+      },
+    },
+    heldMounts: () => held,
+    destroy: () => asked++,
+    log: silentLog,
+  })
+
+const put = (key: string) => storage.write((tx) => tx.put(key, Buffer.from('x')))
+const remove = (key: string) => storage.write((tx) => tx.delete(key))
+const stage = () => readPurgeStage(storage)
+
+beforeEach(() => {
+  storage = new MemoryStorage()
+  held = new Set()
+  isResyncing = false
+  hasPosition = true
+  asked = 0
+  purge = make()
+})
+
+test('nothing is marked for a filter that takes nothing away', async () => {
+  held = new Set(['eu'])
+  await put('logical/us/1')
+  await purge.start()
+  expect([stage(), asked, purge.isSettled, purge.isInEffect]).toEqual([undefined, 0, true, true])
+})
+
+test('data is marked when a filter hides it, again before it is deleted, and destroyed when it is gone', async () => {
+  await put('logical/eu/1')
+  held = new Set(['eu'])
+  purge.check()
+  expect(purge.isSettled).toBe(false)
+  await until(() => stage() === 'hidden')
+  expect([asked, purge.isInEffect]).toEqual([0, false])
+  await purge.mark()
+  expect(stage()).toBe('deleted')
+  await remove('logical/eu/1')
+  await purge.start()
+  expect([asked, purge.isInEffect, purge.isSettled]).toEqual([1, true, false])
+  await remove(PURGE_KEY)
+  expect([purge.isInEffect, purge.isSettled]).toEqual([true, true])
+})
+
+test('a filter that is lifted before anything was deleted takes its mark along', async () => {
+  await put('logical/eu/1')
+  held = new Set(['eu'])
+  await purge.start()
+  held = new Set()
+  await purge.start()
+  expect([stage(), asked]).toEqual([undefined, 0])
+})
+
+test('what was deleted is destroyed although the filter, or the role that it was for, is gone', async () => {
+  await put('logical/eu/1')
+  held = new Set(['eu'])
+  await purge.mark()
+  await purge.stop()
+  held = new Set()
+  hasPosition = false
+  await make().start()
+  expect([stage(), asked]).toEqual(['deleted', 1])
+})
+
+test('nothing is destroyed amid a resync, or before the first one is complete', async () => {
+  held = new Set(['eu'])
+  await purge.mark()
+  isResyncing = true
+  await purge.start()
+  isResyncing = false
+  hasPosition = false
+  await purge.start()
+  expect([asked, purge.isInEffect]).toEqual([0, false])
+  hasPosition = true
+  await purge.start()
+  expect(asked).toBe(1)
+})
+
+test('what is deleted after the destruction was asked for is marked anew', async () => {
+  held = new Set(['eu'])
+  await purge.mark()
+  const writes = storage.writes
+  await purge.mark()
+  expect(storage.writes).toBe(writes)
+  await purge.start()
+  await purge.mark()
+  expect([storage.writes, purge.isInEffect]).toEqual([writes + 1, false])
+  await purge.mark()
+  expect(storage.writes).toBe(writes + 1)
+})

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { silentLog } from '../../../src/base/log.js'
+import { nextTurn } from '../../../src/base/turn.js'
+import { PURGE_KEY } from '../../../src/replication/purge-mark.js'
+import { Destruction } from '../../../src/server/destruction.js'
+import type { EngineSource } from '../../../src/storage/engine-source.js'
+import { openMemoryGenerations } from '../../../src/storage/memory-generations.js'
+import type { Store } from '../../../src/storage/store.js'
+import { type DiskStep, watchSource } from '../../../src/storage/watched-source.js'
+import { openStore, put } from '../../support/replication-fixture.js'
+import { until } from '../../support/until.js'
+
+/** Called before every step on the disk; a test puts in what is to happen there. */
+let onStep: (step: DiskStep) => void
+let data: EngineSource
+let store: Store
+let destruction: Destruction
+
+beforeEach(async () => {
+  onStep = () => undefined
+  data = watchSource(openMemoryGenerations(), {
+    beforeRead: () => undefined,
+    beforeStep: (step) => onStep(step),
+  })
+  store = await openStore(data.engine)
+  for (let i = 0; i < 3000; i++) void put(store, `logical/m/${i}`, 'value')
+  await put(store, PURGE_KEY, 'one')
+  destruction = new Destruction({ source: data, store, clock: systemClock, log: silentLog })
+})
+
+afterEach(async () => {
+  await destruction.stop()
+  await store.close()
+})
+
+const isMarked = () => store.get(PURGE_KEY) !== undefined
+
+/** Does something once, before the n-th batch that is written from the beginning of a new generation on. */
+const amidCopy = (work: () => void, at = 3): void => {
+  let batches = Number.NEGATIVE_INFINITY
+  onStep = (step) => {
+    if (step === 'new generation') batches = 0
+    if (step === 'batch' && ++batches === at) work()
+  }
+}
+
+test('what is left moves to a new generation, without the mark, while the store is written to', async () => {
+  amidCopy(() => void put(store, 'logical/m/1', 'newer'))
+  destruction.schedule()
+  expect(destruction.isRunning).toBe(true)
+  await until(() => !destruction.isRunning)
+  expect([data.generation, isMarked()]).toEqual([2, false])
+  expect([store.get('logical/m/1')?.toString(), store.get('logical/m/2999')?.toString()]).toEqual(['newer', 'value'])
+  await put(store, 'logical/m/behind', 'value')
+  expect(data.engine.get('dlogical/m/behind')).toBeDefined()
+})
+
+test('without a mark nothing happens', async () => {
+  await store.write((tx) => tx.delete(PURGE_KEY))
+  destruction.schedule()
+  await until(() => !destruction.isRunning)
+  expect(data.generation).toBe(1)
+})
+
+test('a mark that is written anew ends the copy, and the next one is asked for', async () => {
+  amidCopy(() => void put(store, PURGE_KEY, 'two'))
+  destruction.schedule()
+  await until(() => !destruction.isRunning)
+  expect([data.generation, store.get(PURGE_KEY)?.toString()]).toEqual([1, 'two'])
+  onStep = () => undefined
+  destruction.schedule()
+  await until(() => !destruction.isRunning)
+  expect([data.generation, isMarked()]).toEqual([2, false])
+})
+
+test('what is asked for while a copy that is overtaken runs is done after it', async () => {
+  amidCopy(() => {
+    void put(store, PURGE_KEY, 'two')
+    destruction.schedule()
+  })
+  destruction.schedule()
+  await until(() => !destruction.isRunning)
+  expect([data.generation, isMarked()]).toEqual([2, false])
+})
+
+test('nothing takes over amid a resync', async () => {
+  await store.importMutations([{ key: 'logical/m/half', value: Buffer.from('1') }])
+  let batches = 0
+  onStep = () => batches++
+  destruction.schedule()
+  await until(() => batches > 3)
+  for (let i = 0; i < 50; i++) await nextTurn()
+  expect([data.generation, store.isResyncing]).toEqual([1, true])
+  await store.importMutations([], { ...store.position, epoch: '' })
+  await until(() => !destruction.isRunning)
+  expect([data.generation, isMarked(), store.get('logical/m/half')?.toString()]).toEqual([2, false, '1'])
+})
+
+test('a stop abandons the copy, and the mark stays for the next start', async () => {
+  let stopped: Promise<void> | undefined
+  amidCopy(() => {
+    stopped = destruction.stop()
+  })
+  destruction.schedule()
+  await until(() => stopped !== undefined)
+  await stopped
+  expect([data.generation, isMarked(), destruction.isRunning]).toEqual([1, true, false])
+  await put(store, 'logical/m/1', 'newer')
+  destruction.schedule()
+  expect(destruction.isRunning).toBe(false)
+})
+
+test.each(['new generation', 'batch', 'move pointer', 'destroy generation'] as const)(
+  'a failure at the step "%s" is tried again',
+  async (failing) => {
+    let isBegun = false
+    let failures = 0
+    onStep = (step) => {
+      isBegun ||= step === 'new generation'
+      if (!isBegun || step !== failing || failures > 0) return
+      failures++
+      throw new Error('no space left on device')
+    }
+    destruction.schedule()
+    await until(() => !destruction.isRunning)
+    expect([data.generation, isMarked(), failures]).toEqual([2, false, 1])
+    expect(store.get('logical/m/7')?.toString()).toBe('value')
+  },
+)

@@ -1,0 +1,205 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { systemClock } from '../../../src/base/clock.js'
+import { nextTurn } from '../../../src/base/turn.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import type { Engine } from '../../../src/storage/engine.js'
+import type { EngineSource } from '../../../src/storage/engine-source.js'
+import { openGenerations } from '../../../src/storage/generations.js'
+import { verifyStored } from '../../../src/storage/inspect.js'
+import { LiveCopy } from '../../../src/storage/live-copy.js'
+import { MemoryDirectory, openMemoryGenerations } from '../../../src/storage/memory-generations.js'
+import { dataKey, WAL_PREFIX } from '../../../src/storage/raw-keys.js'
+import { Store } from '../../../src/storage/store.js'
+import { bytes, rootsOf, textOf } from './fixture.js'
+
+/** A generation takes over from the live one while that is in use. */
+let path: string
+beforeEach(async () => {
+  path = await mkdtemp(join(tmpdir(), 'understudy-succession-'))
+})
+afterEach(() => rm(path, { recursive: true, force: true }))
+
+const put = async (engine: Engine, key: string, text: string): Promise<void> => {
+  const batch = engine.batch()
+  batch.put(key, bytes(text))
+  await batch.write({ isDurable: true })
+}
+
+const entriesOf = async (engine: Engine): Promise<Map<string, string>> => {
+  const found = new Map<string, string>()
+  for await (const chunk of engine.scan({})) for (const { key, value } of chunk) found.set(key, value.toString('hex'))
+  return found
+}
+
+const openStore = (source: EngineSource): Promise<Store> =>
+  Store.open({
+    engine: source.engine,
+    clock: systemClock,
+    log: silentLog,
+    syncWrites: true,
+    walRetentionEntries: 16,
+    walRetentionBytes: 1 << 30,
+    ringBytes: 1 << 20,
+  })
+
+const KINDS: readonly [string, () => { open: () => Promise<EngineSource> }][] = [
+  ['on disk', () => ({ open: () => openGenerations(path, silentLog) })],
+  [
+    'in memory',
+    () => {
+      const directory = new MemoryDirectory()
+      return { open: async () => openMemoryGenerations(directory) }
+    },
+  ],
+]
+
+describe.each(KINDS)('a successor %s', (_name, make) => {
+  it('takes over behind the engine that is in use', async () => {
+    const { open } = make()
+    const source = await open()
+    const { engine } = source
+    await put(engine, 'a', 'old')
+    const successor = await source.begin()
+    await put(successor.engine, 'a', 'new')
+    expect([engine.get('a'), source.generation]).toEqual([bytes('old'), 1])
+    const predecessor = await successor.takeOver()
+    expect([engine.get('a'), source.generation]).toEqual([bytes('new'), 2])
+    expect(source.engine).toBe(engine)
+    await predecessor.destroy()
+    await source.close()
+    const again = await open()
+    expect([again.generation, again.engine.get('a')]).toEqual([2, bytes('new')])
+    await again.close()
+  })
+
+  it('leaves the old generation to those who read from it', async () => {
+    const source = await make().open()
+    const { engine } = source
+    for (let i = 0; i < 2500; i++) await put(engine, `k${i}`, 'old')
+    const snapshot = engine.snapshot()
+    const scan = engine.scan({})[Symbol.asyncIterator]()
+    await scan.next()
+    const predecessor = await (await source.begin()).takeOver()
+    let isUnread = false
+    const unread = predecessor.unread().then(() => {
+      isUnread = true
+    })
+    expect([engine.get('k1'), engine.get('k1', snapshot)]).toEqual([undefined, bytes('old')])
+    expect((await scan.next()).value?.length).toBeGreaterThan(0)
+    await snapshot.close()
+    await snapshot.close()
+    expect(isUnread).toBe(false)
+    while (!(await scan.next()).done);
+    await unread
+    await predecessor.destroy()
+    expect(await entriesOf(engine)).toEqual(new Map())
+    await source.close()
+  })
+
+  it('is told every key that is written after it follows, and is gone when it is abandoned', async () => {
+    const { open } = make()
+    const source = await open()
+    await put(source.engine, 'before', '1')
+    const successor = await source.begin()
+    successor.follow()
+    await put(source.engine, 'a', '1')
+    await put(source.engine, 'b', '1')
+    expect([successor.writtenCount, [...successor.takeWritten()]]).toEqual([2, ['a', 'b']])
+    await put(source.engine, 'b', '2')
+    expect([[...successor.takeWritten()], [...successor.takeWritten()]]).toEqual([['b'], []])
+    await put(successor.engine, 'c', '1')
+    await successor.abandon()
+    await put(source.engine, 'd', '1')
+    expect([source.generation, successor.writtenCount, source.engine.get('c')]).toEqual([1, 0, undefined])
+    await (await source.begin()).abandon()
+    await source.close()
+    const again = await open()
+    expect([again.generation, again.engine.get('d')]).toEqual([1, bytes('1')])
+    await again.close()
+  })
+
+  it('holds what the live generation holds, whatever was written during the copy, and a store on it goes on', async () => {
+    const seed = Math.trunc(performance.now() * 1000)
+    console.log(`seed ${seed}`)
+    const random = createSeededRandom(seed)
+    const { open } = make()
+    const source = await open()
+    const store = await openStore(source)
+    const writeOne = () =>
+      store.write((tx) => {
+        const key = `logical/m/${random.bytes(2).readUInt16BE() % 3000}`
+        if (random.bytes(1)[0] === 0) tx.delete(key)
+        else tx.put(key, random.bytes(200))
+        tx.put(`local/m/${random.bytes(1)[0]}`, random.bytes(20))
+      })
+    for (let i = 0; i < 4000; i++) void writeOne()
+    await store.importMutations([{ key: 'logical/m/imported', value: bytes('1') }], { ...store.position, epoch: '' })
+    await store.write((tx) => tx.put('core/replication/mark', bytes('1')))
+    const isLeftOut = (key: string) => key === dataKey('core/replication/mark')
+
+    let isDone = false
+    const writers = Array.from({ length: 8 }, async () => {
+      for (; !isDone; await nextTurn()) await writeOne()
+    })
+    const successor = await source.begin()
+    await store.pauseWrites(async () => successor.follow())
+    const copy = new LiveCopy({ from: source.engine, to: successor, isLeftOut, check: () => undefined })
+    await copy.copyAll()
+    await copy.catchUp()
+    let before = new Map<string, string>()
+    let after = before
+    const predecessor = await store.pauseWrites(async () => {
+      await copy.finish()
+      before = await entriesOf(source.engine)
+      after = await entriesOf(successor.engine)
+      return successor.takeOver()
+    })
+    for (let i = 0; i < 100; i++) await writeOne()
+    isDone = true
+    await Promise.all(writers)
+    await predecessor.destroy()
+
+    before.delete(dataKey('core/replication/mark'))
+    const isFrame = ([key]: [string, string]) => key.startsWith(WAL_PREFIX)
+    const kept = (entries: Map<string, string>) => new Map([...entries].filter((entry) => !isFrame(entry)))
+    expect(after.size).toBeGreaterThan(3000)
+    expect([...kept(before)].filter(([key, value]) => after.get(key) !== value)).toEqual([])
+    expect(kept(after).size).toBe(kept(before).size)
+    const roots = rootsOf(store)
+    expect(await store.check()).toEqual({ replicated: new Map(), local: new Map() })
+    await store.close()
+    expect((await verifyStored(source.engine)).isSound).toBe(true)
+    await source.close()
+    const reopened = await open()
+    const again = await openStore(reopened)
+    expect([rootsOf(again), again.position, textOf(again, 'logical/m/imported')]).toEqual([roots, store.position, '1'])
+    await again.close()
+    await reopened.close()
+  })
+})
+
+describe('a successor on disk', () => {
+  it('is removed at the next start when the process died before it took over, and the old generation after', async () => {
+    const source = await openGenerations(path, silentLog)
+    await put(source.engine, 'a', 'old')
+    const successor = await source.begin()
+    await put(successor.engine, 'a', 'half')
+    await successor.engine.close()
+    expect((await readdir(path)).sort()).toEqual(['ballast', 'generation-1', 'generation-2', 'live'])
+    await source.close()
+    const before = await openGenerations(path, silentLog)
+    expect([before.engine.get('a'), (await readdir(path)).sort()]).toEqual([
+      bytes('old'),
+      ['ballast', 'generation-1', 'live'],
+    ])
+    await (await before.begin()).takeOver()
+    await before.close()
+    const after = await openGenerations(path, silentLog)
+    expect([after.generation, (await readdir(path)).sort()]).toEqual([2, ['ballast', 'generation-2', 'live']])
+    await after.close()
+  })
+})
