@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type AnswerWatch, watchAnswers } from '../support/answer-watch.js'
+import type { Cluster } from '../support/cluster.js'
+import { Clusters } from '../support/clusters.js'
+import { type Drill, drill } from '../support/drill.js'
+import { forEachOf } from '../support/load.js'
+import { findInFiles, generationsOf, type Needles, storedWindows } from '../support/stored-bytes.js'
+
+/**
+ * A filter is put and taken away while its secondary C and C's DR copy D are in use, with much data on either side of it:
+ * nobody is refused, and what was taken away is in no file afterwards.
+ */
+const VALUES = 1500
+const VALUE_BYTES = 10_000
+/** Values whose stored bytes are looked for. */
+const SAMPLES = 12
+const FILTER = 'sys/replication/performance/primary/paths-filter/c'
+
+const clusters = new Clusters()
+let A: Cluster
+let C: Cluster
+let D: Cluster
+let samples: Needles = new Map()
+
+beforeAll(async () => {
+  A = await clusters.add('A')
+  C = await clusters.add('C')
+  D = await clusters.add('D')
+  const { client } = A
+  for (const mount of ['eu', 'us']) {
+    await client.write(`sys/mounts/${mount}`, { type: 'kv', options: { version: '1' } })
+    await forEachOf(Array(VALUES).keys(), 16, async (n) => {
+      await client.write(`${mount}/${n}`, { v: randomBytes(VALUE_BYTES).toString('hex') })
+    })
+  }
+  await clusters.join(A, C, 'performance', 'c')
+  await clusters.join(C, D, 'dr', 'd')
+  await C.client.write('sys/mounts/here', { type: 'kv', local: true, options: { version: '1' } })
+  await readSamples()
+})
+
+afterAll(() => clusters.close())
+
+/** Reads some stored values of the mount from the primary's files, for which it has to stop. */
+const readSamples = async (): Promise<void> => {
+  const { uuid } = (await A.client.read('sys/mounts'))['eu/'] as { uuid: string }
+  await A.process.end('SIGTERM')
+  const found = [...(await storedWindows(A.process.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`))
+  samples = new Map(found.filter((_, at) => at % Math.ceil(found.length / SAMPLES) === 0))
+  await A.reopen()
+  await clusters.untilReplicated(A, C, 'performance')
+  expect(samples.size).toBeGreaterThan(SAMPLES / 2)
+}
+
+const watchAll = (acknowledged: Set<string>): Map<string, AnswerWatch> =>
+  new Map([
+    ['reads on C', watchAnswers('read', 200, (n) => C.client.send('GET', `us/${n % VALUES}`))],
+    [
+      'local writes on C',
+      watchAnswers('local write', 204, async (n) => {
+        const path = `here/${acknowledged.size}-${n}`
+        const answer = await C.client.send('PUT', path, { body: { v: path } })
+        if (answer.status === 204) acknowledged.add(path)
+        return answer
+      }),
+    ],
+    ['health of C', watchAnswers('health', 200, () => C.anonymous.send('GET', 'sys/health'))],
+    ['health of D', watchAnswers('health', 472, () => D.anonymous.send('GET', 'sys/health'))],
+    ['status of D', watchAnswers('status', 200, () => D.anonymous.send('GET', 'sys/replication/dr/status'))],
+  ])
+
+const isPending = async (cluster: Cluster): Promise<boolean> => {
+  const { purge_pending } = await cluster.anonymous.call('GET', '/_understudy/v1/info')
+  return purge_pending === true
+}
+
+const untilHeldBack = (on: Drill) =>
+  on.wait(C, 'the mount to be held back', async () => {
+    const { status } = await C.client.send('GET', 'eu/1')
+    return status === 404 ? undefined : `it answers ${status}`
+  })
+
+const untilDestroyed = (on: Drill, cluster: Cluster, before: readonly number[]) =>
+  on.wait(
+    cluster,
+    'the purge',
+    async () => {
+      const generations = generationsOf(cluster.process.dataDir)
+      if (generations.length > 1 || generations[0] === before[0]) return `generations ${generations}`
+      return (await isPending(cluster)) ? 'it is pending' : undefined
+    },
+    10_000,
+  )
+
+const stopAll = async (on: Drill, watches: ReadonlyMap<string, AnswerWatch>): Promise<void> => {
+  for (const [what, watch] of watches) {
+    await watch.stop()
+    on.note(`${what}: ${watch.count} requests, the slowest took ${Math.round(watch.slowestMs)} ms`)
+    expect(watch.wrong.slice(0, 5), what).toEqual([])
+    expect(watch.count, what).toBeGreaterThan(10)
+  }
+}
+
+const expectNoTrace = (): void => {
+  for (const cluster of [C, D]) expect([...findInFiles(cluster.process.dataDir, samples)], cluster.name).toEqual([])
+}
+
+const startOf = async (cluster: Cluster, kind: 'dr' | 'performance') => (await cluster.status(kind)).last_start
+
+it('serves, takes local writes and streams while filtered data is destroyed', () =>
+  drill('a filter put on a secondary in use', async (on) => {
+    for (const cluster of [C, D]) {
+      expect(findInFiles(cluster.process.dataDir, samples).size, cluster.name).toBe(samples.size)
+    }
+    const before = { C: generationsOf(C.process.dataDir), D: generationsOf(D.process.dataDir) }
+    const starts = [await startOf(C, 'performance'), await startOf(D, 'dr')]
+    const written = new Set<string>()
+    const watches = watchAll(written)
+    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
+    await untilHeldBack(on)
+    await on.write(A, 'us/during', 'streamed')
+    await untilDestroyed(on, C, before.C)
+    await untilDestroyed(on, D, before.D)
+    await stopAll(on, watches)
+    expectNoTrace()
+    expect([await startOf(C, 'performance'), await startOf(D, 'dr')], 'nothing was started anew').toEqual(starts)
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    await on.reads(C, 'us/during', 'streamed')
+
+    on.step('every local write that was acknowledged is there, also after a kill')
+    await C.process.end('SIGKILL')
+    await C.reopen()
+    await C.untilServes()
+    await forEachOf(written, 16, async (path) => {
+      const { status } = await C.client.send('GET', path)
+      expect(status, path).toBe(200)
+    })
+    on.note(`${written.size} local writes during the purge`)
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    expectNoTrace()
+  }))
+
+it('takes a second filter and its end amid a purge, and a restart', () =>
+  drill('filters changed amid a purge', async (on) => {
+    await on.ok(A, 'DELETE', FILTER)
+    await on.wait(C, 'the mount', async () => {
+      const { status } = await C.client.send('GET', 'eu/1')
+      return status === 200 ? undefined : `it answers ${status}`
+    })
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    await on.write(A, 'us/small', 'stays')
+    await on.ok(A, 'POST', 'sys/mounts/fr', { type: 'kv', options: { version: '1' } })
+    for (let n = 0; n < 50; n++) await A.client.write(`fr/${n}`, { v: 'fr' })
+    await clusters.untilReplicated(A, C, 'performance')
+
+    const watches = watchAll(new Set())
+    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
+    await on.wait(C, 'the purge to begin', async () =>
+      generationsOf(C.process.dataDir).length > 1 ? undefined : 'one generation',
+    )
+    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu', 'fr'] })
+    await on.wait(C, 'fr to be held back', async () => {
+      const { status } = await C.client.send('GET', 'fr/1')
+      return status === 404 ? undefined : `it answers ${status}`
+    })
+    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined), 20_000)
+    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined), 20_000)
+    await stopAll(on, watches)
+    expectNoTrace()
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+
+    on.step('killed amid a purge, C goes on with it')
+    await on.ok(A, 'DELETE', FILTER)
+    await on.wait(C, 'the mount', async () => {
+      const { status } = await C.client.send('GET', 'eu/1')
+      return status === 200 ? undefined : `it answers ${status}`
+    })
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
+    await on.wait(C, 'the purge to begin', async () =>
+      generationsOf(C.process.dataDir).length > 1 ? undefined : 'one generation',
+    )
+    await C.process.end('SIGKILL')
+    await C.reopen()
+    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined), 20_000)
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined), 20_000)
+    expectNoTrace()
+    await on.reads(C, 'us/small', 'stays')
+  }))
