@@ -11,7 +11,7 @@ import { findInFiles, generationsOf, type Needles, storedWindows } from '../supp
  * A filter is put and taken away while its secondary C and C's DR copy D are in use, with much data on either side of it:
  * nobody is refused, and what was taken away is in no file afterwards.
  */
-const VALUES = 1500
+const VALUES = 1200
 const VALUE_BYTES = 10_000
 /** Values whose stored bytes are looked for. */
 const SAMPLES = 12
@@ -59,7 +59,7 @@ const watchAll = (acknowledged: Set<string>): Map<string, AnswerWatch> =>
     [
       'local writes on C',
       watchAnswers('local write', 204, async (n) => {
-        const path = `here/${acknowledged.size}-${n}`
+        const path = `here/${n}`
         const answer = await C.client.send('PUT', path, { body: { v: path } })
         if (answer.status === 204) acknowledged.add(path)
         return answer
@@ -82,16 +82,11 @@ const untilHeldBack = (on: Drill) =>
   })
 
 const untilDestroyed = (on: Drill, cluster: Cluster, before: readonly number[]) =>
-  on.wait(
-    cluster,
-    'the purge',
-    async () => {
-      const generations = generationsOf(cluster.process.dataDir)
-      if (generations.length > 1 || generations[0] === before[0]) return `generations ${generations}`
-      return (await isPending(cluster)) ? 'it is pending' : undefined
-    },
-    10_000,
-  )
+  on.wait(cluster, 'the purge', async () => {
+    const generations = generationsOf(cluster.process.dataDir)
+    if (generations.length > 1 || generations[0] === before[0]) return `generations ${generations}`
+    return (await isPending(cluster)) ? 'it is pending' : undefined
+  })
 
 const stopAll = async (on: Drill, watches: ReadonlyMap<string, AnswerWatch>): Promise<void> => {
   for (const [what, watch] of watches) {
@@ -113,6 +108,13 @@ it('serves, takes local writes and streams while filtered data is destroyed', ()
     for (const cluster of [C, D]) {
       expect(findInFiles(cluster.process.dataDir, samples).size, cluster.name).toBe(samples.size)
     }
+    on.step('how long the same takes without a purge')
+    const quiet = watchAll(new Set())
+    await on.wait(C, 'some answers', async () =>
+      [...quiet.values()].every(({ count }) => count > 200) ? undefined : 'few',
+    )
+    await stopAll(on, quiet)
+    on.step('with a purge')
     const before = { C: generationsOf(C.process.dataDir), D: generationsOf(D.process.dataDir) }
     const starts = [await startOf(C, 'performance'), await startOf(D, 'dr')]
     const written = new Set<string>()
@@ -167,8 +169,8 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
       const { status } = await C.client.send('GET', 'fr/1')
       return status === 404 ? undefined : `it answers ${status}`
     })
-    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined), 20_000)
-    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined), 20_000)
+    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined))
+    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined))
     await stopAll(on, watches)
     expectNoTrace()
     await clusters.untilReplicated(A, C, 'performance')
@@ -188,10 +190,10 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     )
     await C.process.end('SIGKILL')
     await C.reopen()
-    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined), 20_000)
+    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined))
     await clusters.untilReplicated(A, C, 'performance')
     await clusters.untilReplicated(C, D, 'dr')
-    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined), 20_000)
+    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined))
     expectNoTrace()
     await on.reads(C, 'us/small', 'stays')
   }))
