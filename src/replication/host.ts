@@ -77,6 +77,9 @@ export interface ReplicationHost {
   /** Runs what a performance secondary forwarded through routing and backends; throws LogicalError like a backend. */
   executeForwarded(request: Request): Promise<Response | undefined>
 
+  /** On a development server only. */
+  readonly dev: DevServer | undefined
+
   /** `data` of sys/license/status. */
   licenseStatus(): JsonObject
 
@@ -106,6 +109,14 @@ export interface ReplicationSettings {
 export interface PlainRecord {
   readonly key: string
   readonly value: Buffer
+}
+
+/** What a development server does for another one. */
+export interface DevServer {
+  /** The root token that it was started with; undefined once that is good no more. */
+  findRootToken(): string | undefined
+  /** Makes a root token with this id, unless there is one. */
+  plantRootToken(id: string): Promise<void>
 }
 
 /** `records` are stored bytes: the keyring, encrypted with the root key, and the seal configuration. */

@@ -35,6 +35,8 @@ interface JoinDeps {
   readonly dataPlane: Pick<DataPlane, 'bootstrap'>
   /** Throws when the bundle is not for us. */
   readonly checkBundle: (facts: BundleFacts) => void
+  /** Asks a development server for its root token. */
+  readonly wantsDevRoot: boolean
   /** What we say of ourselves as a member of that set. */
   readonly who: (setId: string) => Who
 }
@@ -67,6 +69,7 @@ const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: Ab
     credentials: primaryCredentialsOf(credentials),
     addresses: credentials.primaryAddresses,
     who: deps.who(bundle.setId),
+    wantsDevRoot: deps.wantsDevRoot,
     signal,
   }
   const reply = await orInvalid(() => deps.dataPlane.bootstrap(call))

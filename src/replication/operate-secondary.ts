@@ -12,6 +12,7 @@ import {
   decideUpdatePrimary,
   parseUpdateForm,
 } from './decide-secondary.js'
+import { keepDevRoot, plantDevRoot, wantsDevRoot } from './dev-root.js'
 import { GUARDS } from './guard-texts.js'
 import { type Joined, type JoinFields, redeemToken } from './join.js'
 import { keepForeseeableLoss, keepPromotionLoss } from './keep-losses.js'
@@ -43,7 +44,8 @@ export const enableSecondary = (context: ReplicationContext, kind: Kind, fields:
     if (fields.token === '') throw invalid(GUARDS.missingToken)
     const joined = await redeem(context, kind, fields, undefined)
     const ingredients = { ...baseIngredients(context, kind), joining: joiningOf(joined) }
-    await roles.execute(decision, ingredients, joined.package)
+    const extraRecords = keepDevRoot(context.host, kind, joined.package.extra)
+    await roles.execute(decision, ingredients, { ...joined.package, extraRecords })
     return warned(WARNINGS.joining)
   })
 
@@ -123,9 +125,10 @@ export const disableSecondary = (context: ReplicationContext, kind: Kind): Promi
 
 /** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
 export const finishBootstrap = (context: ReplicationContext, kind: Kind): Promise<void> =>
-  context.roles.exclusively(() =>
-    context.roles.execute(decideFinishBootstrap(kind, context.roles.facts()), baseIngredients(context, kind)),
-  )
+  context.roles.exclusively(async () => {
+    await plantDevRoot(context.host)
+    await context.roles.execute(decideFinishBootstrap(kind, context.roles.facts()), baseIngredients(context, kind))
+  })
 
 const redeem = (
   { host, dataPlane }: ReplicationContext,
@@ -138,6 +141,7 @@ const redeem = (
       host,
       dataPlane,
       checkBundle: (facts) => insist(checkBundle(kind, setId, facts)),
+      wantsDevRoot: setId === undefined && wantsDevRoot(host, kind),
       who: (bundleSetId) => whoOfSecondary(host, { setId: bundleSetId, epochs: [], incarnation: 0 }),
     },
     kind,

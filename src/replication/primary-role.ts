@@ -1,4 +1,5 @@
 import { LogicalError } from '../logical/errors.js'
+import { offerDevRoot } from './dev-root.js'
 import { currentEpoch, forkPointOf, isOvertakenBy } from './epoch.js'
 import type { FilterStore } from './filter-store.js'
 import { decodeRequest, encodeAnswer, encodeFailure } from './forward-codec.js'
@@ -95,7 +96,7 @@ export class PrimaryRole implements PrimaryHooks {
     return [...new Set([own, ...others.map(withScheme)])]
   }
 
-  async bootstrap(secondaryId: string, who: Who): Promise<BootstrapPackage> {
+  async bootstrap(secondaryId: string, who: Who, wantsDevRoot: boolean): Promise<BootstrapPackage> {
     const { roles, kind, host } = this.#options
     let isTaken = false
     await roles.update(kind, (record) =>
@@ -107,7 +108,7 @@ export class PrimaryRole implements PrimaryHooks {
     if (!isTaken) throw refusalError('revoked', 'the activation token was already used')
     host.log.info('secondary registered', { kind, secondary: secondaryId, cluster: who.clusterId })
     const { rootKey, records } = host.exportKeyMaterial()
-    return { rootKey, records, extra: '{}' }
+    return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(host, kind) : '{}' }
   }
 
   async forward(_secondaryId: string, payload: Buffer): Promise<Buffer> {

@@ -1,14 +1,18 @@
 import { KeyedLock } from '../base/keyed-lock.js'
 import { LogicalError } from '../logical/errors.js'
 import { applyEffect, type Ingredients, type Records } from './apply-effect.js'
-import type { FreshStart, ReplicationHost } from './host.js'
+import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from './host.js'
 import type { Decision, Effect, Facts, Refusal } from './machine.js'
 import { deleteOperationToken } from './operation-token.js'
 import { encodeRecord, type KindRecord, putRecord, readRecord, recordKey, stageOf } from './state.js'
 import type { Kind } from './types.js'
-import type { KeyMaterial } from './host.js'
 
 export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
+
+/** The keys to start anew with, and what else is to lie in the new storage, as plain values. */
+export interface WipeMaterial extends KeyMaterial {
+  readonly extraRecords: readonly PlainRecord[]
+}
 
 /**
  * Both records in memory, and the one loop that executes decisions. Changes of role are made one after the other; what is
@@ -51,13 +55,13 @@ export class Roles {
   }
 
   /** Within `exclusively`: does what was decided, or throws the refusal. */
-  async execute(decision: Decision, ingredients: Ingredients, keyMaterial?: KeyMaterial): Promise<void> {
+  async execute(decision: Decision, ingredients: Ingredients, material?: WipeMaterial): Promise<void> {
     if (!decision.ok) throw refusalToError(decision)
     await this.#lock.run('record', async () => {
       let drafts = this.#records
       for (const effect of decision.effects) {
         drafts = applyEffect(drafts, effect, ingredients)
-        await this.#run(effect, decision.effects, drafts, keyMaterial)
+        await this.#run(effect, decision.effects, drafts, material)
       }
     })
   }
@@ -66,7 +70,7 @@ export class Roles {
     effect: Effect,
     all: readonly Effect[],
     drafts: Records,
-    keyMaterial: KeyMaterial | undefined,
+    material: WipeMaterial | undefined,
   ): Promise<void> {
     switch (effect.do) {
       case 'commit': {
@@ -75,13 +79,18 @@ export class Roles {
         return
       }
       case 'wipe-and-restart': {
-        if (!keyMaterial) throw new Error('a wipe needs the keys to start anew with')
+        if (!material) throw new Error('a wipe needs the keys to start anew with')
         this.#isLeaving = true
         const records = KINDS.filter((kind) => drafts[kind].mode !== 'disabled').map((kind) => ({
           key: recordKey(kind),
           value: encodeRecord(drafts[kind]),
         }))
-        await this.#host.wipeAndRestart({ keyMaterial, records, joining: joiningOf(drafts) })
+        const { extraRecords, ...keyMaterial } = material
+        await this.#host.wipeAndRestart({
+          keyMaterial,
+          records: [...records, ...extraRecords],
+          joining: joiningOf(drafts),
+        })
         this.#adopt(drafts)
         return
       }

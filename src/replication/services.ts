@@ -35,7 +35,9 @@ export interface DataPlane {
     },
   ): FollowerService
   /** Connects once and fetches what a wiped cluster needs. Rejects with a LogicalError that tells what failed. */
-  bootstrap(call: OneCall): Promise<{ readonly primary: Who; readonly package: BootstrapPackage }>
+  bootstrap(
+    call: OneCall & { readonly wantsDevRoot: boolean },
+  ): Promise<{ readonly primary: Who; readonly package: BootstrapPackage }>
   /** Shows who we are to whoever listens there; true when somebody has taken note, if only to refuse. Never rejects. */
   tell(call: OneCall): Promise<boolean>
 }

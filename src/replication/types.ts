@@ -87,7 +87,7 @@ export interface PrimaryHooks {
   /** The addresses told to secondaries: the own one, then those of connected DR secondaries. */
   primaryAddresses(): readonly string[]
   /** Resolves once the registration is durable as taken. */
-  bootstrap(secondaryId: string, who: Who): Promise<BootstrapPackage>
+  bootstrap(secondaryId: string, who: Who, wantsDevRoot: boolean): Promise<BootstrapPackage>
   /** Runs a request that a performance secondary may not run itself; both sides agree on the bytes. */
   forward(secondaryId: string, payload: Buffer, signal: AbortSignal): Promise<Buffer>
   /** What of the replicated tree a secondary may not have; undefined = it has all. */

@@ -18,6 +18,7 @@ import type { Category } from '../storage/prefixes.js'
 import type { ServerConfig } from './config.js'
 import type { CoreServices } from './core-services.js'
 import { Destruction } from './destruction.js'
+import { devServerOf } from './dev-server.js'
 import { fetchUnwrap } from './fetch-unwrap.js'
 import type { OpenClusterOptions } from './open-cluster.js'
 
@@ -192,6 +193,7 @@ export class ReplicationParts {
       },
       generation,
       executeForwarded: execute,
+      dev: config.dev && devServerOf(services, shell),
       licenseStatus: () => licenseBody(config.own.license),
       mounts: () => services.table.all().flatMap((entry) => mountFact(entry, services)),
       namespaces: () => services.namespaces.all(),

@@ -103,6 +103,10 @@ export class Server implements ShellView {
     return this.#devSecrets
   }
 
+  get devRootToken(): string | undefined {
+    return this.#devSecrets?.rootToken
+  }
+
   get runtime(): Runtime | undefined {
     return this.#host.runtime
   }

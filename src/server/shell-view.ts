@@ -11,6 +11,8 @@ export interface ShellView {
   readonly holds: Holds
   readonly meter: Meter
   readonly clusterPort: ClusterListener
+  /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
+  readonly devRootToken: string | undefined
   /** The runtime is to be built anew from its records. Returns at once. */
   restart(reason: string): void
   /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */

@@ -197,3 +197,28 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     expectNoTrace()
     await on.reads(C, 'us/small', 'stays')
   }))
+
+it('goes on with a purge when the secondary is promoted amid it', () =>
+  drill('promoted amid a purge', async (on) => {
+    await on.ok(A, 'DELETE', FILTER)
+    await on.wait(C, 'the mount', async () => {
+      const { status } = await C.client.send('GET', 'eu/1')
+      return status === 200 ? undefined : `it answers ${status}`
+    })
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
+    await on.wait(C, 'the purge to begin', async () =>
+      generationsOf(C.process.dataDir).length > 1 ? undefined : 'one generation',
+    )
+    await on.change(C, 'performance/secondary/promote', { force: true }, 'is being promoted')
+    await on.status(C, 'performance', { mode: 'primary' })
+    await C.untilServes()
+    for (const cluster of [C, D]) {
+      await on.wait(cluster, 'the purge', async () => ((await isPending(cluster)) ? 'it is pending' : undefined))
+    }
+    await clusters.untilReplicated(C, D, 'dr')
+    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined))
+    expectNoTrace()
+    await on.reads(C, 'us/small', 'stays')
+  }))

@@ -264,6 +264,7 @@ export class ControlCluster {
         await cluster.writeValue(SHARED_KEY, String(request.data.value))
         return { data: { by: cluster.name } }
       },
+      dev: undefined,
       licenseStatus: () => ({ autoloading_used: true }),
       mounts: () => cluster.mounts,
       namespaces: () => cluster.namespaces,

@@ -222,40 +222,56 @@ export const updatePrimary = (): Operation => {
   }
 }
 
-/** Data that a secondary had is taken away from it. */
-export const changeFilter = (): Operation => {
+/** Data that a secondary had is taken away from it, and from its DR copy; what it wrote itself stays. */
+export const changeFilter = (topology: 'pr' | 'four', victim: 'C' | 'D'): Operation => {
   let uuid = ''
-  const findLeft = async (world: World) => {
-    const left = await world.named('C').storage.findText(`logical/${uuid}/`)
-    return left.length === 0 ? undefined : `C holds ${left.length} records of a denied mount`
+  let id = ''
+  const holders = topology === 'pr' ? ['C'] : ['C', 'D']
+  const findLeft = async (world: World, name: string) => {
+    const left = await world.named(name).storage.findText(`logical/${uuid}/`)
+    return left.length === 0 ? undefined : `${name} holds ${left.length} records of a denied mount`
   }
-  const findMissing = async (world: World) =>
-    (await lagOf(world.named('A'), world.named('C'), 'performance')) ?? (await findLeft(world))
+  const findMark = async (world: World, name: string) =>
+    (await world.info(world.named(name))).purge_pending === false ? undefined : `${name} has a purge pending`
+  const findMissing = async (world: World) => {
+    const [a, c] = [world.named('A'), world.named('C')]
+    for (const name of holders) {
+      const missing = (await findLeft(world, name)) ?? (await findMark(world, name))
+      if (missing !== undefined) return missing
+    }
+    const lag = await lagOf(a, c, 'performance')
+    return lag ?? (topology === 'four' ? lagOf(c, world.named('D'), 'dr') : undefined)
+  }
   return {
-    name: 'putting a filter',
-    topology: 'pr',
-    victim: 'C',
+    name: `putting a filter (${victim} of ${topology})`,
+    topology,
+    victim,
     async prepare(world) {
-      await fill(world, world.named('A'), 'shown')
-      uuid = await fill(world, world.named('A'), 'denied')
+      const [a, c] = [world.named('A'), world.named('C')]
+      await fill(world, a, 'shown')
+      uuid = await fill(world, a, 'denied')
       await world.lab.converged()
+      await must(world, c, 'PUT', 'sys/mounts/here', { type: 'kv', local: true, options: { version: '1' } })
+      await must(world, c, 'PUT', 'here/key', { value: 'value of here/key' })
+      c.writes.set('here/key', 'value of here/key')
+      await world.lab.converged()
+      const { known_secondaries: known } = await world.status(a, 'performance')
+      id = (known as string[])[0] ?? ''
       world.hasFiltered = true
     },
     async perform(world) {
-      const a = world.named('A')
-      const { known_secondaries: known } = await world.status(a, 'performance')
-      const path = `sys/replication/performance/primary/paths-filter/${(known as string[])[0]}`
-      await must(world, a, 'PUT', path, { mode: 'deny', paths: ['denied/'] })
+      const path = `sys/replication/performance/primary/paths-filter/${id}`
+      await must(world, world.named('A'), 'PUT', path, { mode: 'deny', paths: ['denied/'] })
     },
     findMissing,
     async check(world) {
       const c = world.named('C')
       if ((await modeOf(world, c, 'performance')) !== 'secondary') world.fail('C is no secondary any more')
-      for (let n = 0; n < KEYS; n++) {
-        const answer = await world.asRoot(c, 'GET', `shown/key-${n}`)
-        if (answer?.status !== 200) world.fail(`C lost shown/key-${n}: ${answer?.bytes}`)
+      for (const path of [...Array(KEYS).keys()].map((n) => `shown/key-${n}`).concat(...c.writes.keys())) {
+        const answer = await world.asRoot(c, 'GET', path)
+        if (answer?.status !== 200) world.fail(`C lost ${path}: ${answer?.bytes}`)
       }
-      return (await findLeft(world)) === undefined ? 'after' : 'before'
+      return (await findLeft(world, victim)) === undefined ? 'after' : 'before'
     },
     async finish(world) {
       await world.until(() => findMissing(world))

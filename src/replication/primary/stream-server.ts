@@ -106,7 +106,7 @@ export class StreamServer implements ClusterService {
 
   async bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply> {
     const { secondaryId, who } = this.#admit('Bootstrap', caller, request.who)
-    const { rootKey, records, extra } = await this.#options.hooks.bootstrap(secondaryId, who)
+    const { rootKey, records, extra } = await this.#options.hooks.bootstrap(secondaryId, who, request.wants_dev_root)
     return { who: this.#who(), root_key: rootKey, records: [...records], extra }
   }
 

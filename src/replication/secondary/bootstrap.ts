@@ -8,6 +8,7 @@ export interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
   readonly addresses: readonly string[]
   readonly times: ReplicationTimes
   readonly who: Who
+  readonly wantsDevRoot?: boolean | undefined
 }
 
 export interface Bootstrapped {
@@ -49,7 +50,10 @@ const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promis
   signal.throwIfAborted()
   const connection = await connectPrimary(options.addresses, { ...options, signal })
   try {
-    const reply = await connection.bootstrap({ who: toWhoMessage(options.who) }, { signal })
+    const reply = await connection.bootstrap(
+      { who: toWhoMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false },
+      { signal },
+    )
     return {
       package: { rootKey: reply.root_key, records: reply.records, extra: reply.extra },
       primary: parseWho(reply.who),

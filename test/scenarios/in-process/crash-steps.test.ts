@@ -22,7 +22,9 @@ const OPERATIONS: readonly [Operation, number][] = [
   [promoteDr(), 2],
   [demoteDr(), 2],
   [updatePrimary(), 5],
-  [changeFilter(), 5],
+  [changeFilter('pr', 'C'), 5],
+  [changeFilter('four', 'C'), 5],
+  [changeFilter('four', 'D'), 5],
   [purgeMount(), 4],
 ]
 

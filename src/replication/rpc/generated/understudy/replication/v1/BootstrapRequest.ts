@@ -4,8 +4,10 @@ import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_
 
 export interface BootstrapRequest {
   'who'?: (_understudy_replication_v1_Who | null);
+  'wants_dev_root'?: (boolean);
 }
 
 export interface BootstrapRequest__Output {
   'who': (_understudy_replication_v1_Who__Output | null);
+  'wants_dev_root': (boolean);
 }

@@ -1,0 +1,124 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Log } from '../../../src/base/log.js'
+import { ApiClient } from '../../../src/client/api-client.js'
+import { randomPorts } from '../../../src/lab/ports.js'
+import { enablePrimary, enableSecondary, initialise, secondaryToken, statusOf } from '../../../src/lab/replication.js'
+import { Server } from '../../../src/server/server.js'
+import { loadServerConfig } from '../../../src/server/server-config.js'
+import type { EngineSource } from '../../../src/storage/engine-source.js'
+import { openMemoryGenerations } from '../../../src/storage/memory-generations.js'
+import { until } from '../../support/until.js'
+
+/** The root token of a development server on another one that joins it. */
+const ROOT = 'root-of-the-first-server'
+const OWN_ROOT = 'root-of-the-second-server'
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+interface Started {
+  readonly rootToken: string
+  readonly client: ApiClient
+  readonly data: EngineSource
+  readonly logged: string[]
+}
+
+const recording = (logged: string[]): Log => {
+  const write = (message: string, fields?: Record<string, unknown>) =>
+    void logged.push(`${message} ${JSON.stringify(fields ?? {})}`)
+  const log: Log = { trace: write, debug: write, info: write, warn: write, error: write, with: () => log }
+  return log
+}
+
+const start = async (isDev: boolean, chosenRoot: string): Promise<Started> => {
+  const ports = (await randomPorts(['A'])).get('A')
+  if (!ports) throw new Error('no ports')
+  const own = { api_addr: `http://127.0.0.1:${ports.api}`, cluster_addr: `https://127.0.0.1:${ports.cluster}` }
+  const listener = { tcp: { address: `127.0.0.1:${ports.api}`, tls_disable: true } }
+  const flags = ['-dev', `-dev-listen-address=127.0.0.1:${ports.api}`, `-dev-root-token-id=${chosenRoot}`]
+  const { config, problems } = isDev
+    ? loadServerConfig(flags, { VAULT_LOCAL_CONFIG: JSON.stringify(own) })
+    : loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify({ ...own, listener, storage: { inmem: {} } }) })
+  if (!config) throw new Error(JSON.stringify(problems))
+  const data = openMemoryGenerations()
+  const logged: string[] = []
+  const server = await Server.start({ config, log: recording(logged), openStorage: async () => data })
+  const anonymous = new ApiClient({ address: own.api_addr })
+  const token = isDev ? chosenRoot : (await initialise(anonymous, 1, 1)).rootToken
+  const client = anonymous.with({ token })
+  ended.push(async () => {
+    anonymous.close()
+    client.close()
+    await server.close(0)
+  })
+  return { rootToken: token, client, data, logged }
+}
+
+const join = async (primary: ApiClient, secondary: ApiClient, kind: 'performance' | 'dr'): Promise<void> => {
+  await enablePrimary(primary, kind)
+  await until(async () => (await statusOf(primary, kind)).mode === 'primary')
+  await until(async () => (await primary.send('GET', 'sys/internal/ui/mounts')).status === 200)
+  await enableSecondary(secondary, kind, await secondaryToken(primary, kind, 's'))
+  await until(async () => (await statusOf(secondary, kind)).state === 'stream-wals')
+}
+
+const lookUp = async (client: ApiClient, token: string) => {
+  const { status, json } = await client.send('GET', 'auth/token/lookup-self', { token })
+  return { status, data: (json?.data ?? {}) as Record<string, unknown> }
+}
+
+const findText = async (data: EngineSource, text: string): Promise<string[]> => {
+  const found: string[] = []
+  for await (const chunk of data.engine.scan({})) {
+    for (const { key, value } of chunk) if (key.includes(text) || value.includes(text)) found.push(key)
+  }
+  return found
+}
+
+test('works on a performance secondary when both run with -dev, as a root token of its own', async () => {
+  const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
+  await join(a.client, c.client, 'performance')
+  expect(await lookUp(c.client, ROOT)).toMatchObject({ status: 200, data: { policies: ['root'], ttl: 0 } })
+  expect((await lookUp(c.client, OWN_ROOT)).status).toBe(403)
+  expect(
+    (await c.client.send('POST', 'sys/mounts/here', { token: ROOT, body: { type: 'kv', local: true } })).status,
+  ).toBe(204)
+  for (const { data, logged } of [a, c]) {
+    expect(await findText(data, ROOT)).toEqual([])
+    expect(logged.filter((line) => line.includes(ROOT))).toEqual([])
+  }
+  expect(await findText(c.data, 'core/replication/dev-root')).toEqual([])
+
+  expect((await c.client.send('POST', 'auth/token/revoke-self', { token: ROOT })).status).toBe(204)
+  expect([(await lookUp(c.client, ROOT)).status, (await lookUp(a.client, ROOT)).status]).toEqual([403, 200])
+})
+
+test.each([
+  ['the secondary does not run with -dev', true, false],
+  ['the primary does not run with -dev', false, true],
+])('does not when %s', async (_what, isPrimaryDev, isSecondaryDev) => {
+  const [a, c] = [await start(isPrimaryDev, ROOT), await start(isSecondaryDev, OWN_ROOT)]
+  await join(a.client, c.client, 'performance')
+  expect((await lookUp(a.client, a.rootToken)).status).toBe(200)
+  for (const token of [a.rootToken, c.rootToken]) expect((await lookUp(c.client, token)).status).toBe(403)
+  expect(await findText(c.data, 'core/replication/dev-root')).toEqual([])
+})
+
+test('does not when it was revoked before', async () => {
+  const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
+  const made = await a.client.call('POST', 'auth/token/create-orphan', { body: { policies: ['root'] } })
+  const other = (made.auth as { client_token: string }).client_token
+  await a.client.write('auth/token/revoke-self')
+  await join(a.client.with({ token: other }), c.client, 'performance')
+  expect((await lookUp(c.client, ROOT)).status).toBe(403)
+  expect((await lookUp(c.client, other)).status).toBe(403)
+})
+
+test('comes to a DR secondary with all other tokens, and in no other way', async () => {
+  const [a, b] = [await start(true, ROOT), await start(true, OWN_ROOT)]
+  await join(a.client, b.client, 'dr')
+  expect((await lookUp(b.client, ROOT)).status).toBe(400)
+  expect(await findText(b.data, 'core/replication/dev-root')).toEqual([])
+})
