@@ -8,7 +8,7 @@ import type { Store } from '../storage/store.js'
 import { pauseAfter } from './pause.js'
 
 /** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
-const READERS_MS = 3000
+const READERS_MS = 2000
 /** Between two looks whether a resync has ended. */
 const RESYNC_PAUSE_MS = 50
 
