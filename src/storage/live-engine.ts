@@ -1,3 +1,4 @@
+import { LogicalError } from '../logical/errors.js'
 import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** An engine that is, or was, behind a live one, and how many snapshots and scans of it are open. */
@@ -78,6 +79,9 @@ export class LiveEngine implements Engine {
     tenant.enter()
     try {
       yield* tenant.engine.scan(range, found ? { ...options, snapshot: found.inner } : options)
+    } catch (error) {
+      if (tenant === this.#tenant) throw error
+      throw new LogicalError('unavailable', 'the storage was moved while it was read; try again', { cause: error })
     } finally {
       tenant.leave()
     }

@@ -33,8 +33,9 @@ export const openMemoryGenerations = (directory = new MemoryDirectory()): Engine
       const fresh = new MemoryEngine(disk)
       await prepare(fresh)
       commit(disk)
-      await live.close()
+      const old = live
       live = new LiveEngine(fresh)
+      await old.close()
       return live
     },
     async begin() {

@@ -199,6 +199,42 @@ describe('a batch that fails', () => {
   })
 })
 
+describe('a pause of writes', () => {
+  it('begins when the batch before it is written, and reads go on while nothing else is', async () => {
+    const { store, engine } = await openFixture()
+    const before = engine.batches.length
+    const first = put(store, 'logical/a', '1')
+    let end: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    const paused = store.pauseWrites(async () => {
+      const seen = textOf(store, 'logical/a')
+      await ended
+      return seen
+    })
+    let isWritten = false
+    const second = put(store, 'logical/b', '1').then(() => {
+      isWritten = true
+    })
+    await first
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([engine.batches.length - before, isWritten, textOf(store, 'logical/a')]).toEqual([1, false, '1'])
+    end()
+    expect(await paused).toBe('1')
+    await second
+    expect(engine.batches.length - before).toBe(2)
+  })
+
+  it("that fails is nobody else's concern", async () => {
+    const { store } = await openFixture()
+    const paused = store.pauseWrites(() => Promise.reject(new Error('no')))
+    const written = put(store, 'logical/a', '1')
+    await expect(paused).rejects.toThrow('no')
+    expect(await written).toBe(1)
+  })
+})
+
 describe('closing', () => {
   it('finishes what is queued and refuses the rest', async () => {
     const { store } = await openFixture()

@@ -183,6 +183,21 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
 })
 
 describe('a successor on disk', () => {
+  it('does not wait for ever: who still reads from the old generation at its end is told to come again', async () => {
+    const source = await openGenerations(path, silentLog)
+    for (let i = 0; i < 2500; i++) await put(source.engine, `k${i}`, 'old')
+    const snapshot = source.engine.snapshot()
+    const scan = source.engine.scan({})[Symbol.asyncIterator]()
+    await scan.next()
+    const predecessor = await (await source.begin()).takeOver()
+    await predecessor.destroy()
+    await expect(scan.next()).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('moved') })
+    expect(() => source.engine.get('k1', snapshot)).toThrow(expect.objectContaining({ code: 'unavailable' }))
+    await snapshot.close()
+    await predecessor.unread()
+    await source.close()
+  })
+
   it('is removed at the next start when the process died before it took over, and the old generation after', async () => {
     const source = await openGenerations(path, silentLog)
     await put(source.engine, 'a', 'old')
