@@ -5,6 +5,7 @@ export class Lane {
   #passage: Passage = 'open'
   #faults: Faults = {}
   #waiting: (() => void)[] = []
+  #passedBytes = 0
 
   get passage(): Passage {
     return this.#passage
@@ -12,6 +13,15 @@ export class Lane {
 
   get faults(): Faults {
     return this.#faults
+  }
+
+  /** What was passed on this way so far, over all connections. */
+  get passedBytes(): number {
+    return this.#passedBytes
+  }
+
+  pass(bytes: number): void {
+    this.#passedBytes += bytes
   }
 
   setPassage(passage: Passage): void {

@@ -48,6 +48,11 @@ export class Link {
     return this.#connections.size
   }
 
+  /** Bytes passed each way since the link was opened: what the clusters said, TLS and all, without what TCP adds. */
+  get passedBytes(): Readonly<Record<Direction, number>> {
+    return { up: this.#lanes.up.passedBytes, down: this.#lanes.down.passedBytes }
+  }
+
   /** Nothing listens any more, and what was connected is reset. */
   async down(): Promise<void> {
     const server = this.#server

@@ -45,7 +45,9 @@ export const runPipe = async (options: PipeOptions): Promise<void> => {
     const room = limit_data ? limit_data.bytes - passedBytes : piece.bytes.length
     if (sink.destroyed) return
     passedBytes += piece.bytes.length
-    if (!sink.write(piece.bytes.subarray(0, Math.max(room, 0)))) await untilDrained(sink)
+    const passed = piece.bytes.subarray(0, Math.max(room, 0))
+    lane.pass(passed.length)
+    if (!sink.write(passed)) await untilDrained(sink)
     if (room < piece.bytes.length) {
       source.destroy()
       sink.end()

@@ -194,3 +194,16 @@ it('swallows everything under a timeout and then closes', async () => {
   await until(() => client.isClosed)
   expect(client.text).toBe('')
 })
+
+it('counts the bytes that passed each way, over all connections', async () => {
+  const { link } = await serve()
+  const [first, second] = [await dial(link), await dial(link)]
+  link.partition('down')
+  first.socket.write('hello')
+  second.socket.write('you')
+  await until(() => link.passedBytes.up === 8)
+  expect(link.passedBytes).toEqual({ up: 8, down: 0 })
+  link.heal()
+  await until(() => first.text === 'hello' && second.text === 'you')
+  expect(link.passedBytes).toEqual({ up: 8, down: 8 })
+})
