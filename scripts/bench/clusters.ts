@@ -5,7 +5,7 @@ import { waitFor } from '../../src/lab/wait.js'
 import type { BenchServer } from './servers.js'
 import type { Work } from './load/generator.js'
 
-const WAIT_MS = 120_000
+const WAIT_MS = 600_000
 const LIMITED_IDS = 64
 const USES = 100_000_000
 

@@ -27,7 +27,7 @@ const HELP = `npm run bench -- [options]
   --rounds N        interleaved rounds of the ratios (5)
   --seconds S       seconds of one measurement (2)
   --quick           one short round of everything
-  --sync-keys N     keys of the full sync (200000)
+  --sync-keys N     keys of the full sync (1000000)
   --dist DIR        compiled program (dist)
   --json FILE       writes everything as JSON; "-" for standard output`
 
@@ -65,7 +65,7 @@ const main = async (): Promise<number> => {
     generator: new Generator(),
     rounds: Number(flags.rounds ?? (flags.quick ? 1 : 5)),
     seconds: Number(flags.seconds ?? (flags.quick ? 1 : 2)),
-    syncKeys: Number(flags['sync-keys'] ?? (flags.quick ? 20_000 : 200_000)),
+    syncKeys: Number(flags['sync-keys'] ?? (flags.quick ? 20_000 : 1_000_000)),
     isQuick: flags.quick,
     dist,
     program,

@@ -6,7 +6,8 @@ import { systemClock } from '../../src/base/clock.js'
 export const lastIndex = async (client: ApiClient): Promise<number> =>
   Number((await client.call('GET', 'sys/health', {}, [429, 472, 473, 503])).last_wal ?? 0)
 
-const WAIT_MS = 120_000
+/** A first copy of a million keys beside other work takes minutes. */
+const WAIT_MS = 600_000
 
 /** Asks until `isDone` says so; resolves to the milliseconds that took. */
 export const waitUntil = async (what: string, isDone: () => Promise<boolean>, pauseMs = 1): Promise<number> => {

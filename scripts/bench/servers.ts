@@ -59,6 +59,10 @@ export class BenchServer {
     return path.join(this.directory, 'data')
   }
 
+  get configFile(): string {
+    return path.join(this.directory, 'server.json')
+  }
+
   get log(): string {
     return readFileSync(path.join(this.directory, 'server.log'), 'utf8')
   }
@@ -72,7 +76,7 @@ export class BenchServer {
   async start(): Promise<void> {
     const log = openSync(path.join(this.directory, 'server.log'), 'a')
     const { program, nodeArgs = [] } = this.#options
-    const args = [...nodeArgs, program, 'server', `-config=${path.join(this.directory, 'server.json')}`]
+    const args = [...nodeArgs, program, 'server', `-config=${this.configFile}`]
     const started = spawn(process.execPath, args, { stdio: ['ignore', log, log], cwd: this.directory })
     this.#process = started
     // A bench that ends early leaves no server behind.
@@ -134,6 +138,6 @@ export class BenchServer {
       cluster_name: name,
       understudy: { user_lockout: false, lab_api: true, ...this.#options.settings },
     }
-    writeFileSync(path.join(this.directory, 'server.json'), JSON.stringify(config))
+    writeFileSync(this.configFile, JSON.stringify(config))
   }
 }

@@ -1,7 +1,9 @@
 import { performance } from 'node:perf_hooks'
 import { statusOf } from '../../../src/lab/replication.js'
 import { attach, becomePrimary, mountEngines, setUpAppRole, waitForReplication, worksOf } from '../clusters.js'
+import { fillStopped } from '../load/fill.js'
 import type { Work } from '../load/generator.js'
+import { warmUp } from '../load/warm-up.js'
 import { residentMb } from '../machine.js'
 import { lastIndex, waitUntil } from '../position.js'
 import type { BenchServer } from '../servers.js'
@@ -19,7 +21,7 @@ export const measureSync = async (bench: Bench): Promise<undefined> => {
     await mountEngines(primary)
     const { 'KV v1 write': write } = worksOf(primary, await setUpAppRole(primary))
     await becomePrimary(primary)
-    await bench.generator.load({ ...write, spread: keys, answersMax: keys, warmupSeconds: 0 }, CONNECTIONS, 3600)
+    await fillStopped(primary, bench.dist, keys)
     const scanned = await yardsticks.rawScan(keys)
     const alone = await syncMs(primary, await bench.server('alone'))
     const copied = (keys * 1000) / alone.copyMs
@@ -60,6 +62,7 @@ const isStreaming = async (secondary: BenchServer): Promise<boolean> => {
 /** Writes a second while a new secondary gets its first copy, to those just before. */
 const foregroundKept = async (bench: Bench, primary: BenchServer, write: Work): Promise<number> => {
   const secondary = await bench.server('under-load')
+  await warmUp(bench.generator, write, bench.isQuick ? 2000 : 20_000)
   const { rate } = await bench.generator.load(write, CONNECTIONS, bench.seconds)
   const client = primary.client()
   let isOver = false

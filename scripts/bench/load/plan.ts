@@ -58,3 +58,20 @@ export type WorkerTask =
 export type WorkerAnswer =
   | { readonly ok: true; readonly result: LoadResult | ProbeResult }
   | { readonly ok: false; readonly error: string }
+
+/** Writes keys to a KV version 1 mount of a server that is stopped. */
+export interface FillTask {
+  /** The configuration of the server. */
+  readonly config: string
+  readonly unsealKeys: readonly string[]
+  /** With a trailing slash. */
+  readonly mount: string
+  /** `{n}` becomes a number from 0 on. */
+  readonly name: string
+  readonly keys: number
+  readonly body: string
+  /** As many writes wait for one commit at most. */
+  readonly writers: number
+}
+
+export type FillAnswer = { readonly ok: true } | { readonly ok: false; readonly error: string }

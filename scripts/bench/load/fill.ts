@@ -1,0 +1,40 @@
+import { askChild, endChild, forkScript } from '../child.js'
+import { SECRET } from '../clusters.js'
+import type { BenchServer } from '../servers.js'
+import type { FillAnswer, FillTask } from './plan.js'
+
+/** More at once make it no faster. */
+const WRITERS = 1024
+
+/**
+ * Has `keys` secrets `kv1/k<n>` on a server, as clients would have written them but without HTTP, which takes five times as
+ * long: the server is stopped for it. That the data are sound shows when a secondary that has copied them, and made its
+ * tree from the values, has the same root.
+ */
+export const fillStopped = async (server: BenchServer, dist: string, keys: number): Promise<void> => {
+  await server.stop()
+  const child = forkScript('load/fill-worker.ts', [dist])
+  try {
+    const task: FillTask = {
+      config: server.configFile,
+      unsealKeys: server.unsealKeys,
+      mount: 'kv1/',
+      name: 'k{n}',
+      keys,
+      body: JSON.stringify(SECRET),
+      writers: WRITERS,
+    }
+    const answer = await askChild<FillAnswer>(child, task)
+    if (!answer.ok) throw new Error(answer.error)
+  } finally {
+    endChild(child)
+  }
+  await server.start()
+  await server.unseal()
+  await requireSecret(server, keys - 1)
+}
+
+const requireSecret = async (server: BenchServer, n: number): Promise<void> => {
+  const { data } = await server.client().read(`kv1/k${n}`)
+  if (JSON.stringify(data) !== JSON.stringify(SECRET)) throw new Error(`kv1/k${n} is not what was written`)
+}
