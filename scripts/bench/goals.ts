@@ -41,6 +41,8 @@ export const GOALS = [
   ratio('9', 'backlog catch-up / top HTTP write rate', 6, 10),
   ratio('10a', 'full sync / scan rate of the engine', 0.35, 0.45),
   ratio('10b', 'foreground writes kept during a full sync', 0.45, 0.55),
+  atMost('11a', 'resync of 100 differing keys: all bytes, both ways', 'KB', 256, 128),
+  atMost('11b', 'the same: round trips', '', 8, 7),
   atMost('12', 'growth of the primary, secondary paused 10 s at full load, beyond the ring', 'MB', 64, 32),
   atMost('13a', 'reconnect after the primary is back', 's', 1.5, 0.5),
   atMost('13b', 'frozen peer noticed at keepalive 1 s / 1 s', 's', 4, 2.5),

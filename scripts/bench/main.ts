@@ -5,6 +5,7 @@ import type { Bench } from './figures/context.js'
 import { measureLab } from './figures/lab.js'
 import { measureRatios } from './figures/ratios.js'
 import { measureReplication } from './figures/replication.js'
+import { measureResync } from './figures/resync.js'
 import { measureStart } from './figures/start.js'
 import { measureSync } from './figures/sync.js'
 import { measureThroughput, type ThroughputRow } from './figures/throughput.js'
@@ -18,6 +19,7 @@ const PARTS = {
   throughput: measureThroughput,
   replication: measureReplication,
   sync: measureSync,
+  resync: measureResync,
   start: measureStart,
   lab: measureLab,
 } as const satisfies Record<string, (bench: Bench) => Promise<ThroughputRow[] | undefined>>
@@ -27,7 +29,7 @@ const HELP = `npm run bench -- [options]
   --rounds N        interleaved rounds of the ratios (5)
   --seconds S       seconds of one measurement (2)
   --quick           one short round of everything
-  --sync-keys N     keys of the full sync (1000000)
+  --sync-keys N     keys of the full sync and of the resync (1000000)
   --dist DIR        compiled program (dist)
   --json FILE       writes everything as JSON; "-" for standard output`
 
