@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench } from './figures/context.js'
+import { measureFanOut } from './figures/fan-out.js'
+import { measureFilters } from './figures/filters.js'
 import { measureLab } from './figures/lab.js'
 import { measureRatios } from './figures/ratios.js'
 import { measureReplication } from './figures/replication.js'
@@ -20,6 +22,8 @@ const PARTS = {
   replication: measureReplication,
   sync: measureSync,
   resync: measureResync,
+  'fan-out': measureFanOut,
+  filters: measureFilters,
   start: measureStart,
   lab: measureLab,
 } as const satisfies Record<string, (bench: Bench) => Promise<ThroughputRow[] | undefined>>
@@ -104,5 +108,7 @@ const main = async (): Promise<number> => {
   return 0
 }
 
+// Each server that runs is ended with this process by a listener of its own.
+process.setMaxListeners(64)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.exitCode = await main()

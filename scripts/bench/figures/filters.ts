@@ -1,0 +1,127 @@
+import { attach, becomePrimary, mountEngines, SECRET, waitForReplication } from '../clusters.js'
+import type { Work } from '../load/generator.js'
+import { warmUp } from '../load/warm-up.js'
+import { readMetrics } from '../metrics.js'
+import { waitUntil } from '../position.js'
+import { type Fleet, measureShipping } from '../shipping.js'
+import { median } from '../stats.js'
+import type { BenchServer } from '../servers.js'
+import type { Bench } from './context.js'
+
+const CONNECTIONS = 64
+
+interface Filter {
+  readonly mode: 'allow' | 'deny'
+  readonly paths: readonly string[]
+}
+
+interface Way {
+  readonly name: string
+  readonly filter: Filter | undefined
+}
+
+/** With either mode the secondary gets `kv1/` and not `held/`. */
+const WAYS: readonly Way[] = [
+  { name: 'no filter', filter: undefined },
+  { name: 'filter allow', filter: { mode: 'allow', paths: ['kv1/', 'kv2/'] } },
+  { name: 'filter deny', filter: { mode: 'deny', paths: ['held/'] } },
+]
+
+const MOUNTS = ['kv1', 'held'] as const
+
+interface Pair {
+  readonly primary: BenchServer
+  readonly secondary: BenchServer
+}
+
+/**
+ * What a paths filter on the secondary costs the primary: the same writes through the same processes with and without one,
+ * in every round. What is held back goes out as hashes.
+ */
+export const measureFilters = async (bench: Bench): Promise<undefined> => {
+  const pair = await prepare(bench)
+  const found = new Map<string, number[]>()
+  const load = { connections: CONNECTIONS, seconds: bench.seconds }
+  const fleet: Fleet = { primary: pair.primary, secondaries: [pair.secondary] }
+  const writes = bench.isQuick ? 2000 : 20_000
+  let current: Way | undefined = WAYS[0]
+  for (let round = 0; round <= bench.rounds; round++) {
+    for (const way of WAYS) {
+      if (way !== current) await setFilter(pair, way.filter)
+      current = way
+      for (const mount of MOUNTS) {
+        const work = workOf(pair.primary, mount)
+        // The secondary begins anew with each filter, so a little is written before every measurement.
+        await warmUp(bench.generator, work, round === 0 ? writes : writes / 10)
+        if (round > 0)
+          add(found, titleOf(way, mount), (await measureShipping(bench.generator, fleet, work, load)).cpuMicros)
+      }
+    }
+    bench.say(`filters: round ${round}`)
+  }
+  report(bench, found)
+  return undefined
+}
+
+const add = (found: Map<string, number[]>, title: string, micros: number): void =>
+  void found.set(title, [...(found.get(title) ?? []), micros])
+
+const titleOf = ({ name, filter }: Way, mount: (typeof MOUNTS)[number]): string => {
+  const how = filter !== undefined && mount === 'held' ? 'held back' : 'shipped'
+  return `${name}, ${mount}/ ${how}`
+}
+
+/** Costs of all rounds, and what an entry costs with a filter to what the same costs without one. */
+const report = (bench: Bench, found: ReadonlyMap<string, readonly number[]>): void => {
+  for (const [title, costs] of found) {
+    for (const micros of costs) bench.note(`${title}: processor time of the primary for an entry`, micros, 'us')
+  }
+  const costOf = (way: Way, mount: (typeof MOUNTS)[number]): readonly number[] => found.get(titleOf(way, mount)) ?? []
+  const [bare, ...filtered] = WAYS
+  if (!bare) return
+  for (const way of filtered) {
+    for (const mount of MOUNTS) {
+      const without = costOf(bare, mount)
+      const ratios = costOf(way, mount).map((micros, round) => micros / (without[round] ?? Number.NaN))
+      bench.note(`${titleOf(way, mount)}: to the same without a filter`, median(ratios), '')
+    }
+  }
+}
+
+const prepare = async (bench: Bench): Promise<Pair> => {
+  const primary = await bench.server('primary')
+  await mountEngines(primary)
+  await primary.client().write('sys/mounts/held', { type: 'kv', options: { version: '1' } })
+  await becomePrimary(primary)
+  const secondary = await bench.server('filtered')
+  await attach(primary, secondary, 'performance')
+  await waitForReplication(primary, secondary)
+  return { primary, secondary }
+}
+
+/** Resolves when the secondary has compared everything under the new filter and destroyed what it may not have. */
+const setFilter = async ({ primary, secondary }: Pair, filter: Filter | undefined): Promise<void> => {
+  const path = `sys/replication/performance/primary/paths-filter/performance-${secondary.name}`
+  const before = await comparisons(secondary)
+  if (filter) await primary.client().write(path, filter)
+  else await primary.client().delete(path)
+  await waitUntil('the filter to be applied', async () => (await comparisons(secondary)) > before, 20)
+  const isPurged = async () => !(await secondary.client().read('/_understudy/v1/info')).purge_pending
+  await waitUntil('what was taken away to be destroyed', isPurged, 20)
+  await waitForReplication(primary, secondary)
+}
+
+const comparisons = async (secondary: BenchServer): Promise<number> => {
+  const metrics = await readMetrics(secondary)
+  const count = (name: string) => metrics.get(`vault_replication_${name}_count`) ?? 0
+  return count('merkleDiff') + count('merkleSync')
+}
+
+const workOf = (primary: BenchServer, mount: string): Work => ({
+  port: primary.apiPort,
+  headers: { 'X-Vault-Token': primary.rootToken },
+  method: 'PUT',
+  path: `/v1/${mount}/k{n}`,
+  body: JSON.stringify(SECRET),
+  spread: 1000,
+})

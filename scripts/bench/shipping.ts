@@ -1,0 +1,60 @@
+import { performance } from 'node:perf_hooks'
+import { systemClock } from '../../src/base/clock.js'
+import { statusOf } from '../../src/lab/replication.js'
+import type { Generator, Work } from './load/generator.js'
+import { cpuMs } from './machine.js'
+import { waitUntil } from './position.js'
+import type { BenchServer } from './servers.js'
+
+/** A primary and all that follow it. */
+export interface Fleet {
+  readonly primary: BenchServer
+  readonly secondaries: readonly BenchServer[]
+}
+
+export interface Shipped {
+  readonly entries: number
+  /** Entries a second while clients wrote. */
+  readonly rate: number
+  /** Processor time of the primary for one entry, from its request until every secondary has it. */
+  readonly cpuMicros: number
+}
+
+const POLL_MS = 10
+
+/**
+ * Has clients write, waits until all of it is on every secondary, and tells what the primary spent on it. Nobody asks the
+ * primary for anything meanwhile. What it spends anyway is not taken off.
+ */
+export const measureShipping = async (
+  generator: Generator,
+  fleet: Fleet,
+  work: Work,
+  load: { readonly connections: number; readonly seconds: number },
+): Promise<Shipped> => {
+  const { primary } = fleet
+  const first = await lastShipped(primary)
+  const before = cpuMs(primary.pid)
+  const { rate, answersInAll } = await generator.load({ ...work, warmupSeconds: 0 }, load.connections, load.seconds)
+  const last = first + answersInAll
+  for (const secondary of fleet.secondaries) {
+    await waitUntil(`${secondary.name} to have all`, async () => (await lastTaken(secondary)) >= last, POLL_MS)
+  }
+  const spentMs = cpuMs(primary.pid) - before
+  const entries = (await lastShipped(primary)) - first
+  return { entries, rate, cpuMicros: (spentMs * 1000) / entries }
+}
+
+/** Share of one processor that the primary takes while nobody writes. */
+export const restingShare = async ({ primary }: Fleet, seconds: number): Promise<number> => {
+  const before = cpuMs(primary.pid)
+  const startMs = performance.now()
+  await systemClock.sleep(seconds * 1000)
+  return (cpuMs(primary.pid) - before) / (performance.now() - startMs)
+}
+
+const lastShipped = async (primary: BenchServer): Promise<number> =>
+  Number((await statusOf(primary.client(), 'performance')).last_performance_wal)
+
+const lastTaken = async (secondary: BenchServer): Promise<number> =>
+  Number((await statusOf(secondary.client(), 'performance')).last_remote_wal)
