@@ -15,7 +15,7 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
     trees,
     leaves: async (tree, subPages) => {
       const found: SubPageKeys[] = []
-      for (const subPage of subPages) found.push(await readSubPage(engine, snapshot, tree, subPage))
+      for (const run of runsOf(subPages)) for (const row of await readRun(engine, snapshot, tree, run)) found.push(row)
       return found
     },
     held: (tree) => readHeld(engine, snapshot, tree),
@@ -36,18 +36,40 @@ const readHeld = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree): P
   return held
 }
 
-const readSubPage = async (
+/** To begin a scan takes about as long as to read the leaves of so many sub-pages. */
+const GAP_MAX = 4
+
+/** Ascending, with gaps so small that reading on is cheaper than beginning anew. */
+const runsOf = (subPages: readonly number[]): (readonly number[])[] => {
+  const runs: number[][] = []
+  for (const subPage of subPages) {
+    const run = runs.at(-1)
+    const step = subPage - (run?.at(-1) ?? Number.NaN)
+    if (run && step > 0 && step <= GAP_MAX) run.push(subPage)
+    else runs.push([subPage])
+  }
+  return runs
+}
+
+const readRun = async (
   engine: Engine,
   snapshot: EngineSnapshot,
   tree: Tree,
-  subPage: number,
-): Promise<SubPageKeys> => {
-  const leaves: { key: string; leaf: Buffer }[] = []
-  for await (const chunk of engine.scan(prefixRange(subPagePrefix(tree, subPage)), { snapshot })) {
-    for (const { key, value } of chunk) leaves.push({ key: key.slice(LEAF_KEY_START), leaf: value })
+  run: readonly number[],
+): Promise<SubPageKeys[]> => {
+  const leaves = new Map(run.map((subPage) => [subPage, [] as { key: string; leaf: Buffer }[]]))
+  const [first = 0] = run
+  const range = { ...prefixRange(subPagePrefix(tree, run.at(-1) ?? first)), gte: subPagePrefix(tree, first) }
+  for await (const chunk of engine.scan(range, { snapshot })) {
+    for (const { key, value } of chunk) {
+      const subPage = Number.parseInt(key.slice(2, LEAF_KEY_START), 16)
+      leaves.get(subPage)?.push({ key: key.slice(LEAF_KEY_START), leaf: value })
+    }
   }
-  const held = engine.get(heldKey(tree, subPage), snapshot)
-  return held === undefined ? { subPage, leaves } : { subPage, leaves, held }
+  return [...leaves].map(([subPage, found]) => {
+    const held = engine.get(heldKey(tree, subPage), snapshot)
+    return held === undefined ? { subPage, leaves: found } : { subPage, leaves: found, held }
+  })
 }
 
 /** All data of a tree in key order, found by the prefixes that belong to it. */

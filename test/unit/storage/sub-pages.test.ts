@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { leafHash, subPageOf } from '../../../src/storage/leaf.js'
+import { bytes, openFixture, put } from './fixture.js'
+
+const SUB_PAGES = 65_536
+
+const filled = async () => {
+  const { store, engine } = await openFixture()
+  const keys = Array.from({ length: 300 }, (_, n) => `logical/k${n}`)
+  for (const key of keys) await put(store, key, key)
+  await put(store, 'sys/token/local', 'of the other tree')
+  const { scan } = engine
+  const counted = { scans: 0 }
+  engine.scan = (...args) => {
+    counted.scans++
+    return scan(...args)
+  }
+  return { store, keys, counted }
+}
+
+describe('the leaves of sub-pages', () => {
+  it('that are neighbours are read in one go', async () => {
+    const { store, keys, counted } = await filled()
+    const snapshot = store.snapshot()
+    const rows = await snapshot.leaves('replicated', [...new Array(SUB_PAGES).keys()])
+    expect(counted.scans).toBe(1)
+    expect(rows.map(({ subPage }) => subPage)).toEqual([...new Array(SUB_PAGES).keys()])
+    const found = rows.flatMap(({ subPage, leaves }) => leaves.map(({ key, leaf }) => ({ subPage, key, leaf })))
+    const expected = keys.map((key) => ({ subPage: subPageOf(key), key, leaf: leafHash(key, bytes(key)) }))
+    const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
+    expect(found.sort(byKey)).toEqual(expected.sort(byKey))
+    await snapshot.close()
+  })
+
+  it('that lie close together are read in one go, and those between are left out', async () => {
+    const { store, keys, counted } = await filled()
+    const snapshot = store.snapshot()
+    const even = [...new Array(SUB_PAGES / 2).keys()].map((n) => 2 * n)
+    const rows = await snapshot.leaves('replicated', even)
+    expect(counted.scans).toBe(1)
+    expect(rows.map(({ subPage }) => subPage)).toEqual(even)
+    const found = rows.flatMap(({ leaves }) => leaves.map(({ key }) => key))
+    expect(found.sort()).toEqual(keys.filter((key) => subPageOf(key) % 2 === 0).sort())
+    await snapshot.close()
+  })
+
+  it('that lie far apart are looked up one by one', async () => {
+    const { store, counted } = await filled()
+    const snapshot = store.snapshot()
+    await snapshot.leaves('replicated', [0, 1000, 2000])
+    expect(counted.scans).toBe(3)
+    await snapshot.close()
+  })
+
+  it('come as they are asked for: in any order, with gaps, and twice', async () => {
+    const { store, keys } = await filled()
+    const snapshot = store.snapshot()
+    const [first = 0, second = 0] = keys.map(subPageOf)
+    const asked = [SUB_PAGES - 1, second, first, first + 1, 0, first]
+    const rows = await snapshot.leaves('replicated', asked)
+    expect(rows.map(({ subPage }) => subPage)).toEqual(asked)
+    for (const { subPage, leaves } of rows) {
+      expect(leaves.map(({ key }) => key)).toEqual(keys.filter((key) => subPageOf(key) === subPage).sort())
+    }
+    await snapshot.close()
+  })
+})
