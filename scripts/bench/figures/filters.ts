@@ -1,19 +1,13 @@
 import { attach, becomePrimary, mountEngines, SECRET, waitForReplication } from '../clusters.js'
 import type { Work } from '../load/generator.js'
 import { warmUp } from '../load/warm-up.js'
-import { readMetrics } from '../metrics.js'
-import { waitUntil } from '../position.js'
+import { type Filter, type Pair, setFilter } from '../paths-filter.js'
 import { type Fleet, measureShipping } from '../shipping.js'
 import { median } from '../stats.js'
 import type { BenchServer } from '../servers.js'
 import type { Bench } from './context.js'
 
 const CONNECTIONS = 64
-
-interface Filter {
-  readonly mode: 'allow' | 'deny'
-  readonly paths: readonly string[]
-}
 
 interface Way {
   readonly name: string
@@ -28,11 +22,6 @@ const WAYS: readonly Way[] = [
 ]
 
 const MOUNTS = ['kv1', 'held'] as const
-
-interface Pair {
-  readonly primary: BenchServer
-  readonly secondary: BenchServer
-}
 
 /**
  * What a paths filter on the secondary costs the primary: the same writes through the same processes with and without one,
@@ -97,24 +86,6 @@ const prepare = async (bench: Bench): Promise<Pair> => {
   await attach(primary, secondary, 'performance')
   await waitForReplication(primary, secondary)
   return { primary, secondary }
-}
-
-/** Resolves when the secondary has compared everything under the new filter and destroyed what it may not have. */
-const setFilter = async ({ primary, secondary }: Pair, filter: Filter | undefined): Promise<void> => {
-  const path = `sys/replication/performance/primary/paths-filter/performance-${secondary.name}`
-  const before = await comparisons(secondary)
-  if (filter) await primary.client().write(path, filter)
-  else await primary.client().delete(path)
-  await waitUntil('the filter to be applied', async () => (await comparisons(secondary)) > before, 20)
-  const isPurged = async () => !(await secondary.client().read('/_understudy/v1/info')).purge_pending
-  await waitUntil('what was taken away to be destroyed', isPurged, 20)
-  await waitForReplication(primary, secondary)
-}
-
-const comparisons = async (secondary: BenchServer): Promise<number> => {
-  const metrics = await readMetrics(secondary)
-  const count = (name: string) => metrics.get(`vault_replication_${name}_count`) ?? 0
-  return count('merkleDiff') + count('merkleSync')
 }
 
 const workOf = (primary: BenchServer, mount: string): Work => ({

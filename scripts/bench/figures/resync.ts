@@ -6,17 +6,16 @@ import { statusOf } from '../../../src/lab/replication.js'
 import { attach, becomePrimary, mountEngines, SECRET, waitForReplication } from '../clusters.js'
 import { fillStopped } from '../load/fill.js'
 import { readMetrics } from '../metrics.js'
+import { type Filter, type Pair, setFilter } from '../paths-filter.js'
 import { lastIndex, waitUntil } from '../position.js'
 import type { BenchServer } from '../servers.js'
 import type { Bench } from './context.js'
 
 const DIFFERING = 100
 const SMALLER = 200_000
-const FILTER = { mode: 'deny', paths: ['kv2/'] }
+const FILTER: Filter = { mode: 'deny', paths: ['kv2/'] }
 
-interface Pair {
-  readonly primary: BenchServer
-  readonly secondary: BenchServer
+interface LinkedPair extends Pair {
   /** All that passes between the two. */
   readonly link: Link
 }
@@ -46,8 +45,7 @@ export const measureResync = async (bench: Bench): Promise<undefined> => {
       noteResync(bench, `${DIFFERING} of ${keys} keys`, await measureOnce(bench, pair))
       await timeOnce(bench, pair, `${DIFFERING} of ${keys} keys`)
     }
-    await pair.primary.client().write(`sys/replication/performance/primary/paths-filter/${idOf(pair)}`, FILTER)
-    await waitForReplication(pair.primary, pair.secondary)
+    await setFilter(pair, FILTER)
     noteResync(bench, `${DIFFERING} of ${keys} keys, under a filter`, await measureOnce(bench, pair))
     await timeOnce(bench, pair, `${DIFFERING} of ${keys} keys, under a filter`)
   })
@@ -55,8 +53,6 @@ export const measureResync = async (bench: Bench): Promise<undefined> => {
 }
 
 const roundsOf = (bench: Bench): number => Math.min(bench.rounds, 3)
-
-const idOf = ({ secondary }: Pair): string => `performance-${secondary.name}`
 
 const totalOf = ({ connectBytes, diffBytes, fetchBytes }: Resync): number => connectBytes + diffBytes + fetchBytes
 
@@ -69,7 +65,7 @@ const noteResync = (bench: Bench, what: string, found: Resync): void => {
 }
 
 /** The primary keeps next to no log, so that whoever is away for a moment has to compare. */
-const withPair = async (bench: Bench, name: string, keys: number, use: (pair: Pair) => Promise<void>) => {
+const withPair = async (bench: Bench, name: string, keys: number, use: (pair: LinkedPair) => Promise<void>) => {
   const settings = { wal_retention_entries: 16 }
   const links: Link[] = []
   const advertised = async (port: number): Promise<string> => {
@@ -97,7 +93,7 @@ const withPair = async (bench: Bench, name: string, keys: number, use: (pair: Pa
 }
 
 /** Cuts the link and changes keys until the log no longer reaches back to what the secondary has. */
-const loseStep = async (bench: Bench, { primary, link }: Pair): Promise<void> => {
+const loseStep = async (bench: Bench, { primary, link }: LinkedPair): Promise<void> => {
   await link.down()
   const client = primary.client()
   const before = await lastIndex(client)
@@ -119,7 +115,7 @@ const loseStep = async (bench: Bench, { primary, link }: Pair): Promise<void> =>
 const STEPS = ['merkle-diff', 'merkle-sync'] as const
 
 /** One resync, held at its steps so that each can be counted by itself. */
-const measureOnce = async (bench: Bench, pair: Pair): Promise<Resync> => {
+const measureOnce = async (bench: Bench, pair: LinkedPair): Promise<Resync> => {
   const { primary, secondary, link } = pair
   await loseStep(bench, pair)
   const lab = secondary.client()
@@ -144,7 +140,7 @@ const measureOnce = async (bench: Bench, pair: Pair): Promise<Resync> => {
 }
 
 /** One resync that nobody holds up. */
-const timeOnce = async (bench: Bench, pair: Pair, what: string): Promise<void> => {
+const timeOnce = async (bench: Bench, pair: LinkedPair, what: string): Promise<void> => {
   const { primary, secondary, link } = pair
   await loseStep(bench, pair)
   const before = await readMetrics(secondary)
