@@ -68,12 +68,12 @@ const measureSaturation = async (bench: Bench, pair: Pair): Promise<number> => {
     const { rate } = await bench.generator.load(pair.write, CONNECTIONS, seconds)
     const loaded = performance.now()
     const atEnd = await read()
-    const lag = await probing
     await waitUntil('the secondary to drain', async () => {
       const now = await read()
       return now.below - before.below >= now.above - before.above
     })
     const drainedMs = performance.now() - loaded
+    const lag = await probing
     bench.add('7a', Math.min(1, (atEnd.below - before.below) / (atEnd.above - before.above)))
     bench.add('7b', drainedMs)
     bench.add('8a', lag.p50Ms)
