@@ -1,6 +1,6 @@
 import path from 'node:path'
-import type { Random } from '../base/random.js'
-import { invalid } from '../logical/errors.js'
+import type { Log } from '../base/log.js'
+import { invalid, LogicalError } from '../logical/errors.js'
 import { ROOT_NAMESPACE } from '../logical/request.js'
 import type { ServerConfig } from './config.js'
 import type { Runtime } from './runtime.js'
@@ -9,20 +9,23 @@ import type { DevSecrets } from './server.js'
 
 /**
  * Opens a development server: one key share, a root token with a chosen id, and `secret/`. With a data directory a restart
- * unseals with the key that lies beside the data.
+ * unseals with the key that lies beside the data. Undefined: it has joined another cluster since, and only the key of
+ * that one opens it.
  */
-export const openDev = async (
-  runtime: Runtime,
-  config: ServerConfig,
-  _random: Random,
-): Promise<DevSecrets | undefined> => {
+export const openDev = async (runtime: Runtime, config: ServerConfig, log: Log): Promise<DevSecrets | undefined> => {
   const keyFile = config.storage.path === undefined ? undefined : path.join(config.storage.path, 'dev.key')
   const { seal } = runtime
   if (seal.isInitialized) {
     const known = keyFile ? readDevKey(keyFile) : undefined
     if (!known) throw invalid('this data directory holds a cluster that was not made by -dev: start it without')
-    await seal.unseal(Buffer.from(known.unsealKey, 'hex'))
-    return known
+    try {
+      await seal.unseal(Buffer.from(known.unsealKey, 'hex'))
+      return known
+    } catch (error) {
+      if (!(error instanceof LogicalError) || error.code !== 'invalid-request') throw error
+      log.warn('the server has joined another cluster and stays sealed: unseal it with the key of its primary')
+      return undefined
+    }
   }
   const made = await seal.initialize({ shares: 1, threshold: 1 }, async ({ shares, rootToken }) => ({
     share: shares[0],

@@ -178,7 +178,7 @@ export class Server implements ShellView {
     })
     const runtime = await this.#host.open()
     for (const listener of config.listeners) await this.#listen(listener)
-    if (config.dev) this.#devSecrets = await openDev(runtime, config, this.#options.random)
+    if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
     else await runtime.seal.autoUnseal()
   }
 

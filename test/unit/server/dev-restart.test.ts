@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { ApiClient } from '../../../src/client/api-client.js'
+import { randomPorts } from '../../../src/lab/ports.js'
+import { enablePrimary, enableSecondary, secondaryToken, statusOf, unseal } from '../../../src/lab/replication.js'
+import { Server } from '../../../src/server/server.js'
+import { loadServerConfig } from '../../../src/server/server-config.js'
+import { until } from '../../support/until.js'
+
+/** Development servers that keep their data, and are started again. */
+const root = mkdtempSync(path.join(tmpdir(), 'understudy-dev-'))
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+  rmSync(root, { recursive: true, force: true })
+})
+
+/** Starts a server again on its own directory and ports, each time it is called. */
+const makeServer = async (name: string) => {
+  const ports = (await randomPorts([name])).get(name)
+  if (!ports) throw new Error('no ports')
+  const address = `127.0.0.1:${ports.api}`
+  const flags = ['-dev', `-dev-listen-address=${address}`, `-data-dir=${path.join(root, name)}`]
+  const own = { api_addr: `http://${address}`, cluster_addr: `https://127.0.0.1:${ports.cluster}` }
+  const { config, problems } = loadServerConfig(flags, { VAULT_LOCAL_CONFIG: JSON.stringify(own) })
+  if (!config) throw new Error(JSON.stringify(problems))
+  return async () => {
+    const server = await Server.start({ config, log: silentLog })
+    const client = new ApiClient({ address: own.api_addr, token: server.devSecrets?.rootToken })
+    const close = async () => {
+      client.close()
+      await server.close(0)
+    }
+    ended.push(close)
+    return { server, client, close }
+  }
+}
+
+test('opens by itself, with the root token it had', async () => {
+  const start = await makeServer('A')
+  const first = await start()
+  await first.client.write('secret/data/kept', { data: { word: 'kept' } })
+  await first.close()
+  const again = await start()
+  expect(again.server.devSecrets).toEqual(first.server.devSecrets)
+  expect((await again.client.read('secret/data/kept')).data).toMatchObject({ data: { word: 'kept' } })
+})
+
+test('stays sealed when it has joined another cluster, and opens with the key of that', async () => {
+  const a = await (await makeServer('A'))()
+  const start = await makeServer('C')
+  const c = await start()
+  await enablePrimary(a.client, 'performance')
+  await until(async () => (await a.client.send('GET', 'sys/internal/ui/mounts')).status === 200)
+  await enableSecondary(c.client, 'performance', await secondaryToken(a.client, 'performance', 'c'))
+  await until(async () => (await statusOf(c.client, 'performance')).state === 'stream-wals')
+  await c.close()
+
+  const again = await start()
+  expect(again.server.devSecrets).toBeUndefined()
+  expect((await again.client.send('GET', 'sys/seal-status')).json).toMatchObject({ sealed: true, initialized: true })
+  await unseal(again.client, [Buffer.from(a.server.devSecrets?.unsealKey ?? '', 'hex').toString('base64')])
+  await until(async () => (await statusOf(again.client, 'performance')).state === 'stream-wals')
+})
