@@ -51,8 +51,11 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#record().mode === 'secondary'
   }
 
+  /** The first copy begins with a comparison: a hold on bootstrapping stops before it, connected and still without data. */
   async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
-    await this.#options.holds.pass(this.#options.kind, state, signal)
+    const { holds, kind } = this.#options
+    if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
+    await holds.pass(kind, state, signal)
   }
 
   onChange(): void {

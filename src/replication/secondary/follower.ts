@@ -15,6 +15,8 @@ import { type Pong, pingPrimaries } from './pinger.js'
 /** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
 const ROUNDS_BEFORE_FORMER = 3
 
+const NOTHING_DONE: SyncProgress = { totalKeys: 0, doneKeys: 0 }
+
 /**
  * The secondary's side of one kind of replication: keeps one connection to the primary, wherever that is, and the store
  * in line with it. `state` tells where the data stands and survives the connection; `connectionState` tells the link.
@@ -30,6 +32,8 @@ export class Follower {
   #connectionState: ConnectionState = 'idle'
   #connection: PrimaryConnection | undefined
   #primary: Who | undefined
+  /** Its first sign of life; the heartbeats come after it. */
+  #acceptedMs: number | undefined
   #appliedIndex: number
   #announcedIndex = 0
   #progress: SyncProgress | undefined
@@ -98,9 +102,9 @@ export class Follower {
     return this.#announcedIndex
   }
 
-  /** While a merkle sync runs. */
+  /** While a merkle sync runs, from its first moment on. */
   get syncProgress(): SyncProgress | undefined {
-    return this.#progress
+    return this.#state === 'merkle-sync' ? (this.#progress ?? NOTHING_DONE) : undefined
   }
 
   /** Undefined until the primary has answered once. */
@@ -113,7 +117,7 @@ export class Follower {
       apiAddress: who.apiAddress,
       clusterAddress: who.clusterAddresses[0] ?? this.#addresses.current,
       clusterId: who.clusterId,
-      lastHeartbeatMs: pulse?.atMs,
+      lastHeartbeatMs: pulse?.atMs ?? this.#acceptedMs,
       lastHeartbeatDurationMs: pulse?.durationMs ?? 0,
       clockSkewMs: pulse?.clockSkewMs ?? 0,
       canaryAgeMs: this.#heartbeat.canaryAgeMs,
@@ -203,13 +207,17 @@ export class Follower {
       onAccepted: (primary, lastIndex) => {
         this.#connection = connection
         this.#primary = primary
+        this.#acceptedMs = this.#options.clock.now()
         this.#announcedIndex = lastIndex
         this.#refusal = undefined
         log.info('primary connected', { address: connection.address, kind })
         if (this.#addresses.answered(connection.address)) this.#tellAddresses()
         this.#setConnectionState('ready')
       },
-      enter: (state) => this.#setState(state),
+      enter: (state) => {
+        if (state !== 'merkle-sync') this.#progress = undefined
+        this.#setState(state)
+      },
       onProgress: (progress) => {
         this.#progress = progress
       },

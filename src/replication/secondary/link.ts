@@ -15,7 +15,7 @@ export interface LinkEvents {
   /** The primary has taken us, and we it; `lastIndex` is to be reached. */
   onAccepted(primary: Who, lastIndex: number): void
   enter(state: StreamState): void
-  onProgress(progress: SyncProgress | undefined): void
+  onProgress(progress: SyncProgress): void
   onAnnounced(lastIndex: number): void
   onApplied(index: number): void
   /** Where the primary, or what takes its place, can be found from now on. */

@@ -15,7 +15,7 @@ export interface ResyncOptions {
   readonly log: Log
   readonly who: () => WhoMessage
   readonly enter: (state: StreamState) => void
-  readonly onProgress: (progress: SyncProgress | undefined) => void
+  readonly onProgress: (progress: SyncProgress) => void
 }
 
 /** A store with no more keys than this in a tree takes the primary's whole tree instead of comparing. */
@@ -70,7 +70,6 @@ export const resync = async (
     await writer.finish(position)
     return { position, isEqual: isEqual(store, kind, offer), changes: writer.changes }
   } finally {
-    onProgress(undefined)
     await snapshot.close()
   }
 }

@@ -1,0 +1,77 @@
+import { afterEach, expect, test } from 'vitest'
+import type { HoldState, Kind } from '../../../src/replication/types.js'
+import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import { until } from '../../support/until.js'
+
+/** What a secondary shows while a lab holds it on its way. */
+
+const KINDS: readonly Kind[] = ['dr', 'performance']
+const clusters = new Map<string, ControlCluster>()
+
+afterEach(async () => {
+  for (const cluster of clusters.values()) await cluster.stop()
+  clusters.clear()
+})
+
+/** A primary with a value, and a cluster that joins it and is held in the state. */
+const heldPair = async (kind: Kind, state: HoldState) => {
+  const a = await ControlCluster.start('a', clusters)
+  const b = await ControlCluster.start('b', clusters)
+  await a.change(`replication/${kind}/primary/enable`)
+  await a.writeValue(SHARED_KEY, 'copied')
+  b.holds.hold(kind, state)
+  const issued = await a.post(`replication/${kind}/primary/secondary-token`, { id: 'b' })
+  await b.change(`replication/${kind}/secondary/enable`, { token: issued?.wrapInfo?.token ?? '' })
+  await until(() => b.holds.list().some(({ isReached }) => isReached))
+  return { a, b }
+}
+
+const streams = (cluster: ControlCluster, kind: Kind) => () => cluster.status(kind).state === 'stream-wals'
+
+test.each(KINDS)('a %s secondary that is held while bootstrapping has nothing yet, and says so', async (kind) => {
+  const { a, b } = await heldPair(kind, 'bootstrapping')
+  expect(b.status(kind)).toEqual({ mode: 'bootstrapping', cluster_id: a.status(kind).cluster_id })
+  expect(b.readValue(SHARED_KEY)).toBeUndefined()
+  expect(a.status(kind).secondaries).toMatchObject([{ node_id: 'b', connection_status: 'connected' }])
+  b.holds.release()
+  await until(streams(b, kind))
+  expect(b.status(kind).mode).toBe('secondary')
+  expect(b.readValue(SHARED_KEY)).toBe('copied')
+})
+
+test('what joined once is not held at bootstrapping again', async () => {
+  const { b } = await heldPair('dr', 'bootstrapping')
+  b.holds.release()
+  await until(streams(b, 'dr'))
+  b.holds.hold('dr', 'bootstrapping')
+  await b.restart()
+  await until(streams(b, 'dr'))
+  expect(b.holds.list()).toEqual([{ kind: 'dr', state: 'bootstrapping', isReached: false }])
+})
+
+test.each(KINDS)('the progress of a %s sync shows from its first moment', async (kind) => {
+  const { a, b } = await heldPair(kind, 'merkle-sync')
+  expect(b.status(kind)).toEqual({
+    mode: 'bootstrapping',
+    cluster_id: a.status(kind).cluster_id,
+    merkle_sync_progress: { sync_total_keys: 0, sync_progress: 0 },
+  })
+  b.holds.release()
+  await until(streams(b, kind))
+  expect(b.status(kind)).not.toHaveProperty('merkle_sync_progress')
+})
+
+test.each(KINDS)('a %s secondary that shows its primary as connected has heard from it', async (kind) => {
+  const { a, b } = await heldPair(kind, 'merkle-diff')
+  b.holds.release()
+  await until(streams(b, kind))
+  const beats: unknown[] = []
+  await b.restart()
+  await until(() => {
+    const [primary] = b.status(kind).primaries as { connection_status: string; last_heartbeat?: string }[]
+    if (primary) beats.push(primary.last_heartbeat)
+    return primary?.connection_status === 'connected'
+  })
+  expect(beats).not.toContain(undefined)
+  expect(a.status(kind).mode).toBe('primary')
+})
