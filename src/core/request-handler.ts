@@ -50,11 +50,14 @@ export class RequestHandler {
 
   async handle(request: Request, namespaceHeader: string | undefined): Promise<Response | undefined> {
     const { gateState, drAllowed, namespaces, router, consistency } = this.#options
-    const resolved = namespaces.resolve(namespaceHeader, request.path)
-    request.namespace = resolved.namespace
-    request.path = resolved.path
-    if (request.namespace.id !== 'root') refuseOutsideRoot(request.path)
     const state = gateState()
+    // Which namespaces there are is not known before the first copy is complete.
+    if (!state.isBootstrapping) {
+      const resolved = namespaces.resolve(namespaceHeader, request.path)
+      request.namespace = resolved.namespace
+      request.path = resolved.path
+    }
+    if (request.namespace.id !== 'root') refuseOutsideRoot(request.path)
     checkGate(request.path, request.operation, state, drAllowed)
     if (request.headers['x-vault-index'] !== undefined) await consistency.require(request)
     const isBodied = request.operation === 'update' || request.operation === 'patch'

@@ -52,12 +52,12 @@ export const readDynamicOnPrimary = (context: ReplicationContext, id: string): R
   return dynamicLists(context, filterIdOf(record, secondaryId, context.filters))
 }
 
-/** The same on the secondary, which answers for itself only. */
+/** The same on the secondary, which answers for itself only, by whichever of its ids. */
 export const readDynamicOnSecondary = (context: ReplicationContext, id: string): Response => {
   const { host, roles, filters } = context
   const record = roles.record('performance')
   if (record.mode !== 'secondary') throw invalid(GUARDS.notSecondary('performance'))
-  if (id !== record.secondaryId && id !== host.identity.clusterId) throw notFound()
+  if (![record.secondaryId, host.identity.clusterId, record.setId].includes(id)) throw notFound()
   return dynamicLists(context, ownFilterId(record, host, filters))
 }
 

@@ -85,6 +85,11 @@ export class ReplicationParts {
     return this.view.ownFilter?.heldMounts.has(entry.uuid) ?? false
   }
 
+  /** True for a namespace that is kept from this performance secondary, with everything in it. */
+  hidesNamespace(path: string): boolean {
+    return this.view.ownFilter?.hiddenNamespaces.has(path) ?? false
+  }
+
   /** `data` of a kind's status read. */
   statusData(kind: Kind): JsonObject {
     return this.replication.status(kind).data as JsonObject

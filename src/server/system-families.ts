@@ -42,7 +42,7 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
 }
 
 /** Mounts, and the namespaces that have them. */
-const mountFamilies = ({ services, config, clock, random }: FamilyOptions): PathSpec[] => {
+const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptions): PathSpec[] => {
   const { table, mounts, router, namespaces, policies, tokens, purge } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
   return [
@@ -59,6 +59,7 @@ const mountFamilies = ({ services, config, clock, random }: FamilyOptions): Path
     ...namespacePaths({
       namespaces,
       random,
+      isHidden: (path) => cluster.replication.hidesNamespace(path),
       furnish: async (namespace) => {
         await mounts.ensureDefaults(namespace)
         await policies.ensureDefaults(namespace.id)

@@ -61,7 +61,9 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
         read: ({ request, values }) => {
           const found = locate(kind, withSlash(values.path))
           const entry = table.find(found.kind, request.namespace.id, found.path)
-          if (!entry) throw invalid(`${absent} ${withSlash(values.path)}`)
+          if (!entry || visibleMounts([entry], router).length === 0) {
+            throw invalid(`${absent} ${withSlash(values.path)}`)
+          }
           return { data: renderMount(entry, reportedVersion) }
         },
         update: async ({ request, values }) => {

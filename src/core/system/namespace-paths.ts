@@ -9,6 +9,8 @@ import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from
 export interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
   readonly random: Random
+  /** True for a namespace that a path filter keeps from this cluster. */
+  readonly isHidden: (path: string) => boolean
   /** Gives a new namespace its mounts and policies. */
   readonly furnish: (namespace: NamespaceRef) => Promise<void>
   /** Takes away everything a namespace holds. */
@@ -32,7 +34,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
       summary: 'Lists the child namespaces.',
       operations: {
         list: ({ request }) => {
-          const children = namespaces.childrenOf(request.namespace.path)
+          const children = namespaces.childrenOf(request.namespace.path).filter(({ path }) => !deps.isHidden(path))
           if (children.length === 0) return undefined
           const names = children.map((entry) => entry.path.slice(request.namespace.path.length))
           const info = children.map((entry, index) => [names[index] ?? '', render(entry)] as const)
@@ -47,7 +49,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
       operations: {
         read: ({ request, values }) => {
           const entry = child(request.namespace, values.path)
-          if (!entry) throw notFound()
+          if (!entry || deps.isHidden(entry.path)) throw notFound()
           return { data: render(entry) }
         },
         update: async ({ request, values, supplied }) => {
