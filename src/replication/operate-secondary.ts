@@ -1,5 +1,5 @@
 import { createExchangeKey } from '../crypto/exchange.js'
-import { invalid, LogicalError } from '../logical/errors.js'
+import { invalid, LogicalError, unsupportedPath } from '../logical/errors.js'
 import type { Response } from '../logical/request.js'
 import { createCa } from './ca.js'
 import { baseIngredients, type ReplicationContext } from './context.js'
@@ -30,7 +30,7 @@ const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 
 /** The private half waits, encrypted, for the token that is made for it; a new pair replaces it. */
 export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind): Promise<Response> => {
-  if (!hasPublicKeyTokens(host.identity.reportedVersion)) throw new LogicalError('unsupported-path', 'unsupported path')
+  if (!hasPublicKeyTokens(host.identity.reportedVersion)) throw unsupportedPath()
   const { publicKey, privateKey } = createExchangeKey()
   await host.storage.write((tx) => tx.put(exchangeKeyKey(kind), privateKey))
   return { data: { secondary_public_key: publicKey.toString('base64') } }

@@ -17,6 +17,7 @@ import { openMemoryGenerations } from '../storage/memory-generations.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
 import { openDev } from './dev.js'
 import { createLabApi } from './lab-api.js'
+import { requireLicensedRoles } from './licensed-roles.js'
 import { LabState } from './lab-state.js'
 import { type InFlight, InFlightRequests } from './in-flight.js'
 import { replicationTimes } from './replication-parts.js'
@@ -177,6 +178,7 @@ export class Server implements ShellView {
       log,
     })
     const runtime = await this.#host.open()
+    requireLicensedRoles(config.own.license, runtime.store)
     for (const listener of config.listeners) await this.#listen(listener)
     if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
     else await runtime.seal.autoUnseal()

@@ -295,6 +295,28 @@ describe('a licence', () => {
   })
 })
 
+describe('a licence that does not include a role', () => {
+  it.each([
+    ['none', 'performance', 'performance replication'],
+    ['none', 'dr', 'DR replication'],
+    ['plus', 'dr', 'DR replication'],
+  ])('"%s" keeps a cluster with a role in %s from starting', async (license, kind, what) => {
+    const { config, client } = await site()
+    const first = start([`-config=${config}`])
+    await first.untilPrinted(STARTED)
+    const { rootToken } = await initialise(client, 1, 1)
+    const root = client.with({ token: rootToken })
+    await root.write(`sys/replication/${kind}/primary/enable`, {})
+    first.signal('SIGTERM')
+    expect(await first.exit).toBe(0)
+    const second = start([`-config=${config}`], { env: { UNDERSTUDY_LICENSE: license } })
+    expect(await second.end()).toBe(1)
+    expect(second.stderr).toContain(`the license "${license}" does not include ${what}`)
+    const third = start([`-config=${config}`])
+    await third.untilPrinted(STARTED)
+  })
+})
+
 describe('the working directory', () => {
   it('is where a relative path of the data begins', async () => {
     const at = place()
