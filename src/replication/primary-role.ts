@@ -99,10 +99,11 @@ export class PrimaryRole implements PrimaryHooks {
   async bootstrap(secondaryId: string, who: Who, wantsDevRoot: boolean): Promise<BootstrapPackage> {
     const { roles, kind, host } = this.#options
     let isTaken = false
+    const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.update(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
         isTaken = row.state === 'issued' || row.clusterId === who.clusterId
-        return isTaken ? { ...row, ...addressesOf(who), state: 'connected', clusterId: who.clusterId } : row
+        return isTaken ? { ...row, ...seen, state: 'connected' } : row
       }),
     )
     if (!isTaken) throw refusalError('revoked', 'the activation token was already used')

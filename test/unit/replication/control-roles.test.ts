@@ -309,6 +309,20 @@ test('roles come back from what is stored after a crash', async () => {
   expect(a.status('dr')).toMatchObject({ mode: 'primary', known_secondaries: ['dr-b'] })
 })
 
+test.each(['dr', 'performance'] as const)('a %s secondary that is away keeps its last sign of life', async (kind) => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, kind)
+  await join(b, kind, a, 'b')
+  await b.listener.close()
+  await b.replication.stop()
+  const away = { node_id: 'b', connection_status: 'disconnected', last_heartbeat: expect.any(String) }
+  await until(() => (a.status(kind).secondaries as JsonObject[])[0]?.connection_status === 'disconnected')
+  expect(a.status(kind).secondaries).toMatchObject([away])
+  await a.restart()
+  expect(a.status(kind).secondaries).toMatchObject([away])
+})
+
 test('a filter written before a secondary joins keeps data from it, and lifting it brings the data', async () => {
   const a = await start('a')
   const c = await start('c')
