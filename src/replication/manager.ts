@@ -9,6 +9,7 @@ import { isDormant, type Mode } from './machine.js'
 import { PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
 import { ownFilterId, SecondaryRole } from './secondary-role.js'
+import { isFilterSettled } from './settled-filter.js'
 import type { DataPlane, FollowerService, PrimaryService } from './services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
 import type { StatusFacts } from './status.js'
@@ -179,8 +180,9 @@ export class Manager {
         )
       : { applied: 0, announced: 0 }
     const rule = kind === 'performance' ? filters.find(ownFilterId(record, host, filters)) : undefined
+    const isSettled = kind === 'dr' || isFilterSettled(host, rule)
     return {
-      isSyncComplete: !isResyncing && (!record.hasFollowed || remotePosition !== undefined),
+      isSyncComplete: !isResyncing && (!record.hasFollowed || (remotePosition !== undefined && isSettled)),
       streamState: this.#follower?.state ?? 'idle',
       isReindexing: upkeep.isReindexing,
       appliedIndex: progress.applied,

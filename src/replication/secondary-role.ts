@@ -6,7 +6,11 @@ import { keepLeadLoss } from './keep-losses.js'
 import type { Roles } from './roles.js'
 import type { Lead } from './secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
+import { isFilterSettled, keepSettledFilter } from './settled-filter.js'
 import type { HoldState, Kind, SecondaryHooks, Who } from './types.js'
+
+/** No rule has this fingerprint. */
+const UNSETTLED = 'unsettled'
 
 export interface SecondaryRoleOptions {
   readonly kind: Kind
@@ -65,9 +69,16 @@ export class SecondaryRole implements SecondaryHooks {
   /** The filter arrives before what it means: until that is done the primary is to compare, whatever happened to a stream. */
   filterFingerprint(): string {
     const { kind, filters, host, isFilterInEffect } = this.#options
-    if (kind !== 'performance' || !isFilterInEffect()) return ''
+    if (kind !== 'performance') return ''
     const id = ownFilterId(this.#record(), host, filters)
-    return filters.compiled(id)?.fingerprint ?? ''
+    if (!isFilterSettled(host, filters.find(id))) return UNSETTLED
+    return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
+  }
+
+  async onCompared(): Promise<void> {
+    const { kind, filters, host } = this.#options
+    if (kind !== 'performance') return
+    await keepSettledFilter(host, filters.find(ownFilterId(this.#record(), host, filters)))
   }
 
   reindex(): Promise<void> {

@@ -112,7 +112,7 @@ export interface SecondaryHooks {
   beforeState(state: HoldState, signal: AbortSignal): Promise<void>
   /** Told on each change of state or connection, and when the primary's addresses change. */
   onChange(): void
-  /** Fingerprint of the filter for this cluster, from the replicated records; empty without one. */
+  /** Fingerprint of the filter that the data here was compared under; empty without one. */
   filterFingerprint(): string
   /** Rebuilds the trees from the data, when roots stay apart although the data is equal. */
   reindex(): Promise<void>
@@ -120,6 +120,8 @@ export interface SecondaryHooks {
   beforeHeldBack(): Promise<void>
   /** Awaited before anything of a new primary is applied that does not know all we have. */
   keepLead(lead: Lead): Promise<void>
+  /** A comparison is complete, and the data is the primary's but for what the filter holds back. */
+  onCompared(): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */
   onSynced(): Promise<void>
   /** Known addresses of the primary, newest first, to be kept for the next start. */

@@ -378,6 +378,7 @@ export class TestFollower {
         this.reindexed++
         await this.#store.rebuild()
       },
+      onCompared: async () => {},
       onSynced: async () => {
         this.synced++
       },

@@ -103,6 +103,7 @@ export class StreamReader {
     recorder?.record(`vault.replication.${changes === 0 ? 'merkleDiff' : 'merkleSync'}`, clock.monotonic() - startMs)
     if (isEqual) {
       this.#unequal = 0
+      await this.#hooks.onCompared()
       await this.#goOn(position)
       await this.#stream.send({ start: position })
       return

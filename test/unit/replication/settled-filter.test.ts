@@ -1,0 +1,104 @@
+import { afterEach, expect, test } from 'vitest'
+import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import { until } from '../../support/until.js'
+
+/** A secondary whose filter changes behind its back, or halfway, is brought in line before anything else. */
+
+const clusters = new Map<string, ControlCluster>()
+
+afterEach(async () => {
+  for (const cluster of clusters.values()) await cluster.stop()
+  clusters.clear()
+})
+
+const FILTER = 'replication/performance/primary/paths-filter'
+const UPDATE = 'replication/performance/secondary/update-primary'
+
+const issue = async (primary: ControlCluster, id: string): Promise<string> => {
+  const answer = await primary.post('replication/performance/primary/secondary-token', { id })
+  return answer?.wrapInfo?.token ?? ''
+}
+
+const streams = (cluster: ControlCluster) => () => {
+  const { state, connection_state } = cluster.status('performance')
+  return state === 'stream-wals' && connection_state === 'ready'
+}
+
+const refusal = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'answered',
+    (error: unknown) => String(error),
+  )
+
+const promote = (cluster: ControlCluster) =>
+  refusal(cluster.post('replication/performance/secondary/promote', { force: false }))
+
+/** A primary with a value in the mount `secret/`, and a secondary `c` that the mount is kept from. */
+const filteredPair = async () => {
+  const a = await ControlCluster.start('a', clusters)
+  const c = await ControlCluster.start('c', clusters)
+  await a.change('replication/performance/primary/enable')
+  await a.writeValue(SHARED_KEY, 'held back')
+  await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'secret' })
+  await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
+  await until(streams(c))
+  expect(c.readValue(SHARED_KEY)).toBeUndefined()
+  return { a, c }
+}
+
+test('a new registration has no filter: what the old one held back comes', async () => {
+  const { a, c } = await filteredPair()
+  await c.change(UPDATE, { token: await issue(a, 'c2') })
+  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(streams(c))
+  expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
+})
+
+test('revoked and taken back under another id it has everything, too', async () => {
+  const { a, c } = await filteredPair()
+  await a.post('replication/performance/primary/revoke-secondary', { id: 'c' })
+  await c.change(UPDATE, { token: await issue(a, 'c2') })
+  await until(() => c.readValue(SHARED_KEY) === 'held back')
+})
+
+test('a new registration with a filter of its own gets what only the old one held back', async () => {
+  const { a, c } = await filteredPair()
+  await a.post(`${FILTER}/c2`, { mode: 'deny', paths: 'other' })
+  await c.change(UPDATE, { token: await issue(a, 'c2') })
+  await until(() => c.readValue(SHARED_KEY) === 'held back')
+})
+
+test('a filter that is lifted just before a crash of the secondary is lifted after it', async () => {
+  const { a, c } = await filteredPair()
+  c.holds.hold('performance', 'merkle-diff')
+  await a.call('delete', `${FILTER}/c`)
+  await until(() => c.holds.list().some(({ isReached }) => isReached))
+  expect(c.replication.filters.find('c')).toBeUndefined()
+  expect(await promote(c)).toContain('still catching up')
+  await c.restart()
+  await until(() => c.holds.list().some(({ isReached }) => isReached))
+  c.holds.release()
+  await until(() => c.readValue(SHARED_KEY) === 'held back')
+})
+
+test('without its primary a secondary does not take a lifted filter for data', async () => {
+  const { a, c } = await filteredPair()
+  c.holds.hold('performance', 'merkle-diff')
+  await a.call('delete', `${FILTER}/c`)
+  await until(() => c.holds.list().some(({ isReached }) => isReached))
+  await a.listener.close()
+  await a.replication.stop()
+  await c.restart()
+  expect(c.replication.filters.find('c')).toBeUndefined()
+  expect(await promote(c)).toContain('the last sync is not complete')
+  await c.change('replication/performance/secondary/promote', { force: true })
+  expect(await c.replication.losses()).toMatchObject([{ reason: 'sync incomplete' }])
+})
+
+test('a filtered secondary that comes back compares nothing', async () => {
+  const { c } = await filteredPair()
+  c.holds.hold('performance', 'merkle-diff')
+  await c.restart()
+  await until(streams(c))
+  expect(c.holds.list()).toMatchObject([{ isReached: false }])
+})
