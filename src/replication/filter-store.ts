@@ -1,4 +1,5 @@
 import { LIMITS } from '../base/limits.js'
+import { sha256Hex } from '../crypto/digest.js'
 import type { Transaction } from '../logical/storage.js'
 import { putJson, readJson, type Storage } from '../logical/storage.js'
 import { type CompiledFilter, compileFilter, type FilterRule, type MountFact, type NamespaceFact } from './filter.js'
@@ -7,6 +8,8 @@ import { type CompiledFilter, compileFilter, type FilterRule, type MountFact, ty
 interface FilterRecord extends FilterRule {
   /** Mounts that were held back when they were unmounted: their deletions are never to be shipped. */
   readonly retired?: readonly string[]
+  /** How many mounts were moved while they were held back: what they hold is to be shown now, under an equal rule. */
+  readonly moved?: number
 }
 
 const PREFIX = 'core/filters/'
@@ -43,6 +46,12 @@ export class FilterStore {
     return record && { mode: record.mode, paths: record.paths }
   }
 
+  /** Of the rule and of what happened to its mounts; empty without a rule. Equal digests ask for equal data. */
+  digest(id: string): string {
+    const record = this.#read(id)
+    return record ? sha256Hex(JSON.stringify([record.mode, record.paths, record.retired ?? [], record.moved ?? 0])) : ''
+  }
+
   /**
    * The rule against the mounts and namespaces as they are. A mount that was held back and has just gone stays held back,
    * for its data is deleted key by key after it.
@@ -68,8 +77,8 @@ export class FilterStore {
   /** Replaces the whole rule. */
   async put(id: string, rule: FilterRule): Promise<void> {
     await this.#storage.write((tx) => {
-      const retired = readJson<FilterRecord>(tx, filterKey(id))?.retired ?? []
-      putJson(tx, filterKey(id), { ...rule, retired } satisfies FilterRecord)
+      const { retired = [], moved = 0 } = readJson<FilterRecord>(tx, filterKey(id)) ?? {}
+      putJson(tx, filterKey(id), { ...rule, retired, moved } satisfies FilterRecord)
     })
     this.invalidate()
   }
@@ -95,20 +104,21 @@ export class FilterStore {
     const concerned = ids.filter((id) => held.has(id) || this.find(id)?.paths.includes(mount.path))
     if (concerned.length === 0) return false
     await this.#storage.write((tx) => {
-      for (const id of concerned) this.#dropFrom(tx, id, mount, isGone && held.has(id))
+      for (const id of concerned) this.#dropFrom(tx, id, mount, held.has(id) ? (isGone ? 'retired' : 'moved') : 'shown')
     })
     this.invalidate()
     return true
   }
 
-  #dropFrom(tx: Transaction, id: string, mount: Pick<MountFact, 'path' | 'uuid'>, isRetired: boolean): void {
+  #dropFrom(tx: Transaction, id: string, mount: MountFact, fate: 'retired' | 'moved' | 'shown'): void {
     const record = readJson<FilterRecord>(tx, filterKey(id))
     if (!record) return
-    const retired = record.retired ?? []
+    const { retired = [], moved = 0 } = record
     putJson(tx, filterKey(id), {
       mode: record.mode,
       paths: record.paths.filter((path) => path !== mount.path),
-      retired: isRetired ? [...retired, mount.uuid].slice(-RETIRED_MAX) : retired,
+      retired: fate === 'retired' ? [...retired, mount.uuid].slice(-RETIRED_MAX) : retired,
+      moved: fate === 'moved' ? moved + 1 : moved,
     } satisfies FilterRecord)
   }
 

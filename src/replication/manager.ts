@@ -179,8 +179,9 @@ export class Manager {
           record.epochs,
         )
       : { applied: 0, announced: 0 }
-    const rule = kind === 'performance' ? filters.find(ownFilterId(record, host, filters)) : undefined
-    const isSettled = kind === 'dr' || isFilterSettled(host, rule)
+    const filterId = ownFilterId(record, host, filters)
+    const rule = kind === 'performance' ? filters.find(filterId) : undefined
+    const isSettled = kind === 'dr' || isFilterSettled(host, filters.digest(filterId))
     return {
       isSyncComplete: !isResyncing && (!record.hasFollowed || (remotePosition !== undefined && isSettled)),
       streamState: this.#follower?.state ?? 'idle',

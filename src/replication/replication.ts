@@ -12,6 +12,7 @@ import { isSecondaryStage } from './machine.js'
 import { Manager } from './manager.js'
 import { OperationTokens } from './operation-token.js'
 import { finishBootstrap } from './operate-secondary.js'
+import { filterIdOf } from './primary-role.js'
 import { KINDS, Roles } from './roles.js'
 import type { DataPlane } from './services.js'
 import { HeldDataPurge } from './purge.js'
@@ -158,9 +159,15 @@ export class Replication {
 
   async #mountLeft(mount: MountFact, isGone: boolean): Promise<void> {
     const record = this.#roles.record('performance')
-    if (record.mode !== 'primary' || !(await this.filters.dropPath(mount, isGone))) return
-    // What was held back under the old path may be shown now, and a new mount there from its first key on.
-    for (const { id } of record.registrations) this.context.managers.performance.primary?.filterChanged(id)
+    if (record.mode !== 'primary') return
+    const isDropped = await this.filters.dropPath(mount, isGone)
+    // What was held back under the old path may be shown now, and a new mount there from its first key on. What was
+    // shown may be held back where it has moved to.
+    if (!isDropped && isGone) return
+    for (const { id } of record.registrations) {
+      const isFiltered = this.filters.find(filterIdOf(record, id, this.filters)) !== undefined
+      if (isFiltered) this.context.managers.performance.primary?.filterChanged(id)
+    }
   }
 
   /** What core has to know of the roles. Read fresh at each use. */

@@ -71,14 +71,14 @@ export class SecondaryRole implements SecondaryHooks {
     const { kind, filters, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
     const id = ownFilterId(this.#record(), host, filters)
-    if (!isFilterSettled(host, filters.find(id))) return UNSETTLED
+    if (!isFilterSettled(host, filters.digest(id))) return UNSETTLED
     return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
   }
 
   async onCompared(): Promise<void> {
     const { kind, filters, host } = this.#options
     if (kind !== 'performance') return
-    await keepSettledFilter(host, filters.find(ownFilterId(this.#record(), host, filters)))
+    await keepSettledFilter(host, filters.digest(ownFilterId(this.#record(), host, filters)))
   }
 
   reindex(): Promise<void> {

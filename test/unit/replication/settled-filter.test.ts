@@ -102,3 +102,47 @@ test('a filtered secondary that comes back compares nothing', async () => {
   await until(streams(c))
   expect(c.holds.list()).toMatchObject([{ isReached: false }])
 })
+
+test('a mount that is moved to a path that a filter names leaves the secondary', async () => {
+  const a = await ControlCluster.start('a', clusters)
+  const c = await ControlCluster.start('c', clusters)
+  await a.change('replication/performance/primary/enable')
+  await a.writeValue(SHARED_KEY, 'shown')
+  await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'late' })
+  await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
+  await until(() => c.readValue(SHARED_KEY) === 'shown')
+  await until(streams(c))
+  for (const cluster of [a, c]) cluster.mounts = cluster.mounts.map((row) => ({ ...row, path: 'late/' }))
+  await a.writeValue('core/mounts/m1', 'moved')
+  await until(() => c.readValue(SHARED_KEY) === undefined)
+  await until(streams(c))
+  expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
+})
+
+test('a mount that is moved out of a namespace that is held back arrives, a crash of the secondary between or not', async () => {
+  const a = await ControlCluster.start('a', clusters)
+  const c = await ControlCluster.start('c', clusters)
+  const namespaces = [
+    { id: 'root', path: '' },
+    { id: 'n1', path: 'ns1/' },
+  ]
+  for (const cluster of [a, c]) {
+    cluster.namespaces = namespaces
+    cluster.mounts = [{ uuid: 'm1', path: 'ns1/kv/', namespacePath: 'ns1/', type: 'kv', isLocal: false }]
+  }
+  await a.change('replication/performance/primary/enable')
+  await a.writeValue(SHARED_KEY, 'held back')
+  await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'ns1' })
+  await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
+  await until(streams(c))
+  expect(c.readValue(SHARED_KEY)).toBeUndefined()
+  c.holds.hold('performance', 'merkle-diff')
+  for (const cluster of [a, c])
+    cluster.mounts = cluster.mounts.map((row) => ({ ...row, path: 'kv/', namespacePath: '' }))
+  await a.writeValue('core/mounts/m1', 'moved')
+  await until(() => c.holds.list().some(({ isReached }) => isReached))
+  await c.restart()
+  await until(() => c.holds.list().some(({ isReached }) => isReached))
+  c.holds.release()
+  await until(() => c.readValue(SHARED_KEY) === 'held back')
+})
