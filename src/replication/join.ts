@@ -95,7 +95,7 @@ const openToken = async (
     const own = host.identity.apiAddress.replace(/\/+$/, '')
     if (own !== '' && address === own) throw invalid(GUARDS.ownSecondary)
     const { clientCertPem, clientKeyPem } = fields
-    const call = { address: withScheme(address), token: token.jwt, caPems, clientCertPem, clientKeyPem, signal }
+    const call = { address: withApiScheme(address), token: token.jwt, caPems, clientCertPem, clientKeyPem, signal }
     return unwrap(() => host.fetchUnwrap(call))
   }
   // The kind is told before the key is tried: each kind has its own key.
@@ -157,6 +157,8 @@ const credentialsOf = (bundle: Bundle): Credentials => {
     primaryAddresses: bundle.primaryClusterAddr === '' ? [] : [withScheme(bundle.primaryClusterAddr)],
   }
 }
+
+const withApiScheme = (address: string): string => (/^[a-z]+:\/\//i.test(address) ? address : `https://${address}`)
 
 const isOwnAddress = (host: ReplicationHost, address: string): boolean =>
   address !== '' && withScheme(address) === withScheme(host.identity.clusterAddress)

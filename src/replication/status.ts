@@ -1,5 +1,6 @@
 import type { JsonObject } from '../logical/json.js'
 import type { Mode } from './machine.js'
+import { withoutScheme } from './rpc/dial.js'
 import type { Registration } from './state.js'
 import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from './types.js'
 
@@ -158,8 +159,7 @@ const renderUpkeep = (upkeep: UpkeepStatus): JsonObject => ({
   }),
 })
 
-/** Addresses are shown as `https://host:port`, also when they were given without a scheme. */
-export const withScheme = (address: string): string =>
-  address === '' || /^[a-z]+:\/\//i.test(address) ? address : `https://${address}`
+/** Addresses of cluster ports are shown as `https://host:port`, whatever scheme they were given with: they speak TLS. */
+export const withScheme = (address: string): string => (address === '' ? '' : `https://${withoutScheme(address)}`)
 
 const toRfc3339 = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')

@@ -196,3 +196,15 @@ test('a detached secondary has no primary, and still no null', () => {
   expect(status).toMatchObject({ primaries: [], known_primary_cluster_addrs: [], primary_cluster_addr: '' })
   expect(Object.values(status)).not.toContain(null)
 })
+
+test.each(['lb:8201', 'http://lb:8201', 'https://lb:8201/', 'tcp://lb:8201'])(
+  'the address %s of a cluster port is shown with the scheme that it speaks',
+  (primaryClusterAddr) => {
+    expect(renderStatus({ ...PRIMARY, primaryClusterAddr }).primary_cluster_addr).toBe('https://lb:8201')
+    const secondary = renderStatus({ ...SECONDARY, primaryClusterAddr, knownAddresses: [primaryClusterAddr] })
+    expect(secondary).toMatchObject({
+      primary_cluster_addr: 'https://lb:8201',
+      known_primary_cluster_addrs: ['https://lb:8201'],
+    })
+  },
+)
