@@ -1,5 +1,4 @@
-import type { PathSpec } from '../logical/backend.js'
-import type { Values } from '../logical/fields.js'
+import type { Call, PathSpec } from '../logical/backend.js'
 import {
   disableSecondary,
   enableSecondary,
@@ -30,13 +29,11 @@ const SUMMARIES = {
 
 type UpdateTable = typeof UPDATE_PRIMARY_FIELDS
 
-const toUpdateFields = (
-  values: Values<UpdateTable>,
-  supplied: (name: keyof UpdateTable & string) => boolean,
-): UpdateFields => ({
-  ...toJoinFields(values),
-  token: supplied('token') ? values.token : undefined,
-  addresses: values.update_primary_addrs.filter((address) => address !== ''),
+/** A blank token forgets the primary; a null is no token, as clients send it that fill in every field. */
+const toUpdateFields = (call: Call<UpdateTable>): UpdateFields => ({
+  ...toJoinFields(call.values),
+  token: call.supplied('token') && call.request.data.token !== null ? call.values.token : undefined,
+  addresses: call.values.update_primary_addrs.filter((address) => address !== ''),
 })
 
 const enablePath = (prefix: string, kind: Kind, context: Context): PathSpec =>
@@ -65,12 +62,7 @@ export const performanceSecondaryPaths = (prefix: string, context: Context): Pat
     context,
     UPDATE_PRIMARY_FIELDS,
     SUMMARIES.update,
-    (current, call) =>
-      updatePrimary(
-        current,
-        'performance',
-        toUpdateFields(call.values, (name) => call.supplied(name)),
-      ),
+    (current, call) => updatePrimary(current, 'performance', toUpdateFields(call)),
   ),
 ]
 
@@ -105,11 +97,7 @@ export const drSecondaryPaths = (context: Context): PathSpec[] => [
   ),
   writeWithToken('disable', context, {}, SUMMARIES.disable, (current) => disableSecondary(current, 'dr')),
   writeWithToken('update-primary', context, UPDATE_PRIMARY_FIELDS, SUMMARIES.update, (current, call) =>
-    updatePrimary(
-      current,
-      'dr',
-      toUpdateFields(call.values, (name) => call.supplied(name)),
-    ),
+    updatePrimary(current, 'dr', toUpdateFields(call)),
   ),
   writeWithToken('reindex', context, REINDEX_FIELDS, 'Rebuild the merkle trees.', (current, { values }) =>
     reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush }),

@@ -252,3 +252,16 @@ test('every path of the lists exists in the table, and a DR secondary serves wha
     expect(served(path), path).toBe(false)
   }
 })
+
+test('a token that is null is none, and forgets no primary', async () => {
+  const a = await start('a')
+  await a.change('replication/performance/primary/enable')
+  await a.change('replication/performance/primary/demote')
+  const update = (path: string, data: JsonObject) => refused(a, 'update', `${path}/update-primary`, data)
+  const required = 'invalid-request: one of token or update_primary_addrs is required'
+  for (const path of ['performance/secondary', 'secondary']) {
+    expect(await update(path, { token: null })).toBe(required)
+    expect(await update(path, { token: null, update_primary_addrs: ['a:1'] })).toContain('needs existing credentials')
+  }
+  expect(a.restarts).toBe(2)
+})

@@ -360,3 +360,14 @@ test('a promotion that is forced in the middle of a sync has sound trees and say
     merkle_corruption_report: { corrupted_root: false },
   })
 })
+
+test('of role changes that come together the first is made, and the others are asked to come again', async () => {
+  const a = await start('a')
+  const first = a.change('replication/performance/primary/enable')
+  const others = [a.post('replication/dr/primary/enable'), a.post('replication/performance/primary/demote')]
+  const texts = await Promise.all(others.map(refusal))
+  expect(texts).toEqual(Array(2).fill('cluster is restarting after a replication change, try again'))
+  await first
+  expect(a.status('performance').mode).toBe('primary')
+  expect(a.status('dr')).toEqual({ mode: 'disabled' })
+})
