@@ -131,7 +131,7 @@ const kindOf = (body: JsonObject): Kind | undefined => {
 }
 
 const stateOf = (body: JsonObject): HoldState | undefined => {
-  if (body.state === undefined) return undefined
+  if (body.state === undefined || body.state === null || body.state === '') return undefined
   const state = HOLD_STATES.find((known) => known === body.state)
   if (!state) throw invalid(`unknown state; there are ${HOLD_STATES.join(', ')}`)
   return state
@@ -163,7 +163,9 @@ const corrupt = (server: Server, body: JsonObject): undefined => {
   if (typeof page !== 'number' || !Number.isInteger(page) || page < 0 || page > 255) {
     throw invalid('page must be a whole number from 0 to 255')
   }
-  server.runtime?.store.corruptPage(tree, page)
+  const { runtime } = server
+  if (!runtime?.cluster) throw new LogicalError('sealed', 'Vault is sealed')
+  runtime.store.corruptPage(tree, page)
   return undefined
 }
 
