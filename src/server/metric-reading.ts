@@ -27,6 +27,7 @@ export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter:
     { name: 'vault.replication.wal.last_dr_wal', value: store.lastShippedIndex },
     { name: 'vault.replication.wal.last_performance_wal', value: store.lastReplicatedIndex },
     { name: 'vault.replication.wal.gc', value: store.firstIndex - 1 },
+    { name: 'vault.wal.gc.total', value: store.position.index - store.firstIndex + 1 },
     { name: 'vault.logshipper.buffer.length', value: store.recentLog.frames },
     { name: 'vault.logshipper.buffer.size', value: store.recentLog.bytes },
     { name: 'vault.logshipper.buffer.max_size', value: store.recentLog.bytesMax },

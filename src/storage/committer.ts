@@ -238,10 +238,18 @@ export class Committer {
     this.#trimTimer = this.#options.clock.setTimer(TRIM_DELAY_MS, () => {
       this.#trimTimer = undefined
       if (this.#isClosed || this.#failure !== undefined) return
-      this.#options.recorder?.record('vault.wal.deleteWALs', 0)
-      const trimmed = this.run((batch, state, trees) => stageTrim(batch, state, trees, this.wal, this.#holds > 0))
+      const trimmed = this.#trim()
       trimmed.catch((error: unknown) => this.#options.log.warn('the log was not trimmed', { error }))
     })
+  }
+
+  async #trim(): Promise<void> {
+    const { clock, recorder } = this.#options
+    const startMs = clock.monotonic()
+    const before = this.state.base.index
+    await this.run((batch, state, trees) => stageTrim(batch, state, trees, this.wal, this.#holds > 0))
+    recorder?.record('vault.wal.deleteWALs', clock.monotonic() - startMs)
+    recorder?.record('vault.wal.gc.deleted', this.state.base.index - before)
   }
 
   #fail(error: unknown): void {

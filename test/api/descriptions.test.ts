@@ -25,6 +25,7 @@ const GAUGES = [
   'vault.replication.wal.last_dr_wal',
   'vault.replication.wal.last_performance_wal',
   'vault.replication.wal.gc',
+  'vault.wal.gc.total',
   'vault.replication.fsm.last_remote_wal',
   'vault.replication.fsm.last_upstream_remote_wal',
   'vault.replication.merkle.commit_index',

@@ -1,4 +1,5 @@
 import type { Log } from '../../base/log.js'
+import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { PieceMessage, PositionMessage } from '../rpc/messages.js'
@@ -21,6 +22,7 @@ export interface ShipperOptions {
   /** Where the secondary may find its primary, or what takes its place. */
   readonly addresses: () => readonly string[]
   readonly onApplied: (index: number, state: StreamState) => void
+  readonly recorder: Recorder
   readonly log: Log
 }
 
@@ -99,6 +101,7 @@ export class Shipper {
     const { store, stream, filter } = this.#options
     if (opened.filter !== (filter()?.fingerprint ?? '')) this.#filterChangedAt = 0
     const isKnown = opened.position !== null && store.hasPosition(opened.position)
+    this.#count(isKnown ? 'guard_found' : 'missing_guard')
     let cursor = isKnown && opened.position ? opened.position.index : await this.#resync('non-matching guard')
     for (;;) {
       stream.ended.throwIfAborted()
@@ -112,8 +115,10 @@ export class Shipper {
       }
       const frames = await store.framesAfter(cursor, this.#options.batchBytes)
       if (frames === undefined) {
+        this.#count('missing_guard')
         cursor = await this.#resync('no matching WALs available')
       } else if (frames.length > 0) {
+        this.#count('scanned_entries', frames.length)
         await this.#send(frames)
         cursor = frames[frames.length - 1]?.lastIndex ?? cursor
         if (this.#session && cursor >= store.position.index) await this.#closeSession()
@@ -122,6 +127,11 @@ export class Shipper {
         await this.#changed()
       }
     }
+  }
+
+  /** Operators watch for places that the log does not have any more: each costs a comparison. */
+  #count(what: 'guard_found' | 'missing_guard' | 'scanned_entries', value = 1): void {
+    this.#options.recorder.record(`vault.logshipper.streamWALs.${what}`, value)
   }
 
   async #send(frames: readonly Frame[]): Promise<void> {

@@ -174,7 +174,7 @@ export class StreamServer implements ClusterService {
   }
 
   async #stream(caller: Caller, stream: PrimaryStream): Promise<void> {
-    const { kind, store, hooks, log, shipBatchBytes } = this.#options
+    const { kind, store, hooks, log, shipBatchBytes, recorder = silentRecorder } = this.#options
     const [first, ...rest] = await stream.receive()
     const open = first?.open
     if (!open || rest.length > 0) throw refusalError('failed', 'a stream begins with one opening message')
@@ -191,6 +191,7 @@ export class StreamServer implements ClusterService {
       filter: () => (kind === 'performance' ? hooks.filterFor(secondaryId) : undefined),
       addresses: () => hooks.primaryAddresses(),
       onApplied: (index, state) => this.registry.applied(secondaryId, stream, index, state),
+      recorder,
       log: log.with({ secondary: secondaryId, kind }),
     })
     this.#shippers.set(secondaryId, shipper)

@@ -98,9 +98,16 @@ export class StreamReader {
   async #resync(offer: ResyncNeeded, signal: AbortSignal): Promise<void> {
     const { clock, recorder } = this.#options
     const startMs = clock.monotonic()
-    const { position, isEqual, changes } = await resync(this.#connection, offer, this.#options, signal)
+    let syncStartMs: number | undefined
+    const enter = (state: StreamState) => {
+      if (state === 'merkle-sync') syncStartMs = clock.monotonic()
+      this.#options.enter(state)
+    }
+    const { position, isEqual, changes } = await resync(this.#connection, offer, { ...this.#options, enter }, signal)
     this.#log.info('merkle sync done', { changes, index: position.index })
-    recorder?.record(`vault.replication.${changes === 0 ? 'merkleDiff' : 'merkleSync'}`, clock.monotonic() - startMs)
+    const endMs = clock.monotonic()
+    recorder?.record('vault.replication.merkleDiff', (syncStartMs ?? endMs) - startMs)
+    if (syncStartMs !== undefined) recorder?.record('vault.replication.merkleSync', endMs - syncStartMs)
     if (isEqual) {
       this.#unequal = 0
       await this.#hooks.onCompared()
