@@ -67,6 +67,9 @@ export class Router {
   /** Namespace id -> route path -> mount. */
   readonly #index = new Map<string, Map<string, OpenMount>>()
   readonly #closing = new Set<Promise<void>>()
+  /** Shared mounts that a local one of the same path hides. */
+  #hidden: ReadonlySet<OpenMount> = new Set()
+  #isClosing = false
   #bareSystem: OpenMount | undefined
 
   constructor(options: RouterOptions) {
@@ -80,6 +83,7 @@ export class Router {
   }
 
   async closeAll(): Promise<void> {
+    this.#isClosing = true
     for (const mount of this.#byUuid.values()) this.#close(mount)
     await Promise.all(this.#closing)
   }
@@ -221,6 +225,23 @@ export class Router {
       if (!index.has(path) || mount.entry.isLocal) index.set(path, mount)
     }
     this.#index.set(namespaceId, index)
+    this.#tellHidden()
+  }
+
+  #tellHidden(): void {
+    if (this.#isClosing) return
+    const isIndexed = (mount: OpenMount) =>
+      this.#index.get(mount.entry.namespaceId)?.get(routePath(mount.entry)) === mount
+    const hidden = new Set([...this.#byUuid.values()].filter((mount) => !isIndexed(mount)))
+    const told = ({ entry }: OpenMount) => ({ path: routePath(entry), accessor: entry.accessor })
+    for (const mount of hidden) {
+      if (!this.#hidden.has(mount)) this.#options.log.warn('a local mount hides a shared one', told(mount))
+    }
+    for (const mount of this.#hidden) {
+      if (this.#byUuid.get(mount.entry.uuid) === mount && !hidden.has(mount))
+        this.#options.log.info('a shared mount shows, the local one is gone', told(mount))
+    }
+    this.#hidden = hidden
   }
 }
 

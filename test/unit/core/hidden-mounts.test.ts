@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { type Log, silentLog } from '../../../src/base/log.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { defaultMounts, entryKey, type MountEntry } from '../../../src/core/mount-entry.js'
+import { MountTable } from '../../../src/core/mount-table.js'
+import { NamespaceStore } from '../../../src/core/namespaces.js'
+import { Router } from '../../../src/core/router.js'
+import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
+import { putJson } from '../../../src/logical/storage.js'
+import { kvType } from '../../../src/secrets/kv/backend.js'
+import { MemoryStorage } from '../../support/memory-storage.js'
+
+const [ROW] = defaultMounts(
+  ROOT_NAMESPACE,
+  () => 'uuid',
+  (prefix) => `${prefix}_1`,
+)
+
+const mount = (isLocal: boolean): MountEntry => {
+  if (!ROW) throw new Error('no default mounts')
+  const name = isLocal ? 'local' : 'shared'
+  return { ...ROW, type: 'kv', uuid: name, accessor: `kv_${name}`, path: 'same/', isLocal }
+}
+
+test('a local mount keeps its path from a shared one, which shows when it is gone; the log tells of both', async () => {
+  const lines: string[] = []
+  const note = (message: string, fields?: Record<string, unknown>) => lines.push(`${message}: ${String(fields?.path)}`)
+  const log: Log = { ...silentLog, info: note, warn: note, with: () => log }
+  const storage = new MemoryStorage()
+  const table = new MountTable(storage)
+  const router = new Router({
+    table,
+    namespaces: new NamespaceStore(storage),
+    types: new Map([['kv', kvType]]),
+    singletons: new Map(),
+    storageAt: () => storage,
+    leaseDefaults: { defaultLeaseTtlSeconds: 60, maxLeaseTtlSeconds: 60 },
+    isReadOnly: () => false,
+    isHeldBack: () => false,
+    clock: systemClock,
+    random: createSeededRandom('router'),
+    log,
+  })
+  const [local, shared] = [mount(true), mount(false)]
+  const served = () => router.find(ROOT_NAMESPACE, 'same/x')?.mount.entry.accessor
+  await table.add([local])
+  // As replication does: it asks nobody whether the path is free.
+  await storage.write((tx) => putJson(tx, entryKey(shared), shared))
+  table.refresh(entryKey(shared))
+  expect(served()).toBe('kv_local')
+  expect(lines).toEqual(['a local mount hides a shared one: same/'])
+  await table.remove(local)
+  expect(served()).toBe('kv_shared')
+  expect(lines[1]).toBe('a shared mount shows, the local one is gone: same/')
+  await router.closeAll()
+  expect(lines).toHaveLength(2)
+})
