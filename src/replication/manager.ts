@@ -89,10 +89,14 @@ export class Manager {
   async stop(): Promise<void> {
     this.#stopped.abort(new Error('stopped'))
     this.#timer?.cancel()
-    await this.#keepAnnounced()
-    await Promise.all([this.#primary?.stop(), this.#follower?.stop(), this.#telling])
-    this.#primary = undefined
-    this.#follower = undefined
+    try {
+      await this.#keepAnnounced()
+    } finally {
+      // On a storage that has failed, too: whoever goes on would follow beside the next one.
+      await Promise.all([this.#primary?.stop(), this.#follower?.stop(), this.#telling])
+      this.#primary = undefined
+      this.#follower = undefined
+    }
   }
 
   #startPrimary(record: PrimaryRecord): void {

@@ -118,16 +118,19 @@ export class Replication {
     this.context.managers.performance.start()
   }
 
+  /** Resolves, or rejects with the first failure, when nothing is at work any more. */
   async stop(): Promise<void> {
     this.#unsubscribe?.()
     const { managers, upkeep } = this.context
-    await Promise.all([
+    const endings = await Promise.allSettled([
       this.#mountWatch?.stop(),
       this.#purge.stop(),
       managers.dr.stop(),
       managers.performance.stop(),
       upkeep.stop(),
     ])
+    const failed = endings.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
   }
 
   /** Replication, or this cluster, changed a key that something here was read from. */

@@ -371,3 +371,19 @@ test('of role changes that come together the first is made, and the others are a
   expect(a.status('performance').mode).toBe('primary')
   expect(a.status('dr')).toEqual({ mode: 'disabled' })
 })
+
+test('a replication whose storage has failed follows nobody any more once it is stopped', async () => {
+  const a = await start('a')
+  const b = await start('b')
+  await enable(a, 'dr')
+  await join(b, 'dr', a, 'b')
+  b.holds.hold('dr', 'apply')
+  await a.writeValue(SHARED_KEY, 'announced and not applied')
+  const { follower } = b.replication.context.managers.dr
+  await until(() => Number(follower?.announcedIndex) > Number(follower?.appliedIndex))
+  clusters.delete(b.apiAddress)
+  await b.store.close()
+  await expect(b.replication.stop()).rejects.toThrow()
+  expect(follower?.connectionState).toBe('shutdown')
+  await b.listener.close()
+})
