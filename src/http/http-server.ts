@@ -34,7 +34,7 @@ export interface HttpServer {
   listen(address: string): Promise<string>
   /** New connections get the certificate that is read now. Throws, and changes nothing, when it cannot be used. */
   reloadTls(): void
-  /** Stops accepting, lets what is in flight finish for `drainMs`, then cuts. */
+  /** Stops accepting, lets what is in flight finish for `drainMs`, then cuts; with 0 it is cut before this returns. */
   close(drainMs: number): Promise<void>
 }
 

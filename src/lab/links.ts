@@ -53,12 +53,12 @@ interface Route {
   readonly proxy: Link
 }
 
-/** The network of one cluster: its own sockets, which end with it. */
-export interface ClusterNetwork extends Network {
-  /** Destroys every connection and refuses new ones, as the end of a process does. */
+/** The network of one cluster, whose servers run one after the other. */
+export interface ClusterNetwork {
+  /** The network of a new process. Its sockets end with it. */
+  begin(): Network
+  /** The end of the process: its connections are destroyed, and what is left of it gets no new ones. */
   cut(): void
-  /** A new process: connections are possible again. */
-  restore(): void
 }
 
 /** The links of a lab. Every address of another cluster is dialled through a proxy of this pair of clusters. */
@@ -95,36 +95,50 @@ export class Links {
   }
 
   networkOf(name: string): ClusterNetwork {
-    const open = new Set<Duplex>()
-    let isCut = false
-    const keep = (socket: Duplex): Duplex => {
-      open.add(socket)
-      socket.once('close', () => open.delete(socket))
-      if (isCut) socket.destroy()
-      return socket
-    }
+    let own: ProcessSockets | undefined
     return {
-      dial: async (address, options) => {
-        if (isCut) throw new Error('the process is gone')
-        const route = this.#routes.find(({ from, address: target }) => from === name && target === address)
-        return keep(await systemNetwork.dial(route?.proxy.address ?? address, options))
+      begin: () => {
+        const sockets = new ProcessSockets()
+        own = sockets
+        return {
+          dial: async (address, options) => {
+            sockets.requireProcess()
+            const route = this.#routes.find(({ from, address: target }) => from === name && target === address)
+            return sockets.keep(await systemNetwork.dial(route?.proxy.address ?? address, options))
+          },
+          listen: async (address, onConnection) => {
+            sockets.requireProcess()
+            return systemNetwork.listen(address, (socket) => onConnection(sockets.keep(socket)))
+          },
+        }
       },
-      listen: (address, onConnection) =>
-        systemNetwork.listen(address, (socket) => {
-          keep(socket)
-          onConnection(socket)
-        }),
-      cut: () => {
-        isCut = true
-        for (const socket of open) socket.destroy()
-      },
-      restore: () => {
-        isCut = false
-      },
+      cut: () => own?.destroy(),
     }
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#routes.splice(0).map(({ proxy }) => proxy.close()))
+  }
+}
+
+/** What a process has open. */
+class ProcessSockets {
+  readonly #open = new Set<Duplex>()
+  #isGone = false
+
+  requireProcess(): void {
+    if (this.#isGone) throw new Error('the process is gone')
+  }
+
+  keep(socket: Duplex): Duplex {
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+    if (this.#isGone) socket.destroy()
+    return socket
+  }
+
+  destroy(): void {
+    this.#isGone = true
+    for (const socket of this.#open) socket.destroy()
   }
 }

@@ -60,6 +60,7 @@ const createStorage = (
     },
     kill: () => {
       life++
+      inner?.die()
     },
     async release() {
       losePower()

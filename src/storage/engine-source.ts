@@ -17,6 +17,11 @@ export interface EngineSource {
   /** Begins a generation that takes over while the live one is in use. One at a time; it ends with either of its ends. */
   begin(): Promise<Successor>
   close(): Promise<void>
+  /**
+   * From now on everything stays on the disk as it is, as when the process dies: closing seals nothing, and a replacement
+   * that is under way is neither finished nor undone.
+   */
+  die(): void
 }
 
 /** A generation in the making beside the live one. A crash leaves one of the two, whole. */

@@ -119,6 +119,7 @@ class Generations implements EngineSource {
   #generation: number
   #level: LevelEngine
   #live: LiveEngine
+  #isDead = false
 
   constructor(path: string, generation: number, engine: LevelEngine, ballast: Ballast, log: Log) {
     this.#path = path
@@ -150,7 +151,7 @@ class Generations implements EngineSource {
     this.#adopt(draft)
     this.#live = new LiveEngine(draft.engine)
     await old.discard()
-    await removeOthers(this.#path, draft.number, this.#log)
+    if (!this.#isDead) await removeOthers(this.#path, draft.number, this.#log)
     return this.#live
   }
 
@@ -174,6 +175,7 @@ class Generations implements EngineSource {
         if (!isSettled) await commitPointer(this.#path, draft.number)
         isSettled = true
         await old.engine.discard()
+        if (this.#isDead) return
         await removeGeneration(this.#path, old.number, this.#log)
         await syncDirectory(this.#path)
       },
@@ -181,7 +183,11 @@ class Generations implements EngineSource {
   }
 
   close(): Promise<void> {
-    return this.#level.close()
+    return this.#isDead ? this.#level.discard() : this.#level.close()
+  }
+
+  die(): void {
+    this.#isDead = true
   }
 
   async #draft(): Promise<Draft> {
@@ -199,6 +205,7 @@ class Generations implements EngineSource {
 
   async #discard({ number, engine }: Draft): Promise<void> {
     await engine.discard()
+    if (this.#isDead) return
     // The pointer may have been moved although telling so failed: what it names must stay.
     if ((await readLiveGeneration(this.#path)) === number) return
     await rm(generationDirectory(this.#path, number), { recursive: true, force: true })

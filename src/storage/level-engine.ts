@@ -183,7 +183,7 @@ export class LevelEngine implements Engine {
     await sealFiles(this.#directory).catch(() => undefined)
   }
 
-  /** Closes what is to be removed. */
+  /** Closes what is to be removed, or to be left as a crash would leave it. */
   discard(): Promise<void> {
     return this.#db.close()
   }

@@ -51,5 +51,7 @@ export const openMemoryGenerations = (directory = new MemoryDirectory()): Engine
       })
     },
     close: () => live.close(),
+    // Whatever else the end of a process does to memory is up to the directory.
+    die: () => undefined,
   }
 }

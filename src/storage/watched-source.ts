@@ -38,6 +38,7 @@ export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource
       return watchSuccessor(await inner.begin(), watch)
     },
     close: () => inner.close(),
+    die: () => inner.die(),
   }
 }
 

@@ -46,7 +46,6 @@ export class InProcessServer {
   /** Starts on what the last one left. Nothing happens when it runs. */
   async start(): Promise<void> {
     if (this.#server) return
-    this.#options.network.restore()
     if (this.#ports) this.#server = await this.#open(this.#ports)
     else await this.#startFirst()
   }
@@ -55,7 +54,7 @@ export class InProcessServer {
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = undefined
-    await server?.close(0)
+    await server?.close()
   }
 
   /** Ends as after SIGKILL: disk and sockets are gone from one moment to the next, and nothing is put in order. */
@@ -96,7 +95,7 @@ export class InProcessServer {
       log: log.with({ cluster: name }),
       clock,
       random,
-      network,
+      network: network.begin(),
       openStorage: () => storage.open(),
     })
   }

@@ -345,3 +345,28 @@ describe('a request', () => {
     expect((await call('GET', '/_understudy/v1/info')).status).toBe(404)
   })
 })
+
+describe('a listener that is closed without a drain', () => {
+  it('cuts what is in flight at once: the answer that was due is never seen', async () => {
+    let answer: (rendered: Rendered) => void = () => undefined
+    let isAsked: () => void = () => undefined
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve
+    })
+    const { server, address } = await startFront({
+      handle: () => {
+        isAsked()
+        return new Promise((resolve) => {
+          answer = resolve
+        })
+      },
+    })
+    const client = await RawClient.connect(address)
+    await client.send('GET /v1/secret/a HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await asked
+    const closed = server.close(0)
+    answer({ status: 200, contentType: 'application/json', body: '{}', headers: {} })
+    await closed
+    expect(await client.answer('GET')).toBeUndefined()
+  })
+})

@@ -35,6 +35,7 @@ const startServer = async (onOpen: (server: Server) => void = () => undefined): 
     replace: (prepare) => source.replace(prepare),
     begin: () => source.begin(),
     close: () => source.close(),
+    die: () => source.die(),
   }
   const server = await Server.start({ config, log: silentLog, openStorage: async () => watched })
   ended.push(() => server.close(0))

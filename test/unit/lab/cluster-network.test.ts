@@ -1,0 +1,43 @@
+import net from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Links } from '../../../src/lab/links.js'
+import { until } from '../../support/until.js'
+
+/** The sockets of a cluster of this process end as those of a process do. */
+const stops: (() => unknown)[] = []
+let address = ''
+let connected = 0
+
+beforeEach(async () => {
+  connected = 0
+  const server = net.createServer((socket) => {
+    connected++
+    socket.on('error', () => undefined)
+    socket.on('close', () => connected--)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  address = `127.0.0.1:${(server.address() as net.AddressInfo).port}`
+  stops.push(() => server.close())
+})
+
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+
+const TIMES = { timeoutMs: 5000 }
+
+it('cuts what a process had open, and lets what is left of it neither dial nor listen when the next one runs', async () => {
+  const cluster = new Links().networkOf('A')
+  const first = cluster.begin()
+  await first.dial(address, TIMES)
+  await until(() => connected === 1)
+  cluster.cut()
+  await until(() => connected === 0)
+
+  const second = cluster.begin()
+  await expect(first.dial(address, TIMES)).rejects.toThrow('the process is gone')
+  await expect(first.listen('127.0.0.1:0', () => undefined)).rejects.toThrow('the process is gone')
+  const socket = await second.dial(address, TIMES)
+  stops.push(() => socket.destroy())
+  await until(() => connected === 1)
+})

@@ -1,0 +1,46 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createDirectoryStorage } from '../../../src/server/server-storage.js'
+
+/** What servers of this process leave on disk is what a process would have left that ended so. */
+let directory: string
+
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
+})
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const isThere = (name: string): boolean => existsSync(path.join(directory, name))
+
+it('seals the files of a server that was stopped, and not those of one that was killed', async () => {
+  const storage = createDirectoryStorage(directory)
+  const stopped = await storage.open()
+  await stopped.close()
+  expect(isThere('generation-1/files.sha256')).toBe(true)
+  const killed = await storage.open()
+  storage.kill()
+  // What is left of a killed server ends in its own way.
+  await killed.close().catch(() => undefined)
+  await storage.release()
+  expect(isThere('generation-1/files.sha256')).toBe(false)
+  await (await storage.open()).close()
+})
+
+it('leaves a generation that a killed server had begun to the next one, which removes it', async () => {
+  const storage = createDirectoryStorage(directory)
+  const source = await storage.open()
+  const replaced = source.replace(async (fresh) => {
+    storage.kill()
+    await fresh.batch().write({ isDurable: true })
+  })
+  await expect(replaced).rejects.toThrow('the storage is gone')
+  await storage.release()
+  expect(isThere('generation-2')).toBe(true)
+  const next = await storage.open()
+  expect(next.generation).toBe(1)
+  expect(isThere('generation-2')).toBe(false)
+  await next.close()
+})
