@@ -9,7 +9,10 @@ const tier = (name: string, include: string[], testTimeout: number, more: Record
 const alone = { fileParallelism: false }
 
 /** Tiers that start the compiled program as users do. */
-const compiled = { globalSetup: ['test/support/build-once.ts'] }
+const compiled = { globalSetup: ['test/support/build-once.ts'], provide: { runner: 'child-process' } }
+
+/** Drills run twice: with servers as processes, and with all of them in the process of the test. */
+const DRILLS = 'test/scenarios/*.test.ts'
 
 /** The helper container that cleans up after a killed run would have to be pulled; the tests clean up by themselves. */
 const withoutReaper = { TESTCONTAINERS_RYUK_DISABLED: 'true' }
@@ -23,7 +26,11 @@ export default defineConfig({
       tier('golden', ['test/golden/**/*.test.ts'], 120_000, compiled),
       tier('api', ['test/api/**/*.test.ts'], 120_000, { ...compiled, ...alone }),
       tier('topology', ['test/topology/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
-      tier('scenarios', ['test/scenarios/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
+      tier('scenarios-in-process', [DRILLS, 'test/scenarios/in-process/*.test.ts'], 300_000, {
+        provide: { runner: 'in-process' },
+        ...alone,
+      }),
+      tier('scenarios', [DRILLS], 300_000, { ...compiled, ...alone }),
       tier('containers', ['test/containers/**/*.test.ts'], 600_000, { ...alone, env: withoutReaper }),
     ],
   },

@@ -6,6 +6,8 @@ import { ROOT, run } from './run.js'
 /** A tier of tests, by the name of its vitest project. */
 export interface Tier {
   readonly name: string
+  /** Below `test`, where it is not called as the tier. */
+  readonly folder?: string
   /** Why it cannot run here; undefined when it can. */
   readonly findObstacle: () => string | undefined
   /** What has to be done before; its exit status. */
@@ -19,7 +21,9 @@ const always = (name: string): Tier => ({ name, findObstacle: never })
 
 /** In the order in which they run: what is quick and what others rest on first. */
 export const TIERS: readonly Tier[] = [
-  ...['tidy', 'unit', 'conformance', 'golden', 'api', 'topology', 'scenarios'].map(always),
+  ...['tidy', 'unit', 'conformance', 'golden', 'api', 'topology'].map(always),
+  { ...always('scenarios-in-process'), folder: 'scenarios' },
+  always('scenarios'),
   {
     name: 'containers',
     findObstacle: () => {
@@ -35,8 +39,8 @@ export const TIERS: readonly Tier[] = [
 ]
 
 /** Whether a tier has any test file. */
-export const hasTests = ({ name }: Tier): boolean => {
-  const place = path.join(ROOT, 'test', name)
+export const hasTests = ({ name, folder = name }: Tier): boolean => {
+  const place = path.join(ROOT, 'test', folder)
   if (!existsSync(place)) return existsSync(`${place}.test.ts`)
   return readdirSync(place, { recursive: true, encoding: 'utf8' }).some((file) => file.endsWith('.test.ts'))
 }

@@ -71,13 +71,7 @@ const start = (cluster: string, directory: string, { ports, settings }: UpOption
   const pair = ports.get(cluster)
   if (!pair) throw new LabError('usage', `no ports were chosen for cluster ${cluster}`)
   const place = path.join(directory, cluster)
-  const server = startServer({
-    name: cluster,
-    apiPort: pair.api,
-    clusterPort: pair.cluster,
-    directory: place,
-    settings,
-  })
+  const server = startServer({ name: cluster, ports: pair, directory: place, settings })
   return {
     name: cluster,
     apiAddress: `http://127.0.0.1:${pair.api}`,

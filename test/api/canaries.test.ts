@@ -99,7 +99,7 @@ const makeOtps = async (cluster: Cluster, kind: string, target: string): Promise
 beforeAll(async () => {
   const options = { logLevel: 'trace', shares: EACH }
   ;[primary, dr] = await Promise.all([clusters.add('A', options), clusters.add('C', { logLevel: 'trace' })])
-  auditFile = path.join(path.dirname(primary.process.dataDir), 'audit.log')
+  auditFile = path.join(path.dirname(primary.server.dataDir), 'audit.log')
   root = as(primary.apiAddress, primary.rootToken)
   canaries.add('root token', primary.rootToken)
   for (const key of primary.unsealKeys) canaries.add('unseal key', key)
@@ -199,8 +199,8 @@ it('the audit file and the logs hold none', async () => {
 })
 
 it('the files of the data directories hold none', async () => {
-  for (const { process } of [primary, dr]) {
-    await process.end('SIGTERM')
-    expect(canaries.findInFiles(process.dataDir)).toEqual([])
+  for (const { server } of [primary, dr]) {
+    await server.stop()
+    expect(canaries.findInFiles(server.dataDir)).toEqual([])
   }
 })

@@ -89,7 +89,7 @@ describe('a snapshot', () => {
     const file = await save(a)
     const flipped = Buffer.from(file)
     flipped.writeUInt8((flipped[file.length >> 1] ?? 0) ^ 1, file.length >> 1)
-    const generations = generationsOf(a.process.dataDir)
+    const generations = generationsOf(a.server.dataDir)
     const broken = new Map([
       ['no gzip', Buffer.from('hello')],
       ['cut short', file.subarray(0, file.length - 600)],
@@ -100,7 +100,7 @@ describe('a snapshot', () => {
       const answer = await restore(a, bytes, 'sys/storage/raft/snapshot-force')
       expect([what, answer.status], errorsOf(answer).join()).toEqual([what, 400])
     }
-    expect(generationsOf(a.process.dataDir)).toEqual(generations)
+    expect(generationsOf(a.server.dataDir)).toEqual(generations)
     expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
   })
 
@@ -116,7 +116,7 @@ describe('a snapshot', () => {
     const after = (await a.client.read('sys/health')) as { last_wal: number; cluster_id: string }
     expect(after.cluster_id).toBe(before.cluster_id)
     expect(after.last_wal, 'the log never counts backwards').toBeGreaterThan(before.last_wal)
-    await a.process.end('SIGKILL')
+    await a.server.crash()
     await a.reopen()
     expect((await a.client.read('kept/before')).data).toEqual({ word: 'in the snapshot' })
   })

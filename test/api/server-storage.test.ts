@@ -17,7 +17,7 @@ it('tells what is stored, whether it is sound, and refuses while a server runs',
     cluster.seal = seal
     await cluster.client.write('sys/mounts/kept', { type: 'kv' })
     await cluster.client.write('kept/a', { word: 'secret canary' })
-    const { dataDir } = cluster.process
+    const { dataDir } = cluster.server
     const lock = path.join(dataDir, 'generation-1', 'LOCK')
 
     const busy = await runProgram(['storage', 'list', '--data-dir', dataDir])
@@ -25,7 +25,7 @@ it('tells what is stored, whether it is sound, and refuses while a server runs',
     expect(busy.stderr).toContain(
       `a running server holds the lock ${lock} (process ${cluster.process.pid}): stop it first`,
     )
-    await cluster.process.end('SIGTERM')
+    await cluster.server.stop()
 
     const list = await runProgram(['storage', 'list', '--data-dir', dataDir, '--json'])
     expect(list.status).toBe(0)

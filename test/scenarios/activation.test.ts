@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
@@ -33,7 +32,7 @@ beforeEach(async () => {
   await C.client.write('own/it', { value: 'of C itself' })
 })
 
-afterEach(() => C.process.close())
+afterEach(() => C.server.close())
 
 afterAll(async () => {
   await clusters.close()
@@ -106,10 +105,12 @@ it('F18 refuses a primary whose CA it does not know', () =>
 it('F19 refuses tokens whose time is over, and used ones', () =>
   drill('F19 expired activation token', async (on) => {
     const expired = await on.token(A, 'performance', 'f19', { ttl: '2s' })
-    await sleep(3000)
+    on.step('three seconds later, by the clock of the primary')
+    await on.ok(A, 'POST', '/_understudy/v1/clock', { skew: '3s' })
     await on.refused(C, 'POST', ENABLE, { token: expired }, 400, 'wrapping token is not valid or does not exist')
     await expectUntouched(on)
     await on.refused(C, 'POST', ENABLE, { token: expired }, 400, 'wrapping token is not valid or does not exist')
+    await on.ok(A, 'POST', '/_understudy/v1/clock', { skew: '0s' })
 
     on.step('the lab ends one at once')
     const ended = await on.token(A, 'performance', 'f19')
@@ -123,7 +124,7 @@ it('F19 refuses tokens whose time is over, and used ones', () =>
     await expectJoined(on, 'f19')
     const other = await clusters.add('N')
     await on.refused(other, 'POST', ENABLE, { token: good }, 400, 'wrapping token is not valid or does not exist')
-    await other.process.close()
+    await other.server.close()
     const issue = 'sys/replication/performance/primary/secondary-token'
     await on.refused(A, 'POST', issue, { id: 'f19' }, 400, 'id "f19" is already in use by a secondary; revoke it first')
   }))

@@ -38,7 +38,7 @@ it('follows a primary that knows less, and lists what it gave up', () =>
     await on.reads(C, 'kv/known', undefined)
     await on.ok(C, 'POST', 'auth/token/create', { policies: ['default'] })
     const { rootToken } = A
-    await A.process.end('SIGKILL')
+    await A.server.crash()
 
     on.step('B is promoted with force; what it knows to be missing is listed there')
     const operation = await operationToken(B)
@@ -74,7 +74,7 @@ it('follows a primary that knows less, and lists what it gave up', () =>
         entries: entries.map((entry) => expect.objectContaining(entry)),
       }),
     ])
-    await C.process.end('SIGKILL')
+    await C.server.crash()
     await C.reopen()
     expect((await on.ok(C, 'GET', '/_understudy/v1/losses')).body.losses).toEqual(losses)
     await checkMonitoring(on, B, C, 'performance', 'c')

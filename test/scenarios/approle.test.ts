@@ -161,7 +161,7 @@ it('has tokens, SecretIDs and remaining uses on a DR copy that is promoted', () 
     const rootToken = A.rootToken
 
     on.step('B takes the place of A, with its local SecretIDs and local mounts')
-    await A.process.end('SIGKILL')
+    await A.server.crash()
     await promoteDr(B, rootToken)
     expect(await on.read(B, 'eu_local/it')).toBe('local to A')
     expect(await usesLeft(on, B, 'local', local.onA)).toBe(4)
@@ -175,7 +175,7 @@ it('has tokens, SecretIDs and remaining uses on a DR copy that is promoted', () 
     // What C had announced and D had not, D would rightly not be promoted without.
     await clusters.untilReplicated(B, C, 'performance')
     await clusters.untilReplicated(C, D, 'dr')
-    await C.process.end('SIGKILL')
+    await C.server.crash()
     await promoteDr(D, rootOfC)
     await on.status(D, 'performance', { mode: 'secondary', state: 'stream-wals', connection_state: 'ready' })
     expect(await usesLeft(on, D, 'local', local.onC)).toBe(2)

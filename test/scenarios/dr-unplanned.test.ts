@@ -58,7 +58,7 @@ it('F5 fails over from a primary that was lost', () =>
     A.link.partition()
     for (let n = 0; n < UNREPLICATED; n++) await on.write(A, `kv/lost-${n}`, `only on A ${n}`)
     await on.ok(A, 'DELETE', 'kv/both')
-    await A.process.end('SIGKILL')
+    await A.server.crash()
 
     on.step('B notices')
     await on.wait(B, 'the link to be lost', async () => {
@@ -130,7 +130,7 @@ it('F5 lists exactly what was lost when the old primary rejoins', () =>
     expect(indexes).toEqual([...indexes].sort((a, b) => a - b))
 
     on.step('a restart keeps it')
-    await A.process.end('SIGKILL')
+    await A.server.crash()
     await A.reopen()
     expect(await lossesOf(on, A)).toEqual([loss])
     await checkMonitoring(on, B, A, 'dr', 'dr-a')

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { createSystemRandom } from '../../src/base/random.js'
@@ -7,6 +6,7 @@ import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
 import { WriteLoad } from '../support/load.js'
+import { needsProcess } from '../support/only-processes.js'
 
 /**
  * Everything that a network and a peer can do to a link. Whatever happened, once it is over both secondaries stream with
@@ -78,8 +78,9 @@ it.each(['both', 'up', 'down'] as const)('heals a partition (%s)', (way) =>
   }),
 )
 
-it.each(['the primary', 'the secondaries'] as const)('goes on after %s froze', (who) =>
-  drill(`${who} frozen`, async (on) => {
+it.for(['the primary', 'the secondaries'] as const)('goes on after %s froze', (who, context) => {
+  needsProcess(context, 'SIGSTOP')
+  return drill(`${who} frozen`, async (on) => {
     const frozen = who === 'the primary' ? [A] : [B, C]
     if (who !== 'the primary') load.start()
     for (const { process } of frozen) process.signal('SIGSTOP')
@@ -98,20 +99,76 @@ it.each(['the primary', 'the secondaries'] as const)('goes on after %s froze', (
       for (const { process } of frozen) process.signal('SIGCONT')
     }
     await expectHealed(on)
+  })
+})
+
+it.each(['both', 'up', 'down'] as const)('goes on after a link that was silent (%s)', (way) =>
+  drill(`link held ${way}`, async (on) => {
+    load.start()
+    A.link.hold(way)
+    await untilNoticed(on)
+    await on.refused(C, 'PUT', 'kv/held', { value: 1 }, 503, 'primary cluster is unreachable')
+    A.link.release(way)
+    await expectHealed(on)
   }),
 )
+
+/** C's own view of the link. */
+const untilC = (on: Drill, what: string, isSo: (connectionState: unknown) => boolean): Promise<void> =>
+  on.wait(C, what, async () => {
+    const { connection_state } = await C.status('performance')
+    return isSo(connection_state) ? undefined : String(connection_state)
+  })
+
+/** Somebody has dialled so often since there were `before` dials. */
+const untilDialled = (on: Drill, before: number, times: number): Promise<void> =>
+  on.wait(A, `${times} new connections`, async () => {
+    const { dialCount } = A.link
+    return dialCount >= before + times ? undefined : `only ${dialCount - before}`
+  })
+
+/** Ways to break the link, each with the fact by which the break is seen, and the way back. */
+const BREAKS = {
+  reset: async (on: Drill) => {
+    const { dialCount } = A.link
+    A.link.resetConnections()
+    await untilDialled(on, dialCount, 1)
+  },
+  down: async (on: Drill) => {
+    await A.link.down()
+    await untilC(on, 'the lost link to be noticed', (state) => state !== 'ready')
+    await A.link.up()
+  },
+  partition: async (on: Drill) => {
+    A.link.partition()
+    await untilC(on, 'the partition to be noticed', (state) => state !== 'ready')
+    A.link.heal()
+  },
+} as const
+
+/** How far the secondaries get before the next break. */
+const MOMENTS = {
+  dialling: (on: Drill) =>
+    on.wait(A, 'a connection', async () => (A.link.connectionCount > 0 ? undefined : 'nobody is connected')),
+  ready: (on: Drill) => untilC(on, 'the link to be ready', (state) => state === 'ready'),
+  streaming: async (on: Drill) => {
+    const before = Number((await C.status('performance')).last_remote_wal)
+    await on.wait(C, 'more of the log', async () => {
+      const now = Number((await C.status('performance')).last_remote_wal)
+      return now > before ? undefined : `it is at ${now}`
+    })
+  },
+} as const
 
 it('goes on after a link that flapped', () =>
   drill('flapping link', async (on) => {
     load.start()
-    for (let round = 0; round < 12; round++) {
-      if (round % 3 === 0) A.link.resetConnections()
-      else if (round % 3 === 1) await A.link.down()
-      else A.link.partition()
-      await sleep(40 + round * 15)
-      await A.link.up()
-      A.link.heal()
-      await sleep(60)
+    for (const [moment, untilMoment] of Object.entries(MOMENTS)) {
+      for (const [how, breakLink] of Object.entries(BREAKS)) {
+        on.step(`broken while ${moment}: ${how}`)
+        await untilMoment(on)
+        await breakLink(on)
+      }
     }
     await expectHealed(on)
   }))
@@ -129,20 +186,26 @@ it('waits for a slow reader and loses nothing', () =>
     await expectHealed(on)
   }))
 
+/** Two secondaries connect, are cut, and connect again. */
+const BOTH_TWICE = 4
+
 it('takes up a message that a reset cut in two', () =>
   drill('reset in mid-message', async (on) => {
     for (const bytes of [100, 3000, 9000, 20_000]) {
       A.link.setFault('limit_data', { bytes }, 'down')
+      const { dialCount } = A.link
       A.link.resetConnections()
       load.start()
-      await sleep(150)
+      await untilDialled(on, dialCount, BOTH_TWICE)
       A.link.clearFaults()
       A.link.resetConnections()
       await load.stop()
     }
     A.link.setFault('reset_peer', { ms: 20 })
+    const { dialCount } = A.link
+    A.link.resetConnections()
     load.start()
-    await sleep(400)
+    await untilDialled(on, dialCount, BOTH_TWICE)
     A.link.clearFaults()
     A.link.resetConnections()
     await expectHealed(on)
@@ -159,7 +222,7 @@ it('does not follow another cluster that answers at the address', () =>
     await A.link.down()
     const impostor = await Link.open({
       port: A.link.port,
-      target: { host: '127.0.0.1', port: other.process.clusterPort },
+      target: { host: '127.0.0.1', port: other.server.clusterPort },
       clock: systemClock,
       random: createSystemRandom(),
     })
@@ -170,7 +233,7 @@ it('does not follow another cluster that answers at the address', () =>
         return connection_state === 'transient_failure' ? undefined : String(connection_state)
       })
       const update = 'sys/replication/performance/secondary/update-primary'
-      const address = `127.0.0.1:${other.process.clusterPort}`
+      const address = `127.0.0.1:${other.server.clusterPort}`
       await on.refused(
         C,
         'POST',
@@ -188,5 +251,5 @@ it('does not follow another cluster that answers at the address', () =>
     }
     await A.link.up()
     await expectHealed(on)
-    await other.process.close()
+    await other.server.close()
   }))

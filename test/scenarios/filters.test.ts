@@ -36,10 +36,8 @@ let euValues: Needles = new Map()
 /** Reads the stored values of the EU mount from the primary's files, for which it has to stop. */
 const readStoredValues = async (): Promise<void> => {
   const { uuid } = (await A.client.read('sys/mounts'))['EU_data/'] as { uuid: string }
-  await A.process.end('SIGTERM')
-  euValues = new Map(
-    [...(await storedWindows(A.process.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`)),
-  )
+  await A.server.stop()
+  euValues = new Map([...(await storedWindows(A.server.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`)))
   await A.reopen()
   expect(euValues.size).toBeGreaterThan(1)
 }
@@ -93,10 +91,8 @@ it('F7 keeps data from a secondary that has yet to join', () =>
     expect((await on.ok(C, 'GET', 'sys/mounts')).data['EU_data/']).toBeUndefined()
     expect((await on.ok(A, 'GET', FILTER)).data).toEqual({ mode: 'deny', paths: ['EU_data/'] })
     await readStoredValues()
-    for (const cluster of [C, D]) expect([...findInFiles(cluster.process.dataDir, needles())], cluster.name).toEqual([])
-    expect([...findInFiles(A.process.dataDir, needles())], 'the search finds what is there').toHaveLength(
-      needles().size,
-    )
+    for (const cluster of [C, D]) expect([...findInFiles(cluster.server.dataDir, needles())], cluster.name).toEqual([])
+    expect([...findInFiles(A.server.dataDir, needles())], 'the search finds what is there').toHaveLength(needles().size)
   }))
 
 it('F7 shows the data once the filter is lifted', () =>
@@ -111,12 +107,12 @@ it('F7 shows the data once the filter is lifted', () =>
     await checkMonitoring(on, A, C, 'performance', 'c')
     await checkMonitoring(on, C, D, 'dr', 'dr-d')
     for (const cluster of [C, D])
-      expect([...findInFiles(cluster.process.dataDir, needles())], cluster.name).toHaveLength(needles().size)
+      expect([...findInFiles(cluster.server.dataDir, needles())], cluster.name).toHaveLength(needles().size)
   }))
 
 it('F7 destroys the data on the secondary and its DR copy when the filter comes back', () =>
   drill('F7 filter added to a joined secondary', async (on) => {
-    const before = generationsOf(C.process.dataDir)
+    const before = generationsOf(C.server.dataDir)
     const startedMs = on.elapsedMs
     expect((await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['EU_data'] })).status).toBe(204)
     await untilHeldBack(on, C)
@@ -126,7 +122,7 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
         cluster,
         'the bytes to be gone',
         async () => {
-          const found = findInFiles(cluster.process.dataDir, needles())
+          const found = findInFiles(cluster.server.dataDir, needles())
           return found.size === 0 ? undefined : [...found].join()
         },
         10_000,
@@ -134,7 +130,7 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
       await untilPurged(on, cluster)
     }
     on.note(`gone from both disks ${Math.round(on.elapsedMs - startedMs)} ms after the answer`)
-    expect(generationsOf(C.process.dataDir)).not.toEqual(before)
+    expect(generationsOf(C.server.dataDir)).not.toEqual(before)
     await C.untilServes()
     const eu = `EU_data/data/${euName}`
     await on.refused(C, 'GET', eu, undefined, 404, noRoute(eu))
@@ -150,10 +146,10 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
       return value === 'us 2' ? undefined : String(value)
     })
     await checkMonitoring(on, A, C, 'performance', 'c')
-    for (const cluster of [C, D]) expect([...findInFiles(cluster.process.dataDir, needles())], cluster.name).toEqual([])
+    for (const cluster of [C, D]) expect([...findInFiles(cluster.server.dataDir, needles())], cluster.name).toEqual([])
 
     on.step('a kill and a restart find it gone, too')
-    await C.process.end('SIGKILL')
+    await C.server.crash()
     await C.reopen()
     await C.untilServes()
     await on.refused(C, 'GET', eu, undefined, 404, noRoute(eu))
@@ -171,24 +167,24 @@ it('F7 destroys the data although the secondary is killed on the way, and its DR
     await clusters.untilReplicated(A, C, 'performance')
     await clusters.untilReplicated(C, D, 'dr')
     for (const cluster of [C, D])
-      expect(findInFiles(cluster.process.dataDir, needles()).size, cluster.name).toBe(needles().size)
+      expect(findInFiles(cluster.server.dataDir, needles()).size, cluster.name).toBe(needles().size)
 
     on.step('D is away; C is held while it deletes, and killed')
-    await D.process.end('SIGTERM')
+    await D.server.stop()
     await on.ok(C, 'POST', '/_understudy/v1/states/hold', { state: 'merkle-sync', kind: 'performance' })
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['EU_data'] })
     await on.status(C, 'performance', { state: 'merkle-sync' })
     await untilHeldBack(on, C)
     expect(await infoOf(C)).toMatchObject({ purge_pending: true })
-    expect(findInFiles(C.process.dataDir, needles()).size).toBe(needles().size)
-    await C.process.end('SIGKILL')
+    expect(findInFiles(C.server.dataDir, needles()).size).toBe(needles().size)
+    await C.server.crash()
 
     on.step('both come back, and both disks are rid of it')
     await C.reopen()
     await D.reopen()
     for (const cluster of [C, D]) {
       await on.wait(cluster, 'the bytes to be gone', async () => {
-        const found = findInFiles(cluster.process.dataDir, needles())
+        const found = findInFiles(cluster.server.dataDir, needles())
         return found.size === 0 ? undefined : [...found].join()
       })
       await untilPurged(on, cluster)

@@ -65,7 +65,7 @@ it('F9 goes over to B when A is killed', () =>
     await on.ok(C, 'POST', 'sys/mounts/c-local', { type: 'kv', local: true })
     await on.write(C, 'c-local/here', 'on C only')
     await clusters.untilReplicated(A, B, 'dr')
-    await A.process.end('SIGKILL')
+    await A.server.crash()
     await on.refused(C, 'PUT', 'kv/nobody', { value: 1 }, 503, 'primary cluster is unreachable')
     expect(await on.read(C, 'kv/through-c')).toBe('forwarded to A')
     await promoteDr(B, rootToken)
@@ -80,7 +80,7 @@ it('F9 goes over to B when A is killed', () =>
 
 it('F9 goes over to D when C is killed', () =>
   drill('F9 C is lost', async (on) => {
-    await C.process.end('SIGKILL')
+    await C.server.crash()
     await promoteDr(D, C.rootToken)
     await follows(on, D, B)
     expect(await D.status('performance')).toMatchObject({ mode: 'secondary', secondary_id: 'c', cluster_id: setId })
@@ -120,7 +120,7 @@ it('goes over to the DR copy of a primary that was stopped cleanly', () =>
     await clusters.untilReplicated(B, A, 'dr')
 
     on.step('B says goodbye to all at once; A takes over and both secondaries follow')
-    await B.process.end('SIGTERM')
+    await B.server.stop()
     await promoteDr(A, rootToken)
     await follows(on, D, A)
     await on.status(C, 'performance', { connection_state: 'ready', primary_cluster_addr: await addressOf(A) })
@@ -144,7 +144,7 @@ it('goes over to the DR copy of a primary that was stopped cleanly', () =>
     await on.change(A, 'dr/primary/demote', {}, 'is being demoted')
     await promoteDr(B, rootToken)
     await follows(on, D, B)
-    await A.process.end('SIGTERM')
+    await A.server.stop()
   }))
 
 it('follows a failback that comes right after the old primary rejoined', () =>

@@ -45,8 +45,8 @@ afterAll(() => clusters.close())
 /** Reads some stored values of the mount from the primary's files, for which it has to stop. */
 const readSamples = async (): Promise<void> => {
   const { uuid } = (await A.client.read('sys/mounts'))['eu/'] as { uuid: string }
-  await A.process.end('SIGTERM')
-  const found = [...(await storedWindows(A.process.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`))
+  await A.server.stop()
+  const found = [...(await storedWindows(A.server.dataDir))].filter(([what]) => what.includes(`logical/${uuid}/`))
   samples = new Map(found.filter((_, at) => at % Math.ceil(found.length / SAMPLES) === 0))
   await A.reopen()
   await clusters.untilReplicated(A, C, 'performance')
@@ -83,7 +83,7 @@ const untilHeldBack = (on: Drill) =>
 
 const untilDestroyed = (on: Drill, cluster: Cluster, before: readonly number[]) =>
   on.wait(cluster, 'the purge', async () => {
-    const generations = generationsOf(cluster.process.dataDir)
+    const generations = generationsOf(cluster.server.dataDir)
     if (generations.length > 1 || generations[0] === before[0]) return `generations ${generations}`
     return (await isPending(cluster)) ? 'it is pending' : undefined
   })
@@ -98,7 +98,7 @@ const stopAll = async (on: Drill, watches: ReadonlyMap<string, AnswerWatch>): Pr
 }
 
 const expectNoTrace = (): void => {
-  for (const cluster of [C, D]) expect([...findInFiles(cluster.process.dataDir, samples)], cluster.name).toEqual([])
+  for (const cluster of [C, D]) expect([...findInFiles(cluster.server.dataDir, samples)], cluster.name).toEqual([])
 }
 
 const startOf = async (cluster: Cluster, kind: 'dr' | 'performance') => (await cluster.status(kind)).last_start
@@ -106,7 +106,7 @@ const startOf = async (cluster: Cluster, kind: 'dr' | 'performance') => (await c
 it('serves, takes local writes and streams while filtered data is destroyed', () =>
   drill('a filter put on a secondary in use', async (on) => {
     for (const cluster of [C, D]) {
-      expect(findInFiles(cluster.process.dataDir, samples).size, cluster.name).toBe(samples.size)
+      expect(findInFiles(cluster.server.dataDir, samples).size, cluster.name).toBe(samples.size)
     }
     on.step('how long the same takes without a purge')
     const quiet = watchAll(new Set())
@@ -115,7 +115,7 @@ it('serves, takes local writes and streams while filtered data is destroyed', ()
     )
     await stopAll(on, quiet)
     on.step('with a purge')
-    const before = { C: generationsOf(C.process.dataDir), D: generationsOf(D.process.dataDir) }
+    const before = { C: generationsOf(C.server.dataDir), D: generationsOf(D.server.dataDir) }
     const starts = [await startOf(C, 'performance'), await startOf(D, 'dr')]
     const written = new Set<string>()
     const watches = watchAll(written)
@@ -132,7 +132,7 @@ it('serves, takes local writes and streams while filtered data is destroyed', ()
     await on.reads(C, 'us/during', 'streamed')
 
     on.step('every local write that was acknowledged is there, also after a kill')
-    await C.process.end('SIGKILL')
+    await C.server.crash()
     await C.reopen()
     await C.untilServes()
     await forEachOf(written, 16, async (path) => {
@@ -162,7 +162,7 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     const watches = watchAll(new Set())
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
     await on.wait(C, 'the purge to begin', async () =>
-      generationsOf(C.process.dataDir).length > 1 ? undefined : 'one generation',
+      generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
     )
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu', 'fr'] })
     await on.wait(C, 'fr to be held back', async () => {
@@ -186,9 +186,9 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     await clusters.untilReplicated(C, D, 'dr')
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
     await on.wait(C, 'the purge to begin', async () =>
-      generationsOf(C.process.dataDir).length > 1 ? undefined : 'one generation',
+      generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
     )
-    await C.process.end('SIGKILL')
+    await C.server.crash()
     await C.reopen()
     await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined))
     await clusters.untilReplicated(A, C, 'performance')
@@ -209,7 +209,7 @@ it('goes on with a purge when the secondary is promoted amid it', () =>
     await clusters.untilReplicated(C, D, 'dr')
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
     await on.wait(C, 'the purge to begin', async () =>
-      generationsOf(C.process.dataDir).length > 1 ? undefined : 'one generation',
+      generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
     )
     await on.change(C, 'performance/secondary/promote', { force: true }, 'is being promoted')
     await on.status(C, 'performance', { mode: 'primary' })

@@ -94,7 +94,7 @@ it('F8 keeps local mounts where they are', () =>
 it('F10 finds the primary under another address', () =>
   drill('F10 update_primary_addrs', async (on) => {
     const update = 'sys/replication/performance/secondary/update-primary'
-    const direct = `127.0.0.1:${A.process.clusterPort}`
+    const direct = `127.0.0.1:${A.server.clusterPort}`
     const before = (await C.status('performance')).primary_cluster_addr
     await on.refused(
       C,

@@ -26,22 +26,31 @@ beforeAll(async () => {
 afterAll(() => clusters.close())
 
 const RESTARTING = 'cluster is restarting after a replication change, try again'
+const QUESTIONS = ['sys/replication/dr/status', 'sys/health', 'sys/seal-status', 'sys/leader', 'kv/it'] as const
 const GATE = 'path disabled in replication DR secondary mode'
 
-/** Asks a cluster over and over, several questions at once, and keeps every kind of answer it saw, in order. */
-const observe = (cluster: Cluster) => {
+/**
+ * Asks a cluster over and over, several questions at once, and keeps every kind of answer it saw, in order. Resolves when
+ * each question was answered once.
+ */
+const observe = async (cluster: Cluster) => {
   const seen = { status: [] as string[], health: [] as string[], client: new Set<string>(), failures: [] as string[] }
+  const asked = new Set<string>()
   let slowestMs = 0
   let isStopping = false
   const note = (list: string[], what: string) => {
     if (list.at(-1) !== what) list.push(what)
   }
-  const ask = async (path: string, take: (status: number, json: Record<string, unknown>) => void) => {
+  const ask = async (
+    path: (typeof QUESTIONS)[number],
+    take: (status: number, json: Record<string, unknown>) => void,
+  ) => {
     while (!isStopping) {
       const startedMs = systemClock.monotonic()
       try {
         const answer = await cluster.anonymous.send('GET', path, { token: A.rootToken })
         take(answer.status, { ...answer.json, errors: errorsOf(answer).join() })
+        asked.add(path)
       } catch (error) {
         seen.failures.push(`${path}: ${String(error)}`)
       }
@@ -61,6 +70,9 @@ const observe = (cluster: Cluster) => {
     ask('sys/leader', (status) => status === 200 || seen.failures.push(`leader ${status}`)),
     ask('kv/it', (status, { errors }) => seen.client.add(`${status} ${errors}`)),
   ])
+  await cluster.until('answer every question', async () =>
+    asked.size === QUESTIONS.length || seen.failures.length > 0 ? undefined : `only ${[...asked].join()}`,
+  )
   return {
     seen,
     async stop() {
@@ -76,9 +88,9 @@ it('answers throughout a promotion', () =>
     on.step('A is killed; B is promoted under watch')
     const rootToken = A.rootToken
     await clusters.untilReplicated(A, B, 'dr')
-    await A.process.end('SIGKILL')
+    await A.server.crash()
     const operation = await operationToken(B)
-    const watch = observe(B)
+    const watch = await observe(B)
     await on.change(B, 'dr/secondary/promote', { dr_operation_token: operation }, 'is being promoted')
     B.seal = { ...B.seal, rootToken }
     await B.untilServes()
@@ -103,7 +115,7 @@ it('refuses writes on the overtaken primary where that is wanted', () =>
     await on.write(B, 'kv/it', 3)
 
     on.step('the demotion is watched, too, and clears the fence')
-    const watch = observe(A)
+    const watch = await observe(A)
     await on.change(A, 'dr/primary/demote', {}, 'is being demoted')
     await on.gated(A)
     on.note(`slowest answer ${await watch.stop()} ms`)

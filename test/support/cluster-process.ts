@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
-import { isRunning, lastLogLines, type ServerPlan, signal, startServer } from '../../src/lab/runner/child-process.js'
+import { isRunning, lastLogLines, type ProcessPlan, signal, startServer } from '../../src/lab/runner/child-process.js'
 import { waitFor } from '../../src/lab/wait.js'
+import type { ClusterServer } from './cluster-server.js'
 
 const EXIT_MS = 15_000
 
 /** A server of ours as a process that is started, killed, frozen and started again on the same directory and ports. */
-export class ClusterProcess {
+export class ClusterProcess implements ClusterServer {
   readonly dataDir: string
-  readonly #plan: ServerPlan
+  readonly #plan: ProcessPlan
   #pid: number | undefined
 
-  constructor(plan: ServerPlan) {
+  constructor(plan: ProcessPlan) {
     this.#plan = plan
     this.dataDir = path.join(plan.directory, 'data')
   }
 
-  /** Of the cluster port itself, behind whatever is advertised. */
   get clusterPort(): number {
-    return this.#plan.clusterPort
+    return this.#plan.ports.cluster
   }
 
   get pid(): number {
@@ -41,7 +41,6 @@ export class ClusterProcess {
     return { ownBytes: bytes('RssAnon'), totalBytes: bytes('VmRSS') }
   }
 
-  /** The end of the log, to be shown when something failed. */
   get lastLogLines(): string {
     return lastLogLines(path.join(this.#plan.directory, 'server.log'))
   }
@@ -50,7 +49,7 @@ export class ClusterProcess {
     return path.join(this.#plan.directory, 'server.log')
   }
 
-  start(): void {
+  async start(): Promise<void> {
     this.#pid = startServer(this.#plan).pid
   }
 
@@ -58,17 +57,24 @@ export class ClusterProcess {
     signal(this.pid, name)
   }
 
-  /** Sends a signal that ends the process and waits until it has ended. */
-  async end(name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    this.signal(name)
-    const isGone = async () => (this.isRunning ? `pid ${this.pid} runs` : undefined)
-    await waitFor(systemClock, `cluster ${this.#plan.name} to end after ${name}`, isGone, EXIT_MS)
+  stop(): Promise<void> {
+    return this.#end('SIGTERM')
   }
 
-  /** Ends the process, cleanly where it still can, and surely. */
+  crash(): Promise<void> {
+    return this.#end('SIGKILL')
+  }
+
   async close(): Promise<void> {
     if (!this.isRunning) return
     this.signal('SIGCONT')
-    await this.end('SIGTERM').catch(() => this.end('SIGKILL'))
+    await this.stop().catch(() => this.crash())
+  }
+
+  /** Sends a signal that ends the process and waits until it has ended. */
+  async #end(name: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    this.signal(name)
+    const isGone = async () => (this.isRunning ? `pid ${this.pid} runs` : undefined)
+    await waitFor(systemClock, `cluster ${this.#plan.name} to end after ${name}`, isGone, EXIT_MS)
   }
 }

@@ -5,16 +5,17 @@ import type { Kind } from '../../src/lab/kinds.js'
 import type { Link } from '../../src/lab/proxy/link.js'
 import { statusOf, unseal, waitForAnswer } from '../../src/lab/replication.js'
 import { waitFor } from '../../src/lab/wait.js'
-import type { ClusterProcess } from './cluster-process.js'
+import { ClusterProcess } from './cluster-process.js'
+import type { ClusterServer } from './cluster-server.js'
 
 /** Bound on each wait for a fact of a cluster. */
 export const WAIT_MS = 30_000
 
-/** A cluster under test: a process, the keys that open it, and the link in front of its cluster port. */
+/** A cluster under test: a server, the keys that open it, and the link in front of its cluster port. */
 export class Cluster implements ClusterAccess {
   readonly name: string
   readonly apiAddress: string
-  readonly process: ClusterProcess
+  readonly server: ClusterServer
   readonly #link: Link | undefined
   #client: { readonly token: string; readonly api: ApiClient } | undefined
   #anonymous: ApiClient | undefined
@@ -25,10 +26,10 @@ export class Cluster implements ClusterAccess {
     threshold: 0,
   }
 
-  constructor(name: string, apiPort: number, process: ClusterProcess, link: Link | undefined) {
+  constructor(name: string, apiPort: number, server: ClusterServer, link: Link | undefined) {
     this.name = name
     this.apiAddress = `http://127.0.0.1:${apiPort}`
-    this.process = process
+    this.server = server
     this.#link = link
   }
 
@@ -42,6 +43,12 @@ export class Cluster implements ClusterAccess {
 
   get threshold(): number {
     return this.seal.threshold
+  }
+
+  /** Its server as a process: for tests that never run without one. */
+  get process(): ClusterProcess {
+    if (!(this.server instanceof ClusterProcess)) throw new Error(`cluster ${this.name} has no process of its own`)
+    return this.server
   }
 
   /** What others dial to reach its cluster port. */
@@ -64,7 +71,7 @@ export class Cluster implements ClusterAccess {
 
   /** Starts a server that has data, and unseals it. */
   async reopen(): Promise<void> {
-    this.process.start()
+    await this.server.start()
     await this.untilAnswers()
     await unseal(this.anonymous, this.unsealKeys.slice(0, this.threshold))
   }
@@ -72,7 +79,7 @@ export class Cluster implements ClusterAccess {
   /** Waits until the server answers at all, and says how it ended when it did. */
   async untilAnswers(): Promise<void> {
     await waitForAnswer(systemClock, this.client, this.name, WAIT_MS).catch((error: unknown) => {
-      throw new Error(`${String(error)}\n--- last log lines of ${this.name}\n${this.process.lastLogLines}`)
+      throw new Error(`${String(error)}\n--- last log lines of ${this.name}\n${this.server.lastLogLines}`)
     })
   }
 
@@ -83,7 +90,7 @@ export class Cluster implements ClusterAccess {
   /** Waits for a fact of this cluster; what is still false is shown with the end of its log. */
   async until(what: string, fact: () => Promise<string | undefined>, timeoutMs = WAIT_MS): Promise<void> {
     await waitFor(systemClock, `${this.name}: ${what}`, fact, timeoutMs).catch((error: unknown) => {
-      throw new Error(`${String(error)}\n--- last log lines of ${this.name}\n${this.process.lastLogLines}`)
+      throw new Error(`${String(error)}\n--- last log lines of ${this.name}\n${this.server.lastLogLines}`)
     })
   }
 

@@ -15,7 +15,7 @@ import {
   secondaryToken,
 } from '../../src/lab/replication.js'
 import { Cluster, WAIT_MS } from './cluster.js'
-import { ClusterProcess } from './cluster-process.js'
+import { type ClusterServer, createClusterServer } from './cluster-server.js'
 
 export interface AddOptions {
   /** Settings of the stanza `understudy`. */
@@ -27,11 +27,11 @@ export interface AddOptions {
   readonly shares?: number
 }
 
-/** Clusters of one test file, in one directory. `close` ends every process and removes the data. */
+/** Clusters of one test file, in one directory. `close` ends every server and removes the data. */
 export class Clusters {
   readonly #directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   readonly #clusters: Cluster[] = []
-  readonly #processes: ClusterProcess[] = []
+  readonly #servers: ClusterServer[] = []
   readonly #links: Link[] = []
 
   /** A cluster that runs, initialised and unsealed. */
@@ -48,19 +48,18 @@ export class Clusters {
     const target = { host: '127.0.0.1', port: ports.cluster }
     const link = hasLink ? await Link.open({ target, clock: systemClock, random: createSystemRandom() }) : undefined
     if (link) this.#links.push(link)
-    const process = new ClusterProcess({
+    const server = createClusterServer({
       name,
-      apiPort: ports.api,
-      clusterPort: ports.cluster,
+      ports,
       advertised: link?.address,
       directory: path.join(this.#directory, `${name}-${this.#clusters.length}`),
       settings,
       logLevel,
     })
-    this.#processes.push(process)
-    const cluster = new Cluster(name, ports.api, process, link)
+    this.#servers.push(server)
+    const cluster = new Cluster(name, ports.api, server, link)
     this.#clusters.push(cluster)
-    process.start()
+    await server.start()
     await cluster.untilAnswers()
     return cluster
   }
@@ -102,7 +101,7 @@ export class Clusters {
 
   async close(): Promise<void> {
     for (const link of this.#links) link.clearFaults()
-    await Promise.all(this.#processes.map((process) => process.close()))
+    await Promise.all(this.#servers.map((server) => server.close()))
     await Promise.all(this.#links.map((link) => link.close()))
     rmSync(this.#directory, { recursive: true, force: true })
   }

@@ -31,7 +31,7 @@ export const startServerProcess = async (settings: ServerSettings = {}): Promise
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
   const ports = (await randomPorts([NAME])).get(NAME)
   if (!ports) throw new Error('no ports were found')
-  const running = startServer({ name: NAME, apiPort: ports.api, clusterPort: ports.cluster, directory, settings })
+  const running = startServer({ name: NAME, ports, directory, settings })
   const address = `http://127.0.0.1:${ports.api}`
   const client = new ApiClient({ address })
   const stop = async () => {

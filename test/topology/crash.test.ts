@@ -49,7 +49,7 @@ it(`loses no acknowledged write in ${ROUNDS} kills under load`, async () => {
     await victim.until(`${WRITES_PER_ROUND} writes of round ${round}`, async () =>
       load.acknowledged.size >= target ? undefined : `${target - load.acknowledged.size} are missing`,
     )
-    await victim.process.end('SIGKILL')
+    await victim.server.crash()
     await load.stop()
     kills.set(victim.name, (kills.get(victim.name) ?? 0) + 1)
     await victim.reopen()

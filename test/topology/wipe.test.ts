@@ -80,7 +80,7 @@ const enableAndWatch = async (cluster: Cluster, kind: Kind, token: string): Prom
   await enableSecondary(cluster.client, kind, token)
   await cluster.until('leave bootstrapping', async () => {
     const { mode } = await cluster.status(kind)
-    if (!seen.has(String(mode))) seen.set(String(mode), generationsOf(cluster.process.dataDir))
+    if (!seen.has(String(mode))) seen.set(String(mode), generationsOf(cluster.server.dataDir))
     return mode === 'secondary' ? undefined : `mode is ${mode}`
   })
   return seen
@@ -89,8 +89,8 @@ const enableAndWatch = async (cluster: Cluster, kind: Kind, token: string): Prom
 it.each<Kind>(['performance', 'dr'])('keeps nothing of its old life when enabled as a %s secondary', async (kind) => {
   const cluster = await clusters.add(kind === 'dr' ? 'B' : 'C')
   const old = await live(cluster)
-  await cluster.process.end('SIGTERM')
-  const { dataDir } = cluster.process
+  await cluster.server.stop()
+  const { dataDir } = cluster.server
   const windows = await storedWindows(dataDir)
   const before = findInFiles(dataDir, windows)
   expect(before.size, 'the search finds what is stored').toBe(windows.size)
@@ -111,7 +111,7 @@ it.each<Kind>(['performance', 'dr'])('keeps nothing of its old life when enabled
   if (kind === 'dr') await promoteDr(cluster, primary.rootToken)
   else await clusters.takeRoot(cluster)
   await expectNothingServed(cluster, old)
-  await cluster.process.end('SIGTERM')
+  await cluster.server.stop()
   for (const needles of [windows, old.names, old.canaries]) {
     expect([...findInFiles(dataDir, needles)], 'after a stop').toEqual([])
   }
@@ -141,7 +141,7 @@ it.each<Kind>(['performance', 'dr'])('wipes nothing for a token that is not good
   const { client } = cluster
   await client.write('sys/mounts/kept', { type: 'kv' })
   await client.write('kept/it', { word: 'still here' })
-  const generations = generationsOf(cluster.process.dataDir)
+  const generations = generationsOf(cluster.server.dataDir)
   const issue = (id: string, more: object = {}) =>
     primary.client
       .write(`sys/replication/${kind}/primary/secondary-token`, { id: `${kind}-${id}`, ...more })
@@ -182,7 +182,7 @@ it.each<Kind>(['performance', 'dr'])('wipes nothing for a token that is not good
     expect((await cluster.status(kind)).mode, what).toBe('disabled')
     const { data } = await client.read('kept/it')
     expect(data, what).toEqual({ word: 'still here' })
-    expect(generationsOf(cluster.process.dataDir), what).toEqual(generations)
+    expect(generationsOf(cluster.server.dataDir), what).toEqual(generations)
     texts.push(`${what}: ${errorsOf(answer).join('; ')}`)
   }
   const lookup = await client.send('GET', 'auth/token/lookup-self')

@@ -23,6 +23,7 @@ export class Link {
   readonly #connections = new Set<Connection>()
   #server: net.Server | undefined
   #port: number
+  #dialCount = 0
 
   private constructor(options: LinkOptions) {
     this.#options = options
@@ -51,6 +52,11 @@ export class Link {
   /** Bytes passed each way since the link was opened: what the clusters said, TLS and all, without what TCP adds. */
   get passedBytes(): Readonly<Record<Direction, number>> {
     return { up: this.#lanes.up.passedBytes, down: this.#lanes.down.passedBytes }
+  }
+
+  /** How often somebody has connected so far. */
+  get dialCount(): number {
+    return this.#dialCount
   }
 
   /** Nothing listens any more, and what was connected is reset. */
@@ -120,6 +126,7 @@ export class Link {
   }
 
   #accept(dialler: net.Socket): void {
+    this.#dialCount++
     const { target, clock, random } = this.#options
     const connection = new Connection({ dialler, target, lanes: this.#lanes, clock, random })
     this.#connections.add(connection)

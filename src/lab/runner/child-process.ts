@@ -4,19 +4,13 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../base/clock.js'
 import { LabError } from '../lab-error.js'
-import { LAB_SETTINGS, type LabSettings } from '../settings.js'
+import type { PortPair } from '../ports.js'
+import { configOf, type ServerPlan } from './server-plan.js'
 
-/** How one server of a lab is to be started. */
-export interface ServerPlan {
-  readonly name: string
-  readonly apiPort: number
-  readonly clusterPort: number
+/** How one server of a lab is to be started as a process. */
+export interface ProcessPlan extends ServerPlan {
+  readonly ports: PortPair
   readonly directory: string
-  /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
-  readonly advertised?: string | undefined
-  /** Settings of the stanza `understudy`, on top of those that labs have. */
-  readonly settings: LabSettings
-  readonly logLevel?: string | undefined
 }
 
 export interface RunningServer {
@@ -28,12 +22,13 @@ export interface RunningServer {
 const LOG_LINES_SHOWN = 15
 
 /** Starts a server as a process of its own that outlives this one. */
-export const startServer = (plan: ServerPlan): RunningServer => {
+export const startServer = (plan: ProcessPlan): RunningServer => {
   const dataDir = path.join(plan.directory, 'data')
   const logFile = path.join(plan.directory, 'server.log')
   const configFile = path.join(plan.directory, 'server.json')
   mkdirSync(plan.directory, { recursive: true, mode: 0o700 })
-  writeFileSync(configFile, JSON.stringify(configOf(plan, dataDir), undefined, 2), { mode: 0o600 })
+  const config = configOf(plan, plan.ports, dataDir)
+  writeFileSync(configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
   const log = openSync(logFile, 'a', 0o600)
   try {
     const child = spawn(process.execPath, [entryPoint(), 'server', `-config=${configFile}`], {
@@ -49,18 +44,6 @@ export const startServer = (plan: ServerPlan): RunningServer => {
     closeSync(log)
   }
 }
-
-const configOf = (plan: ServerPlan, dataDir: string) => ({
-  listener: {
-    tcp: { address: `127.0.0.1:${plan.apiPort}`, cluster_address: `127.0.0.1:${plan.clusterPort}`, tls_disable: true },
-  },
-  storage: { raft: { path: dataDir, node_id: plan.name } },
-  api_addr: `http://127.0.0.1:${plan.apiPort}`,
-  cluster_addr: `https://${plan.advertised ?? `127.0.0.1:${plan.clusterPort}`}`,
-  cluster_name: plan.name,
-  ...(plan.logLevel ? { log_level: plan.logLevel } : {}),
-  understudy: { ...LAB_SETTINGS, ...plan.settings },
-})
 
 /** A lab's servers are configured by their file alone, whatever the shell that starts them has set for others. */
 const withoutServerVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>

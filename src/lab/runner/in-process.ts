@@ -7,16 +7,16 @@ import { loadServerConfig } from '../../server/server-config.js'
 import { LabError } from '../lab-error.js'
 import type { ClusterNetwork } from '../links.js'
 import { type PortPair, randomPorts } from '../ports.js'
-import { type LabSettings, LAB_SETTINGS } from '../settings.js'
+import { configOf, type ServerPlan } from './server-plan.js'
 
-export interface InProcessOptions {
-  readonly name: string
+export interface InProcessOptions extends ServerPlan {
+  /** Free ones are chosen at the first start where none are given. */
+  readonly ports?: PortPair | undefined
   readonly storage: ServerStorage
   readonly network: ClusterNetwork
   readonly clock: Clock
   /** Goes on where it was after a crash, so that no identifier and no nonce comes twice. */
   readonly random: Random
-  readonly settings: LabSettings
   readonly log?: Log | undefined
 }
 
@@ -31,13 +31,14 @@ export class InProcessServer {
 
   constructor(options: InProcessOptions) {
     this.#options = options
+    this.#ports = options.ports
   }
 
   get isRunning(): boolean {
     return this.#server !== undefined
   }
 
-  /** Known from the first start on. */
+  /** Known from the first start on, at the latest. */
   get ports(): PortPair {
     if (!this.#ports) throw new LabError('usage', `cluster ${this.#options.name} was never started`)
     return this.#ports
@@ -86,8 +87,8 @@ export class InProcessServer {
   }
 
   #open(ports: PortPair): Promise<Server> {
-    const { name, storage, network, clock, random, settings, log = silentLog } = this.#options
-    const text = JSON.stringify(configOf(name, ports, storage.path, settings))
+    const { name, storage, network, clock, random, log = silentLog } = this.#options
+    const text = JSON.stringify(configOf(this.#options, ports, storage.path))
     const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: text })
     if (!config) throw new LabError('usage', problems.map((problem) => problem.text).join('; '))
     return Server.start({
@@ -100,18 +101,3 @@ export class InProcessServer {
     })
   }
 }
-
-const configOf = (name: string, ports: PortPair, path: string | undefined, settings: LabSettings) => ({
-  listener: {
-    tcp: {
-      address: `127.0.0.1:${ports.api}`,
-      cluster_address: `127.0.0.1:${ports.cluster}`,
-      tls_disable: true,
-    },
-  },
-  storage: path === undefined ? { inmem: {} } : { raft: { path, node_id: name } },
-  api_addr: `http://127.0.0.1:${ports.api}`,
-  cluster_addr: `https://127.0.0.1:${ports.cluster}`,
-  cluster_name: name,
-  understudy: { ...LAB_SETTINGS, ...settings },
-})

@@ -1,0 +1,25 @@
+import type { PortPair } from '../ports.js'
+import { LAB_SETTINGS, type LabSettings } from '../settings.js'
+
+/** What a server of a lab is told, wherever it runs. */
+export interface ServerPlan {
+  readonly name: string
+  /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
+  readonly advertised?: string | undefined
+  /** Settings of the stanza `understudy`, on top of those that labs have. */
+  readonly settings: LabSettings
+  readonly logLevel?: string | undefined
+}
+
+/** The configuration as its file would have it; without a path the data lies in memory. */
+export const configOf = ({ name, advertised, settings, logLevel }: ServerPlan, ports: PortPair, path?: string) => ({
+  listener: {
+    tcp: { address: `127.0.0.1:${ports.api}`, cluster_address: `127.0.0.1:${ports.cluster}`, tls_disable: true },
+  },
+  storage: path === undefined ? { inmem: {} } : { raft: { path, node_id: name } },
+  api_addr: `http://127.0.0.1:${ports.api}`,
+  cluster_addr: `https://${advertised ?? `127.0.0.1:${ports.cluster}`}`,
+  cluster_name: name,
+  ...(logLevel ? { log_level: logLevel } : {}),
+  understudy: { ...LAB_SETTINGS, ...settings },
+})

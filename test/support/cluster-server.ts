@@ -1,0 +1,40 @@
+import { inject } from 'vitest'
+import type { ProcessPlan } from '../../src/lab/runner/child-process.js'
+import { ClusterInProcess } from './cluster-in-process.js'
+import { ClusterProcess } from './cluster-process.js'
+
+/** Where the servers of a test run. A vitest project provides one; without it they are processes. */
+export type RunnerName = 'child-process' | 'in-process'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    runner: RunnerName
+  }
+}
+
+/** A server under test, with the data and the ports that outlive it. Every runner keeps these promises. */
+export interface ClusterServer {
+  readonly dataDir: string
+  /** Of the cluster port itself, behind whatever is advertised. */
+  readonly clusterPort: number
+  readonly isRunning: boolean
+  /** The end of the log, to be shown when something failed. */
+  readonly lastLogLines: string
+  /** Starts on what is there. It may not answer yet. */
+  start(): Promise<void>
+  /** Ends it in order, as SIGTERM does. */
+  stop(): Promise<void>
+  /** Ends it from one moment to the next, as SIGKILL does. */
+  crash(): Promise<void>
+  /** Ends it, in order where it still can, and surely. Nothing happens when it does not run. */
+  close(): Promise<void>
+}
+
+const RUNNERS: Readonly<Record<RunnerName, (plan: ProcessPlan) => ClusterServer>> = {
+  'child-process': (plan) => new ClusterProcess(plan),
+  'in-process': (plan) => new ClusterInProcess(plan),
+}
+
+export const runnerName = (): RunnerName => inject('runner') ?? 'child-process'
+
+export const createClusterServer = (plan: ProcessPlan): ClusterServer => RUNNERS[runnerName()](plan)
