@@ -100,7 +100,7 @@ const renderSecondary = (facts: SecondaryFacts): JsonObject => ({
   last_remote_wal: facts.lastRemoteWal,
   last_start: toRfc3339(facts.lastStartMs),
   merkle_root: facts.merkleRoot.toString('hex'),
-  ...renderProgress(facts.progress),
+  ...renderProgress(facts.progress ?? (facts.state === 'merkle-sync' ? NOTHING_FETCHED : undefined)),
   ...renderUpkeep(facts.upkeep),
   ssct_generation_counter: 0,
 })
@@ -143,6 +143,8 @@ const renderHeartbeat = (lastHeartbeatMs: number | undefined, measures: Measures
         clock_skew_ms: String(Math.round(measures?.clockSkewMs ?? 0)),
         replication_primary_canary_age_ms: String(Math.round(measures?.canaryAgeMs ?? 0)),
       }
+
+const NOTHING_FETCHED: SyncProgress = { totalKeys: 0, doneKeys: 0 }
 
 const renderProgress = (progress: SyncProgress | undefined): JsonObject =>
   progress ? { merkle_sync_progress: { sync_total_keys: progress.totalKeys, sync_progress: progress.doneKeys } } : {}

@@ -183,6 +183,12 @@ test('progress of a sync and of a reindex shows while it lasts', () => {
   })
 })
 
+test('a sync that has fetched nothing yet shows its progress, and no other state has any', () => {
+  const progress = { merkle_sync_progress: { sync_total_keys: 0, sync_progress: 0 } }
+  expect(renderStatus({ ...SECONDARY, state: 'merkle-sync' })).toMatchObject(progress)
+  expect(renderStatus({ ...SECONDARY, state: 'merkle-diff' })).not.toHaveProperty('merkle_sync_progress')
+})
+
 test('a detached secondary has no primary, and still no null', () => {
   const status = renderStatus({
     ...SECONDARY,
