@@ -47,6 +47,12 @@ const expectUntouched = async (on: Drill): Promise<void> => {
   expect(await on.read(C, 'own/it')).toBe('of C itself')
 }
 
+/** How many API requests a cluster has handled; reading that is none. */
+const requestsOf = async (cluster: Cluster): Promise<number> => {
+  const { bytes } = await cluster.anonymous.send('GET', '/_understudy/v1/metrics')
+  return Number(/^vault_core_handle_request_count (\d+)/m.exec(bytes.toString())?.[1])
+}
+
 const expectJoined = async (on: Drill, id: string): Promise<void> => {
   C.seal = { ...A.seal, rootToken: '' }
   await checkMonitoring(on, A, C, 'performance', id)
@@ -74,8 +80,12 @@ it('F12 joins with an encrypted token, without the API of the primary', () =>
 
     on.step('another cluster cannot use it; nobody has to be reached over the API')
     await on.refused(A, 'POST', ENABLE, { token }, 400, '')
+    const requestsBefore = await requestsOf(A)
+    expect(requestsBefore).toBeGreaterThan(0)
     const primary_api_addr = 'http://127.0.0.1:1'
     await on.change(C, 'performance/secondary/enable', { token, primary_api_addr }, 'has successfully found')
+    await on.status(C, 'performance', { mode: 'secondary', state: 'stream-wals', connection_state: 'ready' })
+    expect(await requestsOf(A), 'no request reached the API of the primary').toBe(requestsBefore)
     await expectJoined(on, 'f12')
   }))
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { promoteDr } from '../support/ceremony.js'
+import { operationToken, promoteDr } from '../support/ceremony.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
-import { type Drill, drill } from '../support/drill.js'
+import { type Answer, DR_GATE, type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 
 /**
@@ -42,6 +42,8 @@ const secretId = async (on: Drill, cluster: Cluster, role: string): Promise<Secr
 const login = (on: Drill, cluster: Cluster, id: string, { secret_id }: SecretId) =>
   on.call(cluster, 'POST', 'auth/approle/login', { role_id: id, secret_id }, { isAnonymous: true })
 
+const tokenOf = ({ body }: Answer): string => String((body.auth as { client_token: string }).client_token)
+
 const usesLeft = async (on: Drill, cluster: Cluster, role: string, { secret_id }: SecretId): Promise<unknown> =>
   (await on.call(cluster, 'POST', `auth/approle/role/${role}/secret-id/lookup`, { secret_id })).data.secret_id_num_uses
 
@@ -49,6 +51,7 @@ const INVALID = 'invalid role or secret ID'
 let shared: { readonly id: string; readonly limited: SecretId; readonly free: SecretId }
 let local: { readonly id: string; readonly onA: SecretId; readonly onC: SecretId }
 let tokenOfC = ''
+let last: SecretId
 
 it('shares roles and SecretIDs, and counts uses on the primary', () =>
   drill('AppRole on a performance pair', async (on) => {
@@ -79,15 +82,40 @@ it('shares roles and SecretIDs, and counts uses on the primary', () =>
       return status === 200 ? undefined : `it answers ${status}`
     })
     const answer = await login(on, C, freeId, free)
-    tokenOfC = String((answer.body.auth as { client_token: string }).client_token)
+    tokenOfC = tokenOf(answer)
     await on.ok(C, 'GET', 'auth/token/lookup-self', undefined, { token: tokenOfC })
     await on.refused(A, 'GET', 'auth/token/lookup-self', undefined, 403, 'permission denied', { token: tokenOfC })
+
+    on.step('a batch token belongs to all')
+    await on.ok(C, 'POST', 'auth/approle/role/batch', { token_policies: ['default'], token_type: 'batch' })
+    const batch = await login(on, C, await roleId(on, C, 'batch'), await secretId(on, C, 'batch'))
+    for (const cluster of [A, C]) {
+      await on.ok(cluster, 'GET', 'auth/token/lookup-self', undefined, { token: tokenOf(batch) })
+    }
     await checkMonitoring(on, A, C, 'performance', 'c')
+  }))
+
+it('loses SecretIDs and tokens of its own when it is enabled', () =>
+  drill('AppRole and the wipe', async (on) => {
+    const E = await clusters.add('E')
+    await on.ok(E, 'POST', 'sys/auth/approle', { type: 'approle' })
+    await on.ok(E, 'POST', 'auth/approle/role/own', { local_secret_ids: true, token_policies: ['default'] })
+    const [id, own] = [await roleId(on, E, 'own'), await secretId(on, E, 'own')]
+    const token = tokenOf(await login(on, E, id, own))
+    await on.ok(E, 'GET', 'auth/token/lookup-self', undefined, { token })
+    await clusters.join(A, E, 'performance', 'e')
+    await checkMonitoring(on, A, E, 'performance', 'e')
+    await on.refused(E, 'GET', 'auth/token/lookup-self', undefined, 403, 'permission denied', { token })
+    expect(await login(on, E, id, own)).toMatchObject({ status: 400, errors: expect.stringContaining(INVALID) })
+    expect((await on.call(E, 'GET', 'auth/approle/role/own')).status).toBe(404)
+    expect(await roleId(on, E, 'shared')).toBe(shared.id)
+    await E.server.close()
+    await on.ok(A, 'POST', 'sys/replication/performance/primary/revoke-secondary', { id: 'e' })
   }))
 
 it('keeps local SecretIDs on the cluster that made them', () =>
   drill('local SecretIDs', async (on) => {
-    await on.ok(A, 'POST', 'auth/approle/role/local', { local_secret_ids: true, secret_id_num_uses: 5 })
+    await on.ok(A, 'POST', 'auth/approle/role/local', { local_secret_ids: true, secret_id_num_uses: 9 })
     const id = await roleId(on, A, 'local')
     await on.wait(C, 'the role', async () => {
       const { status } = await C.client.send('GET', 'auth/approle/role/local')
@@ -112,8 +140,8 @@ it('keeps local SecretIDs on the cluster that made them', () =>
       const list = await on.ok(cluster, 'LIST', 'auth/approle/role/local/secret-id')
       expect(list.data.keys).toEqual([(cluster === A ? local.onA : local.onC).secret_id_accessor])
     }
-    expect(await usesLeft(on, A, 'local', local.onA)).toBe(4)
-    expect(await usesLeft(on, C, 'local', local.onC)).toBe(3)
+    expect(await usesLeft(on, A, 'local', local.onA)).toBe(8)
+    expect(await usesLeft(on, C, 'local', local.onC)).toBe(7)
   }))
 
 it('takes the mount away under a filter and gives it back', () =>
@@ -145,7 +173,9 @@ it('takes the mount away under a filter and gives it back', () =>
       return status === 200 ? undefined : `it answers ${status}`
     })
     expect((await login(on, C, await roleId(on, C, 'free'), shared.free)).status).toBe(200)
+    expect(await usesLeft(on, C, 'local', local.onC)).toBe(7)
     expect((await login(on, C, local.id, local.onC)).status).toBe(200)
+    expect(await usesLeft(on, C, 'local', local.onC)).toBe(6)
     await checkMonitoring(on, A, C, 'performance', 'c')
     await checkMonitoring(on, C, D, 'dr', 'dr-d')
   }))
@@ -155,35 +185,90 @@ it('has tokens, SecretIDs and remaining uses on a DR copy that is promoted', () 
     await on.ok(A, 'POST', 'sys/mounts/eu_local', { type: 'kv', local: true })
     await on.write(A, 'eu_local/it', 'local to A')
     const half = await secretId(on, A, 'shared')
-    expect((await login(on, A, shared.id, half)).status).toBe(200)
-    await clusters.untilReplicated(A, B, 'dr')
-    await clusters.untilReplicated(C, D, 'dr')
+    const first = await login(on, A, shared.id, half)
+    expect(first.status).toBe(200)
+    await checkMonitoring(on, A, B, 'dr', 'dr-b')
+    await checkMonitoring(on, A, C, 'performance', 'c')
+    await checkMonitoring(on, C, D, 'dr', 'dr-d')
     const rootToken = A.rootToken
 
-    on.step('B takes the place of A, with its local SecretIDs and local mounts')
+    on.step('a DR copy serves no AppRole')
+    expect(await login(on, B, shared.id, half)).toMatchObject({ status: 400, errors: DR_GATE })
+    for (const [method, path] of [
+      ['GET', 'auth/approle/role/shared'],
+      ['LIST', 'auth/approle/role'],
+      ['POST', 'auth/approle/role/shared/secret-id'],
+    ] as const) {
+      await on.refused(B, method, path, undefined, 400, DR_GATE, { token: rootToken })
+    }
+
+    on.step('A takes one more use, which B does not apply, and is killed')
+    await on.ok(B, 'POST', '/_understudy/v1/states/hold', { state: 'apply', kind: 'dr' })
+    expect((await login(on, A, shared.id, half)).status).toBe(200)
+    expect(await usesLeft(on, A, 'shared', half)).toBe(1)
     await A.server.crash()
-    await promoteDr(B, rootToken)
+
+    on.step('without a primary C takes no use of a shared SecretID; all else goes on')
+    expect((await login(on, C, await roleId(on, C, 'free'), shared.free)).status).toBe(200)
+    expect((await login(on, C, local.id, local.onC)).status).toBe(200)
+    expect(await login(on, C, shared.id, half)).toMatchObject({
+      status: 503,
+      errors: expect.stringContaining('primary cluster is unreachable'),
+    })
+    expect(await usesLeft(on, C, 'local', local.onC)).toBe(5)
+
+    on.step('B takes the place of A, with its local SecretIDs, local mounts and tokens; the use comes back')
+    const promote = { dr_operation_token: await operationToken(B), force: true }
+    await on.change(B, 'dr/secondary/promote', promote, 'is being promoted')
+    B.seal = { ...B.seal, rootToken }
+    await B.untilServes()
     expect(await on.read(B, 'eu_local/it')).toBe('local to A')
-    expect(await usesLeft(on, B, 'local', local.onA)).toBe(4)
+    expect(await usesLeft(on, B, 'local', local.onA)).toBe(8)
     expect(await usesLeft(on, B, 'shared', half)).toBe(2)
+    await on.ok(B, 'GET', 'auth/token/lookup-self', undefined, { token: tokenOf(first) })
     expect((await login(on, B, local.id, local.onA)).status).toBe(200)
     for (const status of [200, 200, 400]) expect((await login(on, B, shared.id, half)).status).toBe(status)
+    await checkMonitoring(on, B, C, 'performance', 'c')
 
     on.step('D takes the place of C, with its local SecretIDs and tokens, and follows B')
-    await on.status(C, 'performance', { connection_state: 'ready' })
     const rootOfC = C.rootToken
     // What C had announced and D had not, D would rightly not be promoted without.
-    await clusters.untilReplicated(B, C, 'performance')
-    await clusters.untilReplicated(C, D, 'dr')
+    await checkMonitoring(on, C, D, 'dr', 'dr-d')
     await C.server.crash()
     await promoteDr(D, rootOfC)
     await on.status(D, 'performance', { mode: 'secondary', state: 'stream-wals', connection_state: 'ready' })
-    expect(await usesLeft(on, D, 'local', local.onC)).toBe(2)
+    expect(await usesLeft(on, D, 'local', local.onC)).toBe(5)
     expect((await login(on, D, local.id, local.onC)).status).toBe(200)
     expect((await login(on, D, local.id, local.onA)).status).toBe(400)
     await on.ok(D, 'GET', 'auth/token/lookup-self', undefined, { token: tokenOfC })
-    const last = await secretId(on, D, 'shared')
+    last = await secretId(on, D, 'shared')
     expect((await login(on, D, shared.id, last)).status).toBe(200)
     expect(await usesLeft(on, B, 'shared', last)).toBe(2)
     await checkMonitoring(on, B, D, 'performance', 'c')
+  }))
+
+it('keeps local SecretIDs where they are when primary and secondary exchange their roles', () =>
+  drill('AppRole after a performance switchover', async (on) => {
+    await on.change(B, 'performance/primary/demote', {}, 'is being demoted')
+    await on.status(B, 'performance', { mode: 'secondary', state: 'idle' })
+    await on.change(D, 'performance/secondary/promote', {}, 'is being promoted')
+    await on.status(D, 'performance', { mode: 'primary', state: 'running' })
+    await D.untilServes()
+    const token = await on.token(D, 'performance', 'b')
+    await on.change(B, 'performance/secondary/update-primary', { token }, 'has successfully found')
+    await checkMonitoring(on, D, B, 'performance', 'b')
+    await B.untilServes()
+    for (const [cluster, own, foreign, uses] of [
+      [B, local.onA, local.onC, 7],
+      [D, local.onC, local.onA, 4],
+    ] as const) {
+      expect(await usesLeft(on, cluster, 'local', own), cluster.name).toBe(uses)
+      expect((await login(on, cluster, local.id, own)).status).toBe(200)
+      expect(await usesLeft(on, cluster, 'local', own), cluster.name).toBe(uses - 1)
+      expect((await login(on, cluster, local.id, foreign)).status).toBe(400)
+    }
+
+    on.step('uses of shared SecretIDs count on D now')
+    expect((await login(on, B, shared.id, last)).status).toBe(200)
+    expect(await usesLeft(on, D, 'shared', last)).toBe(1)
   }))

@@ -54,6 +54,7 @@ const infoOf = async (on: Drill, cluster: Cluster): Promise<Record<string, unkno
 
 it('F5 fails over from a primary that was lost', () =>
   drill('F5 unplanned failover', async (on) => {
+    await checkMonitoring(on, A, B, 'dr', 'dr-b')
     on.step(`A accepts ${UNREPLICATED} writes that do not reach B any more, and is killed`)
     A.link.partition()
     for (let n = 0; n < UNREPLICATED; n++) await on.write(A, `kv/lost-${n}`, `only on A ${n}`)
@@ -72,7 +73,7 @@ it('F5 fails over from a primary that was lost', () =>
 
     on.step('B is promoted with the batch token')
     const startedMs = on.elapsedMs
-    await on.change(B, 'dr/secondary/promote', { dr_operation_token: batchToken, force: true }, 'is being promoted')
+    await on.change(B, 'dr/secondary/promote', { dr_operation_token: batchToken }, 'is being promoted')
     B.seal = { ...B.seal, rootToken }
     await B.untilServes()
     await on.write(B, 'kv/after', 'written on B after the loss')

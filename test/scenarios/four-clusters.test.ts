@@ -32,12 +32,9 @@ beforeAll(async () => {
 
 afterAll(() => clusters.close())
 
-const addressOf = async (cluster: Cluster): Promise<string> =>
-  String((await cluster.anonymous.read('sys/leader')).leader_cluster_address)
-
 /** Waits until `secondary` follows `primary`, whose address it then shows. */
 const follows = async (on: Drill, secondary: Cluster, primary: Cluster): Promise<void> => {
-  const address = await addressOf(primary)
+  const address = await primary.clusterAddress()
   await on.status(secondary, 'performance', { connection_state: 'ready', primary_cluster_addr: address })
   await checkMonitoring(on, primary, secondary, 'performance', 'c')
 }
@@ -53,7 +50,7 @@ it('F9 shows four clusters at rest', () =>
     expect(await on.health(D, 472)).toMatchObject({ replication_performance_mode: 'secondary' })
     await on.wait(C, 'to know the address of B too', async () => {
       const { known_primary_cluster_addrs: known } = await C.status('performance')
-      const wanted = JSON.stringify([await addressOf(A), await addressOf(B)])
+      const wanted = JSON.stringify([await A.clusterAddress(), await B.clusterAddress()])
       return JSON.stringify(known) === wanted ? undefined : `it knows ${JSON.stringify(known)}`
     })
     await on.write(C, 'kv/through-c', 'forwarded to A')
@@ -70,7 +67,7 @@ it('F9 goes over to B when A is killed', () =>
     expect(await on.read(C, 'kv/through-c')).toBe('forwarded to A')
     await promoteDr(B, rootToken)
     await follows(on, C, B)
-    expect((await C.status('performance')).known_primary_cluster_addrs).toEqual([await addressOf(B)])
+    expect((await C.status('performance')).known_primary_cluster_addrs).toEqual([await B.clusterAddress()])
     expect(await B.status('performance')).toMatchObject({ cluster_id: setId, known_secondaries: ['c'] })
     expect(await B.status('dr')).toMatchObject({ known_secondaries: [] })
     await on.write(C, 'kv/after-b', 'forwarded to B')
@@ -123,7 +120,7 @@ it('goes over to the DR copy of a primary that was stopped cleanly', () =>
     await B.server.stop()
     await promoteDr(A, rootToken)
     await follows(on, D, A)
-    await on.status(C, 'performance', { connection_state: 'ready', primary_cluster_addr: await addressOf(A) })
+    await on.status(C, 'performance', { connection_state: 'ready', primary_cluster_addr: await A.clusterAddress() })
     await checkMonitoring(on, A, C, 'performance', 'c2')
     await on.write(C, 'kv/after-stop', 'forwarded to A')
     expect(await on.read(A, 'kv/after-stop')).toBe('forwarded to A')

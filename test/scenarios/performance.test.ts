@@ -3,6 +3,7 @@ import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
+import { watchStatus } from '../support/status-watch.js'
 
 /**
  * A performance pair: set up (F6), mounts that stay where they are (F8), the primary under another address (F10), reading
@@ -12,11 +13,13 @@ const clusters = new Clusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
+let D: Cluster
 
 beforeAll(async () => {
   A = await clusters.add('A', { hasLink: true })
   B = await clusters.add('B')
   C = await clusters.add('C', { hasLink: true })
+  D = await clusters.add('D')
 })
 
 afterAll(() => clusters.close())
@@ -30,6 +33,10 @@ it('F6 sets a performance pair up', () =>
     await on.ok(A, 'POST', 'sys/auth/userpass', { type: 'userpass' })
     await on.ok(A, 'PUT', 'sys/policies/acl/app', { policy: 'path "kv/*" { capabilities = ["read", "list"] }' })
     await on.ok(A, 'PUT', 'auth/userpass/users/ada', { password: 'pw', policies: ['app'] })
+    await on.ok(A, 'POST', 'sys/auth/approle', { type: 'approle' })
+    await on.ok(A, 'POST', 'auth/approle/role/app', { token_policies: ['app'] })
+    const { role_id } = (await on.ok(A, 'GET', 'auth/approle/role/app/role-id')).data
+    const { secret_id } = (await on.ok(A, 'POST', 'auth/approle/role/app/secret-id', {})).data
     await on.ok(A, 'POST', 'sys/mounts/kv', { type: 'kv' })
     await on.write(A, 'kv/before', 'before C joined')
     const oldRoot = C.rootToken
@@ -51,13 +58,16 @@ it('F6 sets a performance pair up', () =>
       replication_dr_mode: 'disabled',
     })
 
-    on.step('its own root token is gone; users of A log in on C, with a token of C')
+    on.step('its own root token is gone; users and roles of A log in on C, with a token of C')
     await on.refused(C, 'GET', 'auth/token/lookup-self', undefined, 403, 'permission denied', { token: oldRoot })
-    const login = await on.ok(C, 'POST', 'auth/userpass/login/ada', { password: 'pw' })
-    expect((await on.ok(C, 'GET', 'kv/before', undefined, { token: loginOf(login) })).data.value).toBe(
-      'before C joined',
-    )
-    await on.refused(A, 'GET', 'auth/token/lookup-self', undefined, 403, 'permission denied', { token: loginOf(login) })
+    for (const login of [
+      await on.ok(C, 'POST', 'auth/userpass/login/ada', { password: 'pw' }),
+      await on.ok(C, 'POST', 'auth/approle/login', { role_id, secret_id }),
+    ]) {
+      const token = loginOf(login)
+      expect((await on.ok(C, 'GET', 'kv/before', undefined, { token })).data.value).toBe('before C joined')
+      await on.refused(A, 'GET', 'auth/token/lookup-self', undefined, 403, 'permission denied', { token })
+    }
     await clusters.takeRoot(C)
 
     on.step('shared data written on either is on both')
@@ -70,6 +80,7 @@ it('F6 sets a performance pair up', () =>
     await on.ok(C, 'POST', 'sys/mounts/by-c', { type: 'kv' })
     await on.write(A, 'by-c/it', 'in a mount made through C')
     await on.reads(C, 'by-c/it', 'in a mount made through C')
+    await checkMonitoring(on, A, C, 'performance', 'c')
   }))
 
 it('F8 keeps local mounts where they are', () =>
@@ -88,14 +99,14 @@ it('F8 keeps local mounts where they are', () =>
     await on.ok(C, 'POST', 'sys/replication/reindex', {})
     await checkMonitoring(on, A, C, 'performance', 'c')
     expect(await on.read(C, 'us_west/it')).toBe('on C only')
-    await clusters.untilReplicated(A, B, 'dr')
+    await checkMonitoring(on, A, B, 'dr', 'dr-b')
   }))
 
 it('F10 finds the primary under another address', () =>
   drill('F10 update_primary_addrs', async (on) => {
     const update = 'sys/replication/performance/secondary/update-primary'
     const direct = `127.0.0.1:${A.server.clusterPort}`
-    const before = (await C.status('performance')).primary_cluster_addr
+    const { primary_cluster_addr: before, known_primary_cluster_addrs: known } = await C.status('performance')
     await on.refused(
       C,
       'POST',
@@ -113,9 +124,14 @@ it('F10 finds the primary under another address', () =>
       400,
       'none of update_primary_addrs answered',
     )
-    expect((await C.status('performance')).primary_cluster_addr).toBe(before)
+    expect(await C.status('performance')).toMatchObject({
+      primary_cluster_addr: before,
+      known_primary_cluster_addrs: known,
+      connection_state: 'ready',
+    })
 
     on.step('the address that C knows is gone; another leads to the same port')
+    const watch = watchStatus(C, 'performance')
     await A.link.down()
     await on.wait(C, 'the link to be lost', async () => {
       const { connection_state } = await C.status('performance')
@@ -131,6 +147,9 @@ it('F10 finds the primary under another address', () =>
     })
     await on.write(A, 'kv/f10', 'over the new address')
     await on.reads(C, 'kv/f10', 'over the new address')
+    await watch.stop()
+    expect(watch.failures).toEqual([])
+    expect([...watch.states.keys()], 'where the data stands is no matter of the link').toEqual(['stream-wals'])
 
     on.step('a comma-separated text does, too; and a cluster without credentials is refused')
     await A.link.up()
@@ -154,11 +173,14 @@ it('F15 reads what was written elsewhere', () =>
       const value = (json?.data as { value?: unknown } | null | undefined)?.value
       return status === 200 && value === 'written on A' ? undefined : `it answers ${status}`
     })
+    await checkMonitoring(on, A, C, 'performance', 'c')
   }))
 
 it('F16 exchanges primary and secondary', () =>
   drill('F16 performance switchover', async (on) => {
     const { cluster_id: setId } = await A.status('performance')
+    await clusters.join(A, D, 'performance', 'd')
+    await checkMonitoring(on, A, D, 'performance', 'd')
     await on.refused(
       C,
       'POST',
@@ -200,4 +222,38 @@ it('F16 exchanges primary and secondary', () =>
     await checkMonitoring(on, A, B, 'dr', 'dr-b')
     const losses = await Promise.all([A, C].map((cluster) => on.ok(cluster, 'GET', '/_understudy/v1/losses')))
     expect(losses.map(({ body }) => body.losses)).toEqual([[], []])
+
+    on.step('a further secondary has been left behind, until it has a token of its own')
+    expect((await C.status('performance')).known_secondaries).toEqual(['a'])
+    expect(await D.status('performance')).toMatchObject({
+      state: 'stream-wals',
+      primaries: [{ connection_status: 'disconnected' }],
+    })
+    expect(await on.read(D, 'kv/first')).toBeUndefined()
+    const own = await on.token(C, 'performance', 'd')
+    await on.change(D, 'performance/secondary/update-primary', { token: own }, 'has successfully found')
+    await checkMonitoring(on, C, D, 'performance', 'd')
+    await on.reads(D, 'kv/first', 'the first of C')
+  }))
+
+it('F16 shows two primaries when the secondary is promoted first', () =>
+  drill('F16 promote before demote', async (on) => {
+    const { cluster_id: setId } = await C.status('performance')
+    await on.change(A, 'performance/secondary/promote', {}, 'is being promoted')
+    await on.status(A, 'performance', { mode: 'primary', state: 'running', cluster_id: setId })
+    await on.status(C, 'performance', { mode: 'primary', state: 'running', cluster_id: setId })
+    await A.untilServes()
+    await on.write(A, 'kv/again', 'the first of A')
+
+    on.step('C steps back and follows A')
+    await on.change(C, 'performance/primary/demote', {}, 'is being demoted')
+    await on.status(C, 'performance', { mode: 'secondary', state: 'idle' })
+    await C.untilServes()
+    const token = await on.token(A, 'performance', 'c')
+    await on.change(C, 'performance/secondary/update-primary', { token }, 'has successfully found')
+    await checkMonitoring(on, A, C, 'performance', 'c')
+    await C.untilServes()
+    await on.reads(C, 'kv/again', 'the first of A')
+    expect(await on.read(C, 'us_west/it')).toBe('on C only')
+    await checkMonitoring(on, A, B, 'dr', 'dr-b')
   }))

@@ -37,6 +37,7 @@ it('F11 revokes a secondary and takes it back', () =>
     await on.ok(A, 'POST', 'sys/replication/performance/primary/paths-filter/c', { mode: 'deny', paths: ['nowhere/'] })
     await on.write(A, 'kv/before', 'before')
     await on.reads(C, 'kv/before', 'before')
+    await checkMonitoring(on, A, C, 'performance', 'c')
     expect((await on.ok(A, 'POST', REVOKE, { id: 'c' })).status).toBe(204)
     const { known_secondaries } = await A.status('performance')
     expect(known_secondaries).toEqual(['unused'])

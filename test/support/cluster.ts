@@ -83,6 +83,11 @@ export class Cluster implements ClusterAccess {
     })
   }
 
+  /** `https://host:port` as it tells others. */
+  async clusterAddress(): Promise<string> {
+    return String((await this.anonymous.read('sys/leader')).leader_cluster_address)
+  }
+
   status(kind: Kind): Promise<Record<string, unknown>> {
     return statusOf(this.anonymous, kind)
   }
