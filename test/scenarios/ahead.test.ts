@@ -4,6 +4,7 @@ import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
+import { lossesOf } from '../support/own-endpoints.js'
 
 /**
  * The primary dies when its performance secondary has more than the DR copy that takes its place. The secondary follows all
@@ -63,7 +64,7 @@ it('follows a primary that knows less, and lists what it gave up', () =>
     for (let n = 1; n < LEAD; n++) expect(await on.read(C, `kv/lead-${n}`)).toBeUndefined()
 
     on.step('the list equals the truth, and survives a restart')
-    const losses = (await on.ok(C, 'GET', '/_understudy/v1/losses')).body.losses
+    const losses = await lossesOf(on, C)
     const entries = [
       ...Array.from({ length: LEAD }, (_, n) => ({ path: `kv/data/lead-${n}`, operation: 'put' })),
       { path: 'kv/data/known', operation: 'delete' },
@@ -76,6 +77,6 @@ it('follows a primary that knows less, and lists what it gave up', () =>
     ])
     await C.server.crash()
     await C.reopen()
-    expect((await on.ok(C, 'GET', '/_understudy/v1/losses')).body.losses).toEqual(losses)
+    expect(await lossesOf(on, C)).toEqual(losses)
     await checkMonitoring(on, B, C, 'performance', 'c')
   }))

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { INVALID, login, roleId, type SecretId, secretId, tokenOf, usesLeft } from '../support/approle-steps.js'
 import { operationToken, promoteDr } from '../support/ceremony.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
-import { type Answer, DR_GATE, type Drill, drill } from '../support/drill.js'
+import { DR_GATE, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
 
 /**
@@ -28,26 +29,6 @@ beforeAll(async () => {
 
 afterAll(() => clusters.close())
 
-interface SecretId {
-  readonly secret_id: string
-  readonly secret_id_accessor: string
-}
-
-const roleId = async (on: Drill, cluster: Cluster, role: string): Promise<string> =>
-  String((await on.ok(cluster, 'GET', `auth/approle/role/${role}/role-id`)).data.role_id)
-
-const secretId = async (on: Drill, cluster: Cluster, role: string): Promise<SecretId> =>
-  (await on.ok(cluster, 'POST', `auth/approle/role/${role}/secret-id`, {})).data as unknown as SecretId
-
-const login = (on: Drill, cluster: Cluster, id: string, { secret_id }: SecretId) =>
-  on.call(cluster, 'POST', 'auth/approle/login', { role_id: id, secret_id }, { isAnonymous: true })
-
-const tokenOf = ({ body }: Answer): string => String((body.auth as { client_token: string }).client_token)
-
-const usesLeft = async (on: Drill, cluster: Cluster, role: string, { secret_id }: SecretId): Promise<unknown> =>
-  (await on.call(cluster, 'POST', `auth/approle/role/${role}/secret-id/lookup`, { secret_id })).data.secret_id_num_uses
-
-const INVALID = 'invalid role or secret ID'
 let shared: { readonly id: string; readonly limited: SecretId; readonly free: SecretId }
 let local: { readonly id: string; readonly onA: SecretId; readonly onC: SecretId }
 let tokenOfC = ''

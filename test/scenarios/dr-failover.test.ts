@@ -3,6 +3,7 @@ import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { DR_GATE as GATE, type Drill, drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
+import { generationOf, lossesOf } from '../support/own-endpoints.js'
 
 /**
  * The planned failover of a disaster-recovery pair and the way back, as the vendor's guides tell it: F1 set up, F2 fail
@@ -230,9 +231,3 @@ const expectCeremony = async (on: Drill, cluster: Cluster): Promise<void> => {
   expect((await on.ok(cluster, 'DELETE', `${path}/attempt`)).status).toBe(204)
   expect((await on.ok(cluster, 'GET', `${path}/attempt`)).body).toMatchObject({ started: false, progress: 0 })
 }
-
-const generationOf = async (on: Drill, cluster: Cluster): Promise<unknown> =>
-  (await on.ok(cluster, 'GET', '/_understudy/v1/info')).body.storage_generation
-
-const lossesOf = async (on: Drill, cluster: Cluster): Promise<unknown> =>
-  (await on.ok(cluster, 'GET', '/_understudy/v1/losses')).body.losses

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
-import { type Drill, drill } from '../support/drill.js'
+import { drill } from '../support/drill.js'
 import { checkMonitoring } from '../support/monitoring.js'
+import { generationOf, infoOf, lossesOf } from '../support/own-endpoints.js'
 
 /**
  * The primary is lost with writes that nobody else has (F5). The copy is promoted, the old primary comes back, learns that
@@ -37,20 +38,6 @@ beforeAll(async () => {
 })
 
 afterAll(() => clusters.close())
-
-interface Loss {
-  readonly epoch: string
-  readonly first_index: number
-  readonly last_index: number
-  readonly reason: string
-  readonly entries: readonly { readonly index: number; readonly path: string; readonly operation: string }[]
-}
-
-const lossesOf = async (on: Drill, cluster: Cluster): Promise<Loss[]> =>
-  (await on.ok(cluster, 'GET', '/_understudy/v1/losses')).body.losses as Loss[]
-
-const infoOf = async (on: Drill, cluster: Cluster): Promise<Record<string, unknown>> =>
-  (await on.ok(cluster, 'GET', '/_understudy/v1/info')).body
 
 it('F5 fails over from a primary that was lost', () =>
   drill('F5 unplanned failover', async (on) => {
@@ -104,7 +91,7 @@ it('F5 fences the old primary when it returns', () =>
 
 it('F5 lists exactly what was lost when the old primary rejoins', () =>
   drill('F5 rejoin and losses', async (on) => {
-    const generation = (await infoOf(on, A)).storage_generation
+    const generation = await generationOf(on, A)
     const lostEpoch = (await infoOf(on, A)).epoch
     await on.change(A, 'dr/primary/demote', {}, 'is being demoted')
     await on.health(A, 472)
@@ -118,7 +105,7 @@ it('F5 lists exactly what was lost when the old primary rejoins', () =>
     )
     A.seal = { ...A.seal, rootToken: '' }
     await checkMonitoring(on, B, A, 'dr', 'dr-a')
-    expect((await infoOf(on, A)).storage_generation, 'nothing is wiped').toBe(generation)
+    expect(await generationOf(on, A), 'nothing is wiped').toBe(generation)
 
     on.step('the list equals the truth')
     const [loss, ...more] = await lossesOf(on, A)
@@ -163,13 +150,13 @@ it('F5 the other way: disabling both kinds ends the old role', () =>
     B.seal = { ...B.seal, rootToken }
     await B.untilServes()
     await on.write(A, 'kv/only-a', 'gone with the wipe')
-    const generation = (await infoOf(on, A)).storage_generation
+    const generation = await generationOf(on, A)
     const token = await on.token(B, 'dr', 'dr-a2')
     await on.change(A, 'dr/secondary/enable', { token }, 'has successfully found')
     A.seal = { ...A.seal, rootToken: '' }
     await on.health(A, 472)
     await checkMonitoring(on, B, A, 'dr', 'dr-a2')
-    expect(Number((await infoOf(on, A)).storage_generation)).toBeGreaterThan(Number(generation))
+    expect(await generationOf(on, A)).toBeGreaterThan(generation)
   }))
 
 /** What only A had, as its log has it: storage paths, with that of the mount in front. */

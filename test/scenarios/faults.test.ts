@@ -5,6 +5,7 @@ import { Link } from '../../src/lab/proxy/link.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
 import { type Drill, drill } from '../support/drill.js'
+import { flap, untilDialled } from '../support/flapping.js'
 import { WriteLoad } from '../support/load.js'
 import { needsProcess } from '../support/only-processes.js'
 
@@ -113,63 +114,10 @@ it.each(['both', 'up', 'down'] as const)('goes on after a link that was silent (
   }),
 )
 
-/** C's own view of the link. */
-const untilC = (on: Drill, what: string, isSo: (connectionState: unknown) => boolean): Promise<void> =>
-  on.wait(C, what, async () => {
-    const { connection_state } = await C.status('performance')
-    return isSo(connection_state) ? undefined : String(connection_state)
-  })
-
-/** Somebody has dialled so often since there were `before` dials. */
-const untilDialled = (on: Drill, before: number, times: number): Promise<void> =>
-  on.wait(A, `${times} new connections`, async () => {
-    const { dialCount } = A.link
-    return dialCount >= before + times ? undefined : `only ${dialCount - before}`
-  })
-
-/** Ways to break the link, each with the fact by which the break is seen, and the way back. */
-const BREAKS = {
-  reset: async (on: Drill) => {
-    const { dialCount } = A.link
-    A.link.resetConnections()
-    await untilDialled(on, dialCount, 1)
-  },
-  down: async (on: Drill) => {
-    await A.link.down()
-    await untilC(on, 'the lost link to be noticed', (state) => state !== 'ready')
-    await A.link.up()
-  },
-  partition: async (on: Drill) => {
-    A.link.partition()
-    await untilC(on, 'the partition to be noticed', (state) => state !== 'ready')
-    A.link.heal()
-  },
-} as const
-
-/** How far the secondaries get before the next break. */
-const MOMENTS = {
-  dialling: (on: Drill) =>
-    on.wait(A, 'a connection', async () => (A.link.connectionCount > 0 ? undefined : 'nobody is connected')),
-  ready: (on: Drill) => untilC(on, 'the link to be ready', (state) => state === 'ready'),
-  streaming: async (on: Drill) => {
-    const before = Number((await C.status('performance')).last_remote_wal)
-    await on.wait(C, 'more of the log', async () => {
-      const now = Number((await C.status('performance')).last_remote_wal)
-      return now > before ? undefined : `it is at ${now}`
-    })
-  },
-} as const
-
 it('goes on after a link that flapped', () =>
   drill('flapping link', async (on) => {
     load.start()
-    for (const [moment, untilMoment] of Object.entries(MOMENTS)) {
-      for (const [how, breakLink] of Object.entries(BREAKS)) {
-        on.step(`broken while ${moment}: ${how}`)
-        await untilMoment(on)
-        await breakLink(on)
-      }
-    }
+    await flap({ on, primary: A, secondary: C })
     await expectHealed(on)
   }))
 
@@ -196,7 +144,7 @@ it('takes up a message that a reset cut in two', () =>
       const { dialCount } = A.link
       A.link.resetConnections()
       load.start()
-      await untilDialled(on, dialCount, BOTH_TWICE)
+      await untilDialled(on, A, dialCount, BOTH_TWICE)
       A.link.clearFaults()
       A.link.resetConnections()
       await load.stop()
@@ -205,7 +153,7 @@ it('takes up a message that a reset cut in two', () =>
     const { dialCount } = A.link
     A.link.resetConnections()
     load.start()
-    await untilDialled(on, dialCount, BOTH_TWICE)
+    await untilDialled(on, A, dialCount, BOTH_TWICE)
     A.link.clearFaults()
     A.link.resetConnections()
     await expectHealed(on)

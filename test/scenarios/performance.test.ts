@@ -6,20 +6,18 @@ import { checkMonitoring } from '../support/monitoring.js'
 import { watchStatus } from '../support/status-watch.js'
 
 /**
- * A performance pair: set up (F6), mounts that stay where they are (F8), the primary under another address (F10), reading
- * what was written elsewhere (F15), and primary and secondary in exchanged roles (F16).
+ * A performance pair: set up (F6), mounts that stay where they are (F8), the primary under another address (F10), and
+ * reading what was written elsewhere (F15).
  */
 const clusters = new Clusters()
 let A: Cluster
 let B: Cluster
 let C: Cluster
-let D: Cluster
 
 beforeAll(async () => {
   A = await clusters.add('A', { hasLink: true })
   B = await clusters.add('B')
   C = await clusters.add('C', { hasLink: true })
-  D = await clusters.add('D')
 })
 
 afterAll(() => clusters.close())
@@ -174,86 +172,4 @@ it('F15 reads what was written elsewhere', () =>
       return status === 200 && value === 'written on A' ? undefined : `it answers ${status}`
     })
     await checkMonitoring(on, A, C, 'performance', 'c')
-  }))
-
-it('F16 exchanges primary and secondary', () =>
-  drill('F16 performance switchover', async (on) => {
-    const { cluster_id: setId } = await A.status('performance')
-    await clusters.join(A, D, 'performance', 'd')
-    await checkMonitoring(on, A, D, 'performance', 'd')
-    await on.refused(
-      C,
-      'POST',
-      'sys/replication/performance/primary/demote',
-      {},
-      400,
-      'cluster is not a performance primary',
-    )
-    await on.change(A, 'performance/primary/demote', {}, 'is being demoted')
-    await on.status(A, 'performance', { mode: 'secondary', state: 'idle', connection_state: 'shutdown' })
-    await A.untilServes()
-    await on.refused(
-      A,
-      'POST',
-      'sys/replication/performance/secondary/update-primary',
-      { update_primary_addrs: ['127.0.0.1:1'] },
-      400,
-      'update_primary_addrs needs existing credentials; use a token',
-    )
-    await on.refused(A, 'PUT', 'kv/nobody', { value: 1 }, 503, 'primary cluster is unreachable')
-    await on.status(A, 'dr', { mode: 'primary' })
-    const startedMs = on.elapsedMs
-    await on.change(C, 'performance/secondary/promote', {}, 'is being promoted')
-    await on.status(C, 'performance', { mode: 'primary', cluster_id: setId })
-    await C.untilServes()
-    await on.write(C, 'kv/first', 'the first of C')
-    on.note(`planned: ${Math.round(on.elapsedMs - startedMs)} ms from promote to the first accepted write`)
-
-    on.step('A follows C')
-    const token = await on.token(C, 'performance', 'a')
-    await on.change(A, 'performance/secondary/update-primary', { token }, 'has successfully found')
-    await checkMonitoring(on, C, A, 'performance', 'a')
-    await A.untilServes()
-    await on.reads(A, 'kv/first', 'the first of C')
-    await on.write(A, 'kv/through-a', 'forwarded to C')
-    expect(await on.read(C, 'kv/through-a')).toBe('forwarded to C')
-    expect(await on.read(C, 'us_west/it')).toBe('on C only')
-    expect(await on.read(A, 'eu_local/it')).toBe('on A and its copy')
-    await checkMonitoring(on, A, B, 'dr', 'dr-b')
-    const losses = await Promise.all([A, C].map((cluster) => on.ok(cluster, 'GET', '/_understudy/v1/losses')))
-    expect(losses.map(({ body }) => body.losses)).toEqual([[], []])
-
-    on.step('a further secondary has been left behind, until it has a token of its own')
-    expect((await C.status('performance')).known_secondaries).toEqual(['a'])
-    expect(await D.status('performance')).toMatchObject({
-      state: 'stream-wals',
-      primaries: [{ connection_status: 'disconnected' }],
-    })
-    expect(await on.read(D, 'kv/first')).toBeUndefined()
-    const own = await on.token(C, 'performance', 'd')
-    await on.change(D, 'performance/secondary/update-primary', { token: own }, 'has successfully found')
-    await checkMonitoring(on, C, D, 'performance', 'd')
-    await on.reads(D, 'kv/first', 'the first of C')
-  }))
-
-it('F16 shows two primaries when the secondary is promoted first', () =>
-  drill('F16 promote before demote', async (on) => {
-    const { cluster_id: setId } = await C.status('performance')
-    await on.change(A, 'performance/secondary/promote', {}, 'is being promoted')
-    await on.status(A, 'performance', { mode: 'primary', state: 'running', cluster_id: setId })
-    await on.status(C, 'performance', { mode: 'primary', state: 'running', cluster_id: setId })
-    await A.untilServes()
-    await on.write(A, 'kv/again', 'the first of A')
-
-    on.step('C steps back and follows A')
-    await on.change(C, 'performance/primary/demote', {}, 'is being demoted')
-    await on.status(C, 'performance', { mode: 'secondary', state: 'idle' })
-    await C.untilServes()
-    const token = await on.token(A, 'performance', 'c')
-    await on.change(C, 'performance/secondary/update-primary', { token }, 'has successfully found')
-    await checkMonitoring(on, A, C, 'performance', 'c')
-    await C.untilServes()
-    await on.reads(C, 'kv/again', 'the first of A')
-    expect(await on.read(C, 'us_west/it')).toBe('on C only')
-    await checkMonitoring(on, A, B, 'dr', 'dr-b')
   }))

@@ -5,6 +5,7 @@ import { Clusters } from '../support/clusters.js'
 import { drill } from '../support/drill.js'
 import { WriteLoad } from '../support/load.js'
 import { checkMonitoring } from '../support/monitoring.js'
+import { generationOf } from '../support/own-endpoints.js'
 
 /** A revoked secondary is cut at once and gets nothing more (F11); how fast is measured over many rounds. */
 const ROUNDS = 20
@@ -55,13 +56,13 @@ it('F11 revokes a secondary and takes it back', () =>
     await on.refused(A, 'POST', REVOKE, {}, 400, 'missing id')
 
     on.step('a new token restores it without a wipe; its filter is gone')
-    const generation = (await on.ok(C, 'GET', '/_understudy/v1/info')).body.storage_generation
+    const generation = await generationOf(on, C)
     const token = await on.token(A, 'performance', 'c')
     await on.change(C, UPDATE, { token }, 'has successfully found')
     await checkMonitoring(on, A, C, 'performance', 'c')
     await C.untilServes()
     expect(await on.read(C, 'kv/after')).toBe('after')
-    expect((await on.ok(C, 'GET', '/_understudy/v1/info')).body.storage_generation).toBe(generation)
+    expect(await generationOf(on, C)).toBe(generation)
     await on.refused(A, 'GET', 'sys/replication/performance/primary/paths-filter/c', undefined, 404, '')
   }))
 

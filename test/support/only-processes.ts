@@ -9,5 +9,9 @@ const ONLY_PROCESSES = {
   SIGSTOP: 'it would stop the test as well; that a peer is silent is seen in-process by a link that is held',
 } as const
 
-export const needsProcess = ({ skip }: TestContext, what: keyof typeof ONLY_PROCESSES): void =>
-  skip(runnerName() !== 'child-process', `${what}: ${ONLY_PROCESSES[what]}`)
+export const needsProcess = ({ skip, task }: TestContext, what: keyof typeof ONLY_PROCESSES): void => {
+  if (runnerName() === 'child-process') return
+  const reason = `${what}: ${ONLY_PROCESSES[what]}`
+  console.log(`skipped: ${task.name} (${reason})`)
+  skip(reason)
+}

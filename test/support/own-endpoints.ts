@@ -1,0 +1,21 @@
+import type { Cluster } from './cluster.js'
+import type { Drill } from './drill.js'
+
+/** What a failover lost, as the cluster that was behind or ahead lists it. */
+export interface Loss {
+  readonly epoch: string
+  readonly first_index: number
+  readonly last_index: number
+  readonly reason: string
+  readonly entries: readonly { readonly index: number; readonly path: string; readonly operation: string }[]
+}
+
+export const infoOf = async (on: Drill, cluster: Cluster): Promise<Record<string, unknown>> =>
+  (await on.ok(cluster, 'GET', '/_understudy/v1/info')).body
+
+/** Its number grows when the data is wiped. */
+export const generationOf = async (on: Drill, cluster: Cluster): Promise<number> =>
+  Number((await infoOf(on, cluster)).storage_generation)
+
+export const lossesOf = async (on: Drill, cluster: Cluster): Promise<Loss[]> =>
+  (await on.ok(cluster, 'GET', '/_understudy/v1/losses')).body.losses as Loss[]
