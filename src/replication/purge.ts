@@ -79,6 +79,11 @@ export class HeldDataPurge {
     })
   }
 
+  /** The primary has deleted keys here: looks whether they were the last of what is to go. */
+  keysDeleted(): void {
+    if (this.#stage) this.check()
+  }
+
   async stop(): Promise<void> {
     this.#isDone = true
     await this.#checking

@@ -18,6 +18,7 @@ import type { DataPlane } from './services.js'
 import { HeldDataPurge } from './purge.js'
 import { ownFilterId } from './secondary-role.js'
 import { recordKey } from './state.js'
+import type { Mutation } from '../storage/replicable.js'
 import { renderStatus } from './status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { Upkeep } from './upkeep.js'
@@ -112,6 +113,7 @@ export class Replication {
         if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
       }
       if (commit.origin === 'resynced') this.#purge.check()
+      else if (commit.origin === 'applied' && commit.mutations.some(isDeletion)) this.#purge.keysDeleted()
     })
     await this.#purge.start()
     this.context.managers.dr.start()
@@ -238,3 +240,5 @@ export class Replication {
 
 const NOTHING_HELD: ReadonlySet<string> = new Set()
 const MOUNT_KEYS = ['core/mounts/', 'core/auth/'] as const
+
+const isDeletion = ({ value }: Mutation): boolean => value === undefined

@@ -99,6 +99,21 @@ test('nothing is destroyed amid a resync, or before the first one is complete', 
   expect(asked).toBe(1)
 })
 
+test('a primary that deletes the last of it, without a comparison, has it destroyed', async () => {
+  await put('logical/eu/1')
+  held = new Set(['eu'])
+  await purge.start()
+  await remove('logical/eu/1')
+  purge.keysDeleted()
+  await until(() => asked === 1)
+})
+
+test('deletions mean nothing while nothing is to go', async () => {
+  await purge.start()
+  purge.keysDeleted()
+  expect(purge.isSettled).toBe(true)
+})
+
 test('what is deleted after the destruction was asked for is marked anew', async () => {
   held = new Set(['eu'])
   await purge.mark()
