@@ -79,8 +79,8 @@ export class HeldDataPurge {
     })
   }
 
-  /** The primary has deleted keys here: looks whether they were the last of what is to go. */
-  keysDeleted(): void {
+  /** Something came over the stream: where something is to go, it may have been the deletion of the last of it. */
+  checkPending(): void {
     if (this.#stage) this.check()
   }
 

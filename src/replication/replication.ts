@@ -18,7 +18,6 @@ import type { DataPlane } from './services.js'
 import { HeldDataPurge } from './purge.js'
 import { ownFilterId } from './secondary-role.js'
 import { recordKey } from './state.js'
-import type { Mutation } from '../storage/replicable.js'
 import { renderStatus } from './status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { Upkeep } from './upkeep.js'
@@ -113,7 +112,7 @@ export class Replication {
         if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
       }
       if (commit.origin === 'resynced') this.#purge.check()
-      else if (commit.origin === 'applied' && commit.mutations.some(isDeletion)) this.#purge.keysDeleted()
+      else if (commit.origin === 'applied') this.#purge.checkPending()
     })
     await this.#purge.start()
     this.context.managers.dr.start()
@@ -240,5 +239,3 @@ export class Replication {
 
 const NOTHING_HELD: ReadonlySet<string> = new Set()
 const MOUNT_KEYS = ['core/mounts/', 'core/auth/'] as const
-
-const isDeletion = ({ value }: Mutation): boolean => value === undefined

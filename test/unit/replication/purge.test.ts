@@ -104,13 +104,13 @@ test('a primary that deletes the last of it, without a comparison, has it destro
   held = new Set(['eu'])
   await purge.start()
   await remove('logical/eu/1')
-  purge.keysDeleted()
+  purge.checkPending()
   await until(() => asked === 1)
 })
 
-test('deletions mean nothing while nothing is to go', async () => {
+test('what is applied means nothing while nothing is to go', async () => {
   await purge.start()
-  purge.keysDeleted()
+  purge.checkPending()
   expect(purge.isSettled).toBe(true)
 })
 
