@@ -22,19 +22,20 @@ export class MerkleTree implements TreeHashes {
   readonly #groups: Buffer
   readonly #pages: Buffer
   #root: Buffer | undefined
-  readonly #dirtyGroups: Set<number>
-  readonly #dirtyPages: Set<number>
-  /** Pages that differ from what the last checkpoint wrote. */
-  readonly #unsavedPages: Set<number>
+  /** Groups and pages whose hash is to be computed anew: 1. */
+  readonly #dirtyGroups: Uint8Array
+  readonly #dirtyPages: Uint8Array
+  /** Pages that differ from what the last checkpoint wrote: 1. */
+  readonly #unsavedPages: Uint8Array
 
   constructor(from?: MerkleTree) {
     this.#subPages = from ? Buffer.from(from.#subPages) : Buffer.alloc(SUB_PAGES * HASH)
     this.#groups = from ? Buffer.from(from.#groups) : Buffer.alloc(GROUPS * HASH, parentOf(Buffer.alloc(SPAN)))
     this.#pages = from ? Buffer.from(from.#pages) : Buffer.alloc(PAGES * HASH, parentOf(this.#groups.subarray(0, SPAN)))
     this.#root = from ? from.#root : undefined
-    this.#dirtyGroups = new Set(from ? from.#dirtyGroups : [])
-    this.#dirtyPages = new Set(from ? from.#dirtyPages : [])
-    this.#unsavedPages = new Set(from ? from.#unsavedPages : [])
+    this.#dirtyGroups = from ? Uint8Array.from(from.#dirtyGroups) : new Uint8Array(GROUPS)
+    this.#dirtyPages = from ? Uint8Array.from(from.#dirtyPages) : new Uint8Array(PAGES)
+    this.#unsavedPages = from ? Uint8Array.from(from.#unsavedPages) : new Uint8Array(PAGES)
   }
 
   /** What the tree is now, unaffected by later changes. */
@@ -71,17 +72,17 @@ export class MerkleTree implements TreeHashes {
   /** Takes a page from a checkpoint; it counts as saved. */
   loadPage(page: number, record: Buffer): void {
     record.copy(this.#subPages, page * PAGE_BYTES)
-    for (let group = page * FAN_OUT; group < (page + 1) * FAN_OUT; group++) this.#dirtyGroups.add(group)
-    this.#dirtyPages.add(page)
+    this.#dirtyGroups.fill(1, page * FAN_OUT, (page + 1) * FAN_OUT)
+    this.#dirtyPages[page] = 1
     this.#root = undefined
   }
 
   get unsavedPages(): readonly number[] {
-    return [...this.#unsavedPages]
+    return marked(this.#unsavedPages)
   }
 
   markSaved(pages: readonly number[]): void {
-    for (const page of pages) this.#unsavedPages.delete(page)
+    for (const page of pages) this.#unsavedPages[page] = 0
   }
 
   root(): Buffer {
@@ -105,18 +106,25 @@ export class MerkleTree implements TreeHashes {
   }
 
   #touch(subPage: number): void {
-    this.#dirtyGroups.add(groupOf(subPage))
-    this.#dirtyPages.add(pageOf(subPage))
-    this.#unsavedPages.add(pageOf(subPage))
+    const page = pageOf(subPage)
+    this.#dirtyGroups[groupOf(subPage)] = 1
+    this.#dirtyPages[page] = 1
+    this.#unsavedPages[page] = 1
     this.#root = undefined
   }
 
   #settle(): void {
-    for (const group of this.#dirtyGroups) hashChildren(this.#subPages, this.#groups, group)
-    this.#dirtyGroups.clear()
-    for (const page of this.#dirtyPages) hashChildren(this.#groups, this.#pages, page)
-    this.#dirtyPages.clear()
+    for (const group of marked(this.#dirtyGroups)) hashChildren(this.#subPages, this.#groups, group)
+    this.#dirtyGroups.fill(0)
+    for (const page of marked(this.#dirtyPages)) hashChildren(this.#groups, this.#pages, page)
+    this.#dirtyPages.fill(0)
   }
+}
+
+const marked = (marks: Uint8Array): number[] => {
+  const found: number[] = []
+  for (let at = marks.indexOf(1); at >= 0; at = marks.indexOf(1, at + 1)) found.push(at)
+  return found
 }
 
 /** Bytes of the children of one node. */
