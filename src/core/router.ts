@@ -128,9 +128,13 @@ export class Router {
 
   /** Tells the backend that replication changed a key of its data. */
   invalidate(key: string): void {
-    const match = /^(?:local\/)?(?:logical|auth)\/([^/]+)\/(.*)$/.exec(key)
-    const mount = match?.[1] === undefined ? undefined : this.#byUuid.get(match[1])
-    mount?.backend.invalidate?.(match?.[2] ?? '')
+    // Without a pattern: a first copy brings a million of them.
+    const kindAt = key.startsWith('local/') ? 'local/'.length : 0
+    if (!key.startsWith('logical/', kindAt) && !key.startsWith('auth/', kindAt)) return
+    const uuidAt = key.indexOf('/', kindAt) + 1
+    const uuidEnd = key.indexOf('/', uuidAt)
+    const backend = uuidEnd < 0 ? undefined : this.#byUuid.get(key.slice(uuidAt, uuidEnd))?.backend
+    backend?.invalidate?.(key.slice(uuidEnd + 1))
   }
 
   #follow(before: MountEntry | undefined, after: MountEntry | undefined): void {

@@ -136,6 +136,7 @@ export class Replication {
 
   /** Replication, or this cluster, changed a key that something here was read from. */
   invalidate(key: string): void {
+    if (!key.startsWith('core/')) return
     if (key === recordKey('performance')) this.#roles.reload()
     else if (isFilterKey(key)) this.#filterChanged()
     else if (MOUNT_KEYS.some((prefix) => key.startsWith(prefix))) this.#mountWatch?.changed()

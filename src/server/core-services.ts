@@ -187,7 +187,9 @@ export const followChanges = (services: CoreServices, mutations: readonly { read
   const { namespaces, table, policies, identity, tokens, audit, router } = services
   const departed: MountEntry[] = []
   for (const { key } of mutations) {
-    if (key.startsWith('core/namespaces/')) {
+    // Most keys by far.
+    if (!key.startsWith('core/') && !key.startsWith('sys/')) router.invalidate(key)
+    else if (key.startsWith('core/namespaces/')) {
       namespaces.refresh(key)
       // Its mounts may have arrived before it.
       router.openAll()
@@ -198,7 +200,6 @@ export const followChanges = (services: CoreServices, mutations: readonly { read
     else if (key.startsWith('sys/identity/')) identity.invalidate(key.slice('sys/identity/'.length))
     else if (key.startsWith('sys/token')) tokens.invalidate(key)
     else if (key.startsWith('core/')) audit.invalidate(key.slice('core/'.length))
-    else router.invalidate(key)
   }
   return departed
 }

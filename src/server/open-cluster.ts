@@ -155,7 +155,9 @@ export class OpenCluster {
 
   #follow(mutations: readonly { readonly key: string }[]): void {
     const { table } = this.services
-    const known = mutations.flatMap(({ key }) => table.findByKey(key) ?? [])
+    const known = mutations
+      .filter(({ key }) => key.startsWith('core/'))
+      .flatMap(({ key }) => table.findByKey(key) ?? [])
     for (const entry of followChanges(this.services, mutations)) this.#removeTokensOf(entry)
     for (const entry of known) if (!table.findByKey(entryKey(entry))) this.#removeLocalDataOf(entry)
   }
