@@ -13,6 +13,16 @@ export const SHORT_HASH_BYTES = 20
 export const shortHash = (data: Buffer): Buffer =>
   Buffer.from(hash('sha256', data, 'binary').slice(0, SHORT_HASH_BYTES), 'latin1')
 
+/** `shortHash`, written into 20 bytes of `target`: spares a buffer for each of many. */
+export const shortHashInto = (target: Buffer, offset: number, data: Buffer): void =>
+  void target.write(hash('sha256', data, 'binary'), offset, SHORT_HASH_BYTES, 'latin1')
+
+/** The first 16 bits of the SHA-256 of a text's UTF-8. */
+export const sha256Start = (text: string): number => {
+  const digest = hash('sha256', text, 'binary')
+  return (digest.charCodeAt(0) << 8) | digest.charCodeAt(1)
+}
+
 /** 32 bytes derived from a secret for one purpose (HKDF with SHA-256, without salt). */
 export const deriveKey = (secret: Buffer, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))

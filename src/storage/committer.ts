@@ -43,6 +43,8 @@ interface Task extends QueuedUnit {
   readonly joins: undefined
   readonly pending: readonly Pending[]
   readonly stage: Stage
+  /** Filled already; else `stage` is given an empty one. */
+  readonly batch: EngineBatch | undefined
   resolve(): void
 }
 
@@ -127,11 +129,11 @@ export class Committer {
     this.#queue.push(unit)
   }
 
-  /** Commits what `stage` puts into a batch of its own. */
-  async run(stage: Stage, pending: readonly Pending[] = []): Promise<void> {
+  /** Commits what `stage` puts into a batch of its own, or into one that was filled meanwhile. */
+  async run(stage: Stage, pending: readonly Pending[] = [], batch?: EngineBatch): Promise<void> {
     this.requireWritable()
     await new Promise<void>((resolve, reject) => {
-      this.submit({ joins: undefined, bytes: 0, pending, stage, resolve, reject })
+      this.submit({ joins: undefined, bytes: 0, pending, stage, batch, resolve, reject })
     })
   }
 
@@ -173,7 +175,7 @@ export class Committer {
   }
 
   async #write(units: readonly Write[]): Promise<void> {
-    const batch = this.#options.engine.batch()
+    const batch = findBatch(units[0]) ?? this.#options.engine.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
     if (staged === 'rejected') return
@@ -292,6 +294,10 @@ export class Committer {
 
 const isPause = (unit: Unit): unit is Pause => 'work' in unit
 const isWrite = (unit: Unit): unit is Write => !isPause(unit)
+
+const findBatch = (unit: Write | undefined): EngineBatch | undefined =>
+  unit && !isLogged(unit) ? unit.batch : undefined
+
 const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
 
 const load = (options: StoreOptions, random: Random): Promise<Loaded> =>

@@ -4,6 +4,8 @@
  */
 export interface Engine {
   readonly name: 'level' | 'memory'
+  /** Changes when a batch begun before may no longer be written, because it would go elsewhere or unseen. Undefined: never. */
+  readonly era?: number | undefined
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
   /** Entries of the range in key order (that of their UTF-8 bytes), in chunks, as they are when the first is asked for. */
   scan(range: KeyRange, options?: ScanOptions): AsyncIterable<readonly Entry[]>
@@ -54,6 +56,8 @@ export interface EngineBatch {
   readonly length: number
   /** Resolves when applied; with `isDurable` when it survives power loss. */
   write(options: { isDurable: boolean }): Promise<void>
+  /** Frees a batch that will not be written. */
+  discard(): void
 }
 
 /** The range of all keys that begin with `prefix`. */

@@ -1,4 +1,4 @@
-import { SHORT_HASH_BYTES, sha256Hex, shortHash } from '../crypto/digest.js'
+import { SHORT_HASH_BYTES, sha256Start, shortHash } from '../crypto/digest.js'
 
 /** The hash of one key with its stored value: SHA-256 over both, each behind its length, shortened to 20 bytes. */
 export const leafHash = (key: string, value: Buffer): Buffer => {
@@ -12,7 +12,7 @@ export const leafHash = (key: string, value: Buffer): Buffer => {
 }
 
 /** The sub-page of a key: the first 16 bits of its SHA-256. */
-export const subPageOf = (key: string): number => Number.parseInt(sha256Hex(key).slice(0, 4), 16)
+export const subPageOf = (key: string): number => sha256Start(key)
 
 export const NO_LEAF = Buffer.alloc(SHORT_HASH_BYTES)
 

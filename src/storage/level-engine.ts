@@ -147,6 +147,7 @@ export class LevelEngine implements Engine {
           throw new LogicalError('unavailable', 'the storage device failed', { cause: error })
         }
       },
+      discard: () => void batch.close(),
     }
   }
 

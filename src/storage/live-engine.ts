@@ -58,6 +58,7 @@ const liveOf = (snapshot: EngineSnapshot): LiveSnapshot => {
 export class LiveEngine implements Engine {
   #tenant: Tenant
   #written: Set<string> | undefined
+  #era = 0
 
   constructor(engine: Engine) {
     this.#tenant = new Tenant(engine)
@@ -65,6 +66,10 @@ export class LiveEngine implements Engine {
 
   get name(): Engine['name'] {
     return this.#tenant.engine.name
+  }
+
+  get era(): number {
+    return this.#era
   }
 
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
@@ -110,6 +115,7 @@ export class LiveEngine implements Engine {
 
   /** Remembers which keys are written from now on. A batch begun before escapes it. */
   follow(): void {
+    this.#era++
     this.#written = new Set()
   }
 
@@ -132,6 +138,7 @@ export class LiveEngine implements Engine {
   /** Returns what was behind it until now. */
   switchTo(engine: Engine): Tenant {
     const before = this.#tenant
+    this.#era++
     this.#tenant = new Tenant(engine)
     this.unfollow()
     return before
@@ -160,5 +167,6 @@ const recordKeys = (inner: EngineBatch, tell: (key: string) => void): EngineBatc
         for (const key of keys) tell(key)
       }
     },
+    discard: () => inner.discard(),
   }
 }

@@ -95,6 +95,7 @@ export class MemoryEngine implements Engine {
         this.#requireOpen()
         this.#disk.apply(operations, isDurable)
       },
+      discard: () => void operations.splice(0),
     }
   }
 

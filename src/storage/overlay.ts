@@ -47,6 +47,11 @@ export class Overlay {
     for (const one of pending) if (this.#pending.get(one.key) === one) this.#pending.delete(one.key)
   }
 
+  /** For when leaves have changed of which nothing was published. */
+  forgetLeaves(): void {
+    this.#leaves.clear()
+  }
+
   clear(): void {
     this.#pending.clear()
     this.#leaves.clear()

@@ -68,6 +68,13 @@ export const PREFIXES: readonly Prefix[] = [
 
 const BY_PREFIX = new Map(PREFIXES.map((row) => [row.prefix, row.category]))
 
+const FOLDERS = PREFIXES.map((row) => row.prefix).filter(
+  (prefix) => prefix.endsWith('/') && PREFIXES.every((row) => row.prefix === prefix || !row.prefix.startsWith(prefix)),
+)
+
+/** The prefix of a key below which every key has the same category; undefined when only the key itself is known to. */
+export const folderOf = (key: string): string | undefined => FOLDERS.find((prefix) => key.startsWith(prefix))
+
 /** The category of a storage key. A key that no row covers is a bug. */
 export const categoryOf = (key: string): Category => {
   // Rows end after the first, second or third segment, or are whole keys.

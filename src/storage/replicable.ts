@@ -15,7 +15,8 @@ export interface Mutation {
 export interface Commit {
   /** Last index of the log after this batch; unchanged when it held ignored keys only. */
   readonly lastIndex: number
-  readonly mutations: readonly Mutation[]
+  /** The keys that have changed. */
+  readonly mutations: readonly Pick<Mutation, 'key'>[]
   readonly origin: 'own' | 'applied' | 'resynced'
 }
 
@@ -136,9 +137,16 @@ export interface ReplicableStore {
   /**
    * Writes data of a resync without log entries: the log is cut, so that followers of this store resync too. With
    * `remote` the resync is complete and the position stored. `held` sets held-back hashes to new values. When there is
-   * nothing to write, the log is not cut.
+   * nothing to write, the log is not cut. What `copy` has taken in since the last import is written along.
    */
-  importMutations(mutations: readonly Mutation[], remote?: RemotePosition, held?: readonly HeldHash[]): Promise<void>
+  importMutations(
+    mutations: readonly Mutation[],
+    remote?: RemotePosition,
+    held?: readonly HeldHash[],
+    copy?: FirstCopy,
+  ): Promise<void>
+  /** Begins to take over whole trees of another store; this store has next to nothing of them. */
+  firstCopy(): FirstCopy
   /**
    * Until the import that completes the resync, reads of replicated keys show what there was before the next import, so
    * that nobody reads half a transaction.
@@ -153,6 +161,19 @@ export interface ReplicableStore {
   setEpoch(epoch: string): Promise<void>
   /** The stored position of what this store follows; undefined after a cut or on a cluster that never followed. */
   readonly remotePosition: RemotePosition | undefined
+}
+
+/** Entries of another store on their way into this one, as steps of a resync. */
+export interface FirstCopy {
+  /** Entries and bytes that wait to be imported. */
+  readonly length: number
+  readonly bytes: number
+  /** Keys added that were stored here before. */
+  readonly replaced: ReadonlySet<string>
+  /** Takes entries of a tree as `storage/packed.ts` describes them, each key once. Throws when they are damaged. */
+  add(tree: Tree, packed: Buffer): void
+  /** Gives up what was not imported. */
+  discard(): void
 }
 
 export interface RebuildOptions {

@@ -10,7 +10,7 @@ import { nextHeld, putHeld, type Trees } from './trees.js'
 /** What becomes of the store once a batch is durable. */
 export interface Staged {
   readonly state: StoreState
-  readonly changes: readonly SubPageChange[]
+  readonly changes: Iterable<SubPageChange>
   readonly held: readonly HeldHash[]
   readonly frame?: Frame
   readonly commit?: Commit
@@ -104,9 +104,16 @@ export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, 
 export interface ImportRequest {
   readonly changes: readonly Change[]
   readonly held: readonly HeldHash[]
+  /** Keys whose data and leaves are in the batch already. */
+  readonly copied: Copied
   readonly remote: RemotePosition | undefined
   /** The hash at which the log goes on: one that no follower can have. */
   readonly cutHash: Buffer
+}
+
+export interface Copied {
+  readonly keys: readonly string[]
+  readonly changes: Iterable<SubPageChange>
 }
 
 /**
@@ -117,29 +124,44 @@ export const stageImport = (
   batch: EngineBatch,
   state: StoreState,
   trees: Trees,
-  { changes, held, remote, cutHash }: ImportRequest,
+  { changes, held, copied, remote, cutHash }: ImportRequest,
 ): Staged => {
-  const isCut = changes.length > 0 || held.length > 0
+  const isCut = changes.length > 0 || held.length > 0 || copied.keys.length > 0
   for (const change of changes) putChange(batch, change)
   for (const one of held) putHeld(batch, one)
-  const base = isCut ? { index: state.last.index + 1, hash: cutHash } : state.base
-  const inTrees = [...changes.flatMap(({ place }) => place ?? []), ...held.map((one) => trees.heldDelta(one))]
-  const saved = remote === undefined ? undefined : trees.putCheckpoint(batch, inTrees)
-  const last = isCut ? base : state.last
+  const next = isCut ? cutState(state, cutHash) : state
+  const others = [...changes.flatMap(({ place }) => place ?? []), ...held.map((one) => trees.heldDelta(one))]
+  const inTrees = copied.keys.length > 0 ? chain(copied.changes, others) : others
+  const saved = remote === undefined ? undefined : trees.putCheckpoint(batch, [...inTrees])
+  const mutations = copied.keys.length > 0 ? [...copied.keys.map((key) => ({ key })), ...changes] : changes
   return {
-    state: {
-      ...state,
-      base,
-      last,
-      lastReplicatedIndex: isCut ? last.index : state.lastReplicatedIndex,
-      lastShippedIndex: isCut ? last.index : state.lastShippedIndex,
-      checkpoint: remote === undefined ? (isCut ? undefined : state.checkpoint) : last.index,
-      remote: remote ?? (isCut ? undefined : state.remote),
-      isResyncing: remote === undefined && (isCut || state.isResyncing),
-    },
+    state: remote === undefined ? next : { ...next, checkpoint: next.last.index, remote, isResyncing: false },
     changes: inTrees,
     held,
-    commit: { lastIndex: last.index, mutations: changes, origin: 'resynced' },
+    commit: { lastIndex: next.last.index, mutations, origin: 'resynced' },
     ...(saved === undefined ? {} : { after: saved }),
+  }
+}
+
+/** One after the other, however often it is gone through. */
+const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> => ({
+  *[Symbol.iterator]() {
+    yield* first
+    yield* second
+  },
+})
+
+/** The log goes on behind one index that nobody can have, and the stored pages do not count any more. */
+const cutState = (state: StoreState, hash: Buffer): StoreState => {
+  const base = { index: state.last.index + 1, hash }
+  return {
+    ...state,
+    base,
+    last: base,
+    lastReplicatedIndex: base.index,
+    lastShippedIndex: base.index,
+    checkpoint: undefined,
+    remote: undefined,
+    isResyncing: true,
   }
 }

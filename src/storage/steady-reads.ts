@@ -44,7 +44,7 @@ export class SteadyReads {
       this.release()
     }
     if (commit === undefined || keys.length === 0) return { ...staged, after }
-    const mutations = [...keys.map((key) => ({ key, value: undefined })), ...commit.mutations]
+    const mutations = [...keys.map((key) => ({ key })), ...commit.mutations]
     return { ...staged, after, commit: { ...commit, mutations } }
   }
 

@@ -1,9 +1,11 @@
 import { createSystemRandom, type Random } from '../base/random.js'
 import { SHORT_HASH_BYTES } from '../crypto/digest.js'
+import { LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
 import { type Change, changeBytes, operationOf, type SubPageChange } from './change.js'
 import { type CommitListener, Committer, type Stage, type StoreOptions } from './committer.js'
 import { decodeFrame, EPOCH_BYTES, encodeEntry, parseFrame } from './frame.js'
+import { FirstCopy } from './first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from './merkle.js'
 import { Draft } from './overlay.js'
@@ -191,14 +193,26 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     mutations: readonly Repl.Mutation[],
     remote?: Repl.RemotePosition,
     held: readonly Repl.HeldHash[] = [],
+    copy?: FirstCopy,
   ): Promise<void> {
     this.#committer.requireWritable()
     const draft = new Draft(this.#committer.overlay)
     for (const { key, value } of mutations) draft.add(key, value)
-    const cutHash = freshHash(this.#random)
-    const request = { changes: draft.changes, held, remote, cutHash }
-    const stage: Stage = (batch, state, trees) => this.#steady.stage(stageImport(batch, state, trees, request))
-    await this.#committer.run(stage, draft.pending)
+    const step = copy?.take()
+    const copied = step?.copied ?? { keys: [], changes: [] }
+    const request = { changes: draft.changes, held, copied, remote, cutHash: freshHash(this.#random) }
+    const stage: Stage = (batch, state, trees) => {
+      if (step && step.era !== this.#options.engine.era) throw moved()
+      return this.#steady.stage(stageImport(batch, state, trees, request))
+    }
+    await this.#committer.run(stage, draft.pending, step?.batch)
+    // Some may be remembered as absent.
+    if (step) this.#committer.overlay.forgetLeaves()
+  }
+
+  firstCopy(): FirstCopy {
+    this.#committer.requireWritable()
+    return new FirstCopy(this.#options.engine, this.#committer.trees)
   }
 
   holdReads(): void {
@@ -238,6 +252,9 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     })
   }
 }
+
+const moved = (): LogicalError =>
+  new LogicalError('unavailable', 'the storage was moved while a copy was made ready; try again')
 
 const encodeOwn = (changes: readonly Change[]): EncodedEntry[] => {
   const operations = changes.flatMap((change) => operationOf(change) ?? [])

@@ -2,7 +2,7 @@ import type { Committer } from './committer.js'
 import { type Engine, type EngineSnapshot, type Entry, prefixRange } from './engine.js'
 import { freeze } from './freeze.js'
 import { compareKeys } from './ordered-map.js'
-import { categoryOf, PREFIXES, type Tree } from './prefixes.js'
+import { categoryOf, folderOf, PREFIXES, type Tree } from './prefixes.js'
 import { DATA_PREFIX, dataKey, heldKey, heldPrefix, LEAF_KEY_START, subPagePrefix } from './raw-keys.js'
 import type { SubPageKeys, SyncSnapshot } from './replicable.js'
 
@@ -88,7 +88,7 @@ export async function* scanTree(
     for await (const chunk of engine.scan(from, { snapshot })) {
       const entries = chunk.map(({ key, value }) => ({ key: key.slice(DATA_PREFIX.length), value }))
       // A row that is a whole key shares its beginning with others.
-      const mine = entries.filter(({ key }) => categoryOf(key) === tree)
+      const mine = folderOf(prefix) === prefix ? entries : entries.filter(({ key }) => categoryOf(key) === tree)
       if (mine.length > 0) yield mine
     }
   }

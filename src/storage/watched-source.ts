@@ -67,6 +67,9 @@ const watchPredecessor = (inner: Predecessor, watch: DiskWatch): Predecessor => 
 
 const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
   name: inner.name,
+  get era() {
+    return inner.era
+  },
   get: (key, snapshot) => {
     watch.beforeRead()
     return inner.get(key, snapshot)
@@ -101,4 +104,5 @@ const watchBatch = (inner: EngineBatch, watch: DiskWatch): EngineBatch => ({
     watch.beforeStep('batch')
     await inner.write(options)
   },
+  discard: () => inner.discard(),
 })

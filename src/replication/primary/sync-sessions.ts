@@ -3,22 +3,14 @@ import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF, xorInto } from '../../storage/leaf.js'
 import type { Tree } from '../../storage/prefixes.js'
 import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
-import type {
-  CallerSubPage,
-  ConflictingPagesReply,
-  FetchKeysReply,
-  HeldBackMessage,
-  KeyValueMessage,
-} from '../rpc/messages.js'
+import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply } from '../rpc/messages.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { KeyFilter } from '../types.js'
 import type { Audience } from './piece.js'
+import { type Difference, ReplyBuilder } from './reply-builder.js'
 
 const PAGES = 256
 const GROUPS_PER_PAGE = 16
-/** Roughly what one reply holds; large enough for few round trips, small enough to push back finely. */
-const REPLY_BYTES = 256 * 1024
-
 /** A frozen view of the primary's data that one secondary compares itself with. Lives inside its stream. */
 export class SyncSession {
   readonly id: string
@@ -59,7 +51,7 @@ export class SyncSession {
     if (tree === 'replicated' && this.#audience.filter) throw refusalError('failed', 'this copy is filtered')
     const reply = new ReplyBuilder()
     for await (const chunk of this.snapshot.scan(tree)) {
-      for (const entry of chunk) if (reply.add(entry)) yield reply.take()
+      for (const { key, value } of chunk) if (reply.add(key, value)) yield reply.take()
     }
     yield reply.take()
   }
@@ -80,7 +72,7 @@ export class SyncSession {
       for (const key of difference.missing) {
         const value = this.snapshot.get(key)
         if (value === undefined) throw new Error('a leaf of a snapshot has no value in it')
-        if (reply.add({ key, value })) yield reply.take()
+        if (reply.add(key, value)) yield reply.take()
       }
     }
     yield reply.take()
@@ -89,13 +81,6 @@ export class SyncSession {
   #check(tree: Tree): void {
     if (tree === 'local' && this.#audience.kind !== 'dr') throw refusalError('failed', 'local keys stay here')
   }
-}
-
-interface Difference {
-  readonly missing: readonly string[]
-  readonly unknown: readonly Buffer[]
-  /** 20 bytes; all zero when nothing is withheld. */
-  readonly held: Buffer
 }
 
 const compare = (asked: CallerSubPage, own: SubPageKeys | undefined, filter: KeyFilter | undefined): Difference => {
@@ -111,38 +96,6 @@ const compare = (asked: CallerSubPage, own: SubPageKeys | undefined, filter: Key
     else if (!theirs.delete(leaf.toString('latin1'))) missing.push(key)
   }
   return { missing, unknown: [...theirs.values()], held }
-}
-
-/** Gathers entries into replies of bounded size. */
-class ReplyBuilder {
-  #entries: KeyValueMessage[] = []
-  #unknown: CallerSubPage[] = []
-  #held: HeldBackMessage[] = []
-  #bytes = 0
-
-  /** True when the reply is full. */
-  add(entry: KeyValueMessage): boolean {
-    this.#entries.push(entry)
-    this.#bytes += entry.key.length + entry.value.length
-    return this.#bytes >= REPLY_BYTES
-  }
-
-  addDifference(subPage: number, difference: Difference): void {
-    if (difference.unknown.length > 0) {
-      this.#unknown.push({ sub_page: subPage, leaves: Buffer.concat(difference.unknown) })
-      this.#bytes += difference.unknown.length * HASH
-    }
-    if (!difference.held.equals(NO_LEAF)) this.#held.push({ sub_page: subPage, hash: difference.held })
-  }
-
-  take(): FetchKeysReply {
-    const reply = { entries: this.#entries, unknown: this.#unknown, held_back: this.#held }
-    this.#entries = []
-    this.#unknown = []
-    this.#held = []
-    this.#bytes = 0
-    return reply
-  }
 }
 
 /** The open sessions of a primary, bounded in number: each holds a snapshot and the log behind it. */

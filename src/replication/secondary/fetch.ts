@@ -1,31 +1,15 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF } from '../../storage/leaf.js'
+import { unpackAll } from '../../storage/packed.js'
 import type { Tree } from '../../storage/prefixes.js'
-import type { HeldHash, Mutation, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
+import type { HeldHash, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import { type DiffCall, treeNumber } from './diff.js'
-
-/** What one step of a sync writes. */
-export interface Step {
-  readonly mutations: readonly Mutation[]
-  readonly held: readonly HeldHash[]
-}
+import type { Step } from './step-writer.js'
 
 /** Leaf hashes sent with one call: 320 KiB of them. */
 const LEAVES_PER_CALL = 16_384
 const SUB_PAGES_PER_CALL = 2048
-
-/** Everything of a tree, for a store that has next to nothing; what it has and the primary has not is deleted. */
-export async function* fetchWholeTree(call: DiffCall, tree: Tree, own: ReadonlySet<string>): AsyncGenerator<Step> {
-  const { connection, session, who } = call
-  const left = new Set(own)
-  const request = { who: who(), session, tree: treeNumber(tree), is_whole: true, sub_pages: [] }
-  for await (const { entries } of connection.fetchKeys(request)) {
-    for (const { key } of entries) left.delete(key)
-    yield { mutations: entries, held: [] }
-  }
-  yield { mutations: [...left].map((key) => ({ key, value: undefined })), held: [] }
-}
 
 /** The differences in some sub-pages. Told in steps, so that nobody holds more than a little of it. */
 export async function* fetchSubPages(
@@ -75,8 +59,9 @@ async function* fetchGroup(call: DiffCall, tree: Tree, group: readonly SubPageKe
   const held = new Map<number, Buffer>()
   for await (const reply of connection.fetchKeys(request)) {
     noteDifferences(reply, rows, unknown, held)
-    for (const { key } of reply.entries) isReplaced.add(key)
-    if (reply.entries.length > 0) yield { mutations: reply.entries, held: [] }
+    const mutations = unpackAll(reply.entries)
+    for (const { key } of mutations) isReplaced.add(key)
+    if (mutations.length > 0) yield { mutations, held: [] }
   }
   const deleted = [...unknown].filter((key) => !isReplaced.has(key)).map((key) => ({ key, value: undefined }))
   yield { mutations: deleted, held: heldChanges(tree, group, held) }

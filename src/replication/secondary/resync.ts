@@ -1,12 +1,14 @@
 import type { Log } from '../../base/log.js'
 import type { Tree } from '../../storage/prefixes.js'
-import type { HeldHash, Mutation, RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
+import type { RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import type { ResyncNeeded, WhoMessage } from '../rpc/messages.js'
 import { heldDigest } from '../held-digest.js'
 import type { Kind, SecondaryHooks, StreamState, SyncProgress } from '../types.js'
+import { copyTree } from './copy.js'
 import { type DiffCall, findConflicts, usedSubPages } from './diff.js'
-import { fetchSubPages, fetchWholeTree, type Step } from './fetch.js'
+import { fetchSubPages } from './fetch.js'
+import { StepWriter } from './step-writer.js'
 
 export interface ResyncOptions {
   readonly kind: Kind
@@ -20,8 +22,6 @@ export interface ResyncOptions {
 
 /** A store with no more keys than this in a tree takes the primary's whole tree instead of comparing. */
 const FEW_KEYS = 64
-/** What one import writes: large enough that the disk is not waited for often. */
-const IMPORT_BYTES = 2 * 1024 * 1024
 
 /** How a tree is brought in line. */
 type Plan =
@@ -54,22 +54,23 @@ export const resync = async (
   await hooks.beforeState('merkle-diff', signal)
   log.info('starting merkle diff', { reason: offer.reason })
   const snapshot = store.snapshot()
+  const writer = new StepWriter(store, hooks, onProgress)
   try {
     const trees: readonly Tree[] = kind === 'dr' ? ['replicated', 'local'] : ['replicated']
     const plans: Plan[] = []
     for (const tree of trees) plans.push(await planFor(call, tree, snapshot, offer))
     const work = plans.filter((plan) => plan.how !== 'equal')
-    const writer = new StepWriter(store, hooks, onProgress)
     if (work.length > 0) {
       enter('merkle-sync')
       if (kind === 'performance' && hooks.servesReads()) store.holdReads()
       await hooks.beforeState('merkle-sync', signal)
       log.info('starting merkle sync', { conflicts: work.map(describe) })
-      for (const plan of work) for await (const step of stepsOf(call, plan, snapshot)) await writer.add(step)
+      for (const plan of work) await carryOut(call, plan, snapshot, writer)
     }
     await writer.finish(position)
     return { position, isEqual: isEqual(store, kind, offer), changes: writer.changes }
   } finally {
+    writer.discard()
     await snapshot.close()
   }
 }
@@ -107,66 +108,8 @@ const fewKeys = async (snapshot: SyncSnapshot, tree: Tree): Promise<Set<string> 
 const describe = (plan: Plan): string =>
   plan.how === 'sub-pages' ? `${plan.tree}: ${plan.subPages.length} sub-pages` : `${plan.tree}: ${plan.how}`
 
-const stepsOf = (call: DiffCall, plan: Plan, snapshot: SyncSnapshot): AsyncIterable<Step> => {
-  if (plan.how === 'whole') return fetchWholeTree(call, plan.tree, plan.own)
-  return fetchSubPages(call, plan.tree, snapshot, plan.how === 'sub-pages' ? plan.subPages : [])
-}
-
-/** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */
-class StepWriter {
-  readonly #store: ReplicableStore
-  readonly #hooks: Pick<SecondaryHooks, 'beforeHeldBack'>
-  readonly #onProgress: (progress: SyncProgress) => void
-  #mutations: Mutation[] = []
-  #held: HeldHash[] = []
-  #bytes = 0
-  #writing: Promise<void> = Promise.resolve()
-  #failure: unknown
-  changes = 0
-
-  constructor(
-    store: ReplicableStore,
-    hooks: Pick<SecondaryHooks, 'beforeHeldBack'>,
-    onProgress: (progress: SyncProgress) => void,
-  ) {
-    this.#store = store
-    this.#hooks = hooks
-    this.#onProgress = onProgress
-  }
-
-  async add({ mutations, held }: Step): Promise<void> {
-    if (held.length > 0 && mutations.some(({ value }) => value === undefined)) await this.#hooks.beforeHeldBack()
-    for (const mutation of mutations) {
-      this.#mutations.push(mutation)
-      this.#bytes += mutation.key.length + (mutation.value?.length ?? 0)
-    }
-    this.#held.push(...held)
-    this.#bytes += held.length * 24
-    this.changes += mutations.length + held.length
-    this.#onProgress({ totalKeys: this.changes, doneKeys: this.changes - this.#mutations.length })
-    if (this.#bytes >= IMPORT_BYTES) await this.#write(undefined)
-  }
-
-  async finish(position: RemotePosition): Promise<void> {
-    await this.#write(position)
-    await this.#written()
-  }
-
-  async #write(position: RemotePosition | undefined): Promise<void> {
-    await this.#written()
-    const mutations = this.#mutations
-    const held = this.#held
-    this.#mutations = []
-    this.#held = []
-    this.#bytes = 0
-    // Awaited before the next import; a failure meanwhile is kept for then.
-    this.#writing = this.#store.importMutations(mutations, position, held).catch((error: unknown) => {
-      this.#failure = error
-    })
-  }
-
-  async #written(): Promise<void> {
-    await this.#writing
-    if (this.#failure !== undefined) throw this.#failure
-  }
+const carryOut = async (call: DiffCall, plan: Plan, snapshot: SyncSnapshot, writer: StepWriter): Promise<void> => {
+  if (plan.how === 'whole') return copyTree(call, plan.tree, plan.own, writer)
+  if (plan.how === 'equal') return
+  for await (const step of fetchSubPages(call, plan.tree, snapshot, plan.subPages)) await writer.add(step)
 }

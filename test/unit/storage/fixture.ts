@@ -64,6 +64,7 @@ export class GatedEngine implements Engine {
         await batch.write(options)
         if (gate?.when === 'after') await gate.opened
       },
+      discard: () => batch.discard(),
     }
   }
 }

@@ -1,0 +1,45 @@
+import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
+import { NO_LEAF } from '../../storage/leaf.js'
+import { Packer } from '../../storage/packed.js'
+import type { CallerSubPage, FetchKeysReply, HeldBackMessage } from '../rpc/messages.js'
+
+/** Roughly what one reply holds; large enough for few round trips, small enough to push back finely. */
+const REPLY_BYTES = 256 * 1024
+
+/** In what a sub-page of a caller is another than here. */
+export interface Difference {
+  readonly missing: readonly string[]
+  readonly unknown: readonly Buffer[]
+  /** 20 bytes; all zero when nothing is withheld. */
+  readonly held: Buffer
+}
+
+/** Gathers entries into replies of bounded size. */
+export class ReplyBuilder {
+  readonly #entries = new Packer(REPLY_BYTES)
+  #unknown: CallerSubPage[] = []
+  #held: HeldBackMessage[] = []
+  #unknownBytes = 0
+
+  /** True when the reply is full. */
+  add(key: string, value: Buffer): boolean {
+    this.#entries.add(key, value)
+    return this.#entries.bytes + this.#unknownBytes >= REPLY_BYTES
+  }
+
+  addDifference(subPage: number, difference: Difference): void {
+    if (difference.unknown.length > 0) {
+      this.#unknown.push({ sub_page: subPage, leaves: Buffer.concat(difference.unknown) })
+      this.#unknownBytes += difference.unknown.length * HASH
+    }
+    if (!difference.held.equals(NO_LEAF)) this.#held.push({ sub_page: subPage, hash: difference.held })
+  }
+
+  take(): FetchKeysReply {
+    const reply = { entries: this.#entries.take(), unknown: this.#unknown, held_back: this.#held }
+    this.#unknown = []
+    this.#held = []
+    this.#unknownBytes = 0
+    return reply
+  }
+}

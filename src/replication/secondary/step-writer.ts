@@ -1,0 +1,99 @@
+import type { Tree } from '../../storage/prefixes.js'
+import type { FirstCopy, HeldHash, Mutation, RemotePosition, ReplicableStore } from '../../storage/replicable.js'
+import type { FetchKeysReply } from '../rpc/messages.js'
+import type { SecondaryHooks, SyncProgress } from '../types.js'
+
+/** What one step of a sync writes. */
+export interface Step {
+  readonly mutations: readonly Mutation[]
+  readonly held: readonly HeldHash[]
+}
+
+/** What one import writes: large enough that the disk is not waited for often. */
+const IMPORT_BYTES = 2 * 1024 * 1024
+/** The same for a copy, whose batches are made ready while the one before is written. */
+const COPY_BYTES = 1024 * 1024
+
+/** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */
+export class StepWriter {
+  readonly #store: ReplicableStore
+  readonly #hooks: Pick<SecondaryHooks, 'beforeHeldBack'>
+  readonly #onProgress: (progress: SyncProgress) => void
+  #mutations: Mutation[] = []
+  #held: HeldHash[] = []
+  #bytes = 0
+  #copy: FirstCopy | undefined
+  #writing: Promise<void> = Promise.resolve()
+  #failure: unknown
+  changes = 0
+
+  constructor(
+    store: ReplicableStore,
+    hooks: Pick<SecondaryHooks, 'beforeHeldBack'>,
+    onProgress: (progress: SyncProgress) => void,
+  ) {
+    this.#store = store
+    this.#hooks = hooks
+    this.#onProgress = onProgress
+  }
+
+  async add({ mutations, held }: Step): Promise<void> {
+    if (held.length > 0 && mutations.some(({ value }) => value === undefined)) await this.#hooks.beforeHeldBack()
+    for (const mutation of mutations) {
+      this.#mutations.push(mutation)
+      this.#bytes += mutation.key.length + (mutation.value?.length ?? 0)
+    }
+    this.#held.push(...held)
+    this.#bytes += held.length * 24
+    this.changes += mutations.length + held.length
+    this.#report()
+    if (this.#bytes >= IMPORT_BYTES) await this.#write(undefined)
+  }
+
+  /** Writes a whole tree of the primary over the little that is here. Resolves to the keys that were here before. */
+  async copy(tree: Tree, replies: AsyncIterable<FetchKeysReply>): Promise<ReadonlySet<string>> {
+    this.#copy ??= this.#store.firstCopy()
+    const copy = this.#copy
+    for await (const { entries } of replies) {
+      const before = copy.length
+      copy.add(tree, entries)
+      this.changes += copy.length - before
+      this.#report()
+      if (copy.bytes >= COPY_BYTES) await this.#write(undefined)
+    }
+    return copy.replaced
+  }
+
+  async finish(position: RemotePosition): Promise<void> {
+    await this.#write(position)
+    await this.#written()
+  }
+
+  /** Gives up what was not written. */
+  discard(): void {
+    this.#copy?.discard()
+  }
+
+  #report(): void {
+    const pending = this.#mutations.length + (this.#copy?.length ?? 0)
+    this.#onProgress({ totalKeys: this.changes, doneKeys: this.changes - pending })
+  }
+
+  async #write(position: RemotePosition | undefined): Promise<void> {
+    await this.#written()
+    const mutations = this.#mutations
+    const held = this.#held
+    this.#mutations = []
+    this.#held = []
+    this.#bytes = 0
+    // Awaited before the next import; a failure meanwhile is kept for then.
+    this.#writing = this.#store.importMutations(mutations, position, held, this.#copy).catch((error: unknown) => {
+      this.#failure = error
+    })
+  }
+
+  async #written(): Promise<void> {
+    await this.#writing
+    if (this.#failure !== undefined) throw this.#failure
+  }
+}
