@@ -1,4 +1,4 @@
-import { SHORT_HASH_BYTES as HASH } from '../crypto/digest.js'
+import { SHORT_HASH_BYTES as HASH, shortHashInto } from '../crypto/digest.js'
 import type { SubPageChange } from './change.js'
 import { xorInto } from './leaf.js'
 import { SUB_PAGES } from './merkle.js'
@@ -20,19 +20,26 @@ export class CopiedKeys implements Iterable<SubPageChange> {
   readonly keys: string[] = []
   readonly #subPages: number[] = []
   readonly #hashes: Buffer[] = []
+  /** The last of them. */
+  #pool = Buffer.alloc(0)
+  #tree: Tree | undefined
   /** Where the keys of a tree begin. */
   readonly #stretches: { readonly tree: Tree; readonly from: number }[] = []
   /** Leaf hashes of the few keys that were here before, by number. */
   readonly #replacing = new Map<number, Buffer>()
 
-  /** Adds a key and returns 20 bytes for its leaf hash, which is also what it changes. */
-  add(tree: Tree, key: string, subPage: number): Buffer {
+  /** Adds a key with the leaf hash of its packed entry, which is also what it changes. */
+  add(tree: Tree, key: string, subPage: number, entry: Buffer): void {
     const n = this.keys.length
-    if (this.#stretches.at(-1)?.tree !== tree) this.#stretches.push({ tree, from: n })
-    if (n % HASHES_PER_POOL === 0) this.#hashes.push(Buffer.allocUnsafe(HASHES_PER_POOL * HASH))
+    const inPool = n % HASHES_PER_POOL
+    if (n === 0 || tree !== this.#tree) this.#begin(tree)
+    if (inPool === 0) {
+      this.#pool = Buffer.allocUnsafe(HASHES_PER_POOL * HASH)
+      this.#hashes.push(this.#pool)
+    }
+    shortHashInto(this.#pool, inPool * HASH, entry)
     this.keys.push(key)
     this.#subPages.push(subPage)
-    return this.#hash(n)
   }
 
   /** The key added last replaces one with this leaf hash. */
@@ -57,6 +64,11 @@ export class CopiedKeys implements Iterable<SubPageChange> {
     for (const { tree, from, to } of this.#stretchesOf()) {
       for (let n = from; n < to; n++) yield { tree, subPage: this.#subPages[n] ?? 0, delta: this.#hash(n) }
     }
+  }
+
+  #begin(tree: Tree): void {
+    this.#tree = tree
+    this.#stretches.push({ tree, from: this.keys.length })
   }
 
   #stretchesOf(tree?: Tree): { readonly tree: Tree; readonly from: number; readonly to: number }[] {

@@ -1,4 +1,3 @@
-import { shortHashInto } from '../crypto/digest.js'
 import { indexKey } from './change.js'
 import { CopiedKeys } from './copied-keys.js'
 import type { Engine, EngineBatch } from './engine.js'
@@ -87,7 +86,7 @@ export class FirstCopy implements Repl.FirstCopy {
   #put(batch: EngineBatch, tree: Tree, key: string, value: Buffer, entry: Buffer): void {
     this.#requireTree(tree, key)
     const subPage = subPageOf(key)
-    shortHashInto(this.#copied.add(tree, key, subPage), 0, entry)
+    this.#copied.add(tree, key, subPage, entry)
     batch.put(dataKey(key), value)
     const before = this.#isUsed[tree][subPage] ? this.#engine.get(indexKey(tree, subPage, key)) : undefined
     if (before === undefined) return
