@@ -34,6 +34,7 @@ import {
   type ServerIdentity,
   type Who,
 } from '../types.js'
+import { Pacer } from './pacer.js'
 import { SecondaryRegistry } from './secondary-registry.js'
 import { lastIndexOf, Shipper } from './shipper.js'
 import { SyncSessions } from './sync-sessions.js'
@@ -154,11 +155,13 @@ export class StreamServer implements ClusterService {
     this.#admit('FetchKeys', caller, request.who)
     const session = this.#sessions.find(request.session, caller.commonName)
     const tree = treeOf(request.tree)
+    const pacer = new Pacer(this.#options.clock, () => this.#options.store.position.index)
     const replies = request.is_whole ? session.fetchTree(tree) : session.fetchSubPages(tree, request.sub_pages)
     for await (const reply of replies) {
       // A session ends with its stream, and a revocation ends the stream: nothing is sent after either.
       this.#sessions.find(session.id, caller.commonName)
       yield reply
+      await pacer.rest()
     }
   }
 

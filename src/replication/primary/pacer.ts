@@ -1,0 +1,33 @@
+import type { Clock } from '../../base/clock.js'
+
+/**
+ * How long a copy rests for every millisecond that it works while there are writes. Where primary and secondary share two
+ * processors, two of it leave writers half of their rate.
+ */
+const REST = 2
+const REST_MAX_MS = 100
+
+/** Leaves room for those who write: while there are writes, a copy rests between its pieces; else it goes on at once. */
+export class Pacer {
+  readonly #clock: Clock
+  readonly #lastIndex: () => number
+  #index: number
+  #sinceMs: number
+
+  /** `lastIndex` is that of the log, which moves with every write. */
+  constructor(clock: Clock, lastIndex: () => number) {
+    this.#clock = clock
+    this.#lastIndex = lastIndex
+    this.#index = lastIndex()
+    this.#sinceMs = clock.monotonic()
+  }
+
+  /** To be awaited between two pieces. */
+  async rest(): Promise<void> {
+    const index = this.#lastIndex()
+    const workedMs = this.#clock.monotonic() - this.#sinceMs
+    if (index !== this.#index) await this.#clock.sleep(Math.min(workedMs * REST, REST_MAX_MS))
+    this.#index = index
+    this.#sinceMs = this.#clock.monotonic()
+  }
+}

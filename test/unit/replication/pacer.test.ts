@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { Pacer } from '../../../src/replication/primary/pacer.js'
+
+/** How a copy for a secondary gives way to those who write on its primary. */
+const start = () => {
+  const clock = new ManualClock()
+  let index = 7
+  const pacer = new Pacer(clock, () => index)
+  const rest = () => {
+    const resting = { isOver: false }
+    const ended = pacer.rest().then(() => {
+      resting.isOver = true
+    })
+    return { resting, ended }
+  }
+  return { clock, rest, write: () => index++ }
+}
+
+test('goes on at once while nobody writes', async () => {
+  const { clock, rest } = start()
+  clock.advance(5)
+  await rest().ended
+})
+
+test('rests twice as long as it worked when somebody wrote meanwhile, and only then', async () => {
+  const { clock, rest, write } = start()
+  clock.advance(5)
+  write()
+  const { resting, ended } = rest()
+  clock.advance(9)
+  await Promise.resolve()
+  expect(resting.isOver).toBe(false)
+  clock.advance(1)
+  await ended
+  clock.advance(5)
+  await rest().ended
+})
+
+test('does not rest for long behind a secondary that is slow', async () => {
+  const { clock, rest, write } = start()
+  clock.advance(60_000)
+  write()
+  const { ended } = rest()
+  clock.advance(100)
+  await ended
+})
