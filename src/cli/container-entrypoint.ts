@@ -2,7 +2,7 @@
 import { constants } from 'node:os'
 import path from 'node:path'
 import { runInForeground } from '../lab/runner/foreground.js'
-import { loadServerConfig } from '../server/server-config.js'
+import { loadServerConfig } from '../server/config/server-config.js'
 import { readLaunchFacts } from './container/facts.js'
 import { decideLaunch, OWN_DIRECTORIES } from './container/launch.js'
 import { becomeAccount, findAccount, giveDirectories } from './container/privileges.js'

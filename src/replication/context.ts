@@ -1,13 +1,13 @@
-import type { Ingredients } from './apply-effect.js'
-import type { FilterStore } from './filter-store.js'
+import type { Ingredients } from './roles/apply-effect.js'
+import type { FilterStore } from './filter/filter-store.js'
 import type { ReplicationHost } from './host.js'
 import { uuid } from '../base/id.js'
-import type { Manager } from './manager.js'
-import type { OperationTokens } from './operation-token.js'
-import type { Roles } from './roles.js'
+import type { Manager } from './roles/manager.js'
+import type { OperationTokens } from './credentials/operation-token.js'
+import type { Roles } from './roles/roles.js'
 import type { DataPlane } from './services.js'
 import type { Kind } from './types.js'
-import type { Upkeep } from './upkeep.js'
+import type { Upkeep } from './roles/upkeep.js'
 
 /** What the operations of the API work with. */
 export interface ReplicationContext {

@@ -7,9 +7,9 @@ import type { JsonObject } from '../logical/json.js'
 import type { Request, Response, WrapInfo } from '../logical/request.js'
 import type { Storage, Transaction } from '../logical/storage.js'
 import type { ReplicableStore, TreeUpkeep } from '../storage/replicable.js'
-import type { MountFact, NamespaceFact } from './filter.js'
-import type { License } from './machine.js'
-import type { GenerationAttempt } from './operation-token.js'
+import type { MountFact, NamespaceFact } from './filter/filter.js'
+import type { License } from './roles/machine.js'
+import type { GenerationAttempt } from './credentials/operation-token.js'
 import type { Kind, ReplicationTimes } from './types.js'
 
 /**

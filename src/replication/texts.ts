@@ -1,4 +1,4 @@
-import { kindName } from './guard-texts.js'
+import { kindName } from './paths/guard-texts.js'
 import type { Kind } from './types.js'
 
 /** Warnings of role changes. Clients match on fragments of them; the sentences are ours. */

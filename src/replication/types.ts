@@ -1,4 +1,4 @@
-import type { EpochChain } from './epoch.js'
+import type { EpochChain } from './roles/epoch.js'
 import type { Lead } from './secondary/recent-frames.js'
 
 /** What the control plane (roles, records, API) and the data plane (streams, sync, cluster port) of replication share. */

@@ -1,8 +1,8 @@
 import type { ReplicationContext } from './context.js'
-import type { CompiledFilter } from './filter.js'
-import type { Mode } from './machine.js'
-import { ownFilterId } from './secondary-role.js'
-import type { Fence } from './state.js'
+import type { CompiledFilter } from './filter/filter.js'
+import type { Mode } from './roles/machine.js'
+import { ownFilterId } from './roles/secondary-role.js'
+import type { Fence } from './roles/state.js'
 import type { Kind } from './types.js'
 
 /** What core has to know of the roles of this cluster. */

@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { Clock } from '../base/clock.js'
 import { parseHostPort } from '../base/network.js'
 import { createApiCertificates } from '../crypto/api-certificates.js'
-import type { ServerConfig } from './config.js'
+import type { ServerConfig } from './config/config.js'
 
 /** The files of `-dev-tls`, by the names that scripts know. */
 export interface DevCertificates {

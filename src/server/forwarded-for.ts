@@ -1,6 +1,6 @@
 import { parseCidrOrAddress } from '../base/cidr.js'
 import type { ForwardedForSettings } from '../http/client-address.js'
-import type { ListenerConfig } from './config.js'
+import type { ListenerConfig } from './config/config.js'
 
 /** The proxies that a listener believes; undefined when none is configured. */
 export const parseForwardedFor = (config: ListenerConfig['forwardedFor']): ForwardedForSettings | undefined => {

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import type { Findings } from './config-tree.js'
+import type { Findings } from './config/tree.js'
 
 /** The first address of a network interface, IPv4 before IPv6. Undefined when no name is given. */
 export const addressOfInterface = (

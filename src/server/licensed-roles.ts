@@ -1,7 +1,7 @@
 import { invalid } from '../logical/errors.js'
-import { kindName } from '../replication/guard-texts.js'
-import type { License } from '../replication/machine.js'
-import { recordKey } from '../replication/state.js'
+import { kindName } from '../replication/paths/guard-texts.js'
+import type { License } from '../replication/roles/machine.js'
+import { recordKey } from '../replication/roles/state.js'
 import type { Kind } from '../replication/types.js'
 
 const NOT_INCLUDED: Readonly<Record<License, readonly Kind[]>> = {

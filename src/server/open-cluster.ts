@@ -9,9 +9,9 @@ import { RAFT_PATHS_WITH_OPERATION_TOKEN } from '../core/system/raft-paths.js'
 import type { PathSpec } from '../logical/backend.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import type { Request, Response } from '../logical/request.js'
-import type { EngineSource } from '../storage/engine-source.js'
+import type { EngineSource } from '../storage/engine/engine-source.js'
 import { createBackendTypes } from './backend-types.js'
-import type { ServerConfig } from './config.js'
+import type { ServerConfig } from './config/config.js'
 import {
   type CoreServices,
   closeCoreServices,
@@ -19,7 +19,7 @@ import {
   followChanges,
   openCoreServices,
 } from './core-services.js'
-import { DR_ALLOWED_PATHS } from '../replication/paths.js'
+import { DR_ALLOWED_PATHS } from '../replication/paths/paths.js'
 import { ReplicationParts } from './replication-parts.js'
 import type { Runtime } from './runtime.js'
 import { createSystemFamilies } from './system-families.js'

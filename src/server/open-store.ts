@@ -2,9 +2,9 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Recorder } from '../base/meter.js'
 import type { Random } from '../base/random.js'
-import type { Engine } from '../storage/engine.js'
+import type { Engine } from '../storage/engine/engine.js'
 import { Store } from '../storage/store.js'
-import type { ServerConfig } from './config.js'
+import type { ServerConfig } from './config/config.js'
 
 export interface StoreSurroundings {
   readonly config: ServerConfig

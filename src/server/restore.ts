@@ -1,6 +1,6 @@
-import { Barrier } from '../storage/barrier.js'
+import { Barrier } from '../storage/barrier/barrier.js'
 import { beginStoreAt } from '../storage/begin-at.js'
-import type { Engine } from '../storage/engine.js'
+import type { Engine } from '../storage/engine/engine.js'
 import { readSnapshot } from '../storage/snapshot-file.js'
 import type { Store } from '../storage/store.js'
 import { AUTO_WRAPPED_ROOT_KEY } from '../core/seal-records.js'

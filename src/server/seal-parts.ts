@@ -11,9 +11,9 @@ import {
   SHARES_BACKUP_KEY,
 } from '../core/seal-records.js'
 import { type AutoSeal, createStaticSeal } from '../seal/auto-seal.js'
-import type { Barrier } from '../storage/barrier.js'
+import type { Barrier } from '../storage/barrier/barrier.js'
 import type { Store } from '../storage/store.js'
-import type { ServerConfig } from './config.js'
+import type { ServerConfig } from './config/config.js'
 
 const SEAL_KEYS = [SEAL_CONFIG_KEY, SHARE_WRAPPED_ROOT_KEY, KEYRING_KEY, AUTO_WRAPPED_ROOT_KEY, SHARES_BACKUP_KEY]
 

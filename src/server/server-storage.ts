@@ -1,9 +1,9 @@
 import { silentLog } from '../base/log.js'
 import { LogicalError } from '../logical/errors.js'
-import type { EngineSource } from '../storage/engine-source.js'
-import { openGenerations } from '../storage/generations.js'
-import { MemoryDirectory, openMemoryGenerations } from '../storage/memory-generations.js'
-import { type DiskStep, watchSource } from '../storage/watched-source.js'
+import type { EngineSource } from '../storage/engine/engine-source.js'
+import { openGenerations } from '../storage/engine/generations.js'
+import { MemoryDirectory, openMemoryGenerations } from '../storage/engine/memory-generations.js'
+import { type DiskStep, watchSource } from '../storage/engine/watched-source.js'
 
 /** Data that outlives the servers which are started on it one after the other, and their sudden end. */
 export interface ServerStorage {

@@ -3,7 +3,7 @@ import { createSystemRandom } from '../base/random.js'
 import { SealKeys } from '../core/seal-keys.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import { parseKeyShare } from '../seal/key-text.js'
-import type { Engine } from '../storage/engine.js'
+import type { Engine } from '../storage/engine/engine.js'
 import {
   listStored,
   openForInspection,
@@ -11,7 +11,7 @@ import {
   type Verification,
   verifyStored,
 } from '../storage/inspect.js'
-import { findLockFile } from '../storage/level-engine.js'
+import { findLockFile } from '../storage/engine/level-engine.js'
 import { dataKey } from '../storage/raw-keys.js'
 import { describeOwner, findLockOwner } from './owner-of.js'
 

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { LevelEngine } from '../storage/level-engine.js'
+import { LevelEngine } from '../storage/engine/level-engine.js'
 
 /** Writes and reads one record through the LevelDB binding, in a directory of its own below `parent`. Rejects with why not. */
 export const probeStorage = async (parent: string): Promise<void> => {

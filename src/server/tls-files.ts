@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { TlsSettings } from '../http/tls.js'
-import type { ListenerTls } from './config.js'
+import type { ListenerTls } from './config/config.js'
 
 /** Reads what a listener needs from the files its configuration names, relative to the working directory. */
 export const readTls = (tls: ListenerTls): TlsSettings => ({

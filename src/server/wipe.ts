@@ -1,7 +1,7 @@
 import type { SealRecord } from '../core/seal-records.js'
 import type { PlainRecord } from '../replication/host.js'
-import { Barrier } from '../storage/barrier.js'
-import type { Engine } from '../storage/engine.js'
+import { Barrier } from '../storage/barrier/barrier.js'
+import type { Engine } from '../storage/engine/engine.js'
 import { IDENTITY_KEY, type OwnIdentity } from './cluster-identity.js'
 import { openStore, type StoreSurroundings } from './open-store.js'
 

@@ -1,5 +1,5 @@
 import type { Random } from '../base/random.js'
-import type { Engine } from './engine.js'
+import type { Engine } from './engine/engine.js'
 import { STATE_KEY } from './raw-keys.js'
 import { freshHash, freshState, serializeState } from './store-state.js'
 

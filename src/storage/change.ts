@@ -1,6 +1,6 @@
 import { SHORT_HASH_BYTES } from '../crypto/digest.js'
-import type { EngineBatch } from './engine.js'
-import { leafHash, NO_LEAF, subPageOf, xorOf } from './leaf.js'
+import type { EngineBatch } from './engine/engine.js'
+import { leafHash, NO_LEAF, subPageOf, xorOf } from './trees/leaf.js'
 import { categoryOf, type Tree } from './prefixes.js'
 import { dataKey, subPagePrefix } from './raw-keys.js'
 import type { WalOperation } from './replicable.js'

@@ -1,6 +1,6 @@
 import type { Committer } from './committer.js'
-import type { Engine, EngineSnapshot } from './engine.js'
-import type { MerkleTree } from './merkle.js'
+import type { Engine, EngineSnapshot } from './engine/engine.js'
+import type { MerkleTree } from './trees/merkle.js'
 import type { Tree } from './prefixes.js'
 import { STATE_KEY } from './raw-keys.js'
 import { parseState, type StoreState } from './store-state.js'

@@ -1,5 +1,5 @@
-import { type Engine, type EngineSnapshot, prefixRange } from './engine.js'
-import { compareKeys } from './ordered-map.js'
+import { type Engine, type EngineSnapshot, prefixRange } from './engine/engine.js'
+import { compareKeys } from './engine/ordered-map.js'
 import { DATA_PREFIX, dataKey } from './raw-keys.js'
 
 export interface KeyScan {

@@ -1,11 +1,11 @@
 import type { Random } from '../base/random.js'
 import { LogicalError } from '../logical/errors.js'
-import type { Engine } from './engine.js'
-import { prefixRange } from './engine.js'
+import type { Engine } from './engine/engine.js'
+import { prefixRange } from './engine/engine.js'
 import { DATA_PREFIX, STATE_KEY } from './raw-keys.js'
 import { freshState, parseState, type StoreState, serializeState } from './store-state.js'
-import { Trees } from './trees.js'
-import { Wal, type WalOptions } from './wal.js'
+import { Trees } from './trees/trees.js'
+import { Wal, type WalOptions } from './log/wal.js'
 
 export interface Loaded {
   readonly state: StoreState

@@ -1,7 +1,7 @@
 import { type Change, changeOf, type FindLeaf } from './change.js'
-import type { Engine } from './engine.js'
-import { leafHash } from './leaf.js'
-import type { LeafFinder } from './leaf-finder.js'
+import type { Engine } from './engine/engine.js'
+import { leafHash } from './trees/leaf.js'
+import type { LeafFinder } from './trees/leaf-finder.js'
 import { dataKey } from './raw-keys.js'
 
 /** A key's value that is queued or being written. */

@@ -170,7 +170,7 @@ export interface FirstCopy {
   readonly bytes: number
   /** Keys added that were stored here before. */
   readonly replaced: ReadonlySet<string>
-  /** Takes entries of a tree as `storage/packed.ts` describes them, each key once. Throws when they are damaged. */
+  /** Takes entries of a tree as `storage/sync/packed.ts` describes them, each key once. Throws when they are damaged. */
   add(tree: Tree, packed: Buffer): void
   /** Gives up what was not imported. */
   discard(): void

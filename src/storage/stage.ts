@@ -1,11 +1,11 @@
 import { type Change, putChange, type SubPageChange } from './change.js'
-import type { EngineBatch } from './engine.js'
-import { encodeFrame } from './frame.js'
+import type { EngineBatch } from './engine/engine.js'
+import { encodeFrame } from './log/frame.js'
 import type { Commit, Frame, HeldHash, RemotePosition } from './replicable.js'
 import type { Pending } from './overlay.js'
 import { walKey } from './raw-keys.js'
 import type { StoreState } from './store-state.js'
-import { nextHeld, putHeld, type Trees } from './trees.js'
+import { nextHeld, putHeld, type Trees } from './trees/trees.js'
 
 /** What becomes of the store once a batch is durable. */
 export interface Staged {

@@ -1,6 +1,6 @@
 import type { ListOptions, Storage, Transaction } from '../logical/storage.js'
-import type { Barrier } from './barrier.js'
-import { compareKeys } from './ordered-map.js'
+import type { Barrier } from './barrier/barrier.js'
+import { compareKeys } from './engine/ordered-map.js'
 
 /** The keys of a barrier below one prefix, as backends see them: without the prefix. */
 export class StorageView implements Storage {

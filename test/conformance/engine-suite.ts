@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Engine, type Entry, type KeyRange, prefixRange, type ScanOptions } from '../../src/storage/engine.js'
+import {
+  type Engine,
+  type Entry,
+  type KeyRange,
+  prefixRange,
+  type ScanOptions,
+} from '../../src/storage/engine/engine.js'
 
 /** A place where engines can be opened, closed and opened again on the same data. */
 export interface EngineHome {

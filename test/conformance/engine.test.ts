@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LevelEngine } from '../../src/storage/level-engine.js'
-import { LiveEngine } from '../../src/storage/live-engine.js'
-import { MemoryDisk, MemoryEngine } from '../../src/storage/memory-engine.js'
+import { LevelEngine } from '../../src/storage/engine/level-engine.js'
+import { LiveEngine } from '../../src/storage/engine/live-engine.js'
+import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { describeEngine } from './engine-suite.js'
 
 describeEngine('LevelDB', async () => {

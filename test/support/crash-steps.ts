@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/base/clock.js'
 import { waitFor } from '../../src/lab/wait.js'
-import type { DiskStep } from '../../src/storage/watched-source.js'
+import type { DiskStep } from '../../src/storage/engine/watched-source.js'
 import { type WatchedStorage, watchStorage } from './model-storage.js'
 import { World } from './model-world.js'
 

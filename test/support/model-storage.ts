@@ -1,4 +1,4 @@
-import type { EngineSource } from '../../src/storage/engine-source.js'
+import type { EngineSource } from '../../src/storage/engine/engine-source.js'
 import { createMemoryStorage, type ServerStorage, type StepListener } from '../../src/server/server-storage.js'
 
 /** Storage in memory that lets the test look at every byte of the live generation. */

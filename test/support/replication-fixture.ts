@@ -23,8 +23,8 @@ import type {
   StreamState,
   Who,
 } from '../../src/replication/types.js'
-import type { Engine } from '../../src/storage/engine.js'
-import { MemoryEngine } from '../../src/storage/memory-engine.js'
+import type { Engine } from '../../src/storage/engine/engine.js'
+import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { Store, type StoreOptions } from '../../src/storage/store.js'
 import { until } from './until.js'
 

@@ -21,8 +21,8 @@ import type { JsonObject } from '../../src/logical/json.js'
 import { type Operation, ROOT_NAMESPACE } from '../../src/logical/request.js'
 import type { AutoSeal } from '../../src/seal/auto-seal.js'
 import { createSealBarrier, createSealStorage } from '../../src/server/seal-parts.js'
-import { Barrier } from '../../src/storage/barrier.js'
-import { MemoryEngine } from '../../src/storage/memory-engine.js'
+import { Barrier } from '../../src/storage/barrier/barrier.js'
+import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { Store } from '../../src/storage/store.js'
 
 /** A store in memory: what stays when a server is restarted. */

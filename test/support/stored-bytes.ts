@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { openForInspection } from '../../src/storage/inspect.js'
-import { isPlainKey } from '../../src/storage/plain-keys.js'
-import { prefixRange } from '../../src/storage/engine.js'
+import { isPlainKey } from '../../src/storage/barrier/plain-keys.js'
+import { prefixRange } from '../../src/storage/engine/engine.js'
 import { DATA_PREFIX } from '../../src/storage/raw-keys.js'
 
 const WINDOW_BYTES = 64

@@ -14,12 +14,15 @@ const load = <T>(file: string): Promise<T> => import(pathToFileURL(path.join(dis
 const { systemClock } = await load<typeof import('../../../src/base/clock.js')>('base/clock.js')
 const { silentLog } = await load<typeof import('../../../src/base/log.js')>('base/log.js')
 const { createSystemRandom } = await load<typeof import('../../../src/base/random.js')>('base/random.js')
-const { loadConfig } = await load<typeof import('../../../src/server/load-config.js')>('server/load-config.js')
-const { parseServerFlags } = await load<typeof import('../../../src/server/flags.js')>('server/flags.js')
+const { loadConfig } =
+  await load<typeof import('../../../src/server/config/load-config.js')>('server/config/load-config.js')
+const { parseServerFlags } = await load<typeof import('../../../src/server/config/flags.js')>('server/config/flags.js')
 const { openStore } = await load<typeof import('../../../src/server/open-store.js')>('server/open-store.js')
 const { createSealStorage } = await load<typeof import('../../../src/server/seal-parts.js')>('server/seal-parts.js')
-const { openGenerations } = await load<typeof import('../../../src/storage/generations.js')>('storage/generations.js')
-const { Barrier } = await load<typeof import('../../../src/storage/barrier.js')>('storage/barrier.js')
+const { openGenerations } = await load<typeof import('../../../src/storage/engine/generations.js')>(
+  'storage/engine/generations.js',
+)
+const { Barrier } = await load<typeof import('../../../src/storage/barrier/barrier.js')>('storage/barrier/barrier.js')
 const { SealKeys } = await load<typeof import('../../../src/core/seal-keys.js')>('core/seal-keys.js')
 const { dataPrefix } = await load<typeof import('../../../src/core/mount-entry.js')>('core/mount-entry.js')
 const { readJson } = await load<typeof import('../../../src/logical/storage.js')>('logical/storage.js')

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { LevelEngine } from '../../../src/storage/level-engine.js'
+import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 
 /**
  * Raw group commit over the level engine: writers that each wait for their own write to be durable, one synced chained

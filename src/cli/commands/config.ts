@@ -1,4 +1,4 @@
-import { loadServerConfig } from '../../server/server-config.js'
+import { loadServerConfig } from '../../server/config/server-config.js'
 import { EXIT } from '../exit-codes.js'
 import { formatTable, type Output } from '../output.js'
 

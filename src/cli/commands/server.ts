@@ -4,8 +4,8 @@ import { createPinoLog, fileSink, type PinoLog, streamSink } from '../../base/pi
 import { prepareDevTls } from '../../server/dev-tls.js'
 import { describeServer, StartFailure, startServerFrom } from '../../server/start.js'
 import type { Server } from '../../server/server.js'
-import type { ServerConfig } from '../../server/config.js'
-import { loadServerConfig } from '../../server/server-config.js'
+import type { ServerConfig } from '../../server/config/config.js'
+import { loadServerConfig } from '../../server/config/server-config.js'
 import { EXIT } from '../exit-codes.js'
 import type { Output } from '../output.js'
 

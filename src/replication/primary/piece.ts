@@ -1,6 +1,6 @@
-import { encodeEntry, encodeFrame, epochOf } from '../../storage/frame.js'
+import { encodeEntry, encodeFrame, epochOf } from '../../storage/log/frame.js'
 import type { Frame, ReplicableStore, WalEntry, WalOperation } from '../../storage/replicable.js'
-import { subPageOf } from '../../storage/leaf.js'
+import { subPageOf } from '../../storage/trees/leaf.js'
 import type { PieceMessage } from '../rpc/messages.js'
 import type { KeyFilter, Kind } from '../types.js'
 

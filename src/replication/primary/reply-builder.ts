@@ -1,6 +1,6 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import { NO_LEAF } from '../../storage/leaf.js'
-import { Packer } from '../../storage/packed.js'
+import { NO_LEAF } from '../../storage/trees/leaf.js'
+import { Packer } from '../../storage/sync/packed.js'
 import type { CallerSubPage, FetchKeysReply, HeldBackMessage } from '../rpc/messages.js'
 
 /** Roughly what one reply holds; large enough for few round trips, small enough to push back finely. */

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js'
 import { type Recorder, silentRecorder } from '../../base/meter.js'
 import type { Tree } from '../../storage/prefixes.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
-import { currentEpoch } from '../epoch.js'
+import { currentEpoch } from '../roles/epoch.js'
 import type { ClusterListener } from '../rpc/cluster-listener.js'
 import type {
   BootstrapReply,

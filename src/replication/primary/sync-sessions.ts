@@ -1,6 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import { NO_LEAF, xorInto } from '../../storage/leaf.js'
+import { NO_LEAF, xorInto } from '../../storage/trees/leaf.js'
 import type { Tree } from '../../storage/prefixes.js'
 import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply } from '../rpc/messages.js'

@@ -1,5 +1,5 @@
 import type { RemotePosition } from '../../storage/replicable.js'
-import type { EpochChain } from '../epoch.js'
+import type { EpochChain } from '../roles/epoch.js'
 import type { Who } from '../types.js'
 import type { EpochMessage, PositionMessage, WhoMessage } from './messages.js'
 

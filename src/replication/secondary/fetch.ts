@@ -1,6 +1,6 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
-import { NO_LEAF } from '../../storage/leaf.js'
-import { unpackAll } from '../../storage/packed.js'
+import { NO_LEAF } from '../../storage/trees/leaf.js'
+import { unpackAll } from '../../storage/sync/packed.js'
 import type { Tree } from '../../storage/prefixes.js'
 import type { HeldHash, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'

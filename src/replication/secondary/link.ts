@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import { currentEpoch, forkBehind } from '../epoch.js'
+import { currentEpoch, forkBehind } from '../roles/epoch.js'
 import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalError } from '../rpc/refusal.js'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test } from 'vitest'
-import { LevelEngine } from '../../../src/storage/level-engine.js'
+import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 import { openStore, pair, put, stopAll } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { createExchangeKey } from '../../../src/crypto/exchange.js'
-import { createCa, issueClientCertificate } from '../../../src/replication/ca.js'
+import { createCa, issueClientCertificate } from '../../../src/replication/credentials/ca.js'
 import {
   type Bundle,
   encodeBundle,
@@ -11,7 +11,7 @@ import {
   parseBundle,
   parsePublicKey,
   sealBundle,
-} from '../../../src/replication/activation-token.js'
+} from '../../../src/replication/credentials/activation-token.js'
 
 const random = createSeededRandom('activation')
 const NOW_MS = Date.UTC(2026, 0, 1)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FilterStore } from '../../../src/replication/filter-store.js'
+import { FilterStore } from '../../../src/replication/filter/filter-store.js'
 import {
   compileFilter,
   findSingleton,
@@ -7,7 +7,7 @@ import {
   type MountFact,
   type NamespaceFact,
   normalizePaths,
-} from '../../../src/replication/filter.js'
+} from '../../../src/replication/filter/filter.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const mount = (uuid: string, path: string, more: Partial<MountFact> = {}): MountFact => ({

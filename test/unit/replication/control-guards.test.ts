@@ -6,7 +6,7 @@ import {
   decideEnablePrimary,
   decideIssueToken,
   decideRevoke,
-} from '../../../src/replication/decide-primary.js'
+} from '../../../src/replication/roles/decide-primary.js'
 import {
   checkBundle,
   decideDisableSecondary,
@@ -15,8 +15,8 @@ import {
   decideUpdatePrimary,
   parseUpdateForm,
   type SafetyFacts,
-} from '../../../src/replication/decide-secondary.js'
-import type { Decision, Facts, Stage } from '../../../src/replication/machine.js'
+} from '../../../src/replication/roles/decide-secondary.js'
+import type { Decision, Facts, Stage } from '../../../src/replication/roles/machine.js'
 import { findVersionObjection } from '../../../src/replication/version.js'
 
 const facts = (dr: Stage, performance: Stage): Facts => ({ stages: { dr, performance } })

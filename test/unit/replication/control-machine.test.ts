@@ -2,8 +2,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { uuid } from '../../../src/base/id.js'
-import { applyEffect, type Ingredients, type Records } from '../../../src/replication/apply-effect.js'
-import { decideDemote, decideDisablePrimary, decideEnablePrimary } from '../../../src/replication/decide-primary.js'
+import { applyEffect, type Ingredients, type Records } from '../../../src/replication/roles/apply-effect.js'
+import {
+  decideDemote,
+  decideDisablePrimary,
+  decideEnablePrimary,
+} from '../../../src/replication/roles/decide-primary.js'
 import {
   decideDisableSecondary,
   decideEnableSecondary,
@@ -11,8 +15,8 @@ import {
   decidePromote,
   decideUpdatePrimary,
   type SafetyFacts,
-} from '../../../src/replication/decide-secondary.js'
-import { compareEpochs, currentEpoch } from '../../../src/replication/epoch.js'
+} from '../../../src/replication/roles/decide-secondary.js'
+import { compareEpochs, currentEpoch } from '../../../src/replication/roles/epoch.js'
 import {
   type Decision,
   type Event,
@@ -20,8 +24,8 @@ import {
   isSecondaryStage,
   type Stage,
   TRANSITIONS,
-} from '../../../src/replication/machine.js'
-import { DISABLED, stageOf } from '../../../src/replication/state.js'
+} from '../../../src/replication/roles/machine.js'
+import { DISABLED, stageOf } from '../../../src/replication/roles/state.js'
 import type { Kind } from '../../../src/replication/types.js'
 
 const EVENTS: readonly Event[] = [

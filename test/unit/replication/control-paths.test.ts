@@ -8,7 +8,7 @@ import {
   REPLICATION_SUDO,
   REPLICATION_UNAUTHENTICATED,
   replicationPaths,
-} from '../../../src/replication/paths.js'
+} from '../../../src/replication/paths/paths.js'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 

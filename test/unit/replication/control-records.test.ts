@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import { measureProgress } from '../../../src/replication/announced.js'
+import { measureProgress } from '../../../src/replication/roles/announced.js'
 import {
   compareEpochs,
   EPOCHS_KEPT_MAX,
   extendChain,
   forkPointOf,
   isOvertakenBy,
-} from '../../../src/replication/epoch.js'
+} from '../../../src/replication/roles/epoch.js'
 import {
   decodeAnswer,
   decodeRequest,
   encodeAnswer,
   encodeFailure,
   encodeRequest,
-} from '../../../src/replication/forward-codec.js'
-import { readLosses, writeLoss } from '../../../src/replication/losses.js'
-import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/state.js'
+} from '../../../src/replication/forwarding/forward-codec.js'
+import { readLosses, writeLoss } from '../../../src/replication/roles/losses.js'
+import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/roles/state.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { RawNumber } from '../../../src/logical/json.js'
 import type { Request } from '../../../src/logical/request.js'

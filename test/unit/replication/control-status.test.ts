@@ -4,8 +4,8 @@ import {
   renderStatus,
   type SecondaryFacts,
   type UpkeepStatus,
-} from '../../../src/replication/status.js'
-import type { Registration } from '../../../src/replication/state.js'
+} from '../../../src/replication/paths/status.js'
+import type { Registration } from '../../../src/replication/roles/state.js'
 import type { SecondaryView } from '../../../src/replication/types.js'
 
 const UPKEEP: UpkeepStatus = { lastReindexMs: 0, isCorrupted: false, lastCheckMs: undefined, reindex: undefined }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Engine } from '../../../src/storage/engine.js'
-import { MemoryEngine } from '../../../src/storage/memory-engine.js'
+import type { Engine } from '../../../src/storage/engine/engine.js'
+import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import {
   openStore,
   put,

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
-import { HeldDataPurge } from '../../../src/replication/purge.js'
-import { PURGE_KEY, readPurgeStage } from '../../../src/replication/purge-mark.js'
+import { HeldDataPurge } from '../../../src/replication/filter/purge.js'
+import { PURGE_KEY, readPurgeStage } from '../../../src/replication/filter/purge-mark.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 import { until } from '../../support/until.js'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type EpochChain, forkBehind } from '../../../src/replication/epoch.js'
+import { type EpochChain, forkBehind } from '../../../src/replication/roles/epoch.js'
 import { RecentFrames } from '../../../src/replication/secondary/recent-frames.js'
 import type { Frame } from '../../../src/storage/replicable.js'
 

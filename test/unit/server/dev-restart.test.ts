@@ -7,7 +7,7 @@ import { ApiClient } from '../../../src/client/api-client.js'
 import { randomPorts } from '../../../src/lab/ports.js'
 import { enablePrimary, enableSecondary, secondaryToken, statusOf, unseal } from '../../../src/lab/replication.js'
 import { Server } from '../../../src/server/server.js'
-import { loadServerConfig } from '../../../src/server/server-config.js'
+import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { until } from '../../support/until.js'
 
 /** Development servers that keep their data, and are started again. */

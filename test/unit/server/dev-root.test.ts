@@ -4,9 +4,9 @@ import { ApiClient } from '../../../src/client/api-client.js'
 import { randomPorts } from '../../../src/lab/ports.js'
 import { enablePrimary, enableSecondary, initialise, secondaryToken, statusOf } from '../../../src/lab/replication.js'
 import { Server } from '../../../src/server/server.js'
-import { loadServerConfig } from '../../../src/server/server-config.js'
-import type { EngineSource } from '../../../src/storage/engine-source.js'
-import { openMemoryGenerations } from '../../../src/storage/memory-generations.js'
+import { loadServerConfig } from '../../../src/server/config/server-config.js'
+import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
+import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { until } from '../../support/until.js'
 
 /** The root token of a development server on another one that joins it. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { loadServerConfig } from '../../../src/server/server-config.js'
+import { loadServerConfig } from '../../../src/server/config/server-config.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'understudy-config-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))

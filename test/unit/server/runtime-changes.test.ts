@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { Server } from '../../../src/server/server.js'
-import { loadServerConfig } from '../../../src/server/server-config.js'
-import type { EngineSource } from '../../../src/storage/engine-source.js'
-import { openMemoryGenerations } from '../../../src/storage/memory-generations.js'
+import { loadServerConfig } from '../../../src/server/config/server-config.js'
+import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
+import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { until } from '../../support/until.js'
 
 const CONFIG = {

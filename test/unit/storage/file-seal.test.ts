@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { LevelEngine } from '../../../src/storage/level-engine.js'
+import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 import { bytes } from './fixture.js'
 
 let directory: string

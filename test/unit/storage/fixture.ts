@@ -1,8 +1,8 @@
 import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import type { Engine, EngineBatch } from '../../../src/storage/engine.js'
-import { MemoryDisk, MemoryEngine } from '../../../src/storage/memory-engine.js'
+import type { Engine, EngineBatch } from '../../../src/storage/engine/engine.js'
+import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { RemotePosition, SyncSnapshot, WalEntry } from '../../../src/storage/replicable.js'
 import { Store, type StoreOptions } from '../../../src/storage/store.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeFrame, encodeEntry, encodeFrame, epochOf, parseFrame } from '../../../src/storage/frame.js'
+import { decodeFrame, encodeEntry, encodeFrame, epochOf, parseFrame } from '../../../src/storage/log/frame.js'
 import type { WalOperation } from '../../../src/storage/replicable.js'
 
 const hash20 = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((array) => Buffer.from(array))

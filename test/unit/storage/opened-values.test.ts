@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
-import { OpenedValues } from '../../../src/storage/opened-values.js'
+import { OpenedValues } from '../../../src/storage/barrier/opened-values.js'
 
 const bytes = (text: string) => Buffer.from(text)
 

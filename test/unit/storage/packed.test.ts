@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { shortHash } from '../../../src/crypto/digest.js'
-import { leafHash } from '../../../src/storage/leaf.js'
-import { Packer, unpack, unpackAll } from '../../../src/storage/packed.js'
+import { leafHash } from '../../../src/storage/trees/leaf.js'
+import { Packer, unpack, unpackAll } from '../../../src/storage/sync/packed.js'
 import { bytes } from './fixture.js'
 
 const ENTRIES = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NO_LEAF, subPageOf } from '../../../src/storage/leaf.js'
+import { NO_LEAF, subPageOf } from '../../../src/storage/trees/leaf.js'
 import type { WalEntry } from '../../../src/storage/replicable.js'
 import type { Store } from '../../../src/storage/store.js'
 import { bytes, copyAll, entriesAfter, openFixture, put, remoteOf, rootsOf, textOf } from './fixture.js'

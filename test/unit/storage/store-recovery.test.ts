@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MemoryDisk } from '../../../src/storage/memory-engine.js'
+import { MemoryDisk } from '../../../src/storage/engine/memory-engine.js'
 import { STATE_KEY, walKey } from '../../../src/storage/raw-keys.js'
 import { bytes, entriesAfter, openFixture, put, rootsOf, textOf } from './fixture.js'
 

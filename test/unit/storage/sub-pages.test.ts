@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { leafHash, subPageOf } from '../../../src/storage/leaf.js'
+import { leafHash, subPageOf } from '../../../src/storage/trees/leaf.js'
 import { bytes, openFixture, put } from './fixture.js'
 
 const SUB_PAGES = 65_536

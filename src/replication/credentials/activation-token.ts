@@ -1,0 +1,145 @@
+import type { Random } from '../../base/random.js'
+import { AEAD_NONCE_BYTES, openSealed, sealInto } from '../../crypto/aead.js'
+import { createExchangeKey, deriveSharedKey } from '../../crypto/exchange.js'
+import { fromP521Numbers, toP521Numbers } from '../../crypto/pem.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import type { Kind } from '../types.js'
+
+/**
+ * What lets a cluster join, in two forms. Wrapped: a signed JWT that stands for the bundle at the primary's API, spent by
+ * unwrapping. Sealed: the bundle itself, its private key encrypted for the public key that the secondary made, so that
+ * no call of the primary's API is needed. In both, every part is covered by a signature or an authentication tag.
+ */
+export interface Bundle {
+  readonly kind: Kind
+  readonly setId: string
+  readonly secondaryId: string
+  /** DER. */
+  readonly caCertificate: Buffer
+  /** DER. */
+  readonly certificate: Buffer
+  /** PKCS 8 DER. */
+  readonly privateKey: Buffer
+  /** As `https://host:port`. */
+  readonly primaryClusterAddr: string
+}
+
+const MODE_NUMBERS: Readonly<Record<Kind, number>> = { dr: 512, performance: 64 }
+
+const PURPOSE = 'replication activation token'
+
+/** The bundle as an unwrap answers it. */
+export const encodeBundle = (bundle: Bundle): JsonObject => ({
+  ...openPart(bundle),
+  client_key: { type: 'p521', ...toP521Numbers(bundle.privateKey) },
+  encrypted_client_key: null,
+  nonce: null,
+  primary_public_key: null,
+})
+
+const openPart = (bundle: Bundle): JsonObject => ({
+  ca_cert: bundle.caCertificate.toString('base64'),
+  client_cert: bundle.certificate.toString('base64'),
+  cluster_id: bundle.setId,
+  id: bundle.secondaryId,
+  mode: MODE_NUMBERS[bundle.kind],
+  primary_cluster_addr: bundle.primaryClusterAddr,
+})
+
+/** The token for whoever holds the private half of `publicKey`; undefined when that is no key. */
+export const sealBundle = (bundle: Bundle, publicKey: Buffer, random: Random): string | undefined => {
+  const own = createExchangeKey()
+  const key = deriveSharedKey(own.privateKey, publicKey, PURPOSE)
+  if (!key) return undefined
+  const part = { ...openPart(bundle), primary_public_key: own.publicKey.toString('base64') }
+  const nonce = random.bytes(AEAD_NONCE_BYTES)
+  const sealed = Buffer.alloc(bundle.privateKey.length + 28)
+  sealInto(sealed, 0, key, nonce, bundle.privateKey, contextOf(part))
+  const text = {
+    ...part,
+    client_key: null,
+    encrypted_client_key: sealed.subarray(AEAD_NONCE_BYTES).toString('base64'),
+    nonce: nonce.toString('base64'),
+  }
+  return Buffer.from(JSON.stringify(text)).toString('base64')
+}
+
+/** The fields beside the encrypted key, in a fixed order, so that none of them can be exchanged. */
+const contextOf = (part: JsonObject): string =>
+  JSON.stringify(
+    ['ca_cert', 'client_cert', 'cluster_id', 'id', 'mode', 'primary_cluster_addr', 'primary_public_key'].map(
+      (name) => part[name] ?? null,
+    ),
+  )
+
+export type ActivationToken =
+  /** `address`: of the primary's API, empty when the primary did not know its own. */
+  | { readonly form: 'wrapped'; readonly jwt: string; readonly address: string }
+  | { readonly form: 'sealed'; readonly fields: JsonObject }
+
+/** What kind of token the text is, unverified; undefined when it is neither. */
+export const parseActivationToken = (text: string): ActivationToken | undefined => {
+  const parts = text.split('.')
+  if (parts.length === 3) {
+    const claims = parseObject(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'))
+    if (!claims) return undefined
+    return { form: 'wrapped', jwt: text, address: typeof claims.addr === 'string' ? claims.addr : '' }
+  }
+  if (!isCanonicalBase64(text)) return undefined
+  const fields = parseObject(Buffer.from(text, 'base64').toString('utf8'))
+  return fields?.encrypted_client_key === undefined ? undefined : { form: 'sealed', fields }
+}
+
+/** The bundle of a sealed token; undefined when it was made for another key, or anything in it was changed. */
+export const openBundle = (fields: JsonObject, privateKey: Buffer): Bundle | undefined => {
+  const key = deriveSharedKey(privateKey, bytesOf(fields.primary_public_key), PURPOSE)
+  if (!key) return undefined
+  const sealed = Buffer.concat([bytesOf(fields.nonce), bytesOf(fields.encrypted_client_key)])
+  const opened = openSealed(key, sealed, contextOf(fields))
+  return opened && assemble(fields, opened)
+}
+
+/** The bundle that an unwrap answered; undefined when something is missing or malformed. */
+export const parseBundle = (data: JsonObject): Bundle | undefined => {
+  const key = data.client_key
+  if (!isObject(key)) return undefined
+  const { x, y, d } = key
+  if (typeof x !== 'string' || typeof y !== 'string' || typeof d !== 'string') return undefined
+  const privateKey = fromP521Numbers({ x, y, d })
+  return privateKey && assemble(data, privateKey)
+}
+
+const assemble = (data: JsonObject, privateKey: Buffer): Bundle | undefined => {
+  const kind = data.mode === MODE_NUMBERS.dr ? 'dr' : data.mode === MODE_NUMBERS.performance ? 'performance' : undefined
+  const { cluster_id: setId, id: secondaryId, primary_cluster_addr: primaryClusterAddr } = data
+  if (kind === undefined || typeof setId !== 'string' || setId === '') return undefined
+  if (typeof secondaryId !== 'string' || secondaryId === '' || typeof primaryClusterAddr !== 'string') return undefined
+  const caCertificate = bytesOf(data.ca_cert)
+  const certificate = bytesOf(data.client_cert)
+  if (caCertificate.length === 0 || certificate.length === 0) return undefined
+  return { kind, setId, secondaryId, caCertificate, certificate, privateKey, primaryClusterAddr }
+}
+
+/** A decoder skips what does not belong; a changed character must not go unnoticed. */
+const isCanonicalBase64 = (text: string): boolean =>
+  text !== '' && Buffer.from(text, 'base64').toString('base64') === text
+
+/** A given public key: 32 bytes in base64. Undefined when it is none. */
+export const parsePublicKey = (text: string): Buffer | undefined => {
+  const bytes = Buffer.from(text, 'base64')
+  return isCanonicalBase64(text) && bytes.length === 32 ? bytes : undefined
+}
+
+const bytesOf = (value: JsonValue | undefined): Buffer => Buffer.from(typeof value === 'string' ? value : '', 'base64')
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const parseObject = (text: string): JsonObject | undefined => {
+  try {
+    const value = JSON.parse(text) as JsonValue
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parsePemCertificates } from '../../crypto/certificates.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+
+export interface CaSources {
+  /** A PEM file on this server. */
+  readonly caFile: string
+  /** A directory of PEM files on this server. */
+  readonly caPath: string
+  /** PEM text. */
+  readonly caCert: string
+}
+
+/**
+ * The union of the given roots, each in PEM; none when nothing is given, which means the system's. What is given is read
+ * and parsed whether it is needed or not: 400 when it cannot be.
+ */
+export const loadCaPems = async ({ caFile, caPath, caCert }: CaSources): Promise<string[]> => {
+  const found: string[] = []
+  if (caCert !== '') found.push(...parse('ca_cert', caCert))
+  if (caFile !== '') found.push(...parse(`ca_file "${caFile}"`, await read('ca_file', caFile)))
+  if (caPath !== '') {
+    for (const name of await listFiles(caPath)) {
+      const file = join(caPath, name)
+      found.push(...parse(`"${file}" of ca_path`, await read('ca_path', file)))
+    }
+  }
+  return found
+}
+
+const listFiles = async (directory: string): Promise<string[]> => {
+  const entries = await orFail('ca_path', directory, () => readdir(directory, { withFileTypes: true }))
+  const names = entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name)
+  if (names.length === 0) throw invalid(`error loading CA certificates: ca_path "${directory}" is empty`)
+  return names.sort()
+}
+
+const read = (field: string, path: string): Promise<string> => orFail(field, path, () => readFile(path, 'utf8'))
+
+const orFail = async <T>(field: string, path: string, fn: () => Promise<T>): Promise<T> => {
+  try {
+    return await fn()
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const text = `error loading CA certificates: ${field} "${path}" cannot be read: ${why}`
+    throw new LogicalError('invalid-request', text, { cause })
+  }
+}
+
+const parse = (what: string, text: string): string[] => {
+  const found = parsePemCertificates(text)
+  if (!found) throw invalid(`error loading CA certificates: ${what} holds no PEM certificate`)
+  return found
+}

@@ -1,0 +1,51 @@
+import { uuid } from '../../base/id.js'
+import type { Random } from '../../base/random.js'
+import { createAuthority, issueCertificate } from '../../crypto/certificates.js'
+import { certificatePem, privateKeyPem } from '../../crypto/pem.js'
+import type { CaRecord, Credentials } from '../roles/state.js'
+import type { PrimaryCredentials, ServerIdentity } from '../types.js'
+
+/**
+ * The authority of one primary for one kind. Its name is at once the TLS server name by which callers say which kind they
+ * mean. Secondaries get a client certificate from it; nobody but the primary's DR copies ever gets its key.
+ */
+export const createCa = async (random: Random, nowMs: number): Promise<CaRecord> => {
+  const name = `rep-${uuid(random)}`
+  const made = await createAuthority({ name, nowMs })
+  return { name, certificate: made.certificate.toString('base64'), privateKey: made.privateKey.toString('base64') }
+}
+
+export interface ClientCertificate {
+  readonly commonName: string
+  /** DER. */
+  readonly certificate: Buffer
+  /** PKCS 8 DER. */
+  readonly privateKey: Buffer
+}
+
+export const issueClientCertificate = async (
+  ca: CaRecord,
+  random: Random,
+  nowMs: number,
+): Promise<ClientCertificate> => {
+  const commonName = uuid(random)
+  const authority = { certificate: decode(ca.certificate), privateKey: decode(ca.privateKey) }
+  return { commonName, ...(await issueCertificate(authority, { name: commonName, nowMs })) }
+}
+
+/** What the cluster port presents for the kind this authority belongs to. */
+export const serverIdentityOf = (ca: CaRecord): ServerIdentity => ({
+  serverName: ca.name,
+  certificate: certificatePem(decode(ca.certificate)),
+  privateKey: privateKeyPem(decode(ca.privateKey)),
+})
+
+/** What a follower presents to its primary. */
+export const primaryCredentialsOf = (credentials: Credentials): PrimaryCredentials => ({
+  serverName: credentials.serverName,
+  caCertificate: certificatePem(decode(credentials.caCertificate)),
+  certificate: certificatePem(decode(credentials.certificate)),
+  privateKey: privateKeyPem(decode(credentials.privateKey)),
+})
+
+const decode = (base64: string): Buffer => Buffer.from(base64, 'base64')

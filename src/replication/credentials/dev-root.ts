@@ -1,0 +1,39 @@
+import type { PlainRecord, ReplicationHost } from '../host.js'
+import type { Kind } from '../types.js'
+
+/**
+ * Between two development servers the root token of the primary becomes a root token of its performance secondary, whose
+ * own died in the wipe. It travels in the bootstrap package, lies encrypted in the new storage until the first copy is
+ * complete, and is asked for, given and taken by servers that run with -dev only.
+ */
+const DEV_ROOT_KEY = 'core/replication/dev-root'
+
+type Host = Pick<ReplicationHost, 'dev' | 'storage' | 'log'>
+
+export const wantsDevRoot = ({ dev }: Pick<Host, 'dev'>, kind: Kind): boolean =>
+  dev !== undefined && kind === 'performance'
+
+/** What a primary puts into the package for one that asked: JSON. */
+export const offerDevRoot = ({ dev }: Pick<Host, 'dev'>, kind: Kind): string => {
+  const token = kind === 'performance' ? dev?.findRootToken() : undefined
+  return JSON.stringify(token === undefined ? {} : { dev_root_token: token })
+}
+
+/** What a secondary that asked takes of a package into its new storage. */
+export const keepDevRoot = (host: Pick<Host, 'dev'>, kind: Kind, extra: string): PlainRecord[] => {
+  const { dev_root_token: token } = JSON.parse(extra || '{}') as { dev_root_token?: unknown }
+  if (!wantsDevRoot(host, kind) || typeof token !== 'string') return []
+  return [{ key: DEV_ROOT_KEY, value: Buffer.from(token) }]
+}
+
+/** At the end of the bootstrap. A failure is logged: whoever has the key shares can make a root token all the same. */
+export const plantDevRoot = async ({ dev, storage, log }: Host): Promise<void> => {
+  const token = storage.get(DEV_ROOT_KEY)?.toString()
+  if (token === undefined) return
+  try {
+    await dev?.plantRootToken(token)
+    await storage.write((tx) => tx.delete(DEV_ROOT_KEY))
+  } catch (error) {
+    log.warn('the root token of the development server that is followed was not taken over', { error: String(error) })
+  }
+}

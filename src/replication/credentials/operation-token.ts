@@ -1,0 +1,73 @@
+import { base62 } from '../../base/id.js'
+import type { Random } from '../../base/random.js'
+import { isSameSecret } from '../../crypto/constant-time.js'
+import { sha256 } from '../../crypto/digest.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { Storage, Transaction } from '../../logical/storage.js'
+
+/**
+ * The DR operation token: made by a ceremony of key shares on a DR secondary, kept there as a hash only, one at a time,
+ * good for every DR secondary operation until it is deleted, replaced, or the role ends.
+ */
+export const OPERATION_TOKEN_KEY = 'core/dr-operation-token'
+
+/** The share-by-share attempt. Its machine is that of generate-root; errors are LogicalErrors with its texts. */
+export interface GenerationAttempt {
+  /** The bare body of a status answer. */
+  status(): JsonObject
+  /** At most one of the two is not empty. */
+  start(options: { otp: string; pgpKey: string }): JsonObject | Promise<JsonObject>
+  cancel(): void
+  update(options: { key: string; nonce: string }): Promise<JsonObject>
+}
+
+/** What GET attempt shows where no attempt can run. */
+export const NO_ATTEMPT: JsonObject = {
+  nonce: '',
+  started: false,
+  progress: 0,
+  required: 0,
+  complete: false,
+  encoded_token: '',
+  encoded_root_token: '',
+  pgp_fingerprint: '',
+  otp: '',
+  otp_length: 28,
+}
+
+export class OperationTokens {
+  readonly #storage: Storage
+  readonly #random: Random
+  readonly #isBatchTokenAllowed: (token: string, path: string) => boolean
+
+  constructor(options: {
+    storage: Storage
+    random: Random
+    isBatchTokenAllowed: (token: string, path: string) => boolean
+  }) {
+    this.#storage = options.storage
+    this.#random = options.random
+    this.#isBatchTokenAllowed = options.isBatchTokenAllowed
+  }
+
+  /** Makes a token of 28 characters; the one before is dead. What the ceremony calls when it is complete. */
+  async create(): Promise<string> {
+    const token = `hvs.${base62(this.#random, 24)}`
+    const hash = sha256(token)
+    await this.#storage.write((tx) => tx.put(OPERATION_TOKEN_KEY, hash))
+    return token
+  }
+
+  /** `path` is the whole path of the request: `sys/replication/dr/secondary/promote`. */
+  isAllowed(token: string, path: string): boolean {
+    const stored = this.#storage.get(OPERATION_TOKEN_KEY)
+    if (stored && isSameSecret(stored, sha256(token))) return true
+    return this.#isBatchTokenAllowed(token, path)
+  }
+
+  async delete(): Promise<void> {
+    await this.#storage.write(deleteOperationToken)
+  }
+}
+
+export const deleteOperationToken = (tx: Transaction): void => tx.delete(OPERATION_TOKEN_KEY)

@@ -1,0 +1,66 @@
+import type { Clock } from '../../base/clock.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { Request, Response } from '../../logical/request.js'
+import type { ReplicableStore } from '../../storage/replicable.js'
+import { decodeAnswer, encodeRequest, type ForwardAnswer } from './forward-codec.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
+import type { ReplicationSettings } from '../host.js'
+import type { FollowerService } from '../services.js'
+
+/** An answer of the primary, and how far its log had come when the request was done. */
+export interface Forwarded {
+  readonly response: Response | undefined
+  readonly state: { readonly clusterId: string; readonly localIndex: number; readonly replicatedIndex: number }
+}
+
+export interface ForwarderOptions {
+  readonly clock: Clock
+  readonly store: Pick<ReplicableStore, 'remotePosition' | 'onCommit'>
+  readonly settings: ReplicationSettings
+  /** Of the performance kind; undefined while this cluster follows nobody. */
+  readonly follower: () => FollowerService | undefined
+}
+
+/** Sends what a performance secondary may not do itself to its primary, and waits a little to see the outcome here. */
+export class Forwarder {
+  readonly #options: ForwarderOptions
+
+  constructor(options: ForwarderOptions) {
+    this.#options = options
+  }
+
+  /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
+  async forward(request: Request): Promise<Forwarded> {
+    const { index, response } = await this.#ask(encodeRequest(request))
+    const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
+    const state = { clusterId, localIndex: index, replicatedIndex: index }
+    if (await this.#sees(index)) return { response, state }
+    const warning = 'the write was made on the primary cluster, but is not yet visible on this cluster'
+    return { response: { ...response, warnings: [...(response?.warnings ?? []), warning] }, state }
+  }
+
+  async #ask(payload: Buffer): Promise<ForwardAnswer> {
+    const follower = this.#options.follower()
+    if (follower?.connectionState !== 'ready') throw new LogicalError('unavailable', PRIMARY_UNREACHABLE_TEXT)
+    return decodeAnswer(await follower.forward(payload))
+  }
+
+  /** True as soon as this store has applied the index; false when it has not within the configured wait. */
+  #sees(index: number): Promise<boolean> {
+    const { clock, store, settings } = this.#options
+    const isReached = () =>
+      Math.max(store.remotePosition?.index ?? 0, this.#options.follower()?.appliedIndex ?? 0) >= index
+    if (isReached()) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const finish = (isSeen: boolean) => {
+        timer.cancel()
+        unsubscribe()
+        resolve(isSeen)
+      }
+      const unsubscribe = store.onCommit(() => {
+        if (isReached()) finish(true)
+      })
+      const timer = clock.setTimer(settings.bestEffortWalWaitMs, () => finish(isReached()))
+    })
+  }
+}

@@ -1,0 +1,70 @@
+import type { PathSpec } from '../../logical/backend.js'
+import { definePath } from '../../logical/backend.js'
+import { string } from '../../logical/fields.js'
+import { isSecondaryStage } from '../roles/machine.js'
+import { NO_ATTEMPT } from '../credentials/operation-token.js'
+import { type Context, requireDrSecondary, requireLicense } from './guard.js'
+import type { ReplicationContext } from '../context.js'
+
+/** The key-share ceremony for an operation token. Its bodies have no envelope. */
+
+const PREFIX = 'replication/dr/secondary/generate-operation-token'
+
+const START_FIELDS = {
+  otp: string('One-time pad to encode the token with; one is made when neither is given.'),
+  pgp_key: string('PGP public key, in base64, to encrypt the token with.'),
+} as const
+
+const UPDATE_FIELDS = {
+  key: string('One key share, in hex or base64.', '', { isSecret: true }),
+  nonce: string('Nonce of the attempt.'),
+} as const
+
+const isDrSecondary = ({ roles }: ReplicationContext): boolean => isSecondaryStage(roles.facts().stages.dr)
+
+export const ceremonyPaths = (context: Context): PathSpec[] => {
+  const licensed = (): ReplicationContext => {
+    const current = context()
+    requireLicense(current.host.license, 'dr')
+    return current
+  }
+  return [
+    definePath({
+      pattern: `${PREFIX}/attempt`,
+      fields: START_FIELDS,
+      summary: 'Start, watch or end the making of a DR operation token.',
+      operations: {
+        read() {
+          const current = licensed()
+          return { data: isDrSecondary(current) ? current.host.generation.status() : NO_ATTEMPT, bare: true }
+        },
+        async update({ values }) {
+          const current = licensed()
+          requireDrSecondary(current)
+          const body = await current.host.generation.start({ otp: values.otp, pgpKey: values.pgp_key })
+          current.host.log.info('dr operation token generation initialized')
+          return { data: body, bare: true }
+        },
+        delete() {
+          const current = licensed()
+          if (isDrSecondary(current)) current.host.generation.cancel()
+          return undefined
+        },
+      },
+    }),
+    definePath({
+      pattern: `${PREFIX}/update`,
+      fields: UPDATE_FIELDS,
+      summary: 'Give one key share to the making of a DR operation token.',
+      operations: {
+        async update({ values }) {
+          const current = licensed()
+          requireDrSecondary(current)
+          const body = await current.host.generation.update({ key: values.key, nonce: values.nonce })
+          if (body.complete === true) current.host.log.info('dr operation token generation finished')
+          return { data: body, bare: true }
+        },
+      },
+    }),
+  ]
+}

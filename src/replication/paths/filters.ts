@@ -1,0 +1,42 @@
+import { definePath, type PathSpec } from '../../logical/backend.js'
+import { deleteFilter, putFilter, readDynamicOnPrimary, readDynamicOnSecondary, readFilter } from './operate-filter.js'
+import { FILTER_FIELDS, FILTER_ID_FIELDS } from './fields.js'
+import { type Context, read, requireLicense } from './guard.js'
+import type { ReplicationContext } from '../context.js'
+
+/** Path filters of performance secondaries. */
+export const filterPaths = (context: Context): PathSpec[] => {
+  const licensed = (): ReplicationContext => {
+    const current = context()
+    requireLicense(current.host.license, 'performance')
+    return current
+  }
+  return [
+    definePath({
+      pattern: 'replication/performance/primary/paths-filter/:id',
+      fields: FILTER_FIELDS,
+      summary: 'Which mounts and namespaces a secondary gets.',
+      operations: {
+        update: ({ values }) => putFilter(licensed(), values.id, { mode: values.mode, paths: values.paths }),
+        read: ({ values }) => readFilter(licensed(), values.id),
+        delete: ({ values }) => deleteFilter(licensed(), values.id),
+      },
+    }),
+    read(
+      'replication/performance/primary/dynamic-filter/:id',
+      'performance',
+      context,
+      FILTER_ID_FIELDS,
+      'What falls under a filter without being named in it.',
+      (current, { values }) => readDynamicOnPrimary(current, values.id),
+    ),
+    read(
+      'replication/performance/secondary/dynamic-filter/:id',
+      'performance',
+      context,
+      FILTER_ID_FIELDS,
+      'What falls under the filter of this secondary without being named in it.',
+      (current, { values }) => readDynamicOnSecondary(current, values.id),
+    ),
+  ]
+}

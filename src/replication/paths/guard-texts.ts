@@ -1,0 +1,44 @@
+import type { Kind } from '../types.js'
+
+/** The refusals of replication, word for word: clients and tests match on them. */
+
+export const kindName = (kind: Kind): string => (kind === 'dr' ? 'DR' : 'performance')
+
+export const DR_GATE_TEXT = 'path disabled in replication DR secondary mode'
+export const RESTARTING_TEXT = 'cluster is restarting after a replication change, try again'
+export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
+export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
+
+export const GUARDS = {
+  alreadyPrimary: (kind: Kind) => `cluster is already a ${kindName(kind)} primary`,
+  promoteInstead: (kind: Kind) => `cluster is a ${kindName(kind)} secondary; promote it instead`,
+  notPrimary: (kind: Kind) => `cluster is not a ${kindName(kind)} primary`,
+  notSecondary: (kind: Kind) => `cluster is not a ${kindName(kind)} secondary`,
+  alreadyEnabled: (kind: Kind) => `${kindName(kind)} replication is already enabled on this cluster`,
+  performanceFirst: 'performance replication must be disabled before this cluster can become a DR secondary',
+  disableDrFirst: 'disable DR replication first',
+  missingId: 'missing id',
+  invalidId: 'invalid id',
+  idInUse: (id: string) => `id "${id}" is already in use by a secondary; revoke it first`,
+  invalidTtl: 'invalid ttl',
+  invalidPublicKey: 'invalid secondary_public_key',
+  missingToken: 'missing token',
+  invalidToken: 'invalid token',
+  exclusive: 'token and update_primary_addrs are mutually exclusive',
+  oneRequired: 'one of token or update_primary_addrs is required',
+  needsCredentials: 'update_primary_addrs needs existing credentials; use a token',
+  noneAnswered: (details: string) => `none of update_primary_addrs answered: ${details}`,
+  tokenOfKind: (kind: Kind) => `token is for ${kindName(kind)} replication`,
+  otherSet: 'token belongs to another replication set; use secondary/enable',
+  ownSecondary: 'a cluster cannot be its own secondary',
+  reindexRunning: 'reindex is already running',
+  notEnabled: 'replication is not enabled',
+  invalidFilterMode: 'mode must be allow or deny',
+  cannotFilter: (path: string) => `"${path}" cannot be filtered`,
+  ambiguousId: (id: string, ids: readonly string[]) => `id "${id}" is ambiguous; use one of: ${ids.join(', ')}`,
+  tooManySecondaries: (max: number) => `at most ${max} secondaries can be registered`,
+  tooManyPaths: (max: number) => `a filter has at most ${max} paths`,
+  missingOperationToken: 'missing dr_operation_token',
+  enterpriseOnly: 'enterprise-only feature',
+  drNotLicensed: 'DR replication is not included in this license',
+} as const

@@ -1,0 +1,86 @@
+import type { Call, Handler, PathSpec } from '../../logical/backend.js'
+import { definePath } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { FieldTable } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import type { ReplicationContext } from '../context.js'
+import { GUARDS } from './guard-texts.js'
+import { isSecondaryStage, type License } from '../roles/machine.js'
+import { OPERATION_TOKEN_FIELDS } from './fields.js'
+import type { Kind } from '../types.js'
+
+/** What the paths of this process work with. A function, since a role change makes a new context. */
+export type Context = () => ReplicationContext
+
+type Answer = Response | undefined
+
+/** Refuses what the licence does not include. Without a kind: performance, or either. */
+export const requireLicense = (license: License, kind: Kind): void => {
+  if (license === 'none') throw new LogicalError('not-found', GUARDS.enterpriseOnly)
+  if (license === 'plus' && kind === 'dr') throw invalid(GUARDS.drNotLicensed)
+}
+
+/** A path that is only written to. */
+export const write = <T extends FieldTable>(
+  pattern: string,
+  kind: Kind,
+  context: Context,
+  fields: T,
+  summary: string,
+  run: (context: ReplicationContext, call: Call<T>) => Answer | Promise<Answer>,
+): PathSpec => {
+  const update: Handler<T> = (call) => {
+    const current = context()
+    requireLicense(current.host.license, kind)
+    return run(current, call)
+  }
+  return definePath({ pattern, fields, summary, operations: { update } })
+}
+
+/** A path that is only read. */
+export const read = <T extends FieldTable>(
+  pattern: string,
+  kind: Kind,
+  context: Context,
+  fields: T,
+  summary: string,
+  run: (context: ReplicationContext, call: Call<T>) => Answer | Promise<Answer>,
+): PathSpec => {
+  const handler: Handler<T> = (call) => {
+    const current = context()
+    requireLicense(current.host.license, kind)
+    return run(current, call)
+  }
+  return definePath({ pattern, fields, summary, operations: { read: handler } })
+}
+
+type WithToken<T extends FieldTable> = T & typeof OPERATION_TOKEN_FIELDS
+
+/**
+ * A path below `replication/dr/secondary/` that an operation token authorises in place of a client token. The order of
+ * refusals: not a DR secondary, no token, a token that may not do this; then what the operation itself says.
+ */
+export const writeWithToken = <T extends FieldTable>(
+  operation: string,
+  context: Context,
+  fields: T,
+  summary: string,
+  run: (context: ReplicationContext, call: Call<WithToken<T>>) => Answer | Promise<Answer>,
+): PathSpec => {
+  const pattern = `replication/dr/secondary/${operation}`
+  const all: WithToken<T> = { ...fields, ...OPERATION_TOKEN_FIELDS }
+  return write(pattern, 'dr', context, all, summary, (current, call) => {
+    requireOperationToken(current, `sys/${pattern}`, String(call.values.dr_operation_token))
+    return run(current, call)
+  })
+}
+
+const requireOperationToken = (context: ReplicationContext, path: string, token: string): void => {
+  requireDrSecondary(context)
+  if (token === '') throw invalid(GUARDS.missingOperationToken)
+  if (!context.operationTokens.isAllowed(token, path)) throw new LogicalError('permission-denied', 'permission denied')
+}
+
+export const requireDrSecondary = ({ roles }: ReplicationContext): void => {
+  if (!isSecondaryStage(roles.facts().stages.dr)) throw invalid(GUARDS.notSecondary('dr'))
+}

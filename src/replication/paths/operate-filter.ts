@@ -1,0 +1,108 @@
+import { LIMITS } from '../../base/limits.js'
+import { invalid, notFound, unsupportedPath } from '../../logical/errors.js'
+import type { Response } from '../../logical/request.js'
+import type { ReplicationContext } from '../context.js'
+import { checkIsPrimary, isValidId } from '../roles/decide-primary.js'
+import { type FilterRule, findSingleton, findUnknown, normalizePaths } from '../filter/filter.js'
+import { GUARDS } from './guard-texts.js'
+import { filterIdOf } from '../roles/primary-role.js'
+import { insist } from '../roles/roles.js'
+import { ownFilterId } from '../roles/secondary-role.js'
+import type { PrimaryRecord } from '../roles/state.js'
+import { WARNINGS } from '../texts.js'
+
+/** Path filters as the API writes and reads them, and the lists of what falls under them unnamed. */
+
+export const putFilter = async (
+  context: ReplicationContext,
+  id: string,
+  fields: { readonly mode: string; readonly paths: readonly string[] },
+): Promise<Response | undefined> => {
+  const { host, filters } = context
+  const { record, secondaryId } = resolve(context, id)
+  const rule = parseRule(context, fields)
+  const stored = filterIdOf(record, secondaryId, filters)
+  await filters.put(secondaryId, rule)
+  if (stored !== secondaryId) await filters.delete(stored)
+  context.managers.performance.primary?.filterChanged(secondaryId)
+  host.log.info('paths filter changed', { secondary: secondaryId, mode: rule.mode, paths: rule.paths.length })
+  const unknown = findUnknown(rule.paths, host.mounts(), host.namespaces())
+  return unknown.length === 0 ? undefined : { data: null, warnings: unknown.map(WARNINGS.unknownPath) }
+}
+
+export const readFilter = (context: ReplicationContext, id: string): Response => {
+  const { record, secondaryId } = resolve(context, id)
+  const rule = context.filters.find(filterIdOf(record, secondaryId, context.filters))
+  if (!rule) throw notFound()
+  return { data: { mode: rule.mode, paths: [...rule.paths] } }
+}
+
+export const deleteFilter = async (context: ReplicationContext, id: string): Promise<undefined> => {
+  const { filters, managers } = context
+  const { record, secondaryId } = resolve(context, id)
+  const stored = filterIdOf(record, secondaryId, filters)
+  if (!filters.find(stored)) return undefined
+  await filters.delete(stored)
+  managers.performance.primary?.filterChanged(secondaryId)
+  return undefined
+}
+
+export const readDynamicOnPrimary = (context: ReplicationContext, id: string): Response => {
+  const { record, secondaryId } = resolve(context, id)
+  return dynamicLists(context, filterIdOf(record, secondaryId, context.filters))
+}
+
+/** The same on the secondary, which answers for itself only, by whichever of its ids. */
+export const readDynamicOnSecondary = (context: ReplicationContext, id: string): Response => {
+  const { host, roles, filters } = context
+  const record = roles.record('performance')
+  if (record.mode !== 'secondary') throw invalid(GUARDS.notSecondary('performance'))
+  if (![record.secondaryId, host.identity.clusterId, record.setId].includes(id)) throw notFound()
+  return dynamicLists(context, ownFilterId(record, host, filters))
+}
+
+const dynamicLists = ({ filters }: ReplicationContext, filterId: string): Response => {
+  const compiled = filters.compiled(filterId)
+  if (!compiled) throw notFound()
+  return {
+    data: {
+      dynamic_filtered_mounts: [...compiled.dynamicMounts],
+      dynamic_filtered_namespaces: [...compiled.dynamicNamespaces],
+    },
+  }
+}
+
+const parseRule = (
+  { host }: ReplicationContext,
+  { mode, paths }: { readonly mode: string; readonly paths: readonly string[] },
+): FilterRule => {
+  if (mode !== 'allow' && mode !== 'deny') throw invalid(GUARDS.invalidFilterMode)
+  if (paths.length > LIMITS.filterPathsMax) throw invalid(GUARDS.tooManyPaths(LIMITS.filterPathsMax))
+  const normal = normalizePaths(paths)
+  const singleton = findSingleton(normal, host.mounts(), host.namespaces())
+  if (singleton !== undefined) throw invalid(GUARDS.cannotFilter(singleton))
+  return { mode, paths: normal }
+}
+
+/**
+ * The secondary that `id` means: its secondary id, the id of its own cluster, or the id of the replication set while only
+ * one is registered. An id that nobody has is kept for one who registers later.
+ */
+const resolve = (context: ReplicationContext, id: string): { record: PrimaryRecord; secondaryId: string } => {
+  const { roles } = context
+  insist(checkIsPrimary('performance', roles.facts()))
+  const record = roles.record('performance')
+  if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary('performance'))
+  if (!isValidId(id)) throw unsupportedPath()
+  return { record, secondaryId: resolveId(record, id) }
+}
+
+export const resolveId = (record: PrimaryRecord, id: string): string => {
+  const { registrations } = record
+  if (registrations.some((row) => row.id === id)) return id
+  const meant = id === record.setId ? registrations : registrations.filter((row) => row.clusterId === id)
+  const [only] = meant
+  if (only && meant.length === 1) return only.id
+  if (meant.length === 0 && id !== record.setId) return id
+  throw invalid(GUARDS.ambiguousId(id, meant.map((row) => row.id).sort()))
+}

@@ -1,0 +1,144 @@
+import { invalid } from '../../logical/errors.js'
+import type { Response } from '../../logical/request.js'
+import { type Bundle, encodeBundle, parsePublicKey, sealBundle } from '../credentials/activation-token.js'
+import { createCa, issueClientCertificate } from '../credentials/ca.js'
+import { baseIngredients, type ReplicationContext } from '../context.js'
+import {
+  decideDemote,
+  decideDisablePrimary,
+  decideEnablePrimary,
+  decideIssueToken,
+  decideRevoke,
+} from '../roles/decide-primary.js'
+import { GUARDS } from './guard-texts.js'
+import { filterIdOf } from '../roles/primary-role.js'
+import { insist, refusalToError } from '../roles/roles.js'
+import { type PrimaryRecord, type Registration, registeredIds } from '../roles/state.js'
+import { withScheme } from './status.js'
+import { WARNINGS } from '../texts.js'
+import type { Kind } from '../types.js'
+import { hasPublicKeyTokens } from '../version.js'
+
+/** What a primary can be asked to do, and how a cluster becomes one or stops being one. */
+
+const warned = (...warnings: string[]): Response => ({ data: null, warnings })
+
+export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryClusterAddr: string): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    const { host, roles } = context
+    const decision = decideEnablePrimary(kind, roles.facts())
+    if (!decision.ok) throw refusalToError(decision)
+    const ca = await createCa(host.random, host.clock.now())
+    await roles.execute(decision, { ...baseIngredients(context, kind), ca, primaryClusterAddr })
+    return warned(WARNINGS.primaryEnabled(kind))
+  })
+
+export const demote = (context: ReplicationContext, kind: Kind): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    const { roles, managers } = context
+    const decision = decideDemote(kind, roles.facts())
+    const warnings = [WARNINGS.demoted(kind)]
+    const connected = managers[kind].primary?.registry.views().filter((view) => view.isConnected) ?? []
+    if (connected.length > 0) warnings.push(WARNINGS.stillConnected(connected.map((view) => view.secondaryId)))
+    if (kind === 'dr' && roles.facts().stages.performance === 'primary') warnings.push(WARNINGS.noPerformancePrimary)
+    await roles.execute(decision, baseIngredients(context, kind))
+    return warned(...warnings)
+  })
+
+export const disablePrimary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    await context.roles.execute(decideDisablePrimary(kind, context.roles.facts()), baseIngredients(context, kind))
+    return warned(WARNINGS.disabled(kind))
+  })
+
+export interface IssueFields {
+  readonly id: string
+  readonly ttlSeconds: number
+  readonly publicKey: string
+  /** The path of the request, shown as `creation_path`. */
+  readonly path: string
+}
+
+export const issueToken = (context: ReplicationContext, kind: Kind, fields: IssueFields): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    const { host, roles } = context
+    const record = roles.record(kind)
+    const publicKey = fields.publicKey === '' ? undefined : parsePublicKey(fields.publicKey)
+    const isKeyGood = publicKey !== undefined && hasPublicKeyTokens(host.identity.reportedVersion)
+    const registered =
+      record.mode === 'primary' ? registeredIds(record, fields.id) : { taken: new Set<string>(), count: 0 }
+    const request = {
+      id: fields.id,
+      ttlSeconds: fields.ttlSeconds,
+      publicKey: fields.publicKey === '' ? 'none' : isKeyGood ? 'good' : 'bad',
+    } as const
+    insist(decideIssueToken(kind, roles.facts(), request, registered))
+    if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary(kind))
+    const { bundle, registration } = await register(context, kind, record, fields)
+    await roles.update(kind, (latest) => (latest.mode === 'primary' ? withRegistration(latest, registration) : latest))
+    if (publicKey) {
+      const token = sealBundle(bundle, publicKey, host.random)
+      if (token === undefined) throw invalid(GUARDS.invalidPublicKey)
+      return { data: { token } }
+    }
+    const wrapInfo = await host.wrapActivation(encodeBundle(bundle), fields.ttlSeconds, fields.path)
+    const warnings = host.identity.apiAddress === '' ? [WARNINGS.noApiAddress] : []
+    return { data: null, wrapInfo, ...(warnings.length > 0 && { warnings }) }
+  })
+
+const register = async (
+  { host }: ReplicationContext,
+  kind: Kind,
+  record: PrimaryRecord,
+  fields: IssueFields,
+): Promise<{ bundle: Bundle; registration: Registration }> => {
+  const nowMs = host.clock.now()
+  const client = await issueClientCertificate(record.ca, host.random, nowMs)
+  const bundle: Bundle = {
+    kind,
+    setId: record.setId,
+    secondaryId: fields.id,
+    caCertificate: Buffer.from(record.ca.certificate, 'base64'),
+    certificate: client.certificate,
+    privateKey: client.privateKey,
+    primaryClusterAddr: withScheme(record.primaryClusterAddr || host.identity.clusterAddress),
+  }
+  const registration: Registration = {
+    id: fields.id,
+    commonName: client.commonName,
+    state: 'issued',
+    expiresAtMs: nowMs + fields.ttlSeconds * 1000,
+    clusterId: '',
+    incarnation: 0,
+    apiAddress: '',
+    clusterAddress: '',
+    lastSeenMs: 0,
+  }
+  return { bundle, registration }
+}
+
+/** A token that was not used yet is replaced by a newer one for the same id. */
+const withRegistration = (record: PrimaryRecord, row: Registration): PrimaryRecord => ({
+  ...record,
+  registrations: [...record.registrations.filter((other) => other.id !== row.id), row],
+})
+
+/** Cuts the secondary off at once and forgets it, its filter included. Unknown ids are gone already: 204. */
+export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: string): Promise<undefined> =>
+  context.roles.exclusively(async () => {
+    const { roles, filters, managers } = context
+    insist(decideRevoke(kind, roles.facts(), id))
+    const record = roles.record(kind)
+    const row = record.mode === 'primary' ? record.registrations.find((candidate) => candidate.id === id) : undefined
+    if (record.mode !== 'primary' || !row) return undefined
+    const filterId = kind === 'performance' ? filterIdOf(record, id, filters) : undefined
+    await roles.update(kind, (latest) =>
+      latest.mode === 'primary'
+        ? { ...latest, registrations: latest.registrations.filter((other) => other.id !== id) }
+        : latest,
+    )
+    managers[kind].primary?.revoke(id, row.commonName)
+    if (filterId !== undefined && filters.find(filterId)) await filters.delete(filterId)
+    context.host.log.info('secondary revoked', { kind, secondary: id })
+    return undefined
+  })

@@ -1,0 +1,156 @@
+import { createExchangeKey } from '../../crypto/exchange.js'
+import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
+import type { Response } from '../../logical/request.js'
+import { createCa } from '../credentials/ca.js'
+import { baseIngredients, type ReplicationContext } from '../context.js'
+import {
+  checkBundle,
+  decideDisableSecondary,
+  decideEnableSecondary,
+  decideFinishBootstrap,
+  decidePromote,
+  decideUpdatePrimary,
+  parseUpdateForm,
+} from '../roles/decide-secondary.js'
+import { keepDevRoot, plantDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
+import { GUARDS } from './guard-texts.js'
+import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
+import { keepForeseeableLoss, keepPromotionLoss } from '../roles/keep-losses.js'
+import { insist, refusalToError } from '../roles/roles.js'
+import { whoOfSecondary } from '../roles/secondary-role.js'
+import { exchangeKeyKey, setIdOf } from '../roles/state.js'
+import { withScheme } from './status.js'
+import { WARNINGS } from '../texts.js'
+import type { Kind } from '../types.js'
+import { hasPublicKeyTokens } from '../version.js'
+
+/** How a cluster joins a set, follows another primary, is promoted, or leaves. */
+
+const warned = (...warnings: string[]): Response => ({ data: null, warnings })
+
+/** The private half waits, encrypted, for the token that is made for it; a new pair replaces it. */
+export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind): Promise<Response> => {
+  if (!hasPublicKeyTokens(host.identity.reportedVersion)) throw unsupportedPath()
+  const { publicKey, privateKey } = createExchangeKey()
+  await host.storage.write((tx) => tx.put(exchangeKeyKey(kind), privateKey))
+  return { data: { secondary_public_key: publicKey.toString('base64') } }
+}
+
+export const enableSecondary = (context: ReplicationContext, kind: Kind, fields: JoinFields): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    const { roles } = context
+    const decision = decideEnableSecondary(kind, roles.facts())
+    if (!decision.ok) throw refusalToError(decision)
+    if (fields.token === '') throw invalid(GUARDS.missingToken)
+    const joined = await redeem(context, kind, fields, undefined)
+    const ingredients = { ...baseIngredients(context, kind), joining: joiningOf(joined) }
+    const extraRecords = keepDevRoot(context.host, kind, joined.package.extra)
+    await roles.execute(decision, ingredients, { ...joined.package, extraRecords })
+    return warned(WARNINGS.joining)
+  })
+
+export interface UpdateFields extends Omit<JoinFields, 'token'> {
+  /** Undefined when it was not sent; blank forgets the primary. */
+  readonly token: string | undefined
+  readonly addresses: readonly string[]
+}
+
+export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: UpdateFields): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    const { roles } = context
+    const form = parseUpdateForm(fields.token, fields.addresses)
+    const decision = decideUpdatePrimary(kind, roles.facts(), form)
+    if (!decision.ok) throw refusalToError(decision)
+    const base = baseIngredients(context, kind)
+    if (form === 'addresses') {
+      const address = await moveTo(context, kind, fields.addresses)
+      await roles.execute(decision, { ...base, addresses: [address] })
+      return warned(WARNINGS.moved(address))
+    }
+    if (form === 'blank') {
+      await roles.execute(decision, base)
+      return warned(WARNINGS.forgot(kind))
+    }
+    const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(roles.record(kind)))
+    await keepForeseeableLoss(context, kind, joined.primary.epochs)
+    await roles.execute(decision, { ...base, joining: joiningOf(joined) })
+    return warned(WARNINGS.joining)
+  })
+
+/** The first of the addresses at which a primary of our set takes our credentials; the stream goes over to it. */
+const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readonly string[]): Promise<string> => {
+  const { follower } = context.managers[kind]
+  if (!follower) throw invalid(GUARDS.needsCredentials)
+  try {
+    const { address } = await follower.updateAddresses(addresses)
+    return withScheme(address)
+  } catch (cause) {
+    if (!(cause instanceof LogicalError)) throw cause
+    throw new LogicalError('invalid-request', GUARDS.noneAnswered(cause.message), { cause })
+  }
+}
+
+export interface PromoteFields {
+  readonly primaryClusterAddr: string
+  readonly force: boolean
+}
+
+export const promote = (context: ReplicationContext, kind: Kind, fields: PromoteFields): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    const { host, roles, managers } = context
+    const { mode } = roles.record(kind)
+    if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
+    const safety = managers[kind].safety()
+    const decision = decidePromote(kind, roles.facts(), safety, fields.force)
+    if (!decision.ok) throw refusalToError(decision)
+    const ca = await createCa(host.random, host.clock.now())
+    // What is applied must not move between the fork that the new epoch names and the end of following.
+    await managers[kind].stopFollowing()
+    try {
+      await keepPromotionLoss(context, kind, safety)
+      const { primaryClusterAddr } = fields
+      await roles.execute(decision, { ...baseIngredients(context, kind), ca, primaryClusterAddr })
+    } catch (error) {
+      host.restart('a promotion failed before its commit')
+      throw error
+    }
+    return warned(WARNINGS.promoted(kind))
+  })
+
+export const disableSecondary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
+  context.roles.exclusively(async () => {
+    await context.roles.execute(decideDisableSecondary(kind, context.roles.facts()), baseIngredients(context, kind))
+    return warned(WARNINGS.disabled(kind))
+  })
+
+/** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
+export const finishBootstrap = (context: ReplicationContext, kind: Kind): Promise<void> =>
+  context.roles.exclusively(async () => {
+    await plantDevRoot(context.host)
+    await context.roles.execute(decideFinishBootstrap(kind, context.roles.facts()), baseIngredients(context, kind))
+  })
+
+const redeem = (
+  { host, dataPlane }: ReplicationContext,
+  kind: Kind,
+  fields: JoinFields,
+  setId: string | undefined,
+): Promise<Joined> =>
+  redeemToken(
+    {
+      host,
+      dataPlane,
+      checkBundle: (facts) => insist(checkBundle(kind, setId, facts)),
+      wantsDevRoot: setId === undefined && wantsDevRoot(host, kind),
+      who: (bundleSetId) => whoOfSecondary(host, { setId: bundleSetId, epochs: [], incarnation: 0 }),
+    },
+    kind,
+    fields,
+  )
+
+const joiningOf = ({ bundle, credentials, primary }: Joined) => ({
+  setId: bundle.setId,
+  secondaryId: bundle.secondaryId,
+  epochs: primary.epochs,
+  credentials,
+})

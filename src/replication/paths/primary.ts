@@ -1,0 +1,58 @@
+import { parseDurationMs } from '../../base/duration.js'
+import type { Call, PathSpec } from '../../logical/backend.js'
+import { demote, disablePrimary, enablePrimary, issueToken, revokeSecondary } from './operate-primary.js'
+import { CLUSTER_ADDR_FIELDS, SECONDARY_ID_FIELDS, SECONDARY_TOKEN_FIELDS } from './fields.js'
+import { type Context, write } from './guard.js'
+import type { Kind } from '../types.js'
+
+/** `.../primary/*` of one kind below `prefix`, which is that of the kind or the older one without a kind. */
+export const primaryPaths = (prefix: string, kind: Kind, context: Context): PathSpec[] => [
+  write(
+    `${prefix}/primary/enable`,
+    kind,
+    context,
+    CLUSTER_ADDR_FIELDS,
+    'Make this cluster a primary.',
+    (current, call) => enablePrimary(current, kind, call.values.primary_cluster_addr),
+  ),
+  write(
+    `${prefix}/primary/demote`,
+    kind,
+    context,
+    {},
+    'Make this primary a secondary that follows nobody.',
+    (current) => demote(current, kind),
+  ),
+  write(`${prefix}/primary/disable`, kind, context, {}, 'End replication on this primary.', (current) =>
+    disablePrimary(current, kind),
+  ),
+  write(
+    `${prefix}/primary/secondary-token`,
+    kind,
+    context,
+    SECONDARY_TOKEN_FIELDS,
+    'Issue an activation token for a secondary.',
+    (current, call) =>
+      issueToken(current, kind, {
+        id: call.values.id,
+        ttlSeconds: ttlSecondsOf(call),
+        publicKey: call.values.secondary_public_key,
+        path: call.request.path,
+      }),
+  ),
+  write(
+    `${prefix}/primary/revoke-secondary`,
+    kind,
+    context,
+    SECONDARY_ID_FIELDS,
+    'Cut a secondary off for good.',
+    (current, call) => revokeSecondary(current, kind, call.values.id),
+  ),
+]
+
+/** The field counts, then the header that asks for wrapping, then the default. 0, which is refused, for nonsense. */
+const ttlSecondsOf = (call: Call<typeof SECONDARY_TOKEN_FIELDS>): number => {
+  const { wrap } = call.request
+  if (!call.supplied('ttl') && wrap) return wrap.ttlSeconds
+  return Math.floor((parseDurationMs(call.values.ttl.trim()) ?? 0) / 1000)
+}

@@ -1,0 +1,167 @@
+import type { JsonObject } from '../../logical/json.js'
+import type { Mode } from '../roles/machine.js'
+import { withoutScheme } from '../rpc/dial.js'
+import type { Registration } from '../roles/state.js'
+import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from '../types.js'
+
+/** Payloads of the status endpoints. No field is ever null, and none changes its JSON type: typed clients insist. */
+
+export interface UpkeepStatus {
+  /** Milliseconds since the epoch; 0 = never. */
+  readonly lastReindexMs: number
+  readonly isCorrupted: boolean
+  /** Milliseconds since the epoch; undefined = never checked. */
+  readonly lastCheckMs: number | undefined
+  readonly reindex: { readonly stage: string; readonly done: number; readonly total: number } | undefined
+}
+
+export interface PrimaryFacts {
+  readonly mode: 'primary'
+  readonly setId: string
+  readonly kind: Kind
+  readonly primaryClusterAddr: string
+  readonly lastWal: number
+  /** Last index that this kind's secondaries are to reach. */
+  readonly lastKindWal: number
+  readonly merkleRoot: Buffer
+  readonly registrations: readonly Registration[]
+  readonly views: readonly SecondaryView[]
+  readonly upkeep: UpkeepStatus
+}
+
+export interface SecondaryFacts {
+  readonly mode: 'secondary'
+  readonly setId: string
+  readonly secondaryId: string
+  readonly state: StreamState
+  readonly connectionState: ConnectionState
+  /** The one in use, or used last; empty when detached. */
+  readonly primaryClusterAddr: string
+  /** Whatever is known to lead to the primary, best first. */
+  readonly knownAddresses: readonly string[]
+  readonly primary: PrimaryView | undefined
+  readonly lastRemoteWal: number
+  readonly lastStartMs: number
+  readonly merkleRoot: Buffer
+  readonly progress: SyncProgress | undefined
+  readonly upkeep: UpkeepStatus
+}
+
+export type StatusFacts =
+  | { readonly mode: 'disabled' }
+  | { readonly mode: 'bootstrapping'; readonly setId: string; readonly progress: SyncProgress | undefined }
+  | PrimaryFacts
+  | SecondaryFacts
+
+/** Seconds of the year 1: how the reference prints a time that never was. */
+const NEVER = '-62135596800'
+
+export const renderStatus = (facts: StatusFacts): JsonObject => {
+  switch (facts.mode) {
+    case 'disabled':
+      return { mode: 'disabled' }
+    case 'bootstrapping':
+      return { mode: 'bootstrapping', cluster_id: facts.setId, ...renderProgress(facts.progress) }
+    case 'primary':
+      return renderPrimary(facts)
+    case 'secondary':
+      return renderSecondary(facts)
+  }
+}
+
+const renderPrimary = (facts: PrimaryFacts): JsonObject => ({
+  mode: 'primary' satisfies Mode,
+  cluster_id: facts.setId,
+  state: 'running',
+  known_secondaries: sortedById(facts.registrations).map((row) => row.id),
+  secondaries: sortedById(facts.registrations).map((row) =>
+    renderLink(
+      row,
+      facts.views.find((view) => view.secondaryId === row.id),
+    ),
+  ),
+  last_wal: facts.lastWal,
+  [facts.kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal']: facts.lastKindWal,
+  merkle_root: facts.merkleRoot.toString('hex'),
+  primary_cluster_addr: withScheme(facts.primaryClusterAddr),
+  ...renderUpkeep(facts.upkeep),
+  ssct_generation_counter: 0,
+})
+
+const renderSecondary = (facts: SecondaryFacts): JsonObject => ({
+  mode: 'secondary' satisfies Mode,
+  cluster_id: facts.setId,
+  state: facts.state,
+  connection_state: facts.connectionState,
+  secondary_id: facts.secondaryId,
+  primary_cluster_addr: withScheme(facts.primaryClusterAddr),
+  known_primary_cluster_addrs: [...new Set(facts.knownAddresses.map(withScheme))],
+  primaries: facts.primary ? [renderPrimaryLink(facts.primary)] : [],
+  last_remote_wal: facts.lastRemoteWal,
+  last_start: toRfc3339(facts.lastStartMs),
+  merkle_root: facts.merkleRoot.toString('hex'),
+  ...renderProgress(facts.progress ?? (facts.state === 'merkle-sync' ? NOTHING_FETCHED : undefined)),
+  ...renderUpkeep(facts.upkeep),
+  ssct_generation_counter: 0,
+})
+
+const sortedById = (registrations: readonly Registration[]): Registration[] =>
+  [...registrations].sort((a, b) => (a.id < b.id ? -1 : 1))
+
+/** One that never connected has an id and nothing else; one that is away keeps what was last known of it. */
+const renderLink = (row: Registration, view: SecondaryView | undefined): JsonObject => {
+  const isConnected = view?.isConnected ?? false
+  const clusterAddress = view?.clusterAddresses[0] ?? row.clusterAddress
+  const lastHeartbeatMs = view?.lastHeartbeatMs ?? (row.lastSeenMs || undefined)
+  if (!isConnected && clusterAddress === '' && lastHeartbeatMs === undefined) {
+    return { node_id: row.id, connection_status: 'disconnected' }
+  }
+  return {
+    node_id: row.id,
+    api_address: view?.apiAddress || row.apiAddress,
+    cluster_address: withScheme(clusterAddress),
+    connection_status: isConnected ? 'connected' : 'disconnected',
+    ...renderHeartbeat(lastHeartbeatMs, view),
+  }
+}
+
+const renderPrimaryLink = (view: PrimaryView): JsonObject => ({
+  api_address: view.apiAddress,
+  cluster_address: withScheme(view.clusterAddress),
+  connection_status: view.isConnected ? 'connected' : 'disconnected',
+  ...renderHeartbeat(view.lastHeartbeatMs, view),
+})
+
+type Measures = Pick<PrimaryView, 'lastHeartbeatDurationMs' | 'clockSkewMs' | 'canaryAgeMs'>
+
+const renderHeartbeat = (lastHeartbeatMs: number | undefined, measures: Measures | undefined): JsonObject =>
+  lastHeartbeatMs === undefined
+    ? {}
+    : {
+        last_heartbeat: toRfc3339(lastHeartbeatMs),
+        last_heartbeat_duration_ms: String(Math.round(measures?.lastHeartbeatDurationMs ?? 0)),
+        clock_skew_ms: String(Math.round(measures?.clockSkewMs ?? 0)),
+        replication_primary_canary_age_ms: String(Math.round(measures?.canaryAgeMs ?? 0)),
+      }
+
+const NOTHING_FETCHED: SyncProgress = { totalKeys: 0, doneKeys: 0 }
+
+const renderProgress = (progress: SyncProgress | undefined): JsonObject =>
+  progress ? { merkle_sync_progress: { sync_total_keys: progress.totalKeys, sync_progress: progress.doneKeys } } : {}
+
+const renderUpkeep = (upkeep: UpkeepStatus): JsonObject => ({
+  last_reindex_epoch: String(Math.floor(upkeep.lastReindexMs / 1000)),
+  corrupted_merkle_tree: upkeep.isCorrupted,
+  last_corruption_check_epoch: upkeep.lastCheckMs === undefined ? NEVER : String(Math.floor(upkeep.lastCheckMs / 1000)),
+  ...(upkeep.reindex && {
+    reindex_in_progress: true,
+    reindex_stage: upkeep.reindex.stage,
+    reindex_building_progress: upkeep.reindex.done,
+    reindex_building_total: upkeep.reindex.total,
+  }),
+})
+
+/** Addresses of cluster ports are shown as `https://host:port`, whatever scheme they were given with: they speak TLS. */
+export const withScheme = (address: string): string => (address === '' ? '' : `https://${withoutScheme(address)}`)
+
+const toRfc3339 = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')

@@ -1,0 +1,88 @@
+import { extendChain } from './epoch.js'
+import type { Effect } from './machine.js'
+import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from './state.js'
+import { DISABLED } from './state.js'
+import type { Kind } from '../types.js'
+
+/** What effects need besides the record: made or learnt before the first of them is applied. */
+export interface Ingredients {
+  newId(): string
+  /** Last index applied from the primary; on a former primary, the end of its own log. */
+  readonly forkIndex: number
+  readonly ca?: CaRecord
+  readonly primaryClusterAddr?: string
+  readonly joining?: Pick<SecondaryRecord, 'setId' | 'epochs' | 'secondaryId'> & { readonly credentials: Credentials }
+  readonly addresses?: readonly string[]
+}
+
+export type Records = Readonly<Record<Kind, KindRecord>>
+
+/** The records after one effect. Effects that change no record return them as they are. Pure but for `newId`. */
+export const applyEffect = (records: Records, effect: Effect, given: Ingredients): Records => {
+  if (!('kind' in effect)) return records
+  const before = records[effect.kind]
+  const after = changeRecord(before, effect, given)
+  return after === before ? records : { ...records, [effect.kind]: after }
+}
+
+const changeRecord = (record: KindRecord, effect: Extract<Effect, { kind: Kind }>, given: Ingredients): KindRecord => {
+  switch (effect.do) {
+    case 'become-primary':
+      return {
+        mode: 'primary',
+        setId: effect.set === 'kept' && record.mode !== 'disabled' ? record.setId : given.newId(),
+        epochs: effect.set === 'kept' && record.mode !== 'disabled' ? record.epochs : extendChain([], given.newId(), 0),
+        ca: needed(given.ca),
+        primaryClusterAddr: given.primaryClusterAddr ?? '',
+        registrations: [],
+        ...('credentials' in record && record.credentials && { former: record.credentials }),
+      }
+    case 'start-epoch': {
+      if (record.mode === 'disabled') throw new Error('an epoch needs a set')
+      const epochs = extendChain(record.epochs, given.newId(), given.forkIndex)
+      if (record.mode !== 'primary') return { ...record, epochs }
+      const { fenced: _, ...free } = record
+      return { ...free, epochs }
+    }
+    case 'take-place':
+      return record.mode === 'secondary' ? { ...record, incarnation: record.incarnation + 1 } : record
+    case 'become-detached':
+      return detach(record)
+    case 'become-disabled':
+      return DISABLED
+    case 'take-credentials':
+      return { ...needed(given.joining), mode: effect.mode, hasFollowed: true, incarnation: 0 }
+    case 'become-secondary':
+      return record.mode === 'bootstrapping' ? { ...record, mode: 'secondary' } : record
+    case 'take-addresses':
+      if (record.mode === 'disabled' || record.mode === 'primary' || !record.credentials) return record
+      return { ...record, credentials: { ...record.credentials, primaryAddresses: needed(given.addresses) } }
+    case 'list-losses':
+      return record
+  }
+}
+
+const detach = (record: KindRecord): KindRecord => {
+  switch (record.mode) {
+    case 'disabled':
+      return record
+    case 'primary':
+      return {
+        mode: 'secondary',
+        setId: record.setId,
+        epochs: record.epochs,
+        secondaryId: '',
+        hasFollowed: false,
+        incarnation: 0,
+      }
+    default: {
+      const { credentials: _, ...rest } = record
+      return { ...rest, mode: 'secondary' }
+    }
+  }
+}
+
+const needed = <T>(value: T | undefined): T => {
+  if (value === undefined) throw new Error('an effect was applied without what it needs')
+  return value
+}

@@ -1,0 +1,73 @@
+import { LIMITS } from '../../base/limits.js'
+import { DR_GATE_TEXT, GUARDS } from '../paths/guard-texts.js'
+import { accept, type Decision, type Facts, isDormant, isSecondaryStage, type Refusal, refuse } from './machine.js'
+import type { Kind } from '../types.js'
+
+/** What a cluster answers when it is asked to become, to be or to stop being a primary. Pure. */
+
+export type Check = { readonly ok: true } | Refusal
+
+const PASSED: Check = { ok: true }
+
+export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
+  const stage = facts.stages[kind]
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (stage === 'primary') return refuse(GUARDS.alreadyPrimary(kind))
+  if (isSecondaryStage(stage)) return refuse(GUARDS.promoteInstead(kind))
+  return accept(stage, 'enable-primary', [
+    { do: 'become-primary', kind, set: 'new' },
+    { do: 'commit' },
+    { do: 'restart' },
+  ])
+}
+
+/** Passes on a primary of the kind whose role is not hidden behind a DR secondary. */
+export const checkIsPrimary = (kind: Kind, facts: Facts): Check => {
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  return facts.stages[kind] === 'primary' ? PASSED : refuse(GUARDS.notPrimary(kind))
+}
+
+export const decideDemote = (kind: Kind, facts: Facts): Decision => {
+  const check = checkIsPrimary(kind, facts)
+  if (!check.ok) return check
+  return accept('primary', 'demote', [{ do: 'become-detached', kind }, { do: 'commit' }, { do: 'restart' }])
+}
+
+export const decideDisablePrimary = (kind: Kind, facts: Facts): Decision => {
+  const check = checkIsPrimary(kind, facts)
+  if (!check.ok) return check
+  return accept('primary', 'disable-primary', [{ do: 'become-disabled', kind }, { do: 'commit' }, { do: 'restart' }])
+}
+
+/** Word characters, with dots and dashes inside. */
+const ID_PATTERN = /^\w(?:[\w.-]*\w)?$/
+
+export const isValidId = (id: string): boolean => ID_PATTERN.test(id) && id.length <= LIMITS.secondaryIdBytesMax
+
+export interface TokenRequest {
+  readonly id: string
+  readonly ttlSeconds: number
+  /** `bad` = given, but no key of the expected form. */
+  readonly publicKey: 'none' | 'good' | 'bad'
+}
+
+/** `taken`: the ids whose bootstrap has succeeded; `issued`: those whose token is still unused. */
+export const decideIssueToken = (
+  kind: Kind,
+  facts: Facts,
+  request: TokenRequest,
+  registered: { readonly taken: ReadonlySet<string>; readonly count: number },
+): Check => {
+  if (request.id === '') return refuse(GUARDS.missingId)
+  const check = checkIsPrimary(kind, facts)
+  if (!check.ok) return check
+  if (!isValidId(request.id)) return refuse(GUARDS.invalidId)
+  if (request.ttlSeconds <= 0 || request.ttlSeconds > LIMITS.activationTtlSecondsMax) return refuse(GUARDS.invalidTtl)
+  if (request.publicKey === 'bad') return refuse(GUARDS.invalidPublicKey)
+  if (registered.taken.has(request.id)) return refuse(GUARDS.idInUse(request.id))
+  if (registered.count >= LIMITS.secondariesMax) return refuse(GUARDS.tooManySecondaries(LIMITS.secondariesMax))
+  return PASSED
+}
+
+export const decideRevoke = (kind: Kind, facts: Facts, id: string): Check =>
+  id === '' ? refuse(GUARDS.missingId) : checkIsPrimary(kind, facts)

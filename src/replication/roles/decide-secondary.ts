@@ -1,0 +1,138 @@
+import type { Check } from './decide-primary.js'
+import { CATCHING_UP_TEXT, DR_GATE_TEXT, GUARDS } from '../paths/guard-texts.js'
+import { accept, type Decision, type Effect, type Facts, isDormant, isSecondaryStage, refuse } from './machine.js'
+import type { Kind } from '../types.js'
+
+/** What a cluster answers when it is asked to join, to follow another primary, to be promoted or to leave. Pure. */
+
+/** Asked before anything leaves this cluster; what the token says is judged by `checkBundle`. */
+export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
+  const stage = facts.stages[kind]
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (stage !== 'disabled') return refuse(GUARDS.alreadyEnabled(kind))
+  if (kind === 'dr' && facts.stages.performance !== 'disabled') return refuse(GUARDS.performanceFirst)
+  if (kind === 'performance' && facts.stages.dr !== 'disabled') return refuse(GUARDS.disableDrFirst)
+  return accept(stage, 'enable-secondary', [
+    { do: 'take-credentials', kind, mode: 'bootstrapping' },
+    { do: 'wipe-and-restart' },
+  ])
+}
+
+export interface BundleFacts {
+  readonly kind: Kind
+  readonly setId: string
+  /** The token was made by this very cluster. */
+  readonly isOwn: boolean
+}
+
+/** `setId` is that of the record; undefined where any set will do, since everything is wiped. */
+export const checkBundle = (kind: Kind, setId: string | undefined, bundle: BundleFacts): Check => {
+  if (bundle.kind !== kind) return refuse(GUARDS.tokenOfKind(bundle.kind))
+  if (bundle.isOwn) return refuse(GUARDS.ownSecondary)
+  return setId === undefined || setId === bundle.setId ? { ok: true } : refuse(GUARDS.otherSet)
+}
+
+export type UpdateForm = 'token' | 'blank' | 'addresses'
+
+/** Which form the fields mean: exactly one of a present token, which may be blank, or a list with something in it. */
+export const parseUpdateForm = (
+  token: string | undefined,
+  addresses: readonly string[],
+): UpdateForm | 'both' | 'neither' => {
+  if (token !== undefined && addresses.length > 0) return 'both'
+  if (addresses.length > 0) return 'addresses'
+  if (token === undefined) return 'neither'
+  return token === '' ? 'blank' : 'token'
+}
+
+export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm | 'both' | 'neither'): Decision => {
+  const stage = facts.stages[kind]
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
+  switch (form) {
+    case 'both':
+      return refuse(GUARDS.exclusive)
+    case 'neither':
+      return refuse(GUARDS.oneRequired)
+    case 'addresses':
+      if (stage === 'detached') return refuse(GUARDS.needsCredentials)
+      return accept(stage, 'update-addresses', [{ do: 'take-addresses', kind }, { do: 'commit' }])
+    case 'blank':
+      return accept(stage, 'forget-primary', [{ do: 'become-detached', kind }, { do: 'commit' }, { do: 'restart' }])
+    case 'token':
+      return accept(stage, 'update-primary', [
+        { do: 'list-losses', kind },
+        { do: 'take-credentials', kind, mode: stage === 'bootstrapping' ? 'bootstrapping' : 'secondary' },
+        { do: 'commit' },
+        { do: 'restart' },
+      ])
+  }
+}
+
+/** How far this cluster is, for the checks that `force` skips. */
+export interface SafetyFacts {
+  /** False while the first or a later sync has left something out. */
+  readonly isSyncComplete: boolean
+  readonly streamState: 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
+  readonly isReindexing: boolean
+  readonly appliedIndex: number
+  /** The last index that the primary ever announced. */
+  readonly announcedIndex: number
+  /** A filter that holds something back from this cluster, as `deny EU_data/`; undefined when it has all. */
+  readonly filter: string | undefined
+}
+
+/** Why a promotion would lose something; undefined when it would not. */
+export const findPromotionRisk = (stage: string, safety: SafetyFacts): string | undefined => {
+  if (stage === 'bootstrapping') return 'the first sync is not complete'
+  if (!safety.isSyncComplete) return 'the last sync is not complete'
+  if (safety.streamState === 'merkle-diff' || safety.streamState === 'merkle-sync')
+    return `state is ${safety.streamState}`
+  if (safety.isReindexing) return 'a reindex is running'
+  if (safety.filter !== undefined)
+    return `this cluster has a paths filter (${safety.filter}) and does not hold all data`
+  if (safety.appliedIndex < safety.announcedIndex) {
+    return `applied ${safety.appliedIndex} of ${safety.announcedIndex} announced entries`
+  }
+  return undefined
+}
+
+export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, force: boolean): Decision => {
+  const stage = facts.stages[kind]
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
+  const risk = force ? undefined : findPromotionRisk(stage, safety)
+  if (risk !== undefined) return refuse(`${CATCHING_UP_TEXT}: ${risk}`, 'unavailable')
+  const effects: Effect[] = [
+    { do: 'list-losses', kind },
+    { do: 'become-primary', kind, set: 'kept' },
+    { do: 'start-epoch', kind },
+  ]
+  // The copy of a performance primary takes its place in the performance set, so the old one must be told apart there.
+  if (kind === 'dr' && facts.stages.performance === 'primary') effects.push({ do: 'start-epoch', kind: 'performance' })
+  // The copy of a performance secondary goes on under the same secondary id.
+  if (kind === 'dr' && facts.stages.performance === 'secondary') effects.push({ do: 'take-place', kind: 'performance' })
+  if (kind === 'dr') effects.push({ do: 'delete-operation-token' })
+  return accept(stage, 'promote', [...effects, { do: 'commit' }, { do: 'restart' }])
+}
+
+export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
+  const stage = facts.stages[kind]
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
+  const effects: Effect[] = [{ do: 'become-disabled', kind }]
+  if (kind === 'dr') {
+    // The performance role was a copy: kept, it would stand for the same cluster as the original.
+    if (facts.stages.performance !== 'disabled') effects.push({ do: 'become-disabled', kind: 'performance' })
+    effects.push({ do: 'delete-operation-token' })
+  }
+  return accept(stage, 'disable-secondary', [...effects, { do: 'commit' }, { do: 'restart' }])
+}
+
+/** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */
+export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
+  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  // What runs goes on: everything that was read from the data has followed the copy as it came in.
+  const effects: Effect[] = [{ do: 'become-secondary', kind }, { do: 'commit' }]
+  return accept(facts.stages[kind], 'finish-bootstrap', effects)
+}

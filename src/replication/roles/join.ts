@@ -1,0 +1,176 @@
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { type Bundle, openBundle, parseActivationToken, parseBundle } from '../credentials/activation-token.js'
+import { loadCaPems } from '../credentials/ca-files.js'
+import { primaryCredentialsOf } from '../credentials/ca.js'
+import { findCommonName } from '../../crypto/certificates.js'
+import type { BundleFacts } from './decide-secondary.js'
+import { GUARDS } from '../paths/guard-texts.js'
+import type { ReplicationHost } from '../host.js'
+import type { DataPlane } from '../services.js'
+import { type Credentials, exchangeKeyKey } from './state.js'
+import { withScheme } from '../paths/status.js'
+import type { BootstrapPackage, Kind, Who } from '../types.js'
+
+/** What enable and update-primary are told about the primary. */
+export interface JoinFields {
+  readonly token: string
+  readonly primaryApiAddr: string
+  readonly caFile: string
+  readonly caPath: string
+  readonly caCert: string
+  readonly clientCertPem: string
+  readonly clientKeyPem: string
+}
+
+export interface Joined {
+  readonly bundle: Bundle
+  readonly credentials: Credentials
+  readonly primary: Who
+  readonly package: BootstrapPackage
+}
+
+interface JoinDeps {
+  readonly host: ReplicationHost
+  readonly dataPlane: Pick<DataPlane, 'bootstrap'>
+  /** Throws when the bundle is not for us. */
+  readonly checkBundle: (facts: BundleFacts) => void
+  /** Asks a development server for its root token. */
+  readonly wantsDevRoot: boolean
+  /** What we say of ourselves as a member of that set. */
+  readonly who: (setId: string) => Who
+}
+
+/**
+ * Redeems an activation token: unwraps it or decrypts it, connects to the primary's cluster port with what was in it, and
+ * fetches the bootstrap package, all within one time limit. Nothing here is changed; every failure is a 400 that tells
+ * what went wrong on the way.
+ */
+export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields): Promise<Joined> => {
+  const { host } = deps
+  const timeoutMs = host.settings.times.bootstrapTimeoutMs
+  const overtime = new AbortController()
+  const late = new LogicalError('unavailable', `no answer within ${timeoutMs} ms`)
+  const timer = host.clock.setTimer(timeoutMs, () => overtime.abort(late))
+  try {
+    return await redeem(deps, kind, fields, overtime.signal)
+  } finally {
+    timer.cancel()
+  }
+}
+
+const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: AbortSignal): Promise<Joined> => {
+  const { host } = deps
+  const caPems = await loadCaPems(fields)
+  const bundle = await openToken(host, kind, fields, caPems, signal, deps.checkBundle)
+  deps.checkBundle({ kind: bundle.kind, setId: bundle.setId, isOwn: isOwnAddress(host, bundle.primaryClusterAddr) })
+  const credentials = credentialsOf(bundle)
+  const call = {
+    credentials: primaryCredentialsOf(credentials),
+    addresses: credentials.primaryAddresses,
+    who: deps.who(bundle.setId),
+    wantsDevRoot: deps.wantsDevRoot,
+    signal,
+  }
+  const reply = await orInvalid(() => deps.dataPlane.bootstrap(call))
+  const { primary } = reply
+  if (primary.setId !== bundle.setId) throw invalid('error fetching secondary bootstrap package: another set answered')
+  if (primary.clusterId === host.identity.clusterId) throw invalid(GUARDS.ownSecondary)
+  return { bundle, credentials, primary, package: reply.package }
+}
+
+const openToken = async (
+  host: ReplicationHost,
+  kind: Kind,
+  fields: JoinFields,
+  caPems: readonly string[],
+  signal: AbortSignal,
+  checkBundle: JoinDeps['checkBundle'],
+): Promise<Bundle> => {
+  const token = parseActivationToken(fields.token)
+  if (!token) throw invalid(GUARDS.invalidToken)
+  if (token.form === 'wrapped') {
+    const address = (fields.primaryApiAddr || token.address).replace(/\/+$/, '')
+    if (address === '') throw invalid('the token has no address of the primary; give primary_api_addr')
+    const own = host.identity.apiAddress.replace(/\/+$/, '')
+    if (own !== '' && address === own) throw invalid(GUARDS.ownSecondary)
+    const { clientCertPem, clientKeyPem } = fields
+    const call = { address: withApiScheme(address), token: token.jwt, caPems, clientCertPem, clientKeyPem, signal }
+    return unwrap(() => host.fetchUnwrap(call))
+  }
+  // The kind is told before the key is tried: each kind has its own key.
+  if (typeof token.fields.mode === 'number' && typeof token.fields.cluster_id === 'string') {
+    const tokenKind = token.fields.mode === 512 ? 'dr' : 'performance'
+    if (tokenKind !== kind) checkBundle({ kind: tokenKind, setId: token.fields.cluster_id, isOwn: false })
+  }
+  const privateKey = host.storage.get(exchangeKeyKey(kind))
+  const bundle = privateKey && openBundle(token.fields, privateKey)
+  if (!bundle) throw invalid('error decrypting activation token: it was not made for the public key of this cluster')
+  return bundle
+}
+
+const unwrap = async (fetch: () => Promise<{ status: number; body: string }>): Promise<Bundle> => {
+  const what = 'error unwrapping activation token'
+  const { status, body } = await nested(what, fetch)
+  const answer = parseAnswer(body)
+  if (status !== 200) {
+    const texts = Array.isArray(answer.errors) ? answer.errors.filter((text) => typeof text === 'string') : []
+    throw invalid(`${what}: the primary answered ${status}: ${texts.join('; ') || 'no details'}`)
+  }
+  const bundle = isObject(answer.data) ? parseBundle(answer.data) : undefined
+  if (!bundle) throw invalid(`${what}: the answer holds no activation bundle`)
+  return bundle
+}
+
+/** Runs a step; its failure becomes a 400 that says which step it was. */
+const nested = async <T>(what: string, step: () => Promise<T>): Promise<T> => {
+  try {
+    return await step()
+  } catch (cause) {
+    throw new LogicalError('invalid-request', `${what}: ${causeText(cause)}`, { cause })
+  }
+}
+
+/** Runs a step whose failures say already what they are; they become a 400. */
+const orInvalid = async <T>(step: () => Promise<T>): Promise<T> => {
+  try {
+    return await step()
+  } catch (cause) {
+    if (!(cause instanceof LogicalError)) throw cause
+    throw new LogicalError('invalid-request', cause.message, { cause })
+  }
+}
+
+const causeText = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${causeText(error.cause)}` : error.message
+}
+
+const credentialsOf = (bundle: Bundle): Credentials => {
+  const serverName = findCommonName(bundle.caCertificate)
+  if (serverName === undefined) throw invalid('the activation bundle holds no CA certificate')
+  return {
+    caCertificate: bundle.caCertificate.toString('base64'),
+    certificate: bundle.certificate.toString('base64'),
+    privateKey: bundle.privateKey.toString('base64'),
+    serverName,
+    primaryAddresses: bundle.primaryClusterAddr === '' ? [] : [withScheme(bundle.primaryClusterAddr)],
+  }
+}
+
+const withApiScheme = (address: string): string => (/^[a-z]+:\/\//i.test(address) ? address : `https://${address}`)
+
+const isOwnAddress = (host: ReplicationHost, address: string): boolean =>
+  address !== '' && withScheme(address) === withScheme(host.identity.clusterAddress)
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const parseAnswer = (body: string): JsonObject => {
+  try {
+    const value = JSON.parse(body) as JsonValue
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,118 @@
+import type { Storage } from '../../logical/storage.js'
+import { putJson, readJson } from '../../logical/storage.js'
+import type { Frame, ReplicableStore } from '../../storage/replicable.js'
+import type { MountFact } from '../filter/filter.js'
+import type { Kind } from '../types.js'
+
+/**
+ * What a failover cost, entry by entry. The cluster that has to give something up writes the list, and the encrypted log
+ * frames themselves, under a prefix that never leaves it, before anything of it is overwritten.
+ */
+export interface Loss {
+  /** The epoch whose entries were lost. */
+  readonly epoch: string
+  readonly firstIndex: number
+  readonly lastIndex: number
+  readonly reason: string
+  readonly entries: readonly LostEntry[]
+}
+
+export interface LostEntry {
+  readonly index: number
+  /** The storage path, with the mount's path in place of its id where it is known. */
+  readonly path: string
+  readonly operation: 'put' | 'delete'
+}
+
+const PREFIX = 'core/losses/'
+const ENTRIES_PER_RECORD = 1000
+const FRAMES_BYTES_READ = 1024 * 1024
+
+export interface LostSuffix {
+  readonly entries: readonly LostEntry[]
+  readonly frames: readonly Frame[]
+  /** True when part of it is no longer on disk. */
+  readonly isTrimmed: boolean
+}
+
+/** What this store's log holds behind `index`, as far as secondaries of the kind would have got it. */
+export const collectSuffix = async (
+  store: Pick<ReplicableStore, 'framesAfter' | 'decodeFrame' | 'position' | 'firstIndex'>,
+  kind: Kind,
+  index: number,
+  mounts: readonly MountFact[],
+): Promise<LostSuffix> => {
+  const paths = new Map(mounts.map((mount) => [mount.uuid, mount.path]))
+  const entries: LostEntry[] = []
+  const frames: Frame[] = []
+  const isTrimmed = index + 1 < store.firstIndex
+  let at = isTrimmed ? store.firstIndex - 1 : index
+  for (;;) {
+    const next = at < store.position.index ? await store.framesAfter(at, FRAMES_BYTES_READ) : []
+    if (!next || next.length === 0) return { entries, frames, isTrimmed: isTrimmed || next === undefined }
+    for (const frame of next) {
+      const lost = store
+        .decodeFrame(frame)
+        .filter((entry) => entry.index > index)
+        .flatMap((entry) =>
+          entry.operations
+            .filter((operation) => operation.key !== '' && (kind === 'dr' || operation.category === 'replicated'))
+            .map((operation) => describe(entry.index, operation.key, operation.value === undefined, paths)),
+        )
+      if (lost.length > 0) frames.push(frame)
+      entries.push(...lost)
+      at = frame.lastIndex
+    }
+  }
+}
+
+const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {
+  const [, , uuid = '', rest = ''] = /^(?:local\/)?(logical|auth)\/([^/]+)\/(.*)$/s.exec(key) ?? []
+  const mount = paths.get(uuid)
+  return { index, path: mount === undefined ? key : mount + rest, operation: isDelete ? 'delete' : 'put' }
+}
+
+/** Makes a loss durable: its frames first, the record that names it last, so that a listed loss is whole. */
+export const writeLoss = async (storage: Storage, id: string, loss: Loss, frames: readonly Frame[]): Promise<void> => {
+  const base = `${PREFIX}${id}/`
+  for (const [n, frame] of frames.entries()) {
+    await storage.write((tx) => tx.put(`${base}frames/${pad(n)}`, frame.bytes))
+  }
+  for (let from = 0; from < loss.entries.length; from += ENTRIES_PER_RECORD) {
+    const part = loss.entries.slice(from, from + ENTRIES_PER_RECORD)
+    await storage.write((tx) => putJson(tx, `${base}entries/${pad(from)}`, part))
+  }
+  const { entries, ...head } = loss
+  await storage.write((tx) => putJson(tx, `${base}head`, { ...head, count: entries.length }))
+}
+
+/** All losses, oldest first. */
+export const readLosses = async (storage: Storage): Promise<Loss[]> => {
+  const losses: Loss[] = []
+  for (const folder of await storage.list(PREFIX)) {
+    const head = readJson<Omit<Loss, 'entries'> & { count: number }>(storage, `${PREFIX}${folder}head`)
+    if (!head) continue
+    const parts = await storage.keys(`${PREFIX}${folder}entries/`)
+    const entries = parts.flatMap((key) => readJson<LostEntry[]>(storage, key) ?? [])
+    const { count: _, ...rest } = head
+    losses.push({ ...rest, entries })
+  }
+  return losses
+}
+
+/**
+ * Where a loss is kept. Ids sort by time; one that a crash interrupted, or that is met again because what followed it never
+ * happened, keeps its own, so that nothing is listed twice.
+ */
+export const lossIdFor = async (
+  storage: Storage,
+  nowMs: number,
+  kind: Kind,
+  { epoch, firstIndex }: Pick<Loss, 'epoch' | 'firstIndex'>,
+): Promise<string> => {
+  const what = `${kind}-${epoch}-${firstIndex}`
+  const known = (await storage.list(PREFIX)).find((folder) => folder.endsWith(`-${what}/`))
+  return known?.slice(0, -1) ?? `${pad(nowMs)}-${what}`
+}
+
+const pad = (n: number): string => String(n).padStart(15, '0')

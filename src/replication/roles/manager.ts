@@ -1,0 +1,246 @@
+import type { Timer } from '../../base/clock.js'
+import { type Announced, keepAnnounced, measureProgress, readAnnounced } from './announced.js'
+import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
+import type { SafetyFacts } from './decide-secondary.js'
+import type { FilterStore } from '../filter/filter-store.js'
+import type { Holds } from '../holds.js'
+import type { ReplicationHost } from '../host.js'
+import { isDormant, type Mode } from './machine.js'
+import { PrimaryRole } from './primary-role.js'
+import type { Roles } from './roles.js'
+import { ownFilterId, SecondaryRole } from './secondary-role.js'
+import { isFilterSettled } from '../filter/settled-filter.js'
+import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
+import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
+import type { StatusFacts } from '../paths/status.js'
+import type { Kind, SecondaryView } from '../types.js'
+import { lastIndexOf, merkleRootOf, type Upkeep } from './upkeep.js'
+
+export interface ManagerOptions {
+  readonly kind: Kind
+  readonly host: ReplicationHost
+  readonly roles: Roles
+  readonly dataPlane: DataPlane
+  readonly filters: FilterStore
+  readonly holds: Holds
+  readonly upkeep: Upkeep
+  readonly standbys: () => readonly SecondaryView[]
+  /** The secondaries of this kind came, went or moved. */
+  readonly onSecondariesChange: () => void
+  readonly finishBootstrap: () => Promise<void>
+  /** Data is about to be deleted because a filter holds it back. */
+  readonly beforeHeldBack: () => Promise<void>
+  readonly isFilterInEffect: () => boolean
+}
+
+const TELL_PAUSE_MS_MAX = 30_000
+
+/**
+ * The running side of one kind: derived from the record at the start, the same way after a crash as after a role change,
+ * and gone at the stop. It never decides a role.
+ */
+export class Manager {
+  readonly #options: ManagerOptions
+  readonly #stopped = new AbortController()
+  readonly #startMs: number
+  #primary: PrimaryService | undefined
+  #follower: FollowerService | undefined
+  #timer: Timer | undefined
+  #telling: Promise<void> | undefined
+
+  constructor(options: ManagerOptions) {
+    this.#options = options
+    this.#startMs = options.host.clock.now()
+  }
+
+  get primary(): PrimaryService | undefined {
+    return this.#primary
+  }
+
+  /** Last index of the primary's log that is applied here; what is stored may lag while nothing concerns us. */
+  get appliedIndex(): number {
+    return Math.max(this.#follower?.appliedIndex ?? 0, this.#options.host.store.remotePosition?.index ?? 0)
+  }
+
+  get follower(): FollowerService | undefined {
+    return this.#follower
+  }
+
+  /** What the API shows: a role that waits behind a DR secondary is disabled. */
+  get mode(): Mode {
+    const { kind, roles } = this.#options
+    return isDormant(kind, roles.facts()) ? 'disabled' : roles.record(kind).mode
+  }
+
+  start(): void {
+    const { kind, roles } = this.#options
+    if (isDormant(kind, roles.facts())) return
+    const record = roles.record(kind)
+    if (record.mode === 'primary') this.#startPrimary(record)
+    else if (record.mode !== 'disabled') this.#startSecondary(record)
+  }
+
+  /** Ends the follower for good, with what it has applied durable. */
+  async stopFollowing(): Promise<void> {
+    await this.#keepAnnounced()
+    await this.#follower?.stop()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error('stopped'))
+    this.#timer?.cancel()
+    try {
+      await this.#keepAnnounced()
+    } finally {
+      // On a storage that has failed, too: whoever goes on would follow beside the next one.
+      await Promise.all([this.#primary?.stop(), this.#follower?.stop(), this.#telling])
+      this.#primary = undefined
+      this.#follower = undefined
+    }
+  }
+
+  #startPrimary(record: PrimaryRecord): void {
+    const { kind, dataPlane, host, onSecondariesChange: onChange } = this.#options
+    const hooks = new PrimaryRole(this.#options)
+    this.#primary = dataPlane.startPrimary(kind, { identity: serverIdentityOf(record.ca), hooks, onChange })
+    if (record.former) this.#telling = this.#tellFormerPrimary(record, hooks)
+    host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
+  }
+
+  #startSecondary(record: SecondaryRecord): void {
+    const { kind, dataPlane, host, finishBootstrap } = this.#options
+    if (!record.credentials) return
+    const hooks = new SecondaryRole({
+      ...this.#options,
+      finishBootstrap,
+      onChange: () => undefined,
+      reindex: () => this.#options.upkeep.reindexNow(),
+    })
+    this.#follower = dataPlane.startFollower(kind, {
+      credentials: primaryCredentialsOf(record.credentials),
+      addresses: record.credentials.primaryAddresses,
+      hooks,
+    })
+    this.#timer = host.clock.setRepeating(host.settings.times.heartbeatIntervalMs, () => {
+      this.#keepAnnounced().catch((error: unknown) =>
+        host.log.warn('announced index not kept', { kind, error: String(error) }),
+      )
+    })
+    host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
+  }
+
+  /** A former primary that comes back is told that its epoch is over, however long that takes. */
+  async #tellFormerPrimary(record: PrimaryRecord, hooks: PrimaryRole): Promise<void> {
+    const { dataPlane, host, kind, roles } = this.#options
+    const { former } = record
+    if (!former) return
+    const { signal } = this.#stopped
+    const call = { credentials: primaryCredentialsOf(former), addresses: former.primaryAddresses, signal }
+    let pauseMs = host.settings.times.heartbeatIntervalMs
+    while (!signal.aborted) {
+      if (await dataPlane.tell({ ...call, who: hooks.who() })) {
+        await roles.update(kind, (latest) => {
+          if (latest.mode !== 'primary') return latest
+          const { former: _, ...rest } = latest
+          return rest
+        })
+        return
+      }
+      await host.clock.sleep(pauseMs, signal).catch(() => undefined)
+      pauseMs = Math.min(pauseMs * 2, TELL_PAUSE_MS_MAX)
+    }
+  }
+
+  #announced(): Announced | undefined {
+    const { host, kind, roles } = this.#options
+    const kept = readAnnounced(host, kind)
+    const epoch = epochIdOf(roles.record(kind))
+    const index = this.#follower?.announcedIndex ?? 0
+    if (index === 0) return kept
+    return kept?.epoch === epoch && kept.index >= index ? kept : { epoch, index }
+  }
+
+  async #keepAnnounced(): Promise<void> {
+    const { host, kind } = this.#options
+    const kept = readAnnounced(host, kind)
+    const announced = this.#announced()
+    if (!announced || (kept?.epoch === announced.epoch && kept.index === announced.index)) return
+    const position = host.store.remotePosition
+    if (position?.epoch === announced.epoch && position.index >= announced.index) return
+    await keepAnnounced(host, kind, announced)
+  }
+
+  /** How safe a promotion would be now. */
+  safety(): SafetyFacts {
+    const { host, kind, roles, upkeep, filters } = this.#options
+    const record = roles.record(kind)
+    if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('only a secondary is promoted')
+    const { remotePosition, isResyncing } = host.store
+    const progress = record.hasFollowed
+      ? measureProgress(
+          remotePosition && { ...remotePosition, index: this.appliedIndex },
+          this.#announced(),
+          record.epochs,
+        )
+      : { applied: 0, announced: 0 }
+    const filterId = ownFilterId(record, host, filters)
+    const rule = kind === 'performance' ? filters.find(filterId) : undefined
+    const isSettled = kind === 'dr' || isFilterSettled(host, filters.digest(filterId))
+    return {
+      isSyncComplete: !isResyncing && (!record.hasFollowed || (remotePosition !== undefined && isSettled)),
+      streamState: this.#follower?.state ?? 'idle',
+      isReindexing: upkeep.isReindexing,
+      appliedIndex: progress.applied,
+      announcedIndex: progress.announced,
+      filter: rule && `${rule.mode} ${rule.paths.join(', ')}`,
+    }
+  }
+
+  status(): StatusFacts {
+    const { host, kind, roles, upkeep } = this.#options
+    if (isDormant(kind, roles.facts())) return { mode: 'disabled' }
+    const record = roles.record(kind)
+    switch (record.mode) {
+      case 'disabled':
+        return { mode: 'disabled' }
+      case 'bootstrapping':
+        return { mode: 'bootstrapping', setId: record.setId, progress: this.#follower?.syncProgress }
+      case 'primary':
+        return {
+          mode: 'primary',
+          kind,
+          setId: record.setId,
+          primaryClusterAddr: record.primaryClusterAddr,
+          lastWal: host.store.position.index,
+          lastKindWal: lastIndexOf(host.store, kind),
+          merkleRoot: merkleRootOf(host.store, kind),
+          registrations: record.registrations,
+          views: this.#primary?.registry.views() ?? [],
+          upkeep: upkeep.status(),
+        }
+      case 'secondary':
+        return this.#secondaryStatus(record)
+    }
+  }
+
+  #secondaryStatus(record: SecondaryRecord): StatusFacts {
+    const { host, kind, upkeep } = this.#options
+    const follower = this.#follower
+    const addresses = record.credentials?.primaryAddresses ?? []
+    return {
+      mode: 'secondary',
+      setId: record.setId,
+      secondaryId: record.secondaryId,
+      state: follower?.state ?? 'idle',
+      connectionState: follower?.connectionState ?? 'shutdown',
+      primaryClusterAddr: follower?.primaryAddress ?? '',
+      knownAddresses: follower?.knownPrimaryAddresses ?? addresses,
+      primary: follower?.primary,
+      lastRemoteWal: this.appliedIndex,
+      lastStartMs: this.#startMs,
+      merkleRoot: merkleRootOf(host.store, kind),
+      progress: follower?.syncProgress,
+      upkeep: upkeep.status(),
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import { LogicalError } from '../../logical/errors.js'
+import { offerDevRoot } from '../credentials/dev-root.js'
+import { currentEpoch, forkPointOf, isOvertakenBy } from './epoch.js'
+import type { FilterStore } from '../filter/filter-store.js'
+import { decodeRequest, encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
+import type { ReplicationHost } from '../host.js'
+import type { Roles } from './roles.js'
+import { refusalError } from '../rpc/refusal.js'
+import type { KindRecord, PrimaryRecord, Registration } from './state.js'
+import { withScheme } from '../paths/status.js'
+import type {
+  Admission,
+  BootstrapPackage,
+  KeyFilter,
+  Kind,
+  PrimaryHooks,
+  RpcMethod,
+  SecondaryView,
+  Who,
+} from '../types.js'
+import { findVersionObjection } from '../version.js'
+
+export interface PrimaryRoleOptions {
+  readonly kind: Kind
+  readonly host: ReplicationHost
+  readonly roles: Roles
+  readonly filters: FilterStore
+  /** The DR secondaries that are connected now: what may take this cluster's place. */
+  readonly standbys: () => readonly SecondaryView[]
+}
+
+/** What a primary's streams are told: who may come in, with what, and what each may see. */
+export class PrimaryRole implements PrimaryHooks {
+  readonly #options: PrimaryRoleOptions
+
+  constructor(options: PrimaryRoleOptions) {
+    this.#options = options
+  }
+
+  who(): Who {
+    const { clusterId, reportedVersion, apiAddress } = this.#options.host.identity
+    const record = this.#record()
+    return {
+      setId: record.setId,
+      clusterId,
+      version: reportedVersion,
+      epochs: record.epochs,
+      apiAddress,
+      clusterAddresses: [this.#ownAddress(record)],
+    }
+  }
+
+  admit({ method, commonName, who }: { method: RpcMethod; commonName: string; who: Who }): Admission {
+    const { host, kind } = this.#options
+    const record = this.#options.roles.record(kind)
+    if (record.mode !== 'primary' || this.#options.roles.isLeaving) {
+      return refused('unavailable', 'this cluster is not a primary now')
+    }
+    const row = record.registrations.find((candidate) => candidate.commonName === commonName)
+    if (!row) return refused('revoked', 'this certificate is not registered; it needs a new activation token')
+    if (who.setId !== record.setId) return refused('set', 'another replication set is served here')
+    const objection = this.#objectionTo(record, row, method, who)
+    if (objection) return objection
+    if (!host.settings.allowOlderSecondary) {
+      const text = findVersionObjection(who.version, host.identity.reportedVersion)
+      if (text !== undefined) return refused('version', text)
+    }
+    if (method === 'StreamWals' || method === 'Echo') this.#remember(row, who)
+    return { ok: true, secondaryId: row.id }
+  }
+
+  #objectionTo(record: PrimaryRecord, row: Registration, method: RpcMethod, who: Who): Admission | undefined {
+    if (isOvertakenBy(record.epochs, who.epochs)) {
+      this.#fence(record, who)
+      return refused('epoch', 'a newer epoch of this set exists: this primary is fenced')
+    }
+    if (row.state === 'issued') {
+      if (method !== 'Bootstrap') return refused('revoked', 'this certificate was not activated')
+      return row.expiresAtMs > this.#options.host.clock.now()
+        ? undefined
+        : refused('revoked', 'the activation token has expired')
+    }
+    const isSame = row.clusterId === who.clusterId
+    if (method === 'Bootstrap') return isSame ? undefined : refused('revoked', 'the activation token was already used')
+    const incarnation = who.incarnation ?? 0
+    if (incarnation < row.incarnation || (incarnation === row.incarnation && !isSame)) {
+      return refused('superseded', `another cluster took the place of secondary "${row.id}" with a newer epoch`)
+    }
+    return undefined
+  }
+
+  primaryAddresses(): readonly string[] {
+    const own = this.#ownAddress(this.#record())
+    if (this.#options.kind === 'dr') return [own]
+    const others = this.#options.standbys().flatMap((view) => view.clusterAddresses.slice(0, 1))
+    return [...new Set([own, ...others.map(withScheme)])]
+  }
+
+  async bootstrap(secondaryId: string, who: Who, wantsDevRoot: boolean): Promise<BootstrapPackage> {
+    const { roles, kind, host } = this.#options
+    let isTaken = false
+    const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
+    await roles.update(kind, (record) =>
+      changeRegistration(record, secondaryId, (row) => {
+        isTaken = row.state === 'issued' || row.clusterId === who.clusterId
+        return isTaken ? { ...row, ...seen, state: 'connected' } : row
+      }),
+    )
+    if (!isTaken) throw refusalError('revoked', 'the activation token was already used')
+    host.log.info('secondary registered', { kind, secondary: secondaryId, cluster: who.clusterId })
+    const { rootKey, records } = host.exportKeyMaterial()
+    return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(host, kind) : '{}' }
+  }
+
+  async forward(_secondaryId: string, payload: Buffer): Promise<Buffer> {
+    const { host } = this.#options
+    this.#record()
+    try {
+      const response = await host.executeForwarded(decodeRequest(payload))
+      return encodeAnswer({ index: host.store.lastReplicatedIndex, response })
+    } catch (error) {
+      if (!(error instanceof LogicalError) || error.code === 'read-only') throw error
+      return encodeFailure(host.store.lastReplicatedIndex, error)
+    }
+  }
+
+  filterFor(secondaryId: string): KeyFilter | undefined {
+    const { kind, filters } = this.#options
+    if (kind !== 'performance') return undefined
+    const record = this.#record()
+    const compiled = filters.compiled(filterIdOf(record, secondaryId, filters))
+    return compiled && { fingerprint: compiled.fingerprint, shows: (key) => !compiled.isHeldBack(key) }
+  }
+
+  #record(): PrimaryRecord {
+    const record = this.#options.roles.record(this.#options.kind)
+    if (record.mode !== 'primary') throw refusalError('unavailable', 'this cluster is not a primary now')
+    return record
+  }
+
+  #ownAddress(record: PrimaryRecord): string {
+    return withScheme(record.primaryClusterAddr || this.#options.host.identity.clusterAddress)
+  }
+
+  /** Keeps where a secondary lives for the time when it is away, and which of two with one id counts. */
+  #remember(row: Registration, who: Who): void {
+    const { roles, kind, host } = this.#options
+    const known = addressesOf(who)
+    const incarnation = who.incarnation ?? 0
+    const isKnown =
+      row.apiAddress === known.apiAddress &&
+      row.clusterAddress === known.clusterAddress &&
+      row.clusterId === who.clusterId &&
+      row.incarnation === incarnation
+    if (isKnown) return
+    const next = { ...known, clusterId: who.clusterId, incarnation, lastSeenMs: host.clock.now() }
+    this.#background(
+      roles.update(kind, (record) => changeRegistration(record, row.id, (latest) => ({ ...latest, ...next }))),
+    )
+  }
+
+  #fence(record: PrimaryRecord, who: Who): void {
+    const { roles, kind, host } = this.#options
+    const epoch = currentEpoch(record.epochs)?.id ?? ''
+    const byEpoch = currentEpoch(who.epochs)?.id ?? ''
+    if (record.fenced?.byEpoch === byEpoch) return
+    const forkIndex = forkPointOf(record.epochs, who.epochs)
+    const fenced = { epoch, byEpoch, sinceMs: host.clock.now(), ...(forkIndex !== undefined && { forkIndex }) }
+    host.log.warn('primary fenced by a newer epoch', { kind, epoch, byEpoch })
+    this.#background(roles.update(kind, (latest) => (latest.mode === 'primary' ? { ...latest, fenced } : latest)))
+  }
+
+  #background(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#options.host.log.error('registration not stored', { error: String(error) }))
+  }
+}
+
+type Refused = Extract<Admission, { ok: false }>
+
+const refused = (code: Refused['code'], text: string): Refused => ({ ok: false, code, text })
+
+const addressesOf = (who: Who): Pick<Registration, 'apiAddress' | 'clusterAddress'> => ({
+  apiAddress: who.apiAddress,
+  clusterAddress: who.clusterAddresses[0] ?? '',
+})
+
+const changeRegistration = (record: KindRecord, id: string, change: (row: Registration) => Registration): KindRecord =>
+  record.mode === 'primary'
+    ? { ...record, registrations: record.registrations.map((row) => (row.id === id ? change(row) : row)) }
+    : record
+
+/** A filter may have been stored under the secondary's own cluster id before that cluster was known. */
+export const filterIdOf = (record: PrimaryRecord, secondaryId: string, filters: Pick<FilterStore, 'find'>): string => {
+  if (filters.find(secondaryId)) return secondaryId
+  const clusterId = record.registrations.find((row) => row.id === secondaryId)?.clusterId ?? ''
+  return clusterId !== '' && filters.find(clusterId) ? clusterId : secondaryId
+}

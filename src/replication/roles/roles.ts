@@ -1,0 +1,156 @@
+import { KeyedLock } from '../../base/keyed-lock.js'
+import { LogicalError } from '../../logical/errors.js'
+import { applyEffect, type Ingredients, type Records } from './apply-effect.js'
+import { RESTARTING_TEXT } from '../paths/guard-texts.js'
+import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host.js'
+import type { Decision, Effect, Facts, Refusal } from './machine.js'
+import { deleteOperationToken } from '../credentials/operation-token.js'
+import { encodeRecord, type KindRecord, putRecord, readRecord, recordKey, stageOf } from './state.js'
+import type { Kind } from '../types.js'
+
+export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
+
+/** The keys to start anew with, and what else is to lie in the new storage, as plain values. */
+export interface WipeMaterial extends KeyMaterial {
+  readonly extraRecords: readonly PlainRecord[]
+}
+
+/**
+ * Both records in memory, and the one loop that executes decisions. Changes of role are made one after the other; what is
+ * in memory changes only after it is durable, and within a role the record never goes back to an older one.
+ */
+export class Roles {
+  readonly #host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>
+  readonly #lock = new KeyedLock()
+  #records: Records
+  #isLeaving = false
+
+  constructor(host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>) {
+    this.#host = host
+    this.#records = { dr: readRecord(host.storage, 'dr'), performance: readRecord(host.storage, 'performance') }
+  }
+
+  record(kind: Kind): KindRecord {
+    return this.#records[kind]
+  }
+
+  get records(): Records {
+    return this.#records
+  }
+
+  /** True from the moment a role changed until the runtime is gone. */
+  get isLeaving(): boolean {
+    return this.#isLeaving
+  }
+
+  facts(): Facts {
+    return { stages: { dr: stageOf(this.#records.dr), performance: stageOf(this.#records.performance) } }
+  }
+
+  /** Runs `fn` when no other change of role is under way; facts are stable in it. */
+  exclusively<T>(fn: () => Promise<T>): Promise<T> {
+    return this.#lock.run('role', async () => {
+      if (this.#isLeaving) throw new LogicalError('unavailable', RESTARTING_TEXT)
+      return fn()
+    })
+  }
+
+  /** Within `exclusively`: does what was decided, or throws the refusal. */
+  async execute(decision: Decision, ingredients: Ingredients, material?: WipeMaterial): Promise<void> {
+    if (!decision.ok) throw refusalToError(decision)
+    await this.#lock.run('record', async () => {
+      let drafts = this.#records
+      for (const effect of decision.effects) {
+        drafts = applyEffect(drafts, effect, ingredients)
+        await this.#run(effect, decision.effects, drafts, material)
+      }
+    })
+  }
+
+  async #run(
+    effect: Effect,
+    all: readonly Effect[],
+    drafts: Records,
+    material: WipeMaterial | undefined,
+  ): Promise<void> {
+    switch (effect.do) {
+      case 'commit': {
+        const dropsToken = all.some((other) => other.do === 'delete-operation-token')
+        await this.#commit(drafts, dropsToken)
+        return
+      }
+      case 'wipe-and-restart': {
+        if (!material) throw new Error('a wipe needs the keys to start anew with')
+        this.#isLeaving = true
+        const records = KINDS.filter((kind) => drafts[kind].mode !== 'disabled').map((kind) => ({
+          key: recordKey(kind),
+          value: encodeRecord(drafts[kind]),
+        }))
+        const { extraRecords, ...keyMaterial } = material
+        await this.#host.wipeAndRestart({
+          keyMaterial,
+          records: [...records, ...extraRecords],
+          joining: joiningOf(drafts),
+        })
+        this.#adopt(drafts)
+        return
+      }
+      case 'restart':
+        this.#isLeaving = true
+        this.#host.restart('replication role changed')
+        return
+      default:
+        return
+    }
+  }
+
+  /** A change within a role, such as a registration. `change` sees the latest record and may return it as it is. */
+  async update(kind: Kind, change: (record: KindRecord) => KindRecord): Promise<void> {
+    await this.#lock.run('record', async () => {
+      const before = this.#records[kind]
+      const after = change(before)
+      if (after === before) return
+      await this.#host.commit((tx) => putRecord(tx, kind, after))
+      this.#adopt({ ...this.#records, [kind]: after })
+    })
+  }
+
+  /** Replication changed the performance record of a DR copy. */
+  reload(): void {
+    this.#records = { ...this.#records, performance: readRecord(this.#host.storage, 'performance') }
+  }
+
+  async #commit(drafts: Records, dropsToken: boolean): Promise<void> {
+    const changed = KINDS.filter((kind) => drafts[kind] !== this.#records[kind])
+    await this.#host.commit((tx) => {
+      for (const kind of changed) putRecord(tx, kind, drafts[kind])
+      if (dropsToken) deleteOperationToken(tx)
+    })
+    this.#adopt(drafts)
+  }
+
+  #adopt(next: Records): void {
+    for (const kind of KINDS) {
+      const from = stageOf(this.#records[kind])
+      const to = stageOf(next[kind])
+      if (from !== to) this.#host.log.info('replication role changed', { kind, from, to })
+    }
+    this.#records = next
+  }
+}
+
+/** The kind whose first copy is to be made. */
+const joiningOf = (records: Records): FreshStart['joining'] => {
+  for (const kind of KINDS) {
+    const record = records[kind]
+    if (record.mode === 'bootstrapping') return { kind, setId: record.setId }
+  }
+  throw new Error('a cluster is wiped only to join a set')
+}
+
+export const refusalToError = (refusal: Refusal): LogicalError => new LogicalError(refusal.code, refusal.reason)
+
+/** Throws what a check refused. */
+export const insist = (check: { readonly ok: true } | Refusal): void => {
+  if (!check.ok) throw refusalToError(check)
+}

@@ -1,0 +1,157 @@
+import { compareEpochs, isOvertakenBy } from './epoch.js'
+import type { FilterStore } from '../filter/filter-store.js'
+import type { Holds } from '../holds.js'
+import type { ReplicationHost } from '../host.js'
+import { keepLeadLoss } from './keep-losses.js'
+import type { Roles } from './roles.js'
+import type { Lead } from '../secondary/recent-frames.js'
+import type { KindRecord, SecondaryRecord } from './state.js'
+import { isFilterSettled, keepSettledFilter } from '../filter/settled-filter.js'
+import type { HoldState, Kind, SecondaryHooks, Who } from '../types.js'
+
+/** No rule has this fingerprint. */
+const UNSETTLED = 'unsettled'
+
+export interface SecondaryRoleOptions {
+  readonly kind: Kind
+  readonly host: ReplicationHost
+  readonly roles: Roles
+  readonly filters: FilterStore
+  readonly holds: Holds
+  readonly onChange: () => void
+  /** The first copy is complete: what turns bootstrapping into secondary. */
+  readonly finishBootstrap: () => Promise<void>
+  readonly reindex: () => Promise<void>
+  readonly beforeHeldBack: () => Promise<void>
+  /** False while data that the filter takes away is still here, or may be. */
+  readonly isFilterInEffect: () => boolean
+}
+
+/** What a follower is told: who we are, whom it may follow, and when it has to wait. */
+export class SecondaryRole implements SecondaryHooks {
+  readonly #options: SecondaryRoleOptions
+
+  constructor(options: SecondaryRoleOptions) {
+    this.#options = options
+  }
+
+  who(): Who {
+    return whoOfSecondary(this.#options.host, this.#record())
+  }
+
+  /** A primary that is older than what we have followed would take us back; its own fencing is told by our epochs. */
+  findObjection(primary: Who): string | undefined {
+    const record = this.#record()
+    if (primary.setId !== record.setId) return 'the primary belongs to another replication set'
+    if (primary.clusterId === this.#options.host.identity.clusterId) return 'a cluster cannot be its own secondary'
+    const relation = compareEpochs(record.epochs, primary.epochs)
+    if (relation === 'same') return undefined
+    if (!isOvertakenBy(record.epochs, primary.epochs)) return 'the primary belongs to an older epoch of this set'
+    this.#takeEpochs(primary)
+    return undefined
+  }
+
+  servesReads(): boolean {
+    return this.#record().mode === 'secondary'
+  }
+
+  /** The first copy begins with a comparison: a hold on bootstrapping stops before it, connected and still without data. */
+  async beforeState(state: HoldState, signal: AbortSignal): Promise<void> {
+    const { holds, kind } = this.#options
+    if (state === 'merkle-diff' && !this.servesReads()) await holds.pass(kind, 'bootstrapping', signal)
+    await holds.pass(kind, state, signal)
+  }
+
+  onChange(): void {
+    this.#options.onChange()
+  }
+
+  /** The filter arrives before what it means: until that is done the primary is to compare, whatever happened to a stream. */
+  filterFingerprint(): string {
+    const { kind, filters, host, isFilterInEffect } = this.#options
+    if (kind !== 'performance') return ''
+    const id = ownFilterId(this.#record(), host, filters)
+    if (!isFilterSettled(host, filters.digest(id))) return UNSETTLED
+    return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
+  }
+
+  async onCompared(): Promise<void> {
+    const { kind, filters, host } = this.#options
+    if (kind !== 'performance') return
+    await keepSettledFilter(host, filters.digest(ownFilterId(this.#record(), host, filters)))
+  }
+
+  reindex(): Promise<void> {
+    return this.#options.reindex()
+  }
+
+  keepLead(lead: Lead): Promise<void> {
+    return keepLeadLoss(this.#options.host, this.#options.kind, lead)
+  }
+
+  beforeHeldBack(): Promise<void> {
+    return this.#options.beforeHeldBack()
+  }
+
+  /** Not awaited: a promotion under way waits for the follower to stop, and must not find it waiting in turn. */
+  async onSynced(): Promise<void> {
+    const { host, kind, finishBootstrap } = this.#options
+    if (this.#record().mode !== 'bootstrapping') return
+    finishBootstrap().catch((error: unknown) => host.log.warn('bootstrap not finished', { kind, error: String(error) }))
+  }
+
+  onPrimaryAddresses(addresses: readonly string[], current: string): void {
+    const known = [...new Set([current, ...addresses])].filter((address) => address !== '')
+    this.#change((record) => {
+      const { credentials } = record
+      if (!credentials || sameTexts(credentials.primaryAddresses, known)) return record
+      return { ...record, credentials: { ...credentials, primaryAddresses: known } }
+    })
+  }
+
+  #record(): SecondaryRecord {
+    const record = this.#options.roles.record(this.#options.kind)
+    if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('a follower outlived its role')
+    return record
+  }
+
+  #takeEpochs(primary: Who): void {
+    this.#change((record) => ({ ...record, epochs: primary.epochs }))
+  }
+
+  #change(change: (record: SecondaryRecord) => SecondaryRecord): void {
+    const { roles, kind, host } = this.#options
+    const guarded = (record: KindRecord): KindRecord =>
+      record.mode === 'disabled' || record.mode === 'primary' ? record : change(record)
+    roles
+      .update(kind, guarded)
+      .catch((error: unknown) => host.log.error('record not stored', { kind, error: String(error) }))
+  }
+}
+
+/** What a member that follows says of itself. */
+export const whoOfSecondary = (
+  host: Pick<ReplicationHost, 'identity'>,
+  record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
+): Who => ({
+  setId: record.setId,
+  clusterId: host.identity.clusterId,
+  version: host.identity.reportedVersion,
+  epochs: record.epochs,
+  apiAddress: host.identity.apiAddress,
+  clusterAddresses: host.identity.clusterAddress === '' ? [] : [host.identity.clusterAddress],
+  incarnation: record.incarnation,
+})
+
+/** The id under which the filter for this very cluster is stored. */
+export const ownFilterId = (
+  record: SecondaryRecord,
+  host: Pick<ReplicationHost, 'identity'>,
+  filters: Pick<FilterStore, 'find'>,
+): string => {
+  if (filters.find(record.secondaryId)) return record.secondaryId
+  return filters.find(host.identity.clusterId) ? host.identity.clusterId : record.secondaryId
+}
+
+const sameTexts = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, i) => text === b[i])

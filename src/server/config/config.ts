@@ -1,0 +1,128 @@
+import type { LogLevel } from '../../base/log.js'
+
+/**
+ * The parsed configuration of one server: everything coerced, defaulted and checked, so that nothing behind this type asks
+ * about text again. Times in milliseconds unless the name says otherwise.
+ */
+export interface ServerConfig {
+  readonly listeners: readonly ListenerConfig[]
+  readonly storage: StorageConfig
+  readonly seal: SealConfig
+  /** As clients should use it, with scheme; empty when not configured. */
+  readonly apiAddress: string
+  /** What secondaries are told, `https://host:port`. */
+  readonly clusterAddress: string
+  /** Where the cluster port is bound, host:port. */
+  readonly clusterBindAddress: string
+  readonly clusterName: string
+  readonly defaultLeaseTtlSeconds: number
+  readonly maxLeaseTtlSeconds: number
+  readonly log: LogConfig
+  readonly pidFile: string
+  readonly dev: DevConfig | undefined
+  readonly unauthenticatedMetrics: boolean
+  /** Undefined: off, unless a mount is tuned to have it. */
+  readonly userLockout: LockoutConfig | undefined
+  readonly own: OwnSettings
+  readonly replication: {
+    readonly allowForwardingViaHeader: boolean
+    readonly bestEffortWalWaitMs: number
+  }
+}
+
+export interface ListenerConfig {
+  readonly address: string
+  readonly tls: ListenerTls | undefined
+  readonly maxRequestBytes: number
+  readonly maxRequestMs: number
+  readonly headerReadMs: number
+  readonly bodyReadMs: number
+  readonly idleMs: number
+  readonly forwardedFor: {
+    readonly authorizedAddresses: readonly string[]
+    readonly hopSkips: number
+    readonly rejectNotAuthorized: boolean
+    readonly rejectNotPresent: boolean
+  }
+}
+
+export interface ListenerTls {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly clientCaFile: string
+  readonly requireClientCert: boolean
+  readonly disableClientCerts: boolean
+  readonly minVersion: string
+}
+
+export interface StorageConfig {
+  /** As configured and as seal-status shows it. */
+  readonly label: string
+  /** Undefined: in memory. */
+  readonly path: string | undefined
+  readonly nodeId: string
+}
+
+export type SealConfig =
+  | { readonly type: 'shamir' }
+  | {
+      readonly type: 'auto'
+      /** As seal-status shows it: `static`, or the name of a simulated seal. */
+      readonly name: string
+      readonly keyId: string
+      /** 32 bytes; undefined for a simulated seal, whose key lies beside the data. */
+      readonly key: Buffer | undefined
+      readonly previous: { readonly keyId: string; readonly key: Buffer } | undefined
+    }
+
+export interface LogConfig {
+  readonly level: LogLevel
+  readonly format: 'standard' | 'json'
+  readonly file: string
+}
+
+/** Failed logins in a row that lock, for how long, and the silence that forgets them. */
+export interface LockoutConfig {
+  readonly threshold: number
+  readonly durationMs: number
+  readonly counterResetMs: number
+}
+
+export interface DevConfig {
+  /** Empty: a random one. */
+  readonly rootTokenId: string
+  readonly kvVersion: '1' | '2' | undefined
+  /** Certificates are made at the start, for this machine and `extraHosts`; an empty directory is a temporary one. */
+  readonly tls: { readonly directory: string; readonly extraHosts: readonly string[] } | undefined
+}
+
+export interface OwnSettings {
+  readonly reportedVersion: string
+  readonly license: 'enterprise' | 'plus' | 'none'
+  readonly walRetentionEntries: number
+  readonly walRetentionBytes: number
+  readonly shipWindowBytes: number
+  readonly shipBatchBytes: number
+  readonly heartbeatIntervalMs: number
+  readonly keepaliveTimeMs: number
+  readonly keepaliveTimeoutMs: number
+  readonly backoffInitialMs: number
+  readonly backoffMaxMs: number
+  readonly bootstrapTimeoutMs: number
+  readonly forwardingTimeoutMs: number
+  readonly pingTimeoutMs: number
+  readonly fenceClientWrites: boolean
+  readonly allowOlderSecondary: boolean
+  readonly syncWrites: boolean
+  readonly approleTidyIntervalMs: number
+  readonly labApi: boolean
+  readonly labApiToken: string
+  readonly simulateSeals: boolean
+  readonly allowGenerateRootUnauthenticated: boolean
+}
+
+/**
+ * Below 1.21 with `+ent`: from there on clients also send, read and test fields that this server does not have
+ * (README, compatibility).
+ */
+export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'

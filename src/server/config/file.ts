@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { parseHcl } from '../../base/hcl.js'
+import type { HclBlock } from '../../base/hcl-blocks.js'
+import { type HclBody, HclError } from '../../base/hcl-tree.js'
+import {
+  ACCEPTED_BLOCKS,
+  type KeyTable,
+  LISTENER_KEYS,
+  OWN_KEYS,
+  REPLICATION_KEYS,
+  ROOT_KEYS,
+  STATIC_SEAL_KEYS,
+  STORAGE_KEYS,
+} from './tables.js'
+import { type Findings, readBlocks, readKeys, type Stanza } from './tree.js'
+import { coerce, type Sourced } from './values.js'
+
+/** What all configuration files say together: later values win, listeners add up. */
+export interface FileSettings {
+  readonly root: Record<string, Sourced>
+  readonly listeners: Stanza[]
+  storage: Stanza | undefined
+  haStorage: Stanza | undefined
+  seal: Stanza | undefined
+  readonly replication: Record<string, Sourced>
+  readonly own: Record<string, Sourced>
+  unauthenticatedMetrics: Sourced | undefined
+  readonly userLockout: Record<string, Record<string, Sourced>>
+}
+
+const BLOCKS: ReadonlySet<string> = new Set([
+  'listener',
+  'storage',
+  'backend',
+  'ha_storage',
+  'ha_backend',
+  'seal',
+  'replication',
+  'understudy',
+  'user_lockout',
+])
+
+const LOCKOUT_KEYS = {
+  lockout_threshold: { kind: 'int' },
+  lockout_duration: { kind: 'duration' },
+  lockout_counter_reset: { kind: 'duration' },
+  disable_lockout: { kind: 'bool' },
+} as const
+
+export const emptyFileSettings = (): FileSettings => ({
+  root: {},
+  listeners: [],
+  storage: undefined,
+  haStorage: undefined,
+  seal: undefined,
+  replication: {},
+  own: {},
+  unauthenticatedMetrics: undefined,
+  userLockout: {},
+})
+
+/** Reads a file, or every `.hcl` and `.json` file of a directory in name order. */
+export const readConfigPath = (given: string, into: FileSettings, findings: Findings): void => {
+  try {
+    const files = statSync(given).isDirectory()
+      ? readdirSync(given)
+          .filter((name) => /\.(hcl|json)$/.test(name))
+          .sort()
+          .map((name) => path.join(given, name))
+      : [given]
+    for (const file of files) readConfigText(readFileSync(file, 'utf8'), file, into, findings)
+  } catch (error) {
+    findings.problems.push({ origin: given, text: `cannot be read: ${error instanceof Error ? error.message : error}` })
+  }
+}
+
+export const readConfigText = (text: string, file: string, into: FileSettings, findings: Findings): void => {
+  let body: HclBody
+  try {
+    body = parseHcl(text, { file })
+  } catch (error) {
+    if (!(error instanceof HclError)) throw error
+    findings.problems.push({ origin: `${file}:${error.line}`, text: error.reason })
+    return
+  }
+  const plain = body.items.filter(({ key }) => !BLOCKS.has(key) && !ACCEPTED_BLOCKS.has(key))
+  Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings))
+  readStanzas(body, file, into, findings)
+  for (const block of readBlocks(body, 'replication', 0, file, findings)) {
+    Object.assign(into.replication, readKeys(block.body.items, REPLICATION_KEYS, file, findings))
+  }
+  for (const block of readBlocks(body, 'understudy', 0, file, findings)) {
+    Object.assign(into.own, readKeys(block.body.items, OWN_KEYS, file, findings))
+  }
+  for (const { labels, body: inner } of readBlocks(body, 'user_lockout', 1, file, findings)) {
+    into.userLockout[labels[0] ?? ''] = readKeys(inner.items, LOCKOUT_KEYS, file, findings)
+  }
+}
+
+const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: Findings): void => {
+  const stanza = (block: HclBlock, table: KeyTable): Stanza => ({
+    label: block.labels[0] ?? '',
+    origin: `${file}:${block.line}`,
+    values: readKeys(block.body.items, table, file, findings),
+    body: block.body,
+  })
+  const labelled = (name: string) => readBlocks(body, name, 1, file, findings)
+  for (const block of labelled('listener')) {
+    into.listeners.push(stanza(block, LISTENER_KEYS))
+    for (const telemetry of readBlocks(block.body, 'telemetry', 0, file, findings)) {
+      const item = telemetry.body.items.find(({ key }) => key === 'unauthenticated_metrics_access')
+      const read = item && coerce('bool', item.value)
+      if (!item || !read?.ok) continue
+      if (read.value === true) into.unauthenticatedMetrics = { value: true, origin: `${file}:${item.line}` }
+    }
+  }
+  for (const name of ['storage', 'backend']) {
+    for (const block of labelled(name)) into.storage = stanza(block, STORAGE_KEYS)
+  }
+  for (const name of ['ha_storage', 'ha_backend']) {
+    for (const block of labelled(name)) into.haStorage = stanza(block, STORAGE_KEYS)
+  }
+  for (const block of labelled('seal')) {
+    into.seal =
+      block.labels[0] === 'static'
+        ? stanza(block, STATIC_SEAL_KEYS)
+        : { ...stanza({ ...block, body: { ...block.body, items: [] } }, {}), body: block.body }
+  }
+}

@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { LIMITS } from '../../base/limits.js'
+import type { ListenerConfig, ListenerTls } from './config.js'
+import { checkAddress, withPort } from './addresses.js'
+import type { FileSettings } from './file.js'
+import type { Findings, Stanza } from './tree.js'
+import { type Sourced, textOf } from './values.js'
+import type { Environment } from './environment.js'
+import type { ServerFlags } from './flags.js'
+import { DEFAULT_ORIGIN, fromFlag, fromVariable, type Settled } from './settled.js'
+
+const TLS_VERSIONS: Readonly<Record<string, string>> = {
+  tls10: 'TLSv1',
+  tls11: 'TLSv1.1',
+  tls12: 'TLSv1.2',
+  tls13: 'TLSv1.3',
+}
+
+/** Every listener, that of development mode first. Its certificate is made at the start, so no file is named here. */
+export const resolveListeners = (
+  flags: ServerFlags,
+  env: Environment,
+  files: FileSettings,
+  settled: Settled,
+  findings: Findings,
+): ListenerConfig[] => {
+  const configured = files.listeners.filter((stanza) => {
+    if (stanza.label === 'tcp') return true
+    findings.problems.push({
+      origin: stanza.origin,
+      text: `listener "${stanza.label}" is not supported; supported is tcp`,
+    })
+    return false
+  })
+  const first = flags.dev ? [devListener(flags, env, settled, findings)] : []
+  const listeners = configured.map((stanza, index) =>
+    resolveListener(stanza, `listener[${index + first.length}]`, settled, findings),
+  )
+  const isSilent = !flags.dev && files.listeners.length === 0
+  if (isSilent && (flags.configs.length > 0 || env.VAULT_LOCAL_CONFIG)) {
+    findings.problems.push({
+      origin: flags.configs.join(', ') || 'VAULT_LOCAL_CONFIG',
+      text: 'at least one listener stanza is required',
+    })
+  }
+  return [...first, ...listeners]
+}
+
+const devListener = (flags: ServerFlags, env: Environment, settled: Settled, findings: Findings): ListenerConfig => {
+  const address =
+    fromFlag('-dev-listen-address', flags.devListenAddress || undefined) ??
+    fromVariable(env, 'VAULT_DEV_LISTEN_ADDRESS')
+  const stanza: Stanza = {
+    label: 'tcp',
+    origin: '-dev',
+    values: {
+      ...(address && { address }),
+      tls_disable: { value: !flags.devTls, origin: flags.devTls ? '-dev-tls' : '-dev' },
+    },
+    body: { items: [], line: 1, column: 1 },
+  }
+  return resolveListener(stanza, 'listener[0]', settled, findings, MADE_AT_START)
+}
+
+const MADE_AT_START: ListenerTls = {
+  certFile: '',
+  keyFile: '',
+  clientCaFile: '',
+  requireClientCert: false,
+  disableClientCerts: false,
+  minVersion: 'TLSv1.2',
+}
+
+/** `tls`: what is to be used in place of the stanza's files. */
+const resolveListener = (
+  stanza: Stanza,
+  name: string,
+  settled: Settled,
+  findings: Findings,
+  tls?: ListenerTls,
+): ListenerConfig => {
+  const { values, origin } = stanza
+  const at = (key: string) => `${name}.${key}`
+  const address = withPort(settled.text(at('address'), [nonEmpty(values.address)], '127.0.0.1:8200'), 8200)
+  checkAddress(address, values.address?.origin ?? origin, findings)
+  const isTls = !settled.flag(at('tls_disable'), [values.tls_disable])
+  const size = (key: string, fallback: number) => settled.number(at(key), [values[key]], fallback)
+  const time = (key: string, fallbackMs: number) => settled.durationMs(at(key), [values[key]], fallbackMs)
+  const flag = (key: string) => settled.flag(at(key), [values[key]])
+  return {
+    address,
+    tls: isTls ? (tls ?? resolveTls(stanza, name, settled, findings)) : undefined,
+    maxRequestBytes: size('max_request_size', LIMITS.bodyBytesMax),
+    maxRequestMs: time('max_request_duration', LIMITS.requestMs),
+    headerReadMs: time('http_read_header_timeout', LIMITS.headerReadMs),
+    bodyReadMs: time('http_read_timeout', LIMITS.bodyReadMs),
+    idleMs: time('http_idle_timeout', LIMITS.idleMs),
+    forwardedFor: {
+      authorizedAddresses: settled.list(at('x_forwarded_for_authorized_addrs'), [
+        values.x_forwarded_for_authorized_addrs,
+      ]),
+      hopSkips: size('x_forwarded_for_hop_skips', 0),
+      rejectNotAuthorized: flag('x_forwarded_for_reject_not_authorized'),
+      rejectNotPresent: flag('x_forwarded_for_reject_not_present'),
+    },
+  }
+}
+
+const resolveTls = ({ values, origin }: Stanza, name: string, settled: Settled, findings: Findings): ListenerTls => {
+  const at = (key: string) => `${name}.${key}`
+  const text = (key: string, fallback = '') => settled.text(at(key), [nonEmpty(values[key])], fallback)
+  const certFile = text('tls_cert_file')
+  const keyFile = text('tls_key_file')
+  const clientCaFile = text('tls_client_ca_file')
+  const version = text('tls_min_version', 'tls12')
+  if (certFile === '' || keyFile === '') {
+    findings.problems.push({ origin, text: 'tls_cert_file and tls_key_file are required unless tls_disable is true' })
+  }
+  if (!TLS_VERSIONS[version])
+    findings.problems.push({
+      origin: values.tls_min_version?.origin ?? origin,
+      text: `tls_min_version "${version}" is not known`,
+    })
+  else if (version < 'tls12')
+    findings.warnings.push({
+      origin: values.tls_min_version?.origin ?? origin,
+      text: `tls_min_version "${version}" is taken for tls12: older versions are not served`,
+    })
+  checkFiles(values, findings)
+  return {
+    certFile,
+    keyFile,
+    clientCaFile,
+    requireClientCert: settled.flag(at('tls_require_and_verify_client_cert'), [
+      values.tls_require_and_verify_client_cert,
+    ]),
+    disableClientCerts: settled.flag(at('tls_disable_client_certs'), [values.tls_disable_client_certs]),
+    minVersion: TLS_VERSIONS[version] ?? 'TLSv1.2',
+  }
+}
+
+const nonEmpty = (setting: Sourced | undefined): Sourced | undefined => (setting?.value === '' ? undefined : setting)
+
+/** Each file must be there and hold what its key says, and certificate and key must belong to each other. */
+const checkFiles = (values: Stanza['values'], findings: Findings): void => {
+  const cert = readSetting(values.tls_cert_file, findings)
+  const key = readSetting(values.tls_key_file, findings)
+  const ca = readSetting(values.tls_client_ca_file, findings)
+  const isCertGood = cert === undefined || accepts(values.tls_cert_file, 'certificate', { cert }, findings)
+  const isKeyGood = key === undefined || accepts(values.tls_key_file, 'private key', { key }, findings)
+  if (ca !== undefined) accepts(values.tls_client_ca_file, 'certificate', { ca }, findings)
+  if (cert && key && isCertGood && isKeyGood) accepts(values.tls_key_file, '', { cert, key }, findings)
+}
+
+const readSetting = (file: Sourced | undefined, findings: Findings): Buffer | undefined => {
+  if (!file || textOf(file) === '') return undefined
+  try {
+    return readFileSync(textOf(file))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    findings.problems.push({ origin: file.origin, text: `${textOf(file)} cannot be read: ${reason}` })
+    return undefined
+  }
+}
+
+const accepts = (
+  file: Sourced | undefined,
+  what: string,
+  material: Readonly<Record<string, Buffer>>,
+  findings: Findings,
+): boolean => {
+  try {
+    if (material.ca && !material.ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('no PEM certificate')
+    createSecureContext(material)
+    return true
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const text = what === '' ? 'does not belong to the certificate' : `holds no usable ${what}`
+    findings.problems.push({ origin: file?.origin ?? DEFAULT_ORIGIN, text: `${textOf(file)} ${text}: ${reason}` })
+    return false
+  }
+}

@@ -1,0 +1,138 @@
+import { DEFAULT_LEASE_TTL_SECONDS } from '../../base/limits.js'
+import type { DevConfig, ListenerConfig, OwnSettings, SealConfig, ServerConfig, StorageConfig } from './config.js'
+import { type Addresses, resolveAddresses } from './addresses.js'
+import { emptyFileSettings, type FileSettings, readConfigPath, readConfigText } from './file.js'
+import { resolveListeners } from './listeners.js'
+import { resolveLockout } from './lockout.js'
+import { resolveLog } from './log.js'
+import { resolveOwnSettings } from './own.js'
+import { resolveSeal } from './seal.js'
+import { resolveStorage } from './storage.js'
+import type { Findings, Problem } from './tree.js'
+import type { Environment } from './environment.js'
+import type { ServerFlags } from './flags.js'
+import { fromFlag, fromVariable, Settled, type ShownSetting } from './settled.js'
+
+export interface LoadedConfig {
+  /** Undefined when there are problems. */
+  readonly config: ServerConfig | undefined
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly Problem[]
+  /** Every setting in effect, with the place it came from: what `config show --origin` prints. */
+  readonly settings: readonly ShownSetting[]
+}
+
+/** Puts flags, environment, files and defaults together. Everything that is wrong is listed, not only the first thing. */
+export const loadConfig = (flags: ServerFlags, env: Environment): LoadedConfig => {
+  const findings: Findings = { problems: [], warnings: [] }
+  const settled = new Settled()
+  const files = emptyFileSettings()
+  for (const given of flags.configs) readConfigPath(given, files, findings)
+  if (env.VAULT_LOCAL_CONFIG) readConfigText(env.VAULT_LOCAL_CONFIG, 'VAULT_LOCAL_CONFIG', files, findings)
+  const dev = resolveDev(flags, env, settled)
+  if (!dev && flags.configs.length === 0 && !env.VAULT_LOCAL_CONFIG) {
+    findings.problems.push({ origin: '-config', text: 'Must specify at least one config path using -config, or -dev' })
+  }
+  const storage = resolveStorage(flags, env, files, settled, findings)
+  const own = resolveOwnSettings(files.own, env, dev !== undefined, settled, findings)
+  const seal = resolveSeal(files.seal, own, env, settled, findings)
+  const listeners = resolveListeners(flags, env, files, settled, findings)
+  const addresses = resolveAddresses(env, files, listeners, settled, findings)
+  const parts = { dev, storage, own, seal, listeners, addresses }
+  const config = assemble(env, files, flags, parts, settled, findings)
+  noteAccepted(files, settled)
+  return { config: findings.problems.length > 0 ? undefined : config, ...findings, settings: settled.rows }
+}
+
+interface Parts {
+  readonly dev: DevConfig | undefined
+  readonly storage: StorageConfig
+  readonly own: OwnSettings
+  readonly seal: SealConfig
+  readonly listeners: readonly ListenerConfig[]
+  readonly addresses: Addresses
+}
+
+const assemble = (
+  env: Environment,
+  files: FileSettings,
+  flags: ServerFlags,
+  parts: Parts,
+  settled: Settled,
+  findings: Findings,
+): ServerConfig => ({
+  listeners: parts.listeners,
+  storage: parts.storage,
+  seal: parts.seal,
+  ...parts.addresses,
+  clusterName: settled.text('cluster_name', [files.root.cluster_name]),
+  ...resolveLeaseTtls(files, settled, findings),
+  log: resolveLog(flags, env, files, settled, findings),
+  pidFile: settled.text('pid_file', [files.root.pid_file]),
+  dev: parts.dev,
+  unauthenticatedMetrics: settled.flag('listener.telemetry.unauthenticated_metrics_access', [
+    files.unauthenticatedMetrics,
+  ]),
+  userLockout: resolveLockout(files, env, parts.dev !== undefined, settled),
+  own: parts.own,
+  replication: {
+    allowForwardingViaHeader: settled.flag('replication.allow_forwarding_via_header', [
+      files.replication.allow_forwarding_via_header,
+    ]),
+    bestEffortWalWaitMs: settled.durationMs(
+      'replication.best_effort_wal_wait_duration',
+      [files.replication.best_effort_wal_wait_duration],
+      2000,
+    ),
+  },
+})
+
+const resolveLeaseTtls = (
+  { root }: FileSettings,
+  settled: Settled,
+  findings: Findings,
+): Pick<ServerConfig, 'defaultLeaseTtlSeconds' | 'maxLeaseTtlSeconds'> => {
+  const seconds = (name: string, fallback: number) =>
+    Math.floor(settled.durationMs(name, [root[name]], fallback * 1000) / 1000)
+  const maxLeaseTtlSeconds = seconds('max_lease_ttl', DEFAULT_LEASE_TTL_SECONDS)
+  const defaultLeaseTtlSeconds = seconds('default_lease_ttl', Math.min(DEFAULT_LEASE_TTL_SECONDS, maxLeaseTtlSeconds))
+  if (defaultLeaseTtlSeconds > maxLeaseTtlSeconds) {
+    findings.problems.push({
+      origin: root.default_lease_ttl?.origin ?? 'default_lease_ttl',
+      text: 'default_lease_ttl is greater than max_lease_ttl',
+    })
+  }
+  return { defaultLeaseTtlSeconds, maxLeaseTtlSeconds }
+}
+
+/** Flags and variables of development mode have no effect without it, empty or not. */
+const resolveDev = (flags: ServerFlags, env: Environment, settled: Settled): DevConfig | undefined => {
+  if (!flags.dev) return undefined
+  const kvVersion = flags.devNoKv ? undefined : flags.devKvV1 ? '1' : '2'
+  const kvFlag = flags.devNoKv ? '-dev-no-kv' : flags.devKvV1 ? '-dev-kv-v1' : '-dev'
+  settled.note('dev', 'true', '-dev')
+  settled.note('dev.kv_version', kvVersion ?? 'none', kvFlag)
+  return {
+    rootTokenId: settled.secret('dev.root_token_id', [
+      fromFlag('-dev-root-token-id', flags.devRootTokenId || undefined),
+      fromVariable(env, 'VAULT_DEV_ROOT_TOKEN_ID'),
+    ]),
+    kvVersion,
+    tls: flags.devTls
+      ? {
+          directory: settled.text('dev.tls_cert_dir', [fromFlag('-dev-tls-cert-dir', flags.devTlsCertDir)]),
+          extraHosts: settled.list('dev.tls_san', [
+            flags.devTlsSan.length > 0 ? fromFlag('-dev-tls-san', flags.devTlsSan) : undefined,
+          ]),
+        }
+      : undefined,
+  }
+}
+
+/** What was given and is read here without effect. */
+const noteAccepted = ({ root }: FileSettings, settled: Settled): void => {
+  const known = new Set(settled.rows.map(({ name }) => name))
+  for (const [name, { value, origin }] of Object.entries(root)) {
+    if (!known.has(name)) settled.note(`${name} (without effect)`, String(value), origin)
+  }
+}

@@ -1,0 +1,57 @@
+import type { LogLevel } from '../../base/log.js'
+import type { LogConfig } from './config.js'
+import type { FileSettings } from './file.js'
+import type { Findings } from './tree.js'
+import type { Environment } from './environment.js'
+import type { ServerFlags } from './flags.js'
+import { fromFlag, fromVariable, type Settled } from './settled.js'
+
+const LEVELS: Readonly<Record<string, LogLevel>> = {
+  trace: 'trace',
+  debug: 'debug',
+  info: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  err: 'error',
+}
+
+export const resolveLog = (
+  flags: ServerFlags,
+  env: Environment,
+  { root }: FileSettings,
+  settled: Settled,
+  findings: Findings,
+): LogConfig => {
+  const levelSources = [
+    fromFlag('-log-level', flags.logLevel),
+    fromVariable(env, 'VAULT_LOG_LEVEL'),
+    given(root.log_level),
+  ]
+  const formatSources = [
+    fromFlag('-log-format', flags.logFormat),
+    fromVariable(env, 'VAULT_LOG_FORMAT'),
+    given(root.log_format),
+  ]
+  const level = settled.text('log_level', levelSources, 'info').toLowerCase()
+  const format = settled.text('log_format', formatSources, 'json')
+  const known = LEVELS[level]
+  if (!known) findings.problems.push({ origin: originOf(levelSources), text: `unknown log level "${level}"` })
+  if (format !== 'json' && format !== 'standard')
+    findings.problems.push({
+      origin: originOf(formatSources),
+      text: `log format is standard or json, not "${format}"`,
+    })
+  return {
+    level: known ?? 'info',
+    format: format === 'standard' ? 'standard' : 'json',
+    file: settled.text('log_file', [fromFlag('-log-file', flags.logFile), root.log_file]),
+  }
+}
+
+type Source = FileSettings['root'][string] | undefined
+
+/** An empty text in a file means the default. */
+const given = (source: Source): Source => (source?.value === '' ? undefined : source)
+
+const originOf = (sources: readonly Source[]): string => sources.find((source) => source)?.origin ?? 'log'

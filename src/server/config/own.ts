@@ -1,0 +1,73 @@
+import { DEFAULT_REPORTED_VERSION, type OwnSettings } from './config.js'
+import { OWN_KEYS } from './tables.js'
+import type { Findings } from './tree.js'
+import { coerceText, type Sourced } from './values.js'
+import type { Environment } from './environment.js'
+import type { Settled } from './settled.js'
+
+const WAL_RETENTION_ENTRIES_MIN = 16
+const LICENSES: ReadonlySet<string> = new Set(['enterprise', 'plus', 'none'])
+
+/** Our own settings: UNDERSTUDY_<KEY> wins over the stanza. */
+export const resolveOwnSettings = (
+  stanza: Readonly<Record<string, Sourced>>,
+  env: Environment,
+  isDev: boolean,
+  settled: Settled,
+  findings: Findings,
+): OwnSettings => {
+  const given = { ...stanza, ...readEnvironment(env, findings) }
+  const text = (name: string, fallback: string) => settled.text(`understudy.${name}`, [given[name]], fallback)
+  const size = (name: string, fallback: number) => settled.number(`understudy.${name}`, [given[name]], fallback)
+  const time = (name: string, fallbackMs: number) => settled.durationMs(`understudy.${name}`, [given[name]], fallbackMs)
+  const flag = (name: string, fallback: boolean) => settled.flag(`understudy.${name}`, [given[name]], fallback)
+  const refuse = (name: string, reason: string) =>
+    findings.problems.push({ origin: given[name]?.origin ?? name, text: reason })
+  const license = text('license', 'enterprise')
+  if (!LICENSES.has(license)) refuse('license', `license is enterprise, plus or none, not "${license}"`)
+  const walRetentionEntries = size('wal_retention_entries', 262_144)
+  if (walRetentionEntries < WAL_RETENTION_ENTRIES_MIN) {
+    refuse('wal_retention_entries', `wal_retention_entries must be at least ${WAL_RETENTION_ENTRIES_MIN}`)
+  }
+  const reportedVersion = text('reported_version', DEFAULT_REPORTED_VERSION)
+  if (!/^\d+\.\d+\.\d+(?:[-+].*)?$/.test(reportedVersion)) {
+    refuse('reported_version', `"${reportedVersion}" is not a version such as 1.20.4+ent`)
+  }
+  return {
+    reportedVersion,
+    license: license as OwnSettings['license'],
+    walRetentionEntries,
+    walRetentionBytes: size('wal_retention_bytes', 1024 ** 3),
+    shipWindowBytes: size('ship_window_bytes', 16 * 1024 * 1024),
+    shipBatchBytes: size('ship_batch_bytes', 256 * 1024),
+    heartbeatIntervalMs: time('heartbeat_interval', 1000),
+    keepaliveTimeMs: time('keepalive_time', 5000),
+    keepaliveTimeoutMs: time('keepalive_timeout', 5000),
+    backoffInitialMs: time('reconnect_backoff_initial', 50),
+    backoffMaxMs: time('reconnect_backoff_max', 500),
+    bootstrapTimeoutMs: time('bootstrap_timeout', 10_000),
+    forwardingTimeoutMs: time('forwarding_timeout', 10_000),
+    pingTimeoutMs: time('ping_timeout', 3000),
+    fenceClientWrites: flag('fence_client_writes', false),
+    allowOlderSecondary: flag('allow_older_secondary', false),
+    syncWrites: flag('sync_writes', true),
+    approleTidyIntervalMs: time('approle_tidy_interval', 60_000),
+    labApi: flag('lab_api', isDev),
+    labApiToken: settled.secret('understudy.lab_api_token', [given.lab_api_token]),
+    simulateSeals: flag('simulate_seals', false),
+    allowGenerateRootUnauthenticated: flag('allow_generate_root_unauthenticated', true),
+  }
+}
+
+const readEnvironment = (env: Environment, findings: Findings): Record<string, Sourced> => {
+  const out: Record<string, Sourced> = {}
+  for (const [name, { kind }] of Object.entries(OWN_KEYS)) {
+    const variable = `UNDERSTUDY_${name.toUpperCase()}`
+    const text = env[variable]
+    if (text === undefined || text === '') continue
+    const read = coerceText(kind, text)
+    if (read.ok) out[name] = { value: read.value, origin: variable }
+    else findings.problems.push({ origin: variable, text: `${variable} must be ${read.expected}` })
+  }
+  return out
+}

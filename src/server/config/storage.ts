@@ -1,0 +1,91 @@
+import type { StorageConfig } from './config.js'
+import type { FileSettings } from './file.js'
+import { MEMORY_LABELS, STORAGE_LABELS } from './tables.js'
+import type { Findings, Stanza } from './tree.js'
+import { textOf } from './values.js'
+import type { Environment } from './environment.js'
+import type { ServerFlags } from './flags.js'
+import { DEFAULT_ORIGIN, fromFlag, fromVariable, type Settled } from './settled.js'
+
+/** Where the data lies, and under which label the API shows it. */
+export const resolveStorage = (
+  flags: ServerFlags,
+  env: Environment,
+  files: FileSettings,
+  settled: Settled,
+  findings: Findings,
+): StorageConfig => {
+  const stanza = files.storage
+  if (files.haStorage) {
+    findings.problems.push({
+      origin: files.haStorage.origin,
+      text: 'ha_storage is not supported: a cluster has one node',
+    })
+  }
+  const label = stanza?.label ?? (flags.dev && flags.dataDir ? 'leveldb' : 'inmem')
+  settled.note('storage', label, stanza?.origin ?? (flags.dev ? '-dev' : DEFAULT_ORIGIN))
+  const nodeIds = [fromVariable(env, 'VAULT_RAFT_NODE_ID'), stanza?.values.node_id]
+  const nodeId = settled.text('storage.node_id', nodeIds, 'node1') || 'node1'
+  const dataDir = fromFlag('-data-dir', flags.dataDir)
+  if (!stanza) {
+    if (!flags.dev && flags.configs.length > 0)
+      findings.problems.push({ origin: flags.configs.join(', '), text: 'a storage stanza is required' })
+    const path = flags.dev && dataDir ? settled.text('storage.path', [dataDir]) : undefined
+    return { label, path, nodeId }
+  }
+  const { origin } = stanza
+  if (!STORAGE_LABELS.has(label)) {
+    const known = [...STORAGE_LABELS].filter((name) => name !== 'inmem_ha').join(', ')
+    findings.problems.push({ origin, text: `storage "${label}" is not supported; supported are ${known}` })
+  }
+  refuseForeignJoin(stanza, files, env, findings)
+  if (MEMORY_LABELS.has(label)) return { label, path: undefined, nodeId }
+  const path = settled.text('storage.path', [dataDir, fromVariable(env, 'VAULT_RAFT_PATH'), stanza.values.path])
+  if (path === '') findings.problems.push({ origin, text: `storage "${label}" needs a path` })
+  return { label, path, nodeId }
+}
+
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
+
+/** `retry_join` blocks are fine as long as they all name this very server. */
+const refuseForeignJoin = (stanza: Stanza, files: FileSettings, env: Environment, findings: Findings): void => {
+  const own = new Set(
+    [
+      env.VAULT_API_ADDR,
+      env.VAULT_REDIRECT_ADDR,
+      env.VAULT_CLUSTER_ADDR,
+      textOf(files.root.api_addr),
+      textOf(files.root.cluster_addr),
+    ]
+      .filter(Boolean)
+      .map(normalise),
+  )
+  // Whoever listens on a port of this machine is the server itself.
+  for (const { values } of files.listeners) {
+    const port = /:(\d+)$/.exec(textOf(values.address))?.[1] ?? '8200'
+    for (const host of LOOPBACK) own.add(`${host}:${port}`)
+  }
+  for (const { line, body } of joinBlocks(stanza)) {
+    const leader = body?.items.find(({ key }) => key === 'leader_api_addr')?.value
+    if (leader?.kind === 'string' && own.has(normalise(leader.value))) continue
+    findings.problems.push({
+      origin: `${stanza.origin.replace(/:\d+$/, '')}:${line}`,
+      text: 'retry_join names another server: several nodes per cluster are not supported yet',
+    })
+    return
+  }
+}
+
+/** Every `retry_join`, a list of them in JSON included; without a body where it is no block. */
+const joinBlocks = (stanza: Stanza) =>
+  stanza.body.items
+    .filter(({ key }) => key === 'retry_join')
+    .flatMap(({ value, line }) =>
+      (value.kind === 'list' ? value.values : [value]).map((one) => ({
+        line,
+        body: one.kind === 'object' ? one.body : undefined,
+      })),
+    )
+
+const normalise = (address: string | undefined): string =>
+  (address ?? '').replace(/^https?:\/\//, '').replace(/\/$/, '')

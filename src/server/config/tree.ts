@@ -1,0 +1,72 @@
+import { blocksOf, type HclBlock } from '../../base/hcl-blocks.js'
+import { type HclBody, HclError, type HclItem } from '../../base/hcl-tree.js'
+import type { KeyTable } from './tables.js'
+import { coerce, type Sourced } from './values.js'
+
+/** Something wrong with the configuration; a server with problems does not start, warnings are printed. */
+export interface Problem {
+  readonly origin: string
+  readonly text: string
+}
+
+export interface Findings {
+  readonly problems: Problem[]
+  readonly warnings: Problem[]
+}
+
+/** A stanza with its labels, values by key, and where it stood. */
+export interface Stanza {
+  readonly label: string
+  readonly origin: string
+  readonly values: Readonly<Record<string, Sourced>>
+  readonly body: HclBody
+}
+
+export const unknownField = (name: string): string => `unknown or unsupported field ${name} found in configuration`
+
+/** Reads the keys of one body by a table. Unknown keys warn, wrong types are problems. */
+export const readKeys = (
+  items: readonly HclItem[],
+  table: KeyTable,
+  file: string,
+  findings: Findings,
+): Record<string, Sourced> => {
+  const out: Record<string, Sourced> = {}
+  for (const item of items) {
+    const origin = `${file}:${item.line}`
+    const key = table[item.key]
+    if (!key) {
+      findings.warnings.push({ origin, text: unknownField(item.key) })
+      continue
+    }
+    if (key.refusal) {
+      findings.problems.push({ origin, text: `${item.key}: ${key.refusal}` })
+      continue
+    }
+    if (item.value.kind === 'object' || (key.kind === 'any' && item.value.kind === 'list')) {
+      if (key.kind !== 'any') findings.problems.push({ origin, text: `${item.key} must not be a block` })
+      continue
+    }
+    const read = coerce(key.kind, item.value)
+    if (read.ok) out[item.key] = { value: read.value, origin }
+    else findings.problems.push({ origin, text: `${item.key} must be ${read.expected}` })
+  }
+  return out
+}
+
+/** The blocks `name "label" ... { }` of a body, in every spelling. What stands there and is no such block is a problem. */
+export const readBlocks = (
+  body: HclBody,
+  name: string,
+  labelCount: 0 | 1,
+  file: string,
+  findings: Findings,
+): HclBlock[] => {
+  try {
+    return blocksOf(body, name, labelCount)
+  } catch (error) {
+    if (!(error instanceof HclError)) throw error
+    findings.problems.push({ origin: `${file}:${error.line}`, text: error.reason })
+    return []
+  }
+}

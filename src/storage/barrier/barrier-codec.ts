@@ -1,0 +1,52 @@
+import type { Random } from '../../base/random.js'
+import { AEAD_NONCE_BYTES, AEAD_TAG_BYTES, openSealed, sealInto } from '../../crypto/aead.js'
+import type { Keyring } from '../../crypto/keyring.js'
+import { LogicalError } from '../../logical/errors.js'
+
+/**
+ * Encrypted values: version 1, term 4 (big endian), nonce 12, ciphertext, tag 16. The key's name is authenticated with
+ * it, so a value moved to another key does not open.
+ */
+const VERSION = 1
+const HEAD_BYTES = 5
+const OVERHEAD_BYTES = HEAD_BYTES + AEAD_NONCE_BYTES + AEAD_TAG_BYTES
+
+const sealTerm = (random: Random, term: number, secret: Buffer, key: string, plain: Buffer): Buffer => {
+  const out = Buffer.allocUnsafe(plain.length + OVERHEAD_BYTES)
+  out[0] = VERSION
+  out.writeUInt32BE(term, 1)
+  sealInto(out, HEAD_BYTES, secret, random.bytes(AEAD_NONCE_BYTES), plain, key)
+  return out
+}
+
+export const sealValue = (random: Random, keyring: Keyring, key: string, plain: Buffer): Buffer => {
+  const secret = keyring.find(keyring.activeTerm)
+  if (secret === undefined) throw new Error('the keyring has no active term')
+  return sealTerm(random, keyring.activeTerm, secret, key, plain)
+}
+
+/** False when the value was encrypted with a key this ring does not have yet. */
+export const knowsTerm = (keyring: Keyring, stored: Buffer): boolean =>
+  stored.length < OVERHEAD_BYTES || keyring.find(stored.readUInt32BE(1)) !== undefined
+
+/** A value that does not open is a LogicalError and never served. */
+export const openValue = (keyring: Keyring, key: string, stored: Buffer): Buffer => {
+  const found = findPlain(keyring, key, stored)
+  if (found === undefined) throw new LogicalError('internal', `the stored value of ${JSON.stringify(key)} is damaged`)
+  return found
+}
+
+/** Undefined when the value does not open. */
+export const findPlain = (keyring: Keyring, key: string, stored: Buffer): Buffer | undefined => {
+  if (stored.length < OVERHEAD_BYTES || stored[0] !== VERSION) return undefined
+  const secret = keyring.find(stored.readUInt32BE(1))
+  return secret === undefined ? undefined : openSealed(secret, stored.subarray(HEAD_BYTES), key)
+}
+
+/** The keyring's own record is encrypted with the root key, as term 0. */
+export const sealWithRoot = (random: Random, rootKey: Buffer, key: string, plain: Buffer): Buffer =>
+  sealTerm(random, 0, rootKey, key, plain)
+
+/** Undefined when the root key is not the one. */
+export const openWithRoot = (rootKey: Buffer, key: string, stored: Buffer): Buffer | undefined =>
+  stored[0] === VERSION ? openSealed(rootKey, stored.subarray(HEAD_BYTES), key) : undefined

@@ -1,0 +1,240 @@
+import type { Clock } from '../../base/clock.js'
+import { createSystemRandom, type Random } from '../../base/random.js'
+import { deriveKey } from '../../crypto/digest.js'
+import { Keyring } from '../../crypto/keyring.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { Storage, Transaction } from '../../logical/storage.js'
+import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './barrier-codec.js'
+import type { KeyScan } from '../key-scan.js'
+import { OpenedValues } from './opened-values.js'
+import { isPlainKey, KEYRING_KEY, SHARED_PLAIN_KEYS } from './plain-keys.js'
+import type { Mutation } from '../replicable.js'
+import type { Store, Written } from '../store.js'
+import { StorageView } from '../view.js'
+
+export interface BarrierOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random?: Random
+}
+
+/** What a cluster that joins a replication set needs before its first sync. Secret. */
+export interface BarrierKeys {
+  readonly rootKey: Buffer
+  /** Stored bytes of the seal's records and the keyring. */
+  readonly records: readonly { readonly key: string; readonly value: Buffer }[]
+}
+
+interface Unsealed {
+  readonly rootKey: Buffer
+  keyring: Keyring
+}
+
+/**
+ * Encrypts values on their way into the store. Sealed until it is given the root key, which opens the keyring; sealed,
+ * only plain keys can be read and written.
+ */
+export class Barrier {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #random: Random
+  readonly #derived = new Map<string, Buffer>()
+  readonly #opened = new OpenedValues()
+  #unsealed: Unsealed | undefined
+  #encryptions = 0
+
+  constructor(options: BarrierOptions) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#random = options.random ?? createSystemRandom()
+    this.#store.onCommit(({ mutations, origin }) => {
+      if (origin !== 'own' && mutations.some(({ key }) => key === KEYRING_KEY)) this.#reloadKeyring()
+    })
+  }
+
+  get isSealed(): boolean {
+    return this.#unsealed === undefined
+  }
+
+  /** True when the store holds a keyring. */
+  get isInitialized(): boolean {
+    return this.#store.get(KEYRING_KEY) !== undefined
+  }
+
+  /** Term of the key that new values are encrypted with, and since when in milliseconds. */
+  get activeTerm(): { readonly term: number; readonly sinceMs: number } {
+    const { keyring } = this.#requireUnsealed()
+    return { term: keyring.activeTerm, sinceMs: keyring.activeSinceMs }
+  }
+
+  /** Values encrypted since the barrier was opened. */
+  get encryptions(): number {
+    return this.#encryptions
+  }
+
+  /** Makes the first keyring, and stays sealed. */
+  async initialize(rootKey: Buffer): Promise<void> {
+    const record = this.#wrap(rootKey, Keyring.create(this.#random, this.#clock.now()))
+    await this.#store.write((tx) => {
+      if (tx.get(KEYRING_KEY) !== undefined)
+        throw new LogicalError('invalid-request', 'the barrier is already initialized')
+      tx.put(KEYRING_KEY, record)
+    })
+  }
+
+  /** Fails with LogicalError `invalid-request` when the root key is not the one, and stays as it was. */
+  unseal(rootKey: Buffer): void {
+    this.#unsealed = { rootKey: Buffer.from(rootKey), keyring: this.#readKeyring(rootKey) }
+    this.#forgetDerived()
+  }
+
+  seal(): void {
+    this.#unsealed?.rootKey.fill(0)
+    this.#unsealed = undefined
+    this.#forgetDerived()
+  }
+
+  /** Tells whether a root key is the one, sealed or not. */
+  isRootKey(rootKey: Buffer): boolean {
+    const stored = this.#store.get(KEYRING_KEY)
+    return stored !== undefined && openWithRoot(rootKey, KEYRING_KEY, stored) !== undefined
+  }
+
+  /** New values are encrypted with a new key from now on; old ones stay readable. Resolves to the new term. */
+  async rotate(): Promise<number> {
+    const { rootKey, keyring } = this.#requireUnsealed()
+    const rotated = keyring.rotated(this.#random, this.#clock.now())
+    await this.#store.write((tx) => tx.put(KEYRING_KEY, this.#wrap(rootKey, rotated)))
+    this.#setKeyring(rootKey, rotated)
+    return rotated.activeTerm
+  }
+
+  get(key: string): Buffer | undefined {
+    const stored = this.#store.get(key)
+    if (isPlainKey(key)) return stored
+    this.#requireUnsealed()
+    return stored === undefined ? undefined : this.#open(key, stored)
+  }
+
+  /** Whether the key holds anything: nothing is decrypted for that. */
+  has(key: string): boolean {
+    if (!isPlainKey(key)) this.#requireUnsealed()
+    return this.#store.get(key) !== undefined
+  }
+
+  /** As `Store.write`, with plain values. */
+  write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
+    return this.#store.write((tx) =>
+      fn({
+        get: (key) => this.#openIn(tx, key),
+        put: (key, value) => tx.put(key, this.#toStored(key, value)),
+        delete: (key) => tx.delete(key),
+      }),
+    )
+  }
+
+  /** Committed keys below a prefix, in order. */
+  scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
+    this.#requireUnsealed()
+    return this.#store.scanKeys(scan)
+  }
+
+  /** The keys below `prefix` as a storage of their own. `onWritten` is told the index of every write made through it. */
+  view(prefix: string, onWritten?: (index: number) => void): Storage {
+    return new StorageView(this, prefix, onWritten)
+  }
+
+  /** 32 bytes for one purpose, equal on all clusters that share this keyring and never rotated. */
+  deriveKey(purpose: string): Buffer {
+    const { keyring } = this.#requireUnsealed()
+    let found = this.#derived.get(purpose)
+    if (found === undefined) {
+      found = deriveKey(keyring.derivationKey, purpose)
+      this.#derived.set(purpose, found)
+    }
+    return found
+  }
+
+  /** Secret: hand it over encrypted only. */
+  exportKeys(): BarrierKeys {
+    const { rootKey } = this.#requireUnsealed()
+    const records = SHARED_PLAIN_KEYS.flatMap((key) => {
+      const value = this.#store.get(key)
+      return value === undefined ? [] : [{ key, value }]
+    })
+    return { rootKey: Buffer.from(rootKey), records }
+  }
+
+  /** Takes over the keys of another cluster, without log entries, and unseals. Fails when they do not fit each other. */
+  async importKeys(keys: BarrierKeys): Promise<void> {
+    const record = keys.records.find(({ key }) => key === KEYRING_KEY)?.value
+    if (record === undefined || openWithRoot(keys.rootKey, KEYRING_KEY, record) === undefined) {
+      throw new LogicalError('invalid-request', 'the keyring does not open with the root key')
+    }
+    const mutations: Mutation[] = keys.records.filter(({ key }) => SHARED_PLAIN_KEYS.some((shared) => shared === key))
+    await this.#store.importMutations(mutations)
+    this.unseal(keys.rootKey)
+  }
+
+  #openIn(tx: Transaction, key: string): Buffer | undefined {
+    const stored = tx.get(key)
+    if (stored === undefined || isPlainKey(key)) return stored
+    return this.#open(key, stored)
+  }
+
+  #open(key: string, stored: Buffer): Buffer {
+    // Values of a rotation elsewhere can be read a moment before its keyring is announced.
+    if (!knowsTerm(this.#requireUnsealed().keyring, stored)) this.#reloadKeyring()
+    const { keyring } = this.#requireUnsealed()
+    const known = this.#opened.find(key, stored)
+    if (known !== undefined) return known
+    const plain = openValue(keyring, key, stored)
+    this.#opened.add(key, stored, plain)
+    return plain
+  }
+
+  #toStored(key: string, value: Buffer): Buffer {
+    if (isPlainKey(key)) return value
+    this.#encryptions++
+    return sealValue(this.#random, this.#requireUnsealed().keyring, key, value)
+  }
+
+  #wrap(rootKey: Buffer, keyring: Keyring): Buffer {
+    return sealWithRoot(this.#random, rootKey, KEYRING_KEY, keyring.serialize())
+  }
+
+  #readKeyring(rootKey: Buffer): Keyring {
+    const stored = this.#store.get(KEYRING_KEY)
+    if (stored === undefined) throw new LogicalError('invalid-request', 'the barrier is not initialized')
+    const plain = openWithRoot(rootKey, KEYRING_KEY, stored)
+    if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not open the keyring')
+    return Keyring.parse(plain)
+  }
+
+  /** The keyring came by replication. One that the root key does not open is another set's: the barrier seals. */
+  #reloadKeyring(): void {
+    if (this.#unsealed === undefined) return
+    const { rootKey } = this.#unsealed
+    if (!this.isRootKey(rootKey)) {
+      this.seal()
+      return
+    }
+    this.#setKeyring(rootKey, this.#readKeyring(rootKey))
+  }
+
+  #setKeyring(rootKey: Buffer, keyring: Keyring): void {
+    this.#unsealed = { rootKey, keyring }
+    this.#forgetDerived()
+  }
+
+  /** What was made with keys that are gone or others now. */
+  #forgetDerived(): void {
+    this.#derived.clear()
+    this.#opened.clear()
+  }
+
+  #requireUnsealed(): Unsealed {
+    if (this.#unsealed === undefined) throw new LogicalError('sealed', 'Vault is sealed')
+    return this.#unsealed
+  }
+}

@@ -1,0 +1,197 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Level } from 'level'
+import { LogicalError } from '../../logical/errors.js'
+import type { Ballast } from './ballast.js'
+import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
+import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
+
+/** What a scan fetches at once: entries, and bytes held by the iterator. */
+const CHUNK_ENTRIES = 1000
+const CHUNK_BYTES = 1024 * 1024
+/**
+ * The binding copies keys of point reads into a buffer of its own, and loses the end of a key whose last character does
+ * not fit. It is made large enough once; a longer key takes the way through a buffer of ours.
+ */
+const FAST_KEY_BYTES = 48 * 1024
+const FAST_KEY_LENGTH = FAST_KEY_BYTES / 3
+
+type Native = Level<string, Buffer>
+type NativeSnapshot = ReturnType<Native['snapshot']>
+
+class LevelSnapshot implements EngineSnapshot {
+  readonly native: NativeSnapshot
+  constructor(native: NativeSnapshot) {
+    this.native = native
+  }
+  close(): Promise<void> {
+    return this.native.close()
+  }
+}
+
+const nativeOf = (snapshot: EngineSnapshot | undefined): { snapshot: NativeSnapshot } | undefined => {
+  if (snapshot === undefined) return undefined
+  if (!(snapshot instanceof LevelSnapshot)) throw new Error('the snapshot belongs to another engine')
+  return { snapshot: snapshot.native }
+}
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+/** True when the cause of a failed write or open is a full disk. */
+export const isNoSpace = (error: unknown): boolean =>
+  error instanceof Error && (hasCode(error, 'ENOSPC') || /No space left/i.test(error.message) || isNoSpace(error.cause))
+
+/** The lock file that another process holds, when that is why a directory could not be opened. */
+export const findLockFile = (error: unknown): string | undefined => {
+  if (!(error instanceof Error)) return undefined
+  if (!hasCode(error, 'LEVEL_LOCKED')) return findLockFile(error.cause)
+  return /lock (.+LOCK):/.exec(error.message)?.[1] ?? ''
+}
+
+const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
+  const db: Native = new Level<string, Buffer>(directory, { keyEncoding: 'utf8', valueEncoding: 'buffer' })
+  try {
+    await db.open({ createIfMissing, compression: false, writeBufferSize: 16 * 1024 * 1024 })
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined
+    if (hasCode(cause, 'LEVEL_LOCKED')) {
+      throw new LogicalError('unavailable', `the data directory ${directory} is in use by another process`, {
+        cause: error,
+      })
+    }
+    if (isNoSpace(error)) throw noSpace(error)
+    const reason = cause instanceof Error ? cause.message : String(error)
+    throw new LogicalError('internal', `the data directory ${directory} cannot be opened: ${reason}`, { cause: error })
+  }
+  db.getSync('x'.repeat(FAST_KEY_BYTES))
+  return db
+}
+
+const noSpace = (cause: unknown): LogicalError =>
+  new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
+
+export interface LevelEngineOptions {
+  readonly directory: string
+  /** False refuses a directory that holds no database. */
+  readonly createIfMissing: boolean
+  /** Room set aside for the moment when the disk is full. */
+  readonly ballast?: Ballast
+}
+
+/** An engine over LevelDB. Values are not compressed: they are ciphertext. */
+export class LevelEngine implements Engine {
+  readonly name = 'level'
+  readonly #directory: string
+  readonly #ballast: Ballast | undefined
+  #db: Native
+
+  private constructor(options: LevelEngineOptions, db: Native) {
+    this.#directory = options.directory
+    this.#ballast = options.ballast
+    this.#db = db
+  }
+
+  /** Fails with a LogicalError that says so when another process has the directory, or it cannot be read. */
+  static async open(options: LevelEngineOptions): Promise<LevelEngine> {
+    const { directory, createIfMissing } = options
+    if (await checkSeal(directory)) await breakSeal(directory)
+    return new LevelEngine(options, await openNative(directory, createIfMissing))
+  }
+
+  get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
+    this.#requireOpen()
+    if (key.length > FAST_KEY_LENGTH) {
+      return this.#db.getSync<Buffer, Buffer>(Buffer.from(key), { keyEncoding: 'buffer', ...nativeOf(snapshot) })
+    }
+    return snapshot === undefined
+      ? this.#db.getSync(key)
+      : this.#db.getSync<string, Buffer>(key, { ...nativeOf(snapshot) })
+  }
+
+  async *scan(range: KeyRange, options: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {
+    this.#requireOpen()
+    const iterator = this.#db.iterator<string, Buffer>({
+      ...range,
+      ...nativeOf(options.snapshot),
+      limit: options.limit ?? -1,
+      reverse: options.reverse ?? false,
+      values: options.values ?? true,
+      highWaterMarkBytes: options.chunkBytes ?? CHUNK_BYTES,
+    })
+    try {
+      for (;;) {
+        const found = await iterator.nextv(CHUNK_ENTRIES)
+        if (found.length === 0) return
+        yield found.map(([key, value]) => ({ key, value: value ?? EMPTY }))
+      }
+    } finally {
+      await iterator.close()
+    }
+  }
+
+  batch(): EngineBatch {
+    this.#requireOpen()
+    const batch = this.#db.batch()
+    return {
+      put: (key, value) => void batch.put(key, value),
+      delete: (key) => void batch.del(key),
+      get length() {
+        return batch.length
+      },
+      async write({ isDurable }) {
+        try {
+          await batch.write({ sync: isDurable })
+        } catch (error) {
+          if (isNoSpace(error)) throw noSpace(error)
+          throw new LogicalError('unavailable', 'the storage device failed', { cause: error })
+        }
+      },
+      discard: () => void batch.close(),
+    }
+  }
+
+  snapshot(): EngineSnapshot {
+    this.#requireOpen()
+    return new LevelSnapshot(this.#db.snapshot())
+  }
+
+  async sizeBytes(): Promise<number> {
+    let total = 0
+    for (const name of await readdir(this.#directory)) {
+      // Files come and go with compaction.
+      const found = await stat(join(this.#directory, name)).catch(() => undefined)
+      total += found?.size ?? 0
+    }
+    return total
+  }
+
+  async reopen(): Promise<void> {
+    if (this.#db.status === 'open') {
+      await this.#ballast?.requireRoom()
+      await this.#ballast?.drop()
+      await this.#db.close()
+    }
+    this.#db = await openNative(this.#directory, false)
+    await this.#ballast?.restore()
+  }
+
+  /** Seals the files, so that the next to open them notices what has happened to them meanwhile. */
+  async close(): Promise<void> {
+    if (this.#db.status !== 'open') return this.#db.close()
+    await this.#db.close()
+    // What cannot be sealed, as on a full disk, is opened unchecked.
+    await sealFiles(this.#directory).catch(() => undefined)
+  }
+
+  /** Closes what is to be removed, or to be left as a crash would leave it. */
+  discard(): Promise<void> {
+    return this.#db.close()
+  }
+
+  #requireOpen(): void {
+    if (this.#db.status !== 'open') throw new LogicalError('unavailable', 'the storage is being opened again')
+  }
+}
+
+const EMPTY = Buffer.alloc(0)

@@ -1,0 +1,172 @@
+import { LogicalError } from '../../logical/errors.js'
+import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
+
+/** An engine that is, or was, behind a live one, and how many snapshots and scans of it are open. */
+export class Tenant {
+  readonly engine: Engine
+  #readers = 0
+  #onIdle: () => void = () => undefined
+
+  constructor(engine: Engine) {
+    this.engine = engine
+  }
+
+  enter(): void {
+    this.#readers++
+  }
+
+  leave(): void {
+    if (--this.#readers === 0) this.#onIdle()
+  }
+
+  /** Resolves when no snapshot and no scan is open. To be asked once, and when no more can be opened. */
+  idle(): Promise<void> {
+    if (this.#readers === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onIdle = resolve
+    })
+  }
+}
+
+class LiveSnapshot implements EngineSnapshot {
+  readonly tenant: Tenant
+  readonly inner: EngineSnapshot
+  #isOpen = true
+
+  constructor(tenant: Tenant) {
+    this.tenant = tenant
+    this.inner = tenant.engine.snapshot()
+    tenant.enter()
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    await this.inner.close().finally(() => this.tenant.leave())
+  }
+}
+
+const liveOf = (snapshot: EngineSnapshot): LiveSnapshot => {
+  if (!(snapshot instanceof LiveSnapshot)) throw new Error('the snapshot belongs to another engine')
+  return snapshot
+}
+
+/**
+ * The engine of a data directory whose generation may change while it is in use: everything goes to the engine that is
+ * behind it now, and what was opened before a change goes on reading from the engine it was opened on.
+ */
+export class LiveEngine implements Engine {
+  #tenant: Tenant
+  #written: Set<string> | undefined
+  #era = 0
+
+  constructor(engine: Engine) {
+    this.#tenant = new Tenant(engine)
+  }
+
+  get name(): Engine['name'] {
+    return this.#tenant.engine.name
+  }
+
+  get era(): number {
+    return this.#era
+  }
+
+  get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
+    if (snapshot === undefined) return this.#tenant.engine.get(key)
+    const { tenant, inner } = liveOf(snapshot)
+    return tenant.engine.get(key, inner)
+  }
+
+  async *scan(range: KeyRange, { snapshot, ...options }: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {
+    const found = snapshot && liveOf(snapshot)
+    const tenant = found?.tenant ?? this.#tenant
+    tenant.enter()
+    try {
+      yield* tenant.engine.scan(range, found ? { ...options, snapshot: found.inner } : options)
+    } catch (error) {
+      if (tenant === this.#tenant) throw error
+      throw new LogicalError('unavailable', 'the storage was moved while it was read; try again', { cause: error })
+    } finally {
+      tenant.leave()
+    }
+  }
+
+  batch(): EngineBatch {
+    const batch = this.#tenant.engine.batch()
+    return this.#written ? recordKeys(batch, (key) => this.#written?.add(key)) : batch
+  }
+
+  snapshot(): EngineSnapshot {
+    return new LiveSnapshot(this.#tenant)
+  }
+
+  sizeBytes(): Promise<number> {
+    return this.#tenant.engine.sizeBytes()
+  }
+
+  reopen(): Promise<void> {
+    return this.#tenant.engine.reopen()
+  }
+
+  close(): Promise<void> {
+    return this.#tenant.engine.close()
+  }
+
+  /** Remembers which keys are written from now on. A batch begun before escapes it. */
+  follow(): void {
+    this.#era++
+    this.#written = new Set()
+  }
+
+  unfollow(): void {
+    this.#written = undefined
+  }
+
+  get writtenCount(): number {
+    return this.#written?.size ?? 0
+  }
+
+  /** Keys that were written, or may have been, since the last call. */
+  takeWritten(): ReadonlySet<string> {
+    const written = this.#written
+    if (!written) return new Set()
+    this.#written = new Set()
+    return written
+  }
+
+  /** Returns what was behind it until now. */
+  switchTo(engine: Engine): Tenant {
+    const before = this.#tenant
+    this.#era++
+    this.#tenant = new Tenant(engine)
+    this.unfollow()
+    return before
+  }
+}
+
+/** Tells the keys of a batch once it was tried: a failed one may have reached the disk all the same. */
+const recordKeys = (inner: EngineBatch, tell: (key: string) => void): EngineBatch => {
+  const keys: string[] = []
+  return {
+    put: (key, value) => {
+      keys.push(key)
+      inner.put(key, value)
+    },
+    delete: (key) => {
+      keys.push(key)
+      inner.delete(key)
+    },
+    get length() {
+      return inner.length
+    },
+    async write(options) {
+      try {
+        await inner.write(options)
+      } finally {
+        for (const key of keys) tell(key)
+      }
+    },
+    discard: () => inner.discard(),
+  }
+}

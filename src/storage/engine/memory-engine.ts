@@ -1,0 +1,160 @@
+import { LogicalError } from '../../logical/errors.js'
+import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
+import { compareKeys, type FrozenLeaves, findIn, leafOf, lowerBound, OrderedMap } from './ordered-map.js'
+
+const CHUNK_ENTRIES = 1000
+const EMPTY = Buffer.alloc(0)
+
+class MemorySnapshot implements EngineSnapshot {
+  readonly leaves: FrozenLeaves
+  constructor(leaves: FrozenLeaves) {
+    this.leaves = leaves
+  }
+  async close(): Promise<void> {}
+}
+
+const leavesOf = (snapshot: EngineSnapshot): FrozenLeaves => {
+  if (!(snapshot instanceof MemorySnapshot)) throw new Error('the snapshot belongs to another engine')
+  return snapshot.leaves
+}
+
+/**
+ * What outlives a process: the records, and how to undo the writes that no durable write has followed. Several engines
+ * may be opened on it one after the other, as processes are on a disk.
+ */
+export class MemoryDisk {
+  readonly map = new OrderedMap()
+  /** The engine that has the disk open. */
+  owner: Engine | undefined
+  #undo: { readonly key: string; readonly value: Buffer | undefined }[] = []
+
+  apply(operations: readonly { key: string; value: Buffer | undefined }[], isDurable: boolean): void {
+    for (const { key, value } of operations) {
+      if (!isDurable) this.#undo.push({ key, value: this.map.get(key) })
+      this.#set(key, value)
+    }
+    // As in a log file: what is synced makes everything before it durable too.
+    if (isDurable) this.#undo = []
+  }
+
+  /** Power loss: what was not made durable is gone, and whoever had the disk open has it no longer. */
+  crash(): void {
+    for (const { key, value } of this.#undo.reverse()) this.#set(key, value)
+    this.#undo = []
+    this.owner = undefined
+  }
+
+  #set(key: string, value: Buffer | undefined): void {
+    if (value === undefined) this.map.delete(key)
+    else this.map.set(key, value)
+  }
+}
+
+/** An engine that keeps everything in memory, in the order and with the snapshots that a disk engine has. */
+export class MemoryEngine implements Engine {
+  readonly name = 'memory'
+  readonly #disk: MemoryDisk
+
+  constructor(disk: MemoryDisk = new MemoryDisk()) {
+    if (disk.owner !== undefined) throw new LogicalError('unavailable', 'the data directory in memory is in use')
+    disk.owner = this
+    this.#disk = disk
+  }
+
+  get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
+    this.#requireOpen()
+    return snapshot === undefined ? this.#disk.map.get(key) : findIn(leavesOf(snapshot), key)
+  }
+
+  async *scan(range: KeyRange, options: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {
+    this.#requireOpen()
+    const leaves = options.snapshot === undefined ? this.#disk.map.frozen() : leavesOf(options.snapshot)
+    let chunk: Entry[] = []
+    let left = options.limit ?? Number.POSITIVE_INFINITY
+    const walk = options.reverse ? backward(leaves, range) : forward(leaves, range)
+    for (const [key, value] of walk) {
+      if (left-- <= 0) break
+      chunk.push({ key, value: options.values === false ? EMPTY : value })
+      if (chunk.length < CHUNK_ENTRIES) continue
+      yield chunk
+      chunk = []
+    }
+    if (chunk.length > 0) yield chunk
+  }
+
+  batch(): EngineBatch {
+    this.#requireOpen()
+    const operations: { key: string; value: Buffer | undefined }[] = []
+    return {
+      put: (key, value) => void operations.push({ key, value }),
+      delete: (key) => void operations.push({ key, value: undefined }),
+      get length() {
+        return operations.length
+      },
+      write: async ({ isDurable }) => {
+        this.#requireOpen()
+        this.#disk.apply(operations, isDurable)
+      },
+      discard: () => void operations.splice(0),
+    }
+  }
+
+  snapshot(): EngineSnapshot {
+    this.#requireOpen()
+    return new MemorySnapshot(this.#disk.map.frozen())
+  }
+
+  async sizeBytes(): Promise<number> {
+    return this.#disk.map.bytes
+  }
+
+  async reopen(): Promise<void> {
+    this.#requireOpen()
+  }
+
+  async close(): Promise<void> {
+    if (this.#disk.owner === this) this.#disk.owner = undefined
+  }
+
+  #requireOpen(): void {
+    if (this.#disk.owner !== this) throw new LogicalError('unavailable', 'the storage is closed')
+  }
+}
+
+type Pair = readonly [string, Buffer]
+
+const isBelow = (key: string, { gt, gte }: KeyRange): boolean =>
+  (gte !== undefined && compareKeys(key, gte) < 0) || (gt !== undefined && compareKeys(key, gt) <= 0)
+
+const isAbove = (key: string, { lt, lte }: KeyRange): boolean =>
+  (lt !== undefined && compareKeys(key, lt) >= 0) || (lte !== undefined && compareKeys(key, lte) > 0)
+
+function* forward(leaves: FrozenLeaves, range: KeyRange): Generator<Pair> {
+  const start = range.gte ?? range.gt ?? ''
+  const first = leafOf(leaves, start)
+  for (let index = first; index < leaves.length; index++) {
+    const leaf = leaves[index]
+    if (leaf === undefined) return
+    for (let at = index === first ? lowerBound(leaf.keys, start) : 0; at < leaf.keys.length; at++) {
+      const key = leaf.keys[at] ?? ''
+      if (isBelow(key, range)) continue
+      if (isAbove(key, range)) return
+      yield [key, leaf.values[at] ?? EMPTY]
+    }
+  }
+}
+
+function* backward(leaves: FrozenLeaves, range: KeyRange): Generator<Pair> {
+  const end = range.lte ?? range.lt
+  const last = end === undefined ? leaves.length - 1 : leafOf(leaves, end)
+  for (let index = last; index >= 0; index--) {
+    const leaf = leaves[index]
+    if (leaf === undefined) return
+    for (let at = leaf.keys.length - 1; at >= 0; at--) {
+      const key = leaf.keys[at] ?? ''
+      if (isAbove(key, range)) continue
+      if (isBelow(key, range)) return
+      yield [key, leaf.values[at] ?? EMPTY]
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import { SHORT_HASH_BYTES, shortHash } from '../../crypto/digest.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { Frame, WalEntry, WalOperation } from '../replicable.js'
+
+/**
+ * The codec of log frames. Big endian.
+ *
+ * Header, 104 bytes: hash 20 (SHA-256 of all that follows it, shortened), magic 2, version 1, flags 1, number of
+ * entries 4, first index 8, time in milliseconds 8 (float), hash of the previous frame 20, epoch 36 (ASCII, zero padded),
+ * length of the body 4.
+ *
+ * Body, per entry: length of the rest 4, number of operations 4, then per operation: flags 1, delta 20, and either a
+ * sub-page 2 (held back) or length of the key 4, key, and unless deleted length of the value 4, value.
+ */
+const HEADER_BYTES = 104
+const MAGIC = 0x5557
+const VERSION = 1
+const AT = { magic: 20, version: 22, flags: 23, count: 24, first: 28, time: 36, previous: 44, epoch: 64, length: 100 }
+export const EPOCH_BYTES = 36
+
+const FRAME_REPLICATED = 1
+const FRAME_LOCAL = 2
+const OP_LOCAL = 1
+const OP_DELETE = 2
+const OP_HELD = 4
+const OP_FIXED_BYTES = 1 + SHORT_HASH_BYTES
+
+const operationBytes = (operation: WalOperation): number => {
+  if (operation.held) return OP_FIXED_BYTES + 2
+  const value = operation.value === undefined ? 0 : 4 + operation.value.length
+  return OP_FIXED_BYTES + 4 + Buffer.byteLength(operation.key) + value
+}
+
+const operationFlags = (operation: WalOperation): number =>
+  (operation.category === 'local' ? OP_LOCAL : 0) |
+  (operation.held ? OP_HELD : operation.value === undefined ? OP_DELETE : 0)
+
+/** Writes an operation and returns where it ends. */
+const writeOperation = (out: Buffer, start: number, operation: WalOperation): number => {
+  out[start] = operationFlags(operation)
+  operation.delta.copy(out, start + 1)
+  let at = start + OP_FIXED_BYTES
+  if (operation.held) return out.writeUInt16BE(operation.held.subPage, at)
+  const keyBytes = out.write(operation.key, at + 4)
+  out.writeUInt32BE(keyBytes, at)
+  at += 4 + keyBytes
+  if (operation.value === undefined) return at
+  out.writeUInt32BE(operation.value.length, at)
+  return at + 4 + operation.value.copy(out, at + 4)
+}
+
+/** One transaction as it stands in a body. */
+export const encodeEntry = (operations: readonly WalOperation[]): Buffer => {
+  let length = 8
+  for (const operation of operations) length += operationBytes(operation)
+  const out = Buffer.allocUnsafe(length)
+  out.writeUInt32BE(length - 4, 0)
+  let at = out.writeUInt32BE(operations.length, 4)
+  for (const operation of operations) at = writeOperation(out, at, operation)
+  return out
+}
+
+export interface FrameHead {
+  readonly firstIndex: number
+  readonly previousHash: Buffer
+  readonly epoch: string
+  readonly timeMs: number
+  readonly hasReplicated: boolean
+  readonly hasLocal: boolean
+}
+
+/** A frame of encoded entries. */
+export const encodeFrame = (head: FrameHead, entries: readonly Buffer[]): Frame => {
+  let bodyBytes = 0
+  for (const entry of entries) bodyBytes += entry.length
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + bodyBytes)
+  bytes.writeUInt16BE(MAGIC, AT.magic)
+  bytes[AT.version] = VERSION
+  bytes[AT.flags] = (head.hasReplicated ? FRAME_REPLICATED : 0) | (head.hasLocal ? FRAME_LOCAL : 0)
+  bytes.writeUInt32BE(entries.length, AT.count)
+  bytes.writeUIntBE(0, AT.first, 2)
+  bytes.writeUIntBE(head.firstIndex, AT.first + 2, 6)
+  bytes.writeDoubleBE(head.timeMs, AT.time)
+  head.previousHash.copy(bytes, AT.previous)
+  bytes.fill(0, AT.epoch, AT.length)
+  bytes.write(head.epoch, AT.epoch, EPOCH_BYTES, 'latin1')
+  let at = bytes.writeUInt32BE(bodyBytes, AT.length)
+  for (const entry of entries) at += entry.copy(bytes, at)
+  shortHash(bytes.subarray(SHORT_HASH_BYTES)).copy(bytes, 0)
+  return frameOf(bytes)
+}
+
+const frameOf = (bytes: Buffer): Frame => {
+  const firstIndex = bytes.readUIntBE(AT.first + 2, 6)
+  const flags = bytes[AT.flags] ?? 0
+  return {
+    firstIndex,
+    lastIndex: firstIndex + bytes.readUInt32BE(AT.count) - 1,
+    previousHash: bytes.subarray(AT.previous, AT.previous + SHORT_HASH_BYTES),
+    hash: bytes.subarray(0, SHORT_HASH_BYTES),
+    timeMs: bytes.readDoubleBE(AT.time),
+    bytes,
+    body: bytes.subarray(HEADER_BYTES),
+    hasReplicated: (flags & FRAME_REPLICATED) !== 0,
+    hasLocal: (flags & FRAME_LOCAL) !== 0,
+  }
+}
+
+/** Undefined when the bytes are no frame, or one whose hash is wrong. */
+export const parseFrame = (bytes: Buffer): Frame | undefined => {
+  if (bytes.length < HEADER_BYTES || bytes.readUInt16BE(AT.magic) !== MAGIC || bytes[AT.version] !== VERSION) {
+    return undefined
+  }
+  if (bytes.readUInt32BE(AT.length) !== bytes.length - HEADER_BYTES || bytes.readUInt32BE(AT.count) === 0) {
+    return undefined
+  }
+  const hash = shortHash(bytes.subarray(SHORT_HASH_BYTES))
+  return hash.equals(bytes.subarray(0, SHORT_HASH_BYTES)) ? frameOf(bytes) : undefined
+}
+
+/** The epoch a frame was written in. */
+export const epochOf = (frame: Frame): string => {
+  const text = frame.bytes.toString('latin1', AT.epoch, AT.epoch + EPOCH_BYTES)
+  const end = text.indexOf('\0')
+  return end < 0 ? text : text.slice(0, end)
+}
+
+/**
+ * The transactions of a frame that `parseFrame` or this store's log returned. A body that does not decode although its
+ * hash is right is a LogicalError: another version wrote it.
+ */
+export const decodeFrame = (frame: Frame): readonly WalEntry[] => {
+  try {
+    return [...entriesOf(frame)]
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new LogicalError('internal', `log frame ${frame.firstIndex} cannot be decoded`, { cause: error })
+  }
+}
+
+function* entriesOf(frame: Frame): Generator<WalEntry> {
+  const { body } = frame
+  let at = 0
+  for (let index = frame.firstIndex; index <= frame.lastIndex; index++) {
+    const end = at + 4 + body.readUInt32BE(at)
+    if (end > body.length) throw new RangeError('an entry ends behind its frame')
+    const bytes = body.subarray(at, end)
+    yield { index, operations: decodeOperations(bytes), bytes }
+    at = end
+  }
+}
+
+const decodeOperations = (entry: Buffer): WalOperation[] => {
+  const operations: WalOperation[] = []
+  let at = 8
+  for (let left = entry.readUInt32BE(4); left > 0; left--) {
+    const flags = entry.readUInt8(at)
+    const category = (flags & OP_LOCAL) === 0 ? 'replicated' : 'local'
+    const delta = entry.subarray(at + 1, at + OP_FIXED_BYTES)
+    at += OP_FIXED_BYTES
+    if ((flags & OP_HELD) !== 0) {
+      operations.push({ key: '', category, value: undefined, delta, held: { subPage: entry.readUInt16BE(at) } })
+      at += 2
+      continue
+    }
+    const keyEnd = at + 4 + entry.readUInt32BE(at)
+    const key = entry.toString('utf8', at + 4, keyEnd)
+    at = keyEnd
+    let value: Buffer | undefined
+    if ((flags & OP_DELETE) === 0) {
+      const valueEnd = at + 4 + entry.readUInt32BE(at)
+      value = entry.subarray(at + 4, valueEnd)
+      at = valueEnd
+    }
+    if (at > entry.length) throw new RangeError('an operation ends behind its entry')
+    operations.push({ key, category, value, delta })
+  }
+  return operations
+}

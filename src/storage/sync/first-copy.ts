@@ -1,0 +1,106 @@
+import { indexKey } from '../change.js'
+import { CopiedKeys } from './copied-keys.js'
+import type { Engine, EngineBatch } from '../engine/engine.js'
+import { subPageOf } from '../trees/leaf.js'
+import { SUB_PAGES } from '../trees/merkle.js'
+import { unpack } from './packed.js'
+import { categoryOf, folderOf, type Tree } from '../prefixes.js'
+import { dataKey } from '../raw-keys.js'
+import type * as Repl from '../replicable.js'
+import type { Copied } from '../stage.js'
+import { TREES, type Trees } from '../trees/trees.js'
+
+/** What was taken in between two imports: a batch with data and leaves, and what it does. */
+export interface CopyStep {
+  readonly batch: EngineBatch
+  /** The engine's when the batch was begun: in another one the batch is not to be written. */
+  readonly era: number | undefined
+  readonly copied: Copied
+}
+
+/**
+ * The first copy of another store's trees. What comes is hashed where it lies and put into the next batch while the one
+ * before it is being written; nothing is looked up but in the few sub-pages that held something at the beginning. Nobody
+ * else writes keys of these trees meanwhile; if somebody did, the roots would differ in the end, and be compared.
+ */
+export class FirstCopy implements Repl.FirstCopy {
+  readonly replaced = new Set<string>()
+  readonly #engine: Engine
+  readonly #isUsed: Readonly<Record<Tree, readonly boolean[]>>
+  #batch: EngineBatch | undefined
+  #era: number | undefined
+  #copied = new CopiedKeys()
+  #bytes = 0
+  /** Below it all keys are of one tree. */
+  #folder: { readonly prefix: string; readonly tree: Tree } | undefined
+
+  constructor(engine: Engine, trees: Trees) {
+    this.#engine = engine
+    this.#isUsed = { replicated: usedSubPages(trees, 'replicated'), local: usedSubPages(trees, 'local') }
+  }
+
+  get length(): number {
+    return this.#copied.keys.length
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(tree: Tree, packed: Buffer): void {
+    if (packed.length === 0) return
+    const batch = this.#batch ?? this.#begin()
+    unpack(packed, (key, value, entry) => this.#put(batch, tree, key, value, entry))
+    this.#bytes += packed.length
+  }
+
+  /** Hands over what was added since the last time. */
+  take(): CopyStep | undefined {
+    const batch = this.#batch
+    const copied = this.#copied
+    this.#reset()
+    if (batch === undefined) return undefined
+    for (const tree of TREES) {
+      for (const { key, subPage, leaf } of copied.leaves(tree)) batch.put(indexKey(tree, subPage, key), leaf)
+    }
+    return { batch, era: this.#era, copied: { keys: copied.keys, changes: copied } }
+  }
+
+  discard(): void {
+    this.#batch?.discard()
+    this.#reset()
+  }
+
+  #begin(): EngineBatch {
+    this.#batch = this.#engine.batch()
+    this.#era = this.#engine.era
+    return this.#batch
+  }
+
+  #reset(): void {
+    this.#batch = undefined
+    this.#copied = new CopiedKeys()
+    this.#bytes = 0
+  }
+
+  #put(batch: EngineBatch, tree: Tree, key: string, value: Buffer, entry: Buffer): void {
+    this.#requireTree(tree, key)
+    const subPage = subPageOf(key)
+    this.#copied.add(tree, key, subPage, entry)
+    batch.put(dataKey(key), value)
+    const before = this.#isUsed[tree][subPage] ? this.#engine.get(indexKey(tree, subPage, key)) : undefined
+    if (before === undefined) return
+    this.#copied.replace(before)
+    this.replaced.add(key)
+  }
+
+  #requireTree(tree: Tree, key: string): void {
+    if (this.#folder?.tree === tree && key.startsWith(this.#folder.prefix)) return
+    if (categoryOf(key) !== tree) throw new Error('a copy of a tree with a key of another')
+    const prefix = folderOf(key)
+    this.#folder = prefix === undefined ? undefined : { prefix, tree }
+  }
+}
+
+const usedSubPages = (trees: Trees, tree: Tree): boolean[] =>
+  Array.from({ length: SUB_PAGES }, (_, subPage) => !trees.isEmpty(tree, subPage))

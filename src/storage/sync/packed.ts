@@ -1,0 +1,82 @@
+import { LogicalError } from '../../logical/errors.js'
+
+/**
+ * Keys with their values one after another in a buffer, as replication sends them: the length of the key (32 bits, big
+ * endian), the key, the length of the value, the value. An entry is what its leaf hash is made of, so that who receives it
+ * hashes it where it lies.
+ */
+const LENGTH_BYTES = 4
+/** UTF-8 bytes of one UTF-16 unit, at most. */
+const UNIT_BYTES_MAX = 3
+const NOTHING = Buffer.alloc(0)
+
+/** Gathers entries. */
+export class Packer {
+  readonly #capacity: number
+  #target = NOTHING
+  #length = 0
+
+  /** `capacity` is what will be taken at a time, in bytes, roughly. */
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get bytes(): number {
+    return this.#length
+  }
+
+  add(key: string, value: Buffer): void {
+    this.#reserve(2 * LENGTH_BYTES + UNIT_BYTES_MAX * key.length + value.length)
+    const target = this.#target
+    const keyAt = this.#length + LENGTH_BYTES
+    const keyBytes = target.write(key, keyAt)
+    target.writeUInt32BE(keyBytes, this.#length)
+    target.writeUInt32BE(value.length, keyAt + keyBytes)
+    const valueAt = keyAt + keyBytes + LENGTH_BYTES
+    target.set(value, valueAt)
+    this.#length = valueAt + value.length
+  }
+
+  /** Everything added since the last time. */
+  take(): Buffer {
+    const packed = this.#target.subarray(0, this.#length)
+    this.#target = NOTHING
+    this.#length = 0
+    return packed
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes
+    if (needed <= this.#target.length) return
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#length === 0 ? this.#capacity : 2 * this.#target.length))
+    this.#target.copy(grown, 0, 0, this.#length)
+    this.#target = grown
+  }
+}
+
+/** Hands over one entry after another; `entry` is all of it. Throws when the bytes are no entries. */
+export const unpack = (packed: Buffer, take: (key: string, value: Buffer, entry: Buffer) => void): void => {
+  for (let at = 0; at < packed.length; ) {
+    const keyAt = at + LENGTH_BYTES
+    const keyEnd = keyAt + lengthAt(packed, at)
+    const valueAt = keyEnd + LENGTH_BYTES
+    const end = valueAt + lengthAt(packed, keyEnd)
+    if (end > packed.length) throw damaged()
+    take(packed.toString('utf8', keyAt, keyEnd), packed.subarray(valueAt, end), packed.subarray(at, end))
+    at = end
+  }
+}
+
+/** All entries at once. */
+export const unpackAll = (packed: Buffer): { key: string; value: Buffer }[] => {
+  const entries: { key: string; value: Buffer }[] = []
+  unpack(packed, (key, value) => entries.push({ key, value }))
+  return entries
+}
+
+const lengthAt = (packed: Buffer, at: number): number => {
+  if (at + LENGTH_BYTES > packed.length) throw damaged()
+  return packed.readUInt32BE(at)
+}
+
+const damaged = (): LogicalError => new LogicalError('unavailable', 'entries of the primary are damaged')

@@ -1,0 +1,101 @@
+import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
+import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
+import { leafHash, subPageOf, xorInto } from './leaf.js'
+import { type MerkleTree, PAGES, pageOf, SUB_PAGES } from './merkle.js'
+import { categoryOf, type Tree } from '../prefixes.js'
+import { DATA_PREFIX, heldPrefix } from '../raw-keys.js'
+import type { CorruptPages, RebuildOptions } from '../replicable.js'
+import { sumLeaves, TREES } from './trees.js'
+
+/** 65,536 hashes per tree. */
+export type Sums = Readonly<Record<Tree, Buffer>>
+export type SubPages = Readonly<Record<Tree, readonly number[]>>
+
+export interface Comparison {
+  /** What the sub-page hashes must be, held-back hashes included. */
+  readonly sums: Sums
+  /** Sub-pages that the tree or the leaf records have wrong, and those that the leaf records have wrong. */
+  readonly corrupt: SubPages
+  readonly unindexed: SubPages
+}
+
+/** Compares trees and leaf records with the data of a snapshot, all at the same index. */
+export const compareTrees = async (
+  engine: Engine,
+  snapshot: EngineSnapshot,
+  trees: Readonly<Record<Tree, MerkleTree>>,
+  { onProgress, signal }: RebuildOptions = {},
+): Promise<Comparison> => {
+  let total = 0
+  const count = (entries: number) => {
+    signal?.throwIfAborted()
+    total += entries
+  }
+  const leafSums: Sums = {
+    replicated: await sumLeaves(engine, 'replicated', snapshot, count),
+    local: await sumLeaves(engine, 'local', snapshot, count),
+  }
+  let done = 0
+  const sums = await sumData(engine, snapshot, (entries) => {
+    signal?.throwIfAborted()
+    done += entries
+    onProgress?.(Math.min(done, total), total)
+  })
+  const unindexed: Record<Tree, number[]> = { replicated: [], local: [] }
+  const corrupt: Record<Tree, number[]> = { replicated: [], local: [] }
+  for (const tree of TREES) {
+    unindexed[tree] = differing(sums[tree], leafSums[tree])
+    await addHeld(engine, snapshot, tree, sums[tree])
+    const inTree = differing(sums[tree], allSubPages(trees[tree]))
+    corrupt[tree] = [...new Set([...inTree, ...unindexed[tree]])].sort((a, b) => a - b)
+  }
+  return { sums, corrupt, unindexed }
+}
+
+/** XOR of the leaf hashes that the data has, for every sub-page. */
+const sumData = async (engine: Engine, snapshot: EngineSnapshot, onChunk: (entries: number) => void): Promise<Sums> => {
+  const sums: Sums = { replicated: Buffer.alloc(SUB_PAGES * HASH), local: Buffer.alloc(SUB_PAGES * HASH) }
+  for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { snapshot })) {
+    for (const { key: rawKey, value } of chunk) {
+      const key = rawKey.slice(DATA_PREFIX.length)
+      const category = categoryOf(key)
+      if (category !== 'ignored') xorInto(sums[category], subPageOf(key) * HASH, leafHash(key, value))
+    }
+    onChunk(chunk.length)
+  }
+  return sums
+}
+
+const addHeld = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree, sums: Buffer): Promise<void> => {
+  for await (const chunk of engine.scan(prefixRange(heldPrefix(tree)), { snapshot })) {
+    for (const { key, value } of chunk) xorInto(sums, Number.parseInt(key.slice(2), 16) * HASH, value)
+  }
+}
+
+const allSubPages = (tree: MerkleTree): Buffer =>
+  Buffer.concat(Array.from({ length: PAGES }, (_, page) => tree.pageRecord(page)))
+
+/** Numbers of the sub-pages in which two lists of hashes differ. */
+const differing = (a: Buffer, b: Buffer): number[] => {
+  const found: number[] = []
+  if (a.equals(b)) return found
+  for (let subPage = 0; subPage < SUB_PAGES; subPage++) {
+    const at = subPage * HASH
+    if (a.compare(b, at, at + HASH, at, at + HASH) !== 0) found.push(subPage)
+  }
+  return found
+}
+
+/** Sub-pages by page, each numbered within its page. */
+export const reportPages = (corrupt: SubPages): Readonly<Record<Tree, CorruptPages>> => {
+  const pages = (subPages: readonly number[]): CorruptPages => {
+    const found = new Map<number, number[]>()
+    for (const subPage of subPages) {
+      const inPage = found.get(pageOf(subPage))
+      if (inPage === undefined) found.set(pageOf(subPage), [subPage & 0xff])
+      else inPage.push(subPage & 0xff)
+    }
+    return found
+  }
+  return { replicated: pages(corrupt.replicated), local: pages(corrupt.local) }
+}
