@@ -14,11 +14,10 @@ import type { Commit, Frame } from './replicable.js'
 import { type LoggedUnit, resolveLogged, type Staged, stageLogged } from './stage.js'
 import { type StoreState, serializeState } from './store-state.js'
 import type { Trees } from './trees/trees.js'
-import { stageCheckpoint, stageTrim } from './log/trim.js'
+import { stageCheckpoint } from './log/trim.js'
+import { Trimmer } from './log/trimmer.js'
 import type { Wal } from './log/wal.js'
 
-/** Frames are trimmed this long after the commit that exceeds the retention; the contract allows a second. */
-const TRIM_DELAY_MS = 500
 const RECOVERY_INTERVAL_MS = 1000
 
 export interface StoreOptions {
@@ -69,12 +68,11 @@ export class Committer {
   readonly #random: Random
   readonly #queue: CommitQueue<Unit>
   readonly #listeners = new Set<CommitListener>()
+  readonly #trimmer: Trimmer
   #loaded: Loaded
   #inFlight: Staged | undefined
   #failure: LogicalError | undefined
   #isClosed = false
-  #holds = 0
-  #trimTimer: Timer | undefined
   #recoveryTimer: Timer | undefined
 
   private constructor(options: StoreOptions, random: Random, loaded: Loaded) {
@@ -89,7 +87,13 @@ export class Committer {
       (units) => this.#commit(units),
       (error) => this.#fail(error),
     )
-    this.#scheduleTrim()
+    this.#trimmer = new Trimmer({
+      ...options,
+      wal: () => this.wal,
+      isWritable: () => !this.#isClosed && this.#failure === undefined,
+      run: (stage) => this.run(stage),
+    })
+    this.#trimmer.schedule()
   }
 
   static async open(options: StoreOptions, random: Random): Promise<Committer> {
@@ -148,14 +152,7 @@ export class Committer {
 
   /** Holds back trimming until the result is called. */
   hold(): () => void {
-    this.#holds++
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      this.#holds--
-      this.#scheduleTrim()
-    }
+    return this.#trimmer.hold()
   }
 
   /** Finishes what is queued and leaves a checkpoint. The engine stays open: it is not ours. */
@@ -165,7 +162,7 @@ export class Committer {
     this.#isClosed = true
     await last?.catch((error: unknown) => this.#options.log.warn('no checkpoint at close', { error }))
     await this.#queue.drained()
-    this.#trimTimer?.cancel()
+    this.#trimmer.close()
     this.#recoveryTimer?.cancel()
   }
 
@@ -196,7 +193,7 @@ export class Committer {
     if (staged?.commit !== undefined) this.#announce(staged.commit, staged.frame)
     resolveLogged(units.filter(isLogged), before, this.state)
     for (const unit of units) if (!isLogged(unit)) unit.resolve()
-    this.#scheduleTrim()
+    this.#trimmer.schedule()
   }
 
   /** What goes wrong before the batch is written concerns these units alone. */
@@ -235,25 +232,6 @@ export class Committer {
     }
   }
 
-  #scheduleTrim(): void {
-    if (this.#trimTimer !== undefined || this.#isClosed || !this.wal.hasExcess(this.#holds > 0)) return
-    this.#trimTimer = this.#options.clock.setTimer(TRIM_DELAY_MS, () => {
-      this.#trimTimer = undefined
-      if (this.#isClosed || this.#failure !== undefined) return
-      const trimmed = this.#trim()
-      trimmed.catch((error: unknown) => this.#options.log.warn('the log was not trimmed', { error }))
-    })
-  }
-
-  async #trim(): Promise<void> {
-    const { clock, recorder } = this.#options
-    const startMs = clock.monotonic()
-    const before = this.state.base.index
-    await this.run((batch, state, trees) => stageTrim(batch, state, trees, this.wal, this.#holds > 0))
-    recorder?.record('vault.wal.deleteWALs', clock.monotonic() - startMs)
-    recorder?.record('vault.wal.gc.deleted', this.state.base.index - before)
-  }
-
   #fail(error: unknown): void {
     this.overlay.clear()
     this.#failure =
@@ -281,7 +259,7 @@ export class Committer {
     }
     this.#failure = undefined
     this.#options.log.info('storage writes are accepted again', { lastIndex: this.state.last.index })
-    this.#scheduleTrim()
+    this.#trimmer.schedule()
   }
 
   async #announceFound(knownIndex: number): Promise<void> {
