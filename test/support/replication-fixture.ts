@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
@@ -90,6 +91,7 @@ export const pair = async (
 /** A network whose connections can be cut, and which refuses new ones while it is down. */
 export class CuttableNetwork implements Network {
   readonly #open = new Set<Duplex>()
+  readonly #dialled: Socket[] = []
   readonly listen = systemNetwork.listen
   isDown = false
   dials = 0
@@ -99,8 +101,14 @@ export class CuttableNetwork implements Network {
     if (this.isDown) throw new Error('the network is down')
     const socket = await systemNetwork.dial(address, options)
     this.#open.add(socket)
+    if (socket instanceof Socket) this.#dialled.push(socket)
     socket.once('close', () => this.#open.delete(socket))
     return socket
+  }
+
+  /** By those who dialled, over all connections. */
+  get sentBytes(): number {
+    return this.#dialled.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0)
   }
 
   cut(): void {

@@ -44,6 +44,8 @@ export class Shipper {
   #start: PositionMessage | undefined
   /** The log index at which what is withheld changed, until it was acted upon. */
   #filterChangedAt: number | undefined
+  /** The filter that what the secondary has was compared under, by its fingerprint; undefined where that is not sure. */
+  #comparedUnder: string | undefined
   #session: SyncSession | undefined
   /** What the secondary was told last. */
   #addresses = ''
@@ -74,6 +76,7 @@ export class Shipper {
 
   /** What is withheld is about to change by the log's newest entry: ships up to it, then has everything compared. */
   filterChanged(): void {
+    this.#comparedUnder = undefined
     this.#filterChangedAt = this.#options.store.position.index
     this.#wake()
   }
@@ -99,6 +102,7 @@ export class Shipper {
 
   async #ship(opened: OpenedAt): Promise<never> {
     const { store, stream, filter } = this.#options
+    this.#comparedUnder = opened.filter
     if (opened.filter !== (filter()?.fingerprint ?? '')) this.#filterChangedAt = 0
     const isKnown = opened.position !== null && store.hasPosition(opened.position)
     this.#count(isKnown ? 'guard_found' : 'missing_guard')
@@ -166,6 +170,7 @@ export class Shipper {
         replicated_root: trees.replicated.root(),
         local_root: kind === 'dr' ? trees.local.root() : Buffer.alloc(0),
         is_filtered: filter !== undefined,
+        is_filter_new: filter !== undefined && filter.fingerprint !== this.#comparedUnder,
         held_digest: heldDigest(await session.snapshot.held('replicated')),
         reason,
       },
@@ -174,6 +179,7 @@ export class Shipper {
       stream.ended.throwIfAborted()
       if (this.#lostPlace !== undefined) return this.#resync(this.#lostPlace)
       const start = this.#started()
+      if (start && this.#filterChangedAt === undefined) this.#comparedUnder = filter?.fingerprint ?? ''
       if (start && store.hasPosition(start)) return start.index
       if (start) return this.#resync('no matching WALs available')
       await this.#changed()
@@ -186,10 +192,16 @@ export class Shipper {
       for (const up of await stream.receive()) {
         if (up.message === 'applied_index') onApplied(up.applied_index ?? 0, 'stream-wals')
         if (up.message === 'start' && up.start) this.#start = up.start
-        if (up.message === 'lost_place') this.#lostPlace = up.lost_place ?? ''
+        if (up.message === 'lost_place') this.#placeLost(up.lost_place ?? '')
       }
       this.#wake()
     }
+  }
+
+  /** What the secondary has is not what it was sent: nothing is taken for sure. */
+  #placeLost(reason: string): void {
+    this.#comparedUnder = undefined
+    this.#lostPlace = reason
   }
 
   #started(): PositionMessage | undefined {

@@ -82,10 +82,13 @@ const isEqual = (store: ReplicableStore, kind: Kind, offer: ResyncNeeded): boole
 const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer: ResyncNeeded): Promise<Plan> => {
   const root = tree === 'local' ? offer.local_root : offer.replicated_root
   const held = await snapshot.held(tree)
-  const compareAll = tree === 'replicated' && (offer.is_filtered || !heldDigest(held).equals(offer.held_digest))
+  const isFiltered = tree === 'replicated' && offer.is_filtered
+  const compareAll = isFiltered
+    ? offer.is_filter_new
+    : tree === 'replicated' && !heldDigest(held).equals(offer.held_digest)
   if (!compareAll && snapshot.trees[tree].root().equals(root)) return { tree, how: 'equal' }
   // A whole tree comes without what is held back.
-  const isWhole = tree === 'local' || (!compareAll && held.size === 0)
+  const isWhole = tree === 'local' || (!isFiltered && !compareAll && held.size === 0)
   const own = isWhole ? await fewKeys(snapshot, tree) : undefined
   if (own) return { tree, how: 'whole', own }
   const conflicts = await findConflicts(call, tree, snapshot.trees[tree])

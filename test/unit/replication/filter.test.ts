@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { KeyFilter } from '../../../src/replication/types.js'
+import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { Store } from '../../../src/storage/store.js'
 import {
   CuttableNetwork,
@@ -96,6 +97,39 @@ describe('a filtered secondary', () => {
     await until(() => b.get('logical/eu/99') === undefined)
     await secondary.caughtUp(a, 'performance')
     expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toEqual([])
+  })
+
+  test('tells only of what differs when it was compared under the same filter before', async () => {
+    const network = new CuttableNetwork()
+    const [a, b] = [await openStore(new MemoryEngine(), { walRetentionEntries: 16 }), await openStore()]
+    await a.write((tx) => {
+      for (let i = 0; i < 4000; i++) tx.put(`logical/${i % 2 === 0 ? 'eu' : 'us'}/${i}`, Buffer.from('EU_CANARY'))
+    })
+    const { primary, secondary } = await pair('performance', a, b, {
+      network,
+      prepare: (_follower, made) => made.filters.set('s', withoutEu),
+    })
+    await secondary.caughtUp(a, 'performance')
+    secondary.fingerprint = withoutEu.fingerprint
+    /** What the secondary sends while it finds its place again, with the log gone on by far. */
+    const resyncBytes = async (round: string): Promise<number> => {
+      network.down()
+      await until(() => secondary.follower.connectionState === 'transient_failure')
+      const left = a.position.index
+      for (let i = 0; i < 40; i++) await put(a, `logical/us/${i % 3}`, `${round} ${i}`)
+      await put(a, 'logical/eu/0', `EU_CANARY ${round}`)
+      await until(() => a.firstIndex > left + 1)
+      const before = network.sentBytes
+      network.isDown = false
+      await secondary.caughtUp(a, 'performance')
+      expect(b.get('logical/us/0')?.toString()).toBe(`${round} 39`)
+      expect((await keysOf(b)).filter((key) => key.startsWith('logical/eu/'))).toEqual([])
+      return network.sentBytes - before
+    }
+    const leafBytes = 2000 * 20
+    expect(await resyncBytes('known')).toBeLessThan(leafBytes)
+    primary.filters.set('s', { ...withoutEu, fingerprint: 'another' })
+    expect(await resyncBytes('new')).toBeGreaterThan(leafBytes)
   })
 
   test('hands what was withheld down to its own copy only as hashes', async () => {

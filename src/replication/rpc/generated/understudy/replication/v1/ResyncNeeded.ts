@@ -10,6 +10,7 @@ export interface ResyncNeeded {
   'is_filtered'?: (boolean);
   'held_digest'?: (Buffer | Uint8Array | string);
   'reason'?: (string);
+  'is_filter_new'?: (boolean);
 }
 
 export interface ResyncNeeded__Output {
@@ -20,4 +21,5 @@ export interface ResyncNeeded__Output {
   'is_filtered': (boolean);
   'held_digest': (Buffer);
   'reason': (string);
+  'is_filter_new': (boolean);
 }
