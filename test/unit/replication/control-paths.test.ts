@@ -100,6 +100,16 @@ test('the ceremony is answered off a DR secondary as the contract says', async (
   expect(await refused(a, 'update', 'dr/secondary/generate-operation-token/update')).toBe(text)
 })
 
+test('a DR secondary tells of its licence, and nobody else does there', async () => {
+  const a = await start('a')
+  const path = 'dr/secondary/license/status'
+  expect(await refused(a, 'read', path)).toBe('invalid-request: cluster is not a DR secondary')
+  await a.change('replication/dr/primary/enable')
+  expect(await refused(a, 'read', path)).toBe('invalid-request: cluster is not a DR secondary')
+  await a.change('replication/dr/primary/demote')
+  expect((await a.call('read', `replication/${path}`))?.data).toEqual({ autoloading_used: true })
+})
+
 test('the older paths mean performance replication', async () => {
   const a = await start('a')
   const response = await a.change('replication/primary/enable', { primary_cluster_addr: 'proxy:8201' })
