@@ -13,6 +13,8 @@ const WRITTEN_MAX = 8192
 const LEFT_MAX = 256
 /** Writers that outrun the copy are made to wait in the end. */
 const ROUNDS_MAX = 12
+/** No key is empty. */
+const BEFORE_ALL = ''
 
 export interface LiveCopyOptions {
   readonly from: Engine
@@ -24,8 +26,8 @@ export interface LiveCopyOptions {
 }
 
 /**
- * Copies the live generation to a successor while it is being read and written: first everything as it is at one moment,
- * then, until few are left, whatever was written since, and the rest while nothing is being written.
+ * Copies the live generation to a successor while it is being read and written: first everything as it is at some
+ * moment, then, until few are left, whatever was written since, and the rest while nothing is being written.
  */
 export class LiveCopy {
   readonly #options: LiveCopyOptions
@@ -41,18 +43,12 @@ export class LiveCopy {
   }
 
   async copyAll(): Promise<void> {
-    const { from, to } = this.#options
-    for await (const chunk of from.scan({}, { chunkBytes: BATCH_BYTES })) {
-      for (const { key, value } of chunk) {
-        this.#put(key, value)
-        if (this.#isFull) await this.#flush()
-      }
-      await nextTurn()
-      if (to.writtenCount < WRITTEN_MAX) continue
+    let last: string | undefined = BEFORE_ALL
+    while (last !== undefined) {
+      last = await this.#copyBehind(last)
       await this.#flush()
-      await this.#copyWritten()
+      if (last !== undefined) await this.#copyWritten()
     }
-    await this.#flush()
   }
 
   async catchUp(): Promise<void> {
@@ -64,6 +60,23 @@ export class LiveCopy {
   /** Called while nothing is being written: afterwards the successor has everything. */
   finish(): Promise<void> {
     return this.#copyWritten()
+  }
+
+  /**
+   * Up to the end, or to where too many keys were written meanwhile, and resolves to the last key then: what is taken over
+   * of those must not be followed by what the scan still has of an earlier moment, so another one begins behind it.
+   */
+  async #copyBehind(last: string): Promise<string | undefined> {
+    const { from, to } = this.#options
+    for await (const chunk of from.scan({ gt: last }, { chunkBytes: BATCH_BYTES })) {
+      for (const { key, value } of chunk) {
+        this.#put(key, value)
+        if (this.#isFull) await this.#flush()
+      }
+      await nextTurn()
+      if (to.writtenCount >= WRITTEN_MAX) return chunk.at(-1)?.key
+    }
+    return undefined
   }
 
   /** Takes over what these keys hold now. One that is written once more meanwhile is among the next to be taken. */

@@ -6,7 +6,7 @@ import { silentLog } from '../../../src/base/log.js'
 import { systemClock } from '../../../src/base/clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import type { Engine } from '../../../src/storage/engine/engine.js'
+import type { Engine, EngineBatch } from '../../../src/storage/engine/engine.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { verifyStored } from '../../../src/storage/inspect.js'
@@ -179,6 +179,46 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
     expect([rootsOf(again), again.position, textOf(again, 'logical/m/imported')]).toEqual([roots, store.position, '1'])
     await again.close()
     await reopened.close()
+  })
+})
+
+describe('a copy of a generation that is written to more than it remembers', () => {
+  const copyAmid = async (write: (engine: Engine) => Promise<void>): Promise<Engine> => {
+    const source = openMemoryGenerations()
+    const batch = source.engine.batch()
+    for (let i = 0; i < 3000; i++) batch.put(`k${i + 1000}`, bytes('old'))
+    await batch.write({ isDurable: true })
+    const successor = await source.begin()
+    successor.follow()
+    let checks = 0
+    let written: Promise<void> | undefined
+    const check = () => {
+      if (++checks === 1) written = write(source.engine)
+    }
+    const copy = new LiveCopy({ from: source.engine, to: successor, isLeftOut: () => false, check })
+    await copy.copyAll()
+    await copy.catchUp()
+    await copy.finish()
+    await written
+    return successor.engine
+  }
+
+  const writeMany = (last: (batch: EngineBatch) => void) => (engine: Engine) => {
+    const batch = engine.batch()
+    for (let i = 0; i < 9000; i++) batch.put(`a${i}`, bytes('much'))
+    last(batch)
+    return batch.write({ isDurable: true })
+  }
+
+  it('does not go back to what a key held when the copy began', async () => {
+    const copied = await copyAmid(writeMany((batch) => batch.put('k3999', bytes('new'))))
+    expect(copied.get('k3999')?.toString()).toBe('new')
+    expect((await entriesOf(copied)).size).toBe(12_000)
+  })
+
+  it('does not bring back what was deleted', async () => {
+    const copied = await copyAmid(writeMany((batch) => batch.delete('k3999')))
+    expect(copied.get('k3999')).toBeUndefined()
   })
 })
 
