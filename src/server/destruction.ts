@@ -26,13 +26,15 @@ class Overtaken extends Error {}
 
 /**
  * Destroys deleted data by moving what is left to a new generation, under a store that is in use. The mark that calls for
- * it stays behind; whatever else is to go marks anew before it is deleted, which ends a copy that may have it. An attempt
+ * it stays behind; whatever else is to go marks anew before it is deleted, which ends a copy that may have it, and none begins
+ * for the new mark before that is asked for: until then what it stands for may still be there, to be deleted. An attempt
  * that failed is repeated after a pause that grows; a crash is survived by the mark, for which the next start asks again.
  */
 export class Destruction {
   readonly #options: DestructionOptions
   readonly #stop = new AbortController()
-  #isWanted = false
+  /** The mark that called for it. */
+  #wanted: Buffer | undefined
   #running: Promise<void> | undefined
 
   constructor(options: DestructionOptions) {
@@ -43,13 +45,13 @@ export class Destruction {
     return this.#running !== undefined
   }
 
-  /** Returns at once. */
+  /** What is marked now is to be destroyed: nothing of it is left. Returns at once. */
   schedule(): void {
     if (this.#stop.signal.aborted) return
-    this.#isWanted = true
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
-    })
+    const mark = this.#options.source.engine.get(MARK)
+    if (!mark) return
+    this.#wanted = mark
+    this.#running ??= this.#run()
   }
 
   /** Abandons what is under way, or ends it when it is past the point of no return. */
@@ -59,10 +61,18 @@ export class Destruction {
   }
 
   async #run(): Promise<void> {
-    while (this.#isWanted) {
-      this.#isWanted = false
-      await this.#insist('held-back data was not destroyed yet', () => this.#destroyOnce())
-    }
+    for (let mark = this.#takeWanted(); mark; mark = this.#takeWanted()) await this.#destroy(mark)
+    this.#running = undefined
+  }
+
+  #takeWanted(): Buffer | undefined {
+    const mark = this.#wanted
+    this.#wanted = undefined
+    return mark
+  }
+
+  #destroy(mark: Buffer): Promise<void> {
+    return this.#insist('held-back data was not destroyed yet', () => this.#destroyOnce(mark))
   }
 
   /** Until it succeeds or is overtaken, or everything ends. */
@@ -81,14 +91,13 @@ export class Destruction {
     }
   }
 
-  async #destroyOnce(): Promise<void> {
+  async #destroyOnce(mark: Buffer): Promise<void> {
     const { source, store, log } = this.#options
-    const mark = source.engine.get(MARK)
-    if (!mark) return
     const check = () => {
       this.#stop.signal.throwIfAborted()
       if (!source.engine.get(MARK)?.equals(mark)) throw new Overtaken()
     }
+    check()
     const successor = await source.begin()
     let predecessor: Predecessor
     try {

@@ -6,6 +6,7 @@ import { PURGE_KEY } from '../../../src/replication/filter/purge-mark.js'
 import { Destruction } from '../../../src/server/destruction.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import { dataKey } from '../../../src/storage/raw-keys.js'
 import type { Store } from '../../../src/storage/store.js'
 import { type DiskStep, watchSource } from '../../../src/storage/engine/watched-source.js'
 import { openStore, put } from '../../support/replication-fixture.js'
@@ -33,6 +34,8 @@ afterEach(async () => {
   await destruction.stop()
   await store.close()
 })
+
+const MARK = dataKey(PURGE_KEY)
 
 const isMarked = () => store.get(PURGE_KEY) !== undefined
 
@@ -75,13 +78,49 @@ test('a mark that is written anew ends the copy, and the next one is asked for',
 })
 
 test('what is asked for while a copy that is overtaken runs is done after it', async () => {
-  amidCopy(() => {
-    void put(store, PURGE_KEY, 'two')
-    destruction.schedule()
-  })
+  amidCopy(() => void put(store, PURGE_KEY, 'two').then(() => destruction.schedule()))
   destruction.schedule()
   await until(() => !destruction.isRunning)
   expect([data.generation, isMarked()]).toEqual([2, false])
+})
+
+test('what is marked anew is not copied before that is asked for', async () => {
+  amidCopy(() => {
+    destruction.schedule()
+    void put(store, PURGE_KEY, 'two')
+  })
+  destruction.schedule()
+  await until(() => !destruction.isRunning)
+  expect([data.generation, store.get(PURGE_KEY)?.toString()]).toEqual([1, 'two'])
+})
+
+test('nor after a failure', async () => {
+  let failures = 0
+  amidCopy(() => {
+    onStep = () => undefined
+    void put(store, PURGE_KEY, 'two')
+    failures++
+    throw new Error('no space left on device')
+  })
+  destruction.schedule()
+  await until(() => !destruction.isRunning)
+  expect([data.generation, store.get(PURGE_KEY)?.toString(), failures]).toEqual([1, 'two', 1])
+})
+
+test('what is asked for at the very end of a run is done', async () => {
+  const mark = Buffer.from('one')
+  await store.write((tx) => tx.delete(PURGE_KEY))
+  for (let turns = 0; turns < 12; turns++) {
+    const { generation } = data
+    destruction.schedule()
+    for (let i = 0; i < turns; i++) await undefined
+    const batch = data.engine.batch()
+    batch.put(MARK, mark)
+    void batch.write({ isDurable: true })
+    destruction.schedule()
+    await until(() => !destruction.isRunning)
+    expect([turns, isMarked(), data.generation]).toEqual([turns, false, generation + 1])
+  }
 })
 
 test('nothing takes over amid a resync', async () => {
