@@ -38,7 +38,10 @@ export class HeldDataPurge {
     this.#isGone = false
     if (this.#stage === 'deleted' && !this.#isBeingDestroyed) return
     this.#isBeingDestroyed = false
-    await this.#write('deleted')
+    await this.#write('deleted').catch((error: unknown) => {
+      this.#isBeingDestroyed = true
+      throw error
+    })
   }
 
   /** False until the files that held what the filter takes away are destroyed, as far as is known here. */

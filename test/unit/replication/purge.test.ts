@@ -126,3 +126,15 @@ test('what is deleted after the destruction was asked for is marked anew', async
   await purge.mark()
   expect(storage.writes).toBe(writes + 1)
 })
+
+test('a new mark that could not be written is still to be written', async () => {
+  held = new Set(['eu'])
+  await purge.mark()
+  await purge.start()
+  const { writes } = storage
+  storage.writeError = new Error('no space left on device')
+  await expect(purge.mark()).rejects.toThrow('no space')
+  storage.writeError = undefined
+  await purge.mark()
+  expect(storage.writes).toBe(writes + 1)
+})
