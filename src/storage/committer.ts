@@ -74,6 +74,7 @@ export class Committer {
   #failure: LogicalError | undefined
   #isClosed = false
   #recoveryTimer: Timer | undefined
+  #onReopened: () => void = () => undefined
 
   private constructor(options: StoreOptions, random: Random, loaded: Loaded) {
     this.#options = options
@@ -120,6 +121,11 @@ export class Committer {
   onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  /** Called when the engine was opened again: snapshots taken before are lost. */
+  onReopened(listener: () => void): void {
+    this.#onReopened = listener
   }
 
   /** Throws what a write would be refused with now. */
@@ -250,6 +256,7 @@ export class Committer {
     const knownIndex = this.state.last.index
     try {
       await this.#options.engine.reopen()
+      this.#onReopened()
       this.#loaded = await load(this.#options, this.#random)
       await this.#announceFound(knownIndex)
     } catch (error) {

@@ -48,6 +48,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     this.#random = random
     this.#committer = committer
     this.#steady = new SteadyReads(options.engine)
+    committer.onReopened(() => this.#steady.lose())
   }
 
   /** Reads and checks what the engine holds; a broken log is a LogicalError that says where. */

@@ -57,6 +57,11 @@ export class SteadyReads {
     void snapshot?.close().catch(() => undefined)
   }
 
+  /** The engine was opened again, and its snapshots are lost: as after a crash, until the resync goes on. */
+  lose(): void {
+    this.#snapshot = undefined
+  }
+
   #stageStep(staged: Staged): Staged {
     if (!this.#isWanted && !this.#snapshot) return staged
     this.#snapshot ??= this.#engine.snapshot()

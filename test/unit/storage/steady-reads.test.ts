@@ -1,8 +1,17 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../../../src/storage/store.js'
-import { bytes, openFixture, put } from './fixture.js'
+import { silentLog } from '../../../src/base/log.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
+import { Store } from '../../../src/storage/store.js'
+import { until } from '../../support/until.js'
+import { bytes, GatedEngine, openFixture, put } from './fixture.js'
 
 const REMOTE = { index: 7, hash: Buffer.alloc(20, 1), epoch: 'e' }
+
+const SIZES = { walRetentionEntries: 1000, walRetentionBytes: 1 << 30, ringBytes: 1 << 20 }
 
 const keysOf = async (store: Store, prefix: string): Promise<string[]> => {
   const keys: string[] = []
@@ -62,6 +71,37 @@ describe('while reads are held over a resync', () => {
     await put(store, 'logical/a', 'after')
     expect(read(store, 'logical/a')).toBe('after')
   })
+})
+
+it('a storage that had to be opened again is read as it is, and the keys are announced in the end', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'understudy-steady-'))
+  const level = await LevelEngine.open({ directory: path, createIfMissing: true })
+  const engine = new GatedEngine(level)
+  const clock = new ManualClock()
+  const store = await Store.open({ engine, clock, log: silentLog, syncWrites: true, ...SIZES })
+  const told: string[] = []
+  store.onCommit(({ mutations }) => told.push(...mutations.map(({ key }) => key)))
+  store.holdReads()
+  await store.importMutations([{ key: 'logical/a', value: bytes('1') }])
+  engine.failure = new Error('no space left on device')
+  await expect(store.importMutations([{ key: 'logical/b', value: bytes('2') }])).rejects.toThrow('no space')
+  engine.failure = undefined
+  clock.advance(1000)
+  await until(() =>
+    put(store, 'sys/token/x', '1').then(
+      () => true,
+      () => false,
+    ),
+  )
+  expect([read(store, 'logical/a'), await keysOf(store, 'logical/')]).toEqual(['1', ['logical/a']])
+  store.holdReads()
+  await store.importMutations([{ key: 'logical/b', value: bytes('2') }])
+  await store.importMutations([], REMOTE)
+  expect(read(store, 'logical/b')).toBe('2')
+  expect(new Set(told)).toEqual(new Set(['sys/token/x', 'logical/a', 'logical/b']))
+  await store.close()
+  await engine.close()
+  await rm(path, { recursive: true })
 })
 
 it('without it an import is read at once', async () => {
