@@ -181,6 +181,8 @@ export class Committer {
     const batch = findBatch(units[0]) ?? this.#options.engine.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
+    // An engine holds on to a batch until it is written or given up.
+    if (staged === 'rejected' || staged === undefined) batch.discard()
     if (staged === 'rejected') return
     if (staged !== undefined) {
       const state = { ...staged.state, revision: before.revision + 1 }

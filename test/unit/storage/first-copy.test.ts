@@ -6,7 +6,7 @@ import { Packer } from '../../../src/storage/sync/packed.js'
 import type { Tree } from '../../../src/storage/prefixes.js'
 import type { Store } from '../../../src/storage/store.js'
 import { openStore } from '../../support/replication-fixture.js'
-import { bytes, entriesAfter, openFixture, put, remoteOf, rootsOf, textOf } from './fixture.js'
+import { bytes, GatedEngine, entriesAfter, openFixture, put, remoteOf, rootsOf, textOf } from './fixture.js'
 
 const CLEAN = { replicated: new Map(), local: new Map() }
 
@@ -171,13 +171,15 @@ describe('a first copy', () => {
     ['begins to be followed', (live: LiveEngine) => live.follow()],
   ])('is begun again when the engine %s while a batch is made ready', async (_what, change) => {
     const primary = await primaryWith(20)
-    const live = new LiveEngine(new MemoryEngine())
+    const engine = new GatedEngine(new MemoryEngine())
+    const live = new LiveEngine(engine)
     const store = await openStore(live)
     const copy = store.firstCopy()
     const packed = await packedOf(primary, 'replicated')
     for (const some of packed) copy.add('replicated', some)
     change(live)
     await expect(writeStep(store, copy)).rejects.toThrow('moved')
+    expect(engine.discarded).toBe(1)
     expect([store.isResyncing, textOf(store, 'logical/uuid/1')]).toEqual([false, undefined])
     for (const some of packed) copy.add('replicated', some)
     await writeStep(store, copy)

@@ -15,6 +15,8 @@ export class GatedEngine implements Engine {
   /** Batches written, and operations in each. */
   readonly batches: number[] = []
   readonly durable: boolean[] = []
+  /** Batches given up. */
+  discarded = 0
   failure: Error | undefined
   reopenFailure: Error | undefined
   #gate: { readonly when: 'before' | 'after'; readonly opened: Promise<void> } | undefined
@@ -64,7 +66,10 @@ export class GatedEngine implements Engine {
         await batch.write(options)
         if (gate?.when === 'after') await gate.opened
       },
-      discard: () => batch.discard(),
+      discard: () => {
+        this.discarded++
+        batch.discard()
+      },
     }
   }
 }

@@ -245,3 +245,11 @@ describe('closing', () => {
     await store.close()
   })
 })
+
+it('what is not written leaves no batch behind', async () => {
+  const { engine, store } = await openFixture()
+  await put(store, 'logical/a', '1')
+  expect(engine.discarded).toBe(0)
+  await store.write((tx) => tx.get('logical/a'))
+  expect(engine.discarded).toBe(1)
+})
