@@ -191,10 +191,16 @@ class Generations implements EngineSource {
   }
 
   async #draft(): Promise<Draft> {
+    await this.#settlePointer()
     const number = this.#generation + 1
     const directory = generationDirectory(this.#path, number)
     await rm(directory, { recursive: true, force: true })
     return { number, engine: await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast }) }
+  }
+
+  /** The pointer may have been moved although telling so failed; what is in use is what the next start must find. */
+  async #settlePointer(): Promise<void> {
+    if ((await readLiveGeneration(this.#path)) !== this.#generation) await commitPointer(this.#path, this.#generation)
   }
 
   #adopt({ number, engine }: Draft): void {
@@ -206,8 +212,7 @@ class Generations implements EngineSource {
   async #discard({ number, engine }: Draft): Promise<void> {
     await engine.discard()
     if (this.#isDead) return
-    // The pointer may have been moved although telling so failed: what it names must stay.
-    if ((await readLiveGeneration(this.#path)) === number) return
+    await this.#settlePointer()
     await rm(generationDirectory(this.#path, number), { recursive: true, force: true })
   }
 }

@@ -116,6 +116,30 @@ describe('a data directory', () => {
     await after.close()
   })
 
+  it('names the generation that is in use, although moving the pointer failed after it had been moved', async () => {
+    const source = await openGenerations(path, silentLog)
+    const movePointer = () => writeFile(join(path, 'live'), 'generation-2\n')
+    const failed = source.replace(async () => {
+      await movePointer()
+      throw new Error('no')
+    })
+    await expect(failed).rejects.toThrow('no')
+    expect([await readFile(join(path, 'live'), 'utf8'), await directories()]).toEqual([
+      'generation-1\n',
+      ['generation-1'],
+    ])
+    await movePointer()
+    const successor = await source.begin()
+    expect(await readFile(join(path, 'live'), 'utf8')).toBe('generation-1\n')
+    await movePointer()
+    await successor.abandon()
+    await put(source.engine, 'a', '1')
+    await source.close()
+    const again = await openGenerations(path, silentLog)
+    expect([again.generation, again.engine.get('a')]).toEqual([1, bytes('1')])
+    await again.close()
+  })
+
   it('is not touched by a process that finds it taken', async () => {
     const source = await openGenerations(path, silentLog)
     let isSecondRefused = false
