@@ -70,7 +70,7 @@ export const resync = async (
     await writer.finish(position)
     return { position, isEqual: isEqual(store, kind, offer), changes: writer.changes }
   } finally {
-    writer.discard()
+    await writer.discard()
     await snapshot.close()
   }
 }

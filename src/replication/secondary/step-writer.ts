@@ -69,9 +69,13 @@ export class StepWriter {
     await this.#written()
   }
 
-  /** Gives up what was not written. */
-  discard(): void {
+  /**
+   * Gives up what was not written, and waits for what is being written: an import that came later would find a follower
+   * that goes on from the place that it takes away.
+   */
+  async discard(): Promise<void> {
     this.#copy?.discard()
+    await this.#writing
   }
 
   #report(): void {

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { Packer } from '../../../src/storage/sync/packed.js'
+import { StepWriter } from '../../../src/replication/secondary/step-writer.js'
+import { bytes, openFixture } from '../storage/fixture.js'
+
+const hooks = { beforeHeldBack: async () => undefined }
+
+it('a resync that is broken off leaves no import behind that is still on its way', async () => {
+  const { engine, store } = await openFixture()
+  const writer = new StepWriter(store, hooks, () => undefined)
+  const open = engine.shut()
+  const packer = new Packer(64)
+  packer.add('logical/a', Buffer.alloc(2 * 1024 * 1024))
+  const entries = packer.take()
+  const replies = async function* () {
+    yield { entries, unknown: [], held_back: [] }
+    throw new Error('the connection was lost')
+  }
+  await expect(writer.copy('replicated', replies())).rejects.toThrow('lost')
+  const discarded = writer.discard()
+  setImmediate(open)
+  await discarded
+  expect([store.isResyncing, store.get('logical/a')?.length]).toEqual([true, 2 * 1024 * 1024])
+})
+
+it('nor does one whose import fails', async () => {
+  const { engine, store } = await openFixture()
+  const writer = new StepWriter(store, hooks, () => undefined)
+  engine.failure = new Error('no space left on device')
+  const mutations = [{ key: 'logical/a', value: Buffer.alloc(3 * 1024 * 1024) }]
+  await writer.add({ mutations, held: [] })
+  await writer.discard()
+  await expect(store.write((tx) => tx.put('logical/b', bytes('1')))).rejects.toMatchObject({ code: 'unavailable' })
+})
