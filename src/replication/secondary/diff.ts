@@ -10,7 +10,7 @@ const FAN_OUT = 16
 const GROUPS_PER_CALL = 1024
 
 export interface DiffCall {
-  readonly connection: PrimaryConnection
+  readonly connection: Pick<PrimaryConnection, 'conflictingPages' | 'subPageHashes' | 'fetchKeys'>
   readonly session: string
   readonly who: () => WhoMessage
   readonly signal: AbortSignal

@@ -1,7 +1,7 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF } from '../../storage/trees/leaf.js'
 import { unpackAll } from '../../storage/sync/packed.js'
-import type { Tree } from '../../storage/prefixes.js'
+import { categoryOf, type Tree } from '../../storage/prefixes.js'
 import type { HeldHash, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import { type DiffCall, treeNumber } from './diff.js'
@@ -60,7 +60,10 @@ async function* fetchGroup(call: DiffCall, tree: Tree, group: readonly SubPageKe
   for await (const reply of connection.fetchKeys(request)) {
     noteDifferences(reply, rows, unknown, held)
     const mutations = unpackAll(reply.entries)
-    for (const { key } of mutations) isReplaced.add(key)
+    for (const { key } of mutations) {
+      if (categoryOf(key) !== tree) throw new Error('entries of a tree with a key of another')
+      isReplaced.add(key)
+    }
     if (mutations.length > 0) yield { mutations, held: [] }
   }
   const deleted = [...unknown].filter((key) => !isReplaced.has(key)).map((key) => ({ key, value: undefined }))
