@@ -81,6 +81,28 @@ const untilHeldBack = (on: Drill) =>
     return status === 404 ? undefined : `it answers ${status}`
   })
 
+const untilPurged = (on: Drill, cluster: Cluster) =>
+  on.wait(cluster, 'the purge', async () => ((await isPending(cluster)) ? 'it is pending' : undefined))
+
+/** Takes the filter away, and waits until C and D have everything again. */
+const lift = async (on: Drill): Promise<void> => {
+  await on.ok(A, 'DELETE', FILTER)
+  await on.wait(C, 'the mount', async () => {
+    const { status } = await C.client.send('GET', 'eu/1')
+    return status === 200 ? undefined : `it answers ${status}`
+  })
+  await clusters.untilReplicated(A, C, 'performance')
+  await clusters.untilReplicated(C, D, 'dr')
+}
+
+/** Puts the filter, and waits until C is amid the purge that follows. */
+const putUntilPurging = async (on: Drill): Promise<void> => {
+  await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
+  await on.wait(C, 'the purge to begin', async () =>
+    generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
+  )
+}
+
 const untilDestroyed = (on: Drill, cluster: Cluster, before: readonly number[]) =>
   on.wait(cluster, 'the purge', async () => {
     const generations = generationsOf(cluster.server.dataDir)
@@ -147,78 +169,49 @@ it('serves, takes local writes and streams while filtered data is destroyed', ()
 
 it('takes a second filter and its end amid a purge, and a restart', () =>
   drill('filters changed amid a purge', async (on) => {
-    await on.ok(A, 'DELETE', FILTER)
-    await on.wait(C, 'the mount', async () => {
-      const { status } = await C.client.send('GET', 'eu/1')
-      return status === 200 ? undefined : `it answers ${status}`
-    })
-    await clusters.untilReplicated(A, C, 'performance')
-    await clusters.untilReplicated(C, D, 'dr')
+    await lift(on)
     await on.write(A, 'us/small', 'stays')
     await on.ok(A, 'POST', 'sys/mounts/fr', { type: 'kv', options: { version: '1' } })
     for (let n = 0; n < 50; n++) await A.client.write(`fr/${n}`, { v: 'fr' })
     await clusters.untilReplicated(A, C, 'performance')
 
     const watches = watchAll(new Set())
-    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
-    await on.wait(C, 'the purge to begin', async () =>
-      generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
-    )
+    await putUntilPurging(on)
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu', 'fr'] })
     await on.wait(C, 'fr to be held back', async () => {
       const { status } = await C.client.send('GET', 'fr/1')
       return status === 404 ? undefined : `it answers ${status}`
     })
-    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined))
-    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined))
+    await untilPurged(on, C)
+    await clusters.untilReplicated(A, C, 'performance')
+    await clusters.untilReplicated(C, D, 'dr')
+    await untilPurged(on, D)
     await stopAll(on, watches)
     expectNoTrace()
-    await clusters.untilReplicated(A, C, 'performance')
-    await clusters.untilReplicated(C, D, 'dr')
 
     on.step('killed amid a purge, C goes on with it')
-    await on.ok(A, 'DELETE', FILTER)
-    await on.wait(C, 'the mount', async () => {
-      const { status } = await C.client.send('GET', 'eu/1')
-      return status === 200 ? undefined : `it answers ${status}`
-    })
-    await clusters.untilReplicated(A, C, 'performance')
-    await clusters.untilReplicated(C, D, 'dr')
-    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
-    await on.wait(C, 'the purge to begin', async () =>
-      generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
-    )
+    await lift(on)
+    await putUntilPurging(on)
     await C.server.crash()
     await C.reopen()
-    await on.wait(C, 'the purge', async () => ((await isPending(C)) ? 'it is pending' : undefined))
+    await untilPurged(on, C)
     await clusters.untilReplicated(A, C, 'performance')
     await clusters.untilReplicated(C, D, 'dr')
-    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined))
+    await untilPurged(on, D)
     expectNoTrace()
     await on.reads(C, 'us/small', 'stays')
   }))
 
 it('goes on with a purge when the secondary is promoted amid it', () =>
   drill('promoted amid a purge', async (on) => {
-    await on.ok(A, 'DELETE', FILTER)
-    await on.wait(C, 'the mount', async () => {
-      const { status } = await C.client.send('GET', 'eu/1')
-      return status === 200 ? undefined : `it answers ${status}`
-    })
-    await clusters.untilReplicated(A, C, 'performance')
-    await clusters.untilReplicated(C, D, 'dr')
-    await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
-    await on.wait(C, 'the purge to begin', async () =>
-      generationsOf(C.server.dataDir).length > 1 ? undefined : 'one generation',
-    )
+    await lift(on)
+    await putUntilPurging(on)
     await on.change(C, 'performance/secondary/promote', { force: true }, 'is being promoted')
     await on.status(C, 'performance', { mode: 'primary' })
     await C.untilServes()
-    for (const cluster of [C, D]) {
-      await on.wait(cluster, 'the purge', async () => ((await isPending(cluster)) ? 'it is pending' : undefined))
-    }
+    for (const cluster of [C, D]) await untilPurged(on, cluster)
     await clusters.untilReplicated(C, D, 'dr')
-    await on.wait(D, 'the purge', async () => ((await isPending(D)) ? 'it is pending' : undefined))
+    await untilPurged(on, D)
     expectNoTrace()
     await on.reads(C, 'us/small', 'stays')
   }))
