@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { TurnEnd } from '../base/turn-end.js'
+import type { TurnEnd } from '../base/turn.js'
 import type { Rendered } from '../logical/incoming.js'
 
 /**

@@ -11,7 +11,7 @@ import { LeafFinder } from './trees/leaf-finder.js'
 import { Overlay, type Pending } from './overlay.js'
 import { STATE_KEY } from './raw-keys.js'
 import type { Commit, Frame } from './replicable.js'
-import { type LoggedUnit, resolveLogged, type Staged, stageLogged } from './stage.js'
+import { type LoggedUnit, resolveLogged, type Stage, type Staged, stageLogged } from './stage.js'
 import { type StoreState, serializeState } from './store-state.js'
 import type { Trees } from './trees/trees.js'
 import { stageCheckpoint } from './log/trim.js'
@@ -34,7 +34,6 @@ export interface StoreOptions {
   readonly recorder?: Recorder | undefined
 }
 
-export type Stage = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
 export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
 
 /** A write that goes alone: it says what it puts and what follows, or that there is nothing to do. */

@@ -18,6 +18,9 @@ export interface Staged {
   readonly after?: () => void
 }
 
+/** Says what it puts and what follows, or that there is nothing to do. */
+export type Stage = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
+
 /** One transaction as the log will hold it. */
 export interface EncodedEntry {
   readonly bytes: Buffer

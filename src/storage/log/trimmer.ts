@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Stage } from '../committer.js'
+import type { Stage } from '../stage.js'
 import { stageTrim } from './trim.js'
 import type { Wal } from './wal.js'
 

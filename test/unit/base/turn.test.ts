@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { TurnEnd } from '../../../src/base/turn-end.js'
+import { TurnEnd } from '../../../src/base/turn.js'
 
 it('does nothing in the turn that asked, and then everything in order', async () => {
   const end = new TurnEnd()
