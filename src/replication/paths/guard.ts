@@ -14,11 +14,21 @@ export type Context = () => ReplicationContext
 
 type Answer = Response | undefined
 
-/** Refuses what the licence does not include. Without a kind: performance, or either. */
+/** Refuses what the licence does not include. */
 export const requireLicense = (license: License, kind: Kind): void => {
   if (license === 'none') throw new LogicalError('not-found', GUARDS.enterpriseOnly)
   if (license === 'plus' && kind === 'dr') throw invalid(GUARDS.drNotLicensed)
 }
+
+type Run<T extends FieldTable> = (context: ReplicationContext, call: Call<T>) => Answer | Promise<Answer>
+
+const licensed =
+  <T extends FieldTable>(kind: Kind, context: Context, run: Run<T>): Handler<T> =>
+  (call) => {
+    const current = context()
+    requireLicense(current.host.license, kind)
+    return run(current, call)
+  }
 
 /** A path that is only written to. */
 export const write = <T extends FieldTable>(
@@ -27,15 +37,8 @@ export const write = <T extends FieldTable>(
   context: Context,
   fields: T,
   summary: string,
-  run: (context: ReplicationContext, call: Call<T>) => Answer | Promise<Answer>,
-): PathSpec => {
-  const update: Handler<T> = (call) => {
-    const current = context()
-    requireLicense(current.host.license, kind)
-    return run(current, call)
-  }
-  return definePath({ pattern, fields, summary, operations: { update } })
-}
+  run: Run<T>,
+): PathSpec => definePath({ pattern, fields, summary, operations: { update: licensed(kind, context, run) } })
 
 /** A path that is only read. */
 export const read = <T extends FieldTable>(
@@ -44,15 +47,8 @@ export const read = <T extends FieldTable>(
   context: Context,
   fields: T,
   summary: string,
-  run: (context: ReplicationContext, call: Call<T>) => Answer | Promise<Answer>,
-): PathSpec => {
-  const handler: Handler<T> = (call) => {
-    const current = context()
-    requireLicense(current.host.license, kind)
-    return run(current, call)
-  }
-  return definePath({ pattern, fields, summary, operations: { read: handler } })
-}
+  run: Run<T>,
+): PathSpec => definePath({ pattern, fields, summary, operations: { read: licensed(kind, context, run) } })
 
 type WithToken<T extends FieldTable> = T & typeof OPERATION_TOKEN_FIELDS
 
@@ -65,7 +61,7 @@ export const writeWithToken = <T extends FieldTable>(
   context: Context,
   fields: T,
   summary: string,
-  run: (context: ReplicationContext, call: Call<WithToken<T>>) => Answer | Promise<Answer>,
+  run: Run<WithToken<T>>,
 ): PathSpec => {
   const pattern = `replication/dr/secondary/${operation}`
   const all: WithToken<T> = { ...fields, ...OPERATION_TOKEN_FIELDS }
