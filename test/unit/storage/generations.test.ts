@@ -5,10 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { BALLAST_BYTES } from '../../../src/storage/engine/ballast.js'
 import type { Engine } from '../../../src/storage/engine/engine.js'
-import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
-import { MemoryDirectory, openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { bytes } from './fixture.js'
+import { generationKinds } from './generation-kinds.js'
 
 const put = async (engine: Engine, key: string, text: string): Promise<void> => {
   const batch = engine.batch()
@@ -24,16 +23,7 @@ afterEach(() => rm(path, { recursive: true, force: true }))
 
 const directories = async (): Promise<string[]> => (await readdir(path)).filter((name) => name.startsWith('gen')).sort()
 
-const KINDS: readonly [string, () => { open: () => Promise<EngineSource> }][] = [
-  ['on disk', () => ({ open: () => openGenerations(path, silentLog) })],
-  [
-    'in memory',
-    () => {
-      const directory = new MemoryDirectory()
-      return { open: async () => openMemoryGenerations(directory) }
-    },
-  ],
-]
+const KINDS = generationKinds(() => path)
 
 describe.each(KINDS)('generations %s', (_name, make) => {
   it('begin with the first and hold their data', async () => {

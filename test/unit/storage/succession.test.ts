@@ -11,10 +11,11 @@ import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
 import { verifyStored } from '../../../src/storage/inspect.js'
 import { LiveCopy } from '../../../src/storage/engine/live-copy.js'
-import { MemoryDirectory, openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { dataKey, WAL_PREFIX } from '../../../src/storage/raw-keys.js'
 import { Store } from '../../../src/storage/store.js'
 import { bytes, rootsOf, textOf } from './fixture.js'
+import { generationKinds } from './generation-kinds.js'
 
 /** A generation takes over from the live one while that is in use. */
 let path: string
@@ -46,16 +47,7 @@ const openStore = (source: EngineSource): Promise<Store> =>
     ringBytes: 1 << 20,
   })
 
-const KINDS: readonly [string, () => { open: () => Promise<EngineSource> }][] = [
-  ['on disk', () => ({ open: () => openGenerations(path, silentLog) })],
-  [
-    'in memory',
-    () => {
-      const directory = new MemoryDirectory()
-      return { open: async () => openMemoryGenerations(directory) }
-    },
-  ],
-]
+const KINDS = generationKinds(() => path)
 
 describe.each(KINDS)('a successor %s', (_name, make) => {
   it('takes over behind the engine that is in use', async () => {
