@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { formatTable } from '../src/cli/output.js'
 import { type Counts, NOTHING, readCounts } from './support/report.js'
 import { run } from './support/run.js'
 import { hasTests, type Tier, TIERS } from './support/tiers.js'
@@ -55,16 +56,7 @@ const printTable = (rows: readonly Row[]): void => {
     seconds,
     outcome,
   ])
-  const table = [['tier', 'passed', 'failed', 'skipped', 'seconds', ''], ...cells]
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? []
-  console.log('')
-  for (const row of table)
-    console.log(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
+  console.log(`\n${formatTable([['tier', 'passed', 'failed', 'skipped', 'seconds', ''], ...cells])}`)
 }
 
 const main = async (): Promise<number> => {

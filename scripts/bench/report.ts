@@ -1,3 +1,4 @@
+import { formatTable } from '../../src/cli/output.js'
 import type { ThroughputRow } from './figures/throughput.js'
 import { GOALS, type Goal } from './goals.js'
 import { median } from './stats.js'
@@ -68,15 +69,5 @@ export const toText = (findings: Findings): string => {
   return tables.filter((text) => text !== '').join('\n\n')
 }
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  if (rows.length === 0) return ''
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  rows.length === 0 ? '' : formatTable([head, ...rows])
