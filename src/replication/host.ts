@@ -66,10 +66,10 @@ export interface ReplicationHost {
    */
   fetchUnwrap(call: UnwrapCall): Promise<{ status: number; body: string }>
 
-  /** Throws the pipeline's 403 unless the request's token may `update` the path, sudo included where it is needed. */
-  authorize(request: Request): Promise<void>
-  /** True for a live batch token whose policies allow `update` on exactly this path (`sys/replication/...`). */
-  isBatchTokenAllowed(token: string, path: string): boolean
+  /** On a DR secondary: throws the pipeline's 403 unless the request's own token may do what it asks for. */
+  authorize(request: Request): void
+  /** True for a live batch token of the root namespace all whose bounds allow exactly this request. */
+  isBatchTokenAllowed(token: string, request: Request): boolean
 
   /** The key-share ceremony for an operation token; it shares its one attempt with generate-root. */
   readonly generation: GenerationAttempt

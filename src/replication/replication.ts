@@ -56,7 +56,7 @@ export class Replication {
     this.operationTokens = new OperationTokens({
       storage: host.storage,
       random: host.random,
-      isBatchTokenAllowed: (token, path) => host.isBatchTokenAllowed(token, path),
+      isBatchTokenAllowed: (token, request) => host.isBatchTokenAllowed(token, request),
     })
     this.#purge = new HeldDataPurge({
       storage: host.storage,

@@ -3,8 +3,9 @@ import { GenerationAttempt } from '../core/generate-root.js'
 import type { MountEntry } from '../core/mount-entry.js'
 import { routePath } from '../core/mount-entry.js'
 import type { RequestForwarder } from '../core/request-handler.js'
+import { UncountedRights } from '../core/uncounted-rights.js'
 import { licenseBody } from '../core/system/node-paths.js'
-import { LogicalError, permissionDenied } from '../logical/errors.js'
+import { LogicalError } from '../logical/errors.js'
 import type { JsonObject } from '../logical/json.js'
 import { type Request, type Response, ROOT_NAMESPACE } from '../logical/request.js'
 import { createDataPlane } from '../replication/data-plane.js'
@@ -131,6 +132,7 @@ export class ReplicationParts {
   #createHost(): ReplicationHost {
     const { config, runtime, shell, services, clock, random, network, log, execute } = this.#options
     const { barrier, store, seal, identity } = runtime
+    const rights = new UncountedRights(services)
     const generation = new GenerationAttempt({
       strategy: 'dr-operation',
       slot: runtime.generationSlot,
@@ -189,13 +191,8 @@ export class ReplicationParts {
           wrappedAccessor: '',
         }),
       fetchUnwrap: (call) => fetchUnwrap(call, network),
-      authorize: async (request) => {
-        if (!this.#isAllowed(request)) throw permissionDenied()
-      },
-      isBatchTokenAllowed: (presented, path) => {
-        const token = services.tokens.find(presented)
-        return token?.type === 'batch' && this.#aclAllows(token, path, false)
-      },
+      authorize: (request) => rights.require(request),
+      isBatchTokenAllowed: (presented, request) => rights.isOperationAllowed(presented, request),
       generation,
       executeForwarded: execute,
       dev: config.dev && devServerOf(services, shell),
@@ -203,23 +200,6 @@ export class ReplicationParts {
       mounts: () => services.table.all().flatMap((entry) => mountFact(entry, services)),
       namespaces: () => services.namespaces.all(),
     }
-  }
-
-  #isAllowed(request: Request): boolean {
-    const { tokens } = this.#options.services
-    const token = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
-    if (!token || !tokens.isAddressAllowed(token, request.remoteAddress)) return false
-    return this.#aclAllows(token, request.path, false)
-  }
-
-  #aclAllows(
-    token: Parameters<CoreServices['tokens']['isAddressAllowed']>[0],
-    path: string,
-    needsSudo: boolean,
-  ): boolean {
-    const { policies, identity } = this.#options.services
-    const acl = policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId))
-    return acl.check({ path, operation: 'update', data: {}, wrap: undefined, needsSudo }).isAllowed
   }
 }
 

@@ -123,8 +123,8 @@ const serverFamilies = ({ services, config, runtime, shell, clock, random, clust
     clusterAddress: config.clusterAddress.replace(/^https:\/\//, ''),
     index: () => runtime.store.position.index,
     isDrSecondary: () => cluster.replication.isDrSecondary,
-    isOperationTokenAllowed: (token, path) =>
-      cluster.replication.replication.context.operationTokens.isAllowed(token, path),
+    isOperationTokenAllowed: (token, request) =>
+      cluster.replication.replication.context.operationTokens.isAllowed(token, request),
     snapshot: () => takeSnapshot(runtime, { random, clock }),
     restore: async (file, options) => {
       if (cluster.isSecondary) throw invalid('a secondary has its data from its primary: restore the primary')

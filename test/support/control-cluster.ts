@@ -251,8 +251,8 @@ export class ControlCluster {
           ? { status: 200, body: JSON.stringify({ data }) }
           : { status: 400, body: JSON.stringify({ errors: ['wrapping token is not valid or does not exist'] }) }
       },
-      authorize: async () => undefined,
-      isBatchTokenAllowed: (token, path) => cluster.batchTokens.get(token)?.includes(path) ?? false,
+      authorize: () => undefined,
+      isBatchTokenAllowed: (token, request) => cluster.batchTokens.get(token)?.includes(request.path) ?? false,
       generation: {
         status: () => ({ ...NO_ATTEMPT }),
         start: () => Promise.reject(invalid('the ceremony is not part of this cluster')),

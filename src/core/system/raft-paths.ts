@@ -18,8 +18,8 @@ export interface RaftPathsDeps {
   /** Last index of the log. */
   readonly index: () => number
   readonly isDrSecondary: () => boolean
-  /** Whether an operation token may do what `path` names. */
-  readonly isOperationTokenAllowed: (token: string, path: string) => boolean
+  /** Whether an operation token authorises this request. */
+  readonly isOperationTokenAllowed: (token: string, request: Request) => boolean
   readonly snapshot: () => AsyncIterable<Buffer>
   /** LogicalError 400 for a file that cannot be used. Resolves when the decision is durable. */
   readonly restore: (file: Buffer, options: { readonly isForced: boolean }) => Promise<void>
@@ -93,7 +93,7 @@ const status = (
   const answer: Handler<typeof TOKEN_FIELDS> = ({ request, values }) => {
     if (deps.isDrSecondary()) {
       const token = values.dr_operation_token
-      if (token === '' || !deps.isOperationTokenAllowed(token, request.path)) throw invalid(DR_REFUSAL)
+      if (token === '' || !deps.isOperationTokenAllowed(token, request)) throw invalid(DR_REFUSAL)
     } else if (request.operation !== 'read') {
       throw new LogicalError('unsupported-operation', 'unsupported operation', { wrapped: true })
     }

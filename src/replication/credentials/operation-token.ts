@@ -3,6 +3,7 @@ import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { sha256 } from '../../crypto/digest.js'
 import type { JsonObject } from '../../logical/json.js'
+import type { Request } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 
 /**
@@ -38,12 +39,12 @@ export const NO_ATTEMPT: JsonObject = {
 export class OperationTokens {
   readonly #storage: Storage
   readonly #random: Random
-  readonly #isBatchTokenAllowed: (token: string, path: string) => boolean
+  readonly #isBatchTokenAllowed: (token: string, request: Request) => boolean
 
   constructor(options: {
     storage: Storage
     random: Random
-    isBatchTokenAllowed: (token: string, path: string) => boolean
+    isBatchTokenAllowed: (token: string, request: Request) => boolean
   }) {
     this.#storage = options.storage
     this.#random = options.random
@@ -58,11 +59,11 @@ export class OperationTokens {
     return token
   }
 
-  /** `path` is the whole path of the request: `sys/replication/dr/secondary/promote`. */
-  isAllowed(token: string, path: string): boolean {
+  /** Whether `token` authorises this very request. */
+  isAllowed(token: string, request: Request): boolean {
     const stored = this.#storage.get(OPERATION_TOKEN_KEY)
     if (stored && isSameSecret(stored, sha256(token))) return true
-    return this.#isBatchTokenAllowed(token, path)
+    return this.#isBatchTokenAllowed(token, request)
   }
 
   async delete(): Promise<void> {

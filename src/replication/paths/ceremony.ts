@@ -1,9 +1,9 @@
 import type { PathSpec } from '../../logical/backend.js'
 import { definePath } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
-import { isSecondaryStage } from '../roles/machine.js'
+import type { Response } from '../../logical/request.js'
 import { NO_ATTEMPT } from '../credentials/operation-token.js'
-import { type Context, requireDrSecondary, requireLicense } from './guard.js'
+import { type Context, isDrSecondary, requireDrSecondary, requireLicense } from './guard.js'
 import type { ReplicationContext } from '../context.js'
 
 /** The key-share ceremony for an operation token. Its bodies have no envelope. */
@@ -20,13 +20,18 @@ const UPDATE_FIELDS = {
   nonce: string('Nonce of the attempt.'),
 } as const
 
-const isDrSecondary = ({ roles }: ReplicationContext): boolean => isSecondaryStage(roles.facts().stages.dr)
-
 export const ceremonyPaths = (context: Context): PathSpec[] => {
   const licensed = (): ReplicationContext => {
     const current = context()
     requireLicense(current.host.license, 'dr')
     return current
+  }
+  const step = async ({ key, nonce }: { key: string; nonce: string }): Promise<Response> => {
+    const current = licensed()
+    requireDrSecondary(current)
+    const body = await current.host.generation.update({ key, nonce })
+    if (body.complete === true) current.host.log.info('dr operation token generation finished')
+    return { data: body, bare: true }
   }
   return [
     definePath({
@@ -56,15 +61,8 @@ export const ceremonyPaths = (context: Context): PathSpec[] => {
       pattern: `${PREFIX}/update`,
       fields: UPDATE_FIELDS,
       summary: 'Give one key share to the making of a DR operation token.',
-      operations: {
-        async update({ values }) {
-          const current = licensed()
-          requireDrSecondary(current)
-          const body = await current.host.generation.update({ key: values.key, nonce: values.nonce })
-          if (body.complete === true) current.host.log.info('dr operation token generation finished')
-          return { data: body, bare: true }
-        },
-      },
+      // A read carries no key, and is told so.
+      operations: { read: () => step({ key: '', nonce: '' }), update: ({ values }) => step(values) },
     }),
   ]
 }

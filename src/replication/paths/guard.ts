@@ -2,7 +2,7 @@ import type { Call, Handler, PathSpec } from '../../logical/backend.js'
 import { definePath } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'
-import type { Response } from '../../logical/request.js'
+import type { Request, Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../context.js'
 import { GUARDS } from './guard-texts.js'
 import { isSecondaryStage, type License } from '../roles/machine.js'
@@ -66,17 +66,20 @@ export const writeWithToken = <T extends FieldTable>(
   const pattern = `replication/dr/secondary/${operation}`
   const all: WithToken<T> = { ...fields, ...OPERATION_TOKEN_FIELDS }
   return write(pattern, 'dr', context, all, summary, (current, call) => {
-    requireOperationToken(current, `sys/${pattern}`, String(call.values.dr_operation_token))
+    requireOperationToken(current, call.request, String(call.values.dr_operation_token))
     return run(current, call)
   })
 }
 
-const requireOperationToken = (context: ReplicationContext, path: string, token: string): void => {
+const requireOperationToken = (context: ReplicationContext, request: Request, token: string): void => {
   requireDrSecondary(context)
   if (token === '') throw invalid(GUARDS.missingOperationToken)
-  if (!context.operationTokens.isAllowed(token, path)) throw new LogicalError('permission-denied', 'permission denied')
+  if (!context.operationTokens.isAllowed(token, request))
+    throw new LogicalError('permission-denied', 'permission denied')
 }
 
-export const requireDrSecondary = ({ roles }: ReplicationContext): void => {
-  if (!isSecondaryStage(roles.facts().stages.dr)) throw invalid(GUARDS.notSecondary('dr'))
+export const isDrSecondary = ({ roles }: ReplicationContext): boolean => isSecondaryStage(roles.facts().stages.dr)
+
+export const requireDrSecondary = (context: ReplicationContext): void => {
+  if (!isDrSecondary(context)) throw invalid(GUARDS.notSecondary('dr'))
 }

@@ -94,8 +94,6 @@ const WITH_OPERATION_TOKEN = [
   'replication/dr/secondary/merkle-check',
   'replication/dr/secondary/operation-token/delete',
   'replication/dr/secondary/config/reload/*',
-  // Looks at a client token itself where no operation token is given.
-  'replication/dr/secondary/generate-public-key',
 ] as const
 
 const CEREMONY = [
@@ -133,5 +131,7 @@ export const DR_ALLOWED_PATHS: readonly string[] = [
   ...STATUS,
   ...WITH_OPERATION_TOKEN,
   ...CEREMONY,
+  // For an operation token or, there alone, a client token that it looks at itself.
+  'replication/dr/secondary/generate-public-key',
   'replication/dr/secondary/license/status',
 ]

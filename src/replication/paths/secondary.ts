@@ -1,4 +1,5 @@
 import type { Call, PathSpec } from '../../logical/backend.js'
+import type { Request } from '../../logical/request.js'
 import {
   disableSecondary,
   enableSecondary,
@@ -16,7 +17,8 @@ import {
   toJoinFields,
   UPDATE_PRIMARY_FIELDS,
 } from './fields.js'
-import { type Context, read, requireDrSecondary, write, writeWithToken } from './guard.js'
+import { type Context, isDrSecondary, read, requireDrSecondary, write, writeWithToken } from './guard.js'
+import type { ReplicationContext } from '../context.js'
 import type { Kind } from '../types.js'
 
 const SUMMARIES = {
@@ -76,6 +78,10 @@ export const performancePublicKeyPath = (context: Context): PathSpec =>
     (current) => generatePublicKey(current, 'performance'),
   )
 
+const requireEitherToken = (context: ReplicationContext, request: Request, token: string): void => {
+  if (token === '' || !context.operationTokens.isAllowed(token, request)) context.host.authorize(request)
+}
+
 /** `dr/secondary/*`: most of it is authorised by an operation token. */
 export const drSecondaryPaths = (context: Context): PathSpec[] => [
   enablePath('replication/dr', 'dr', context),
@@ -85,10 +91,9 @@ export const drSecondaryPaths = (context: Context): PathSpec[] => [
     context,
     OPERATION_TOKEN_FIELDS,
     SUMMARIES.publicKey,
-    async (current, call) => {
-      const token = call.values.dr_operation_token
-      const path = `sys/replication/dr/secondary/generate-public-key`
-      if (token === '' || !current.operationTokens.isAllowed(token, path)) await current.host.authorize(call.request)
+    (current, { request, values }) => {
+      // Elsewhere the pipeline has judged the client token, as on any other path.
+      if (isDrSecondary(current) || !request.token) requireEitherToken(current, request, values.dr_operation_token)
       return generatePublicKey(current, 'dr')
     },
   ),

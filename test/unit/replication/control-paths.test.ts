@@ -9,6 +9,7 @@ import {
   REPLICATION_UNAUTHENTICATED,
   replicationPaths,
 } from '../../../src/replication/paths/paths.js'
+import { makeRequest } from '../../support/backend-harness.js'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
@@ -83,9 +84,9 @@ test('a new operation token ends the one before, and the end of the role ends it
   await a.change('replication/dr/primary/demote')
   const first = await a.replication.operationTokens.create()
   const second = await a.replication.operationTokens.create()
-  expect(a.replication.operationTokens.isAllowed(first, 'x')).toBe(false)
+  expect(a.replication.operationTokens.isAllowed(first, makeRequest('update', 'x'))).toBe(false)
   await a.change('replication/dr/secondary/disable', { dr_operation_token: second })
-  expect(a.replication.operationTokens.isAllowed(second, 'x')).toBe(false)
+  expect(a.replication.operationTokens.isAllowed(second, makeRequest('update', 'x'))).toBe(false)
   expect(a.status('dr')).toEqual({ mode: 'disabled' })
 })
 
@@ -98,6 +99,7 @@ test('the ceremony is answered off a DR secondary as the contract says', async (
   const text = 'invalid-request: cluster is not a DR secondary'
   expect(await refused(a, 'update', 'dr/secondary/generate-operation-token/attempt')).toBe(text)
   expect(await refused(a, 'update', 'dr/secondary/generate-operation-token/update')).toBe(text)
+  expect(await refused(a, 'read', 'dr/secondary/generate-operation-token/update')).toBe(text)
 })
 
 test('a DR secondary tells of its licence, and nobody else does there', async () => {
