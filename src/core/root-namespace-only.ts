@@ -11,6 +11,7 @@ const ROOT_NAMESPACE_ONLY = [
   'rekey/*',
   'rekey-recovery-key/*',
   'generate-root/*',
+  'generate-root-token/*',
   'audit',
   'audit/*',
   'audit-hash/*',

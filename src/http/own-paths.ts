@@ -23,6 +23,7 @@ const BARE = [
   'sys/seal',
   'sys/step-down',
   'sys/generate-root/*',
+  'sys/generate-root-token/*',
   'sys/rekey/*',
   'sys/rekey-recovery-key/*',
   'sys/replication/dr/secondary/generate-operation-token/*',

@@ -9,7 +9,7 @@ import { SealKeys } from '../core/seal-keys.js'
 import { SealManager } from '../core/seal-manager.js'
 import type { SealStorage } from '../core/seal-records.js'
 import { createSystemBackend } from '../core/system/backend.js'
-import { generateRootPaths } from '../core/system/generate-root-paths.js'
+import { GENERATE_ROOT_PATHS, generateRootPaths } from '../core/system/generate-root-paths.js'
 import { initPaths } from '../core/system/init-paths.js'
 import { RAFT_JOIN, raftJoinPath } from '../core/system/raft-paths.js'
 import { rekeyPaths } from '../core/system/rekey-paths.js'
@@ -174,7 +174,6 @@ const SERVED_CLOSED: ReadonlySet<string> = new Set([
   'seal',
   'health',
   'leader',
-  'generate-root/attempt',
-  'generate-root/update',
+  ...GENERATE_ROOT_PATHS,
   RAFT_JOIN,
 ])

@@ -13,4 +13,5 @@ it('asks for a token with sudo before a ceremony of key shares, when it is set t
   const made = await server.client.write('auth/token/create', { policies: ['reader'] })
   const reader = server.client.with({ token: String((made.auth as { client_token: unknown }).client_token) })
   expect((await reader.send('GET', 'sys/generate-root/attempt')).status).toBe(403)
+  expect((await stranger.send('GET', 'sys/generate-root-token/attempt')).status).toBe(403)
 })

@@ -1,4 +1,5 @@
 import type { Backend, PathSpec } from '../../logical/backend.js'
+import { GENERATE_ROOT_PATHS } from './generate-root-paths.js'
 import { RAFT_JOIN } from './raft-paths.js'
 
 /**
@@ -24,8 +25,7 @@ export const createSystemBackend = (families: {
 }
 
 const CEREMONIES: ReadonlySet<string> = new Set([
-  'generate-root/attempt',
-  'generate-root/update',
+  ...GENERATE_ROOT_PATHS,
   'replication/dr/secondary/generate-operation-token/attempt',
   'replication/dr/secondary/generate-operation-token/update',
 ])
@@ -37,8 +37,7 @@ const UNAUTHENTICATED = [
   'unseal',
   'leader',
   'health',
-  'generate-root/attempt',
-  'generate-root/update',
+  ...GENERATE_ROOT_PATHS,
   'rekey/*',
   'rekey-recovery-key/*',
   'wrapping/lookup',

@@ -1,17 +1,17 @@
-/** The ceremony of key shares, for root tokens and, under another prefix, for DR operation tokens. */
+/** The ceremony of key shares for root tokens. */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
-import type { JsonObject } from '../../logical/json.js'
 import type { GenerationAttempt } from '../generate-root.js'
 import { bare } from './bare.js'
 
-export interface AttemptPathsDeps {
-  readonly attempt: GenerationAttempt
-  /** Throws where no attempt may be made. */
-  readonly guard?: () => void
-  /** What GET shows where no attempt may be made; undefined where one may. */
-  readonly findClosedStatus?: () => JsonObject | undefined
-}
+/** The older name, and the one that newer clients ask first. */
+const PREFIXES = ['generate-root', 'generate-root-token'] as const
+
+/** Both steps under both names, below `sys/`. */
+export const GENERATE_ROOT_PATHS: readonly string[] = PREFIXES.flatMap((prefix) => [
+  `${prefix}/attempt`,
+  `${prefix}/update`,
+])
 
 const START_FIELDS = {
   otp: string('One-time pad of the caller; as long as `otp_length` says.', '', { isSecret: true }),
@@ -23,20 +23,16 @@ const UPDATE_FIELDS = {
   nonce: string('The nonce of the attempt.'),
 } as const
 
-/** `prefix` without a trailing slash: `generate-root`. */
-const attemptPaths = (prefix: string, { attempt, guard, findClosedStatus }: AttemptPathsDeps): PathSpec[] => [
+const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] => [
   definePath({
     pattern: `${prefix}/attempt`,
     fields: START_FIELDS,
     summary: 'Starts, shows and cancels the making of a token from key shares.',
     operations: {
-      read: () => bare(findClosedStatus?.() ?? attempt.status()),
-      update: async ({ values }) => {
-        guard?.()
-        return bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key }))
-      },
+      read: () => bare(attempt.status()),
+      update: async ({ values }) => bare(await attempt.start({ otp: values.otp, pgpKey: values.pgp_key })),
       delete: () => {
-        if (!findClosedStatus?.()) attempt.cancel()
+        attempt.cancel()
         return undefined
       },
     },
@@ -48,12 +44,10 @@ const attemptPaths = (prefix: string, { attempt, guard, findClosedStatus }: Atte
     operations: {
       // A read carries no key, and is told so.
       read: async () => bare(await attempt.update({ key: '', nonce: '' })),
-      update: async ({ values }) => {
-        guard?.()
-        return bare(await attempt.update({ key: values.key, nonce: values.nonce }))
-      },
+      update: async ({ values }) => bare(await attempt.update({ key: values.key, nonce: values.nonce })),
     },
   }),
 ]
 
-export const generateRootPaths = (attempt: GenerationAttempt): PathSpec[] => attemptPaths('generate-root', { attempt })
+export const generateRootPaths = (attempt: GenerationAttempt): PathSpec[] =>
+  PREFIXES.flatMap((prefix) => attemptPaths(prefix, attempt))

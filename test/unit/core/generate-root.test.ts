@@ -28,6 +28,18 @@ const NONE = {
   otp_length: 28,
 }
 
+test('the newer name of the ceremony is the same attempt', async () => {
+  const { call, keys, start, status, update } = await open()
+  const { body } = await start()
+  expect((await call('read', 'generate-root-token/attempt')).body).toEqual(await status())
+  await update(keys[0], body?.nonce)
+  const last = await call('update', 'generate-root-token/update', { key: keys[1] ?? '', nonce: String(body?.nonce) })
+  expect(last.body).toMatchObject({ complete: true })
+  await start()
+  expect((await call('delete', 'generate-root-token/attempt')).body).toBeUndefined()
+  expect(await status()).toEqual(NONE)
+})
+
 describe('starting', () => {
   test('without an attempt the status still says how long a one-time pad must be', async () => {
     expect(await (await open()).status()).toEqual(NONE)
