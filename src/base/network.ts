@@ -33,6 +33,7 @@ export const systemNetwork: Network = {
     return new Promise((resolve, reject) => {
       const socket = net.connect({ host, port, noDelay: true })
       const fail = (error: unknown) => {
+        signal?.removeEventListener('abort', onAbort)
         socket.destroy()
         reject(error)
       }

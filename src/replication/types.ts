@@ -183,6 +183,8 @@ export interface PrimaryView {
   readonly lastHeartbeatDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
+  /** How long the oldest announced index has been waited for; 0 with nothing outstanding. */
+  readonly lagMs: number
 }
 
 export interface SyncProgress {

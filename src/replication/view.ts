@@ -28,6 +28,8 @@ export interface ReplicationView {
   readonly echoDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
+  /** How long the oldest index that was announced and not applied has been waited for; 0 with nothing outstanding. */
+  readonly lagMs: number
   readonly fence: Fence | undefined
   /** True when client writes are to be refused because this primary was overtaken. */
   readonly refusesWrites: boolean
@@ -56,6 +58,7 @@ export const viewOf = ({ host, roles, managers, filters }: ReplicationContext): 
     echoDurationMs: Math.round(primary?.lastHeartbeatDurationMs ?? 0),
     clockSkewMs: Math.round(primary?.clockSkewMs ?? 0),
     canaryAgeMs: Math.round(primary?.canaryAgeMs ?? 0),
+    lagMs: primary?.lagMs ?? 0,
     fence,
     refusesWrites: fence !== undefined && host.settings.fenceClientWrites,
     ownFilter:

@@ -55,12 +55,12 @@ export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter:
   return { gauges, summaries: meter.summaries() }
 }
 
-const lags = ({ lastRemoteWal, announcedIndex, canaryAgeMs }: ReplicationView): MetricSample[] => {
+const lags = ({ lastRemoteWal, announcedIndex, lagMs }: ReplicationView): MetricSample[] => {
   if (announcedIndex === 0) return []
   const labels = { link: 'upstream' }
   return [
     { name: 'understudy.replication.lag_entries', value: Math.max(0, announcedIndex - lastRemoteWal), labels },
-    { name: 'understudy.replication.lag_seconds', value: canaryAgeMs / 1000, labels },
+    { name: 'understudy.replication.lag_seconds', value: lagMs / 1000, labels },
   ]
 }
 

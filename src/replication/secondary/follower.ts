@@ -121,6 +121,7 @@ export class Follower {
       lastHeartbeatDurationMs: pulse?.durationMs ?? 0,
       clockSkewMs: pulse?.clockSkewMs ?? 0,
       canaryAgeMs: this.#heartbeat.canaryAgeMs,
+      lagMs: this.#heartbeat.lagMs,
     }
   }
 

@@ -44,6 +44,13 @@ export class Heartbeat {
     return reached ? Math.max(Math.round(this.#options.clock.monotonic() - reached.atMs), 0) : 0
   }
 
+  /** How long ago the primary announced the oldest index that has not arrived here, in milliseconds; 0 when all has. */
+  get lagMs(): number {
+    const { appliedIndex } = this.#options.progress()
+    const outstanding = this.#canaries.find((canary) => canary.index > appliedIndex)
+    return outstanding ? Math.max(Math.round(this.#options.clock.monotonic() - outstanding.atMs), 0) : 0
+  }
+
   /** Beats until the connection fails or `signal` is aborted; always ends by rejection. */
   async run(connection: PrimaryConnection, signal: AbortSignal): Promise<never> {
     this.#canaries = []

@@ -59,7 +59,7 @@ const SECONDARY: SecondaryFacts = {
   connectionState: 'ready',
   primaryClusterAddr: 'a:8201',
   knownAddresses: ['a:8201', 'https://b:8201', 'https://a:8201'],
-  primary: { ...view('x'), clusterAddress: 'a:8201' },
+  primary: { ...view('x'), clusterAddress: 'a:8201', lagMs: 0 },
   lastRemoteWal: 11,
   lastStartMs: Date.UTC(2026, 0, 1),
   merkleRoot: Buffer.alloc(20, 1),
