@@ -13,6 +13,7 @@ import { respond } from './respond.js'
 import { renderError } from './status-codes.js'
 import { parseTarget, type Target } from './target.js'
 import { parseQuery } from './url-pairs.js'
+import { welcome } from './welcome.js'
 
 export interface FrontOptions {
   /** Serves `/v1`. What it throws is answered as an error; a LogicalError says which. */
@@ -53,7 +54,8 @@ export class Front {
         const whenRead = head.isFile ? NO_FIELDS : bodyOf(request, this.#options.bodyBytesMax)
         const body = whenRead instanceof Buffer ? whenRead : await whenRead
         rendered = await this.#options.handle(readRequest(received, head, body, readFile, this.#options.random))
-      } else rendered = await this.#renderSide(request, verb, target)
+      } else
+        rendered = welcome(verb, target.path, request.headers.accept) ?? (await this.#renderSide(request, verb, target))
       if (response.headersSent) return
       checkStatus(rendered)
       await respond(request, response, rendered, isLast() || !request.complete, this.#sendings)

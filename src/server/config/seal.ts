@@ -41,11 +41,14 @@ export const resolveSeal = (
   }
 }
 
+const STAND_IN =
+  'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy, lets a key in a file beside the data stand in for it'
+
 const resolveSimulated = ({ label, origin }: Stanza, own: OwnSettings, findings: Findings): SealConfig => {
   if (own.simulateSeals) return { type: 'auto', name: label, keyId: 'simulated', key: undefined, previous: undefined }
   findings.problems.push({
     origin,
-    text: `seal "${label}" is not supported; supported are shamir and static. Set simulate_seals = true in the stanza understudy to stand in for it with a key file`,
+    text: `seal "${label}" is not supported; supported are shamir and static. ${STAND_IN}`,
   })
   return { type: 'shamir' }
 }

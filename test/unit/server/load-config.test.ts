@@ -112,6 +112,10 @@ understudy "mine" {
   it.each([
     ['ha_storage "consul" {}', 'ha_storage is not supported'],
     ['seal "awskms" {}', 'seal "awskms" is not supported; supported are shamir and static'],
+    ...['transit', 'awskms', 'azurekeyvault', 'gcpckms', 'ocikms', 'pkcs11'].map((seal): [string, string] => [
+      `seal "${seal}" {}`,
+      'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy',
+    ]),
     ['seal "static" {\n current_key = ""\n}', 'seal "static" needs current_key'],
     ['seal "static" {\n current_key = "c2hvcnQ="\n}', 'current_key: the key must be 32 bytes'],
     ['seal "static" {\n current_key = "env://NOT_SET"\n}', 'the variable NOT_SET is not set'],

@@ -1,0 +1,63 @@
+/** What somebody sees who opens the address of a server. It tells nothing about this server that health does not. */
+import type { Rendered } from '../logical/incoming.js'
+
+/** `/ui/` is where tutorials send people. */
+const PLACES: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
+const VERBS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+const NAME = 'Understudy'
+const WHAT =
+  'An independent simulator of the Vault HTTP API, with replication between clusters. For rehearsals and tests: keep no real secrets in it.'
+const HELP = 'The README of the package understudy-lab tells how to use it, and which paths are served.'
+
+const LINKS = [
+  ['/v1/sys/health', 'health: initialised, sealed, active, and its role in replication'],
+  ['/v1/sys/seal-status', 'the seal, the version and the name of the cluster'],
+  ['/v1/sys/replication/status', 'replication, both kinds'],
+] as const
+
+const HTML = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${NAME}</title>
+</head>
+<body>
+<main>
+<h1>${NAME}</h1>
+<p>${WHAT}</p>
+<ul>
+${LINKS.map(([path, text]) => `<li><a href="${path}"><code>${path}</code></a> ${text}</li>`).join('\n')}
+</ul>
+<p>${HELP}</p>
+</main>
+</body>
+</html>
+`
+
+const TEXT = `${NAME}\n${WHAT}\n\n${LINKS.map(([path, text]) => `${path}  ${text}\n`).join('')}\n${HELP}\n`
+
+const JSON_TEXT = `${JSON.stringify({ name: NAME, description: WHAT, links: LINKS.map(([path]) => path), help: HELP })}\n`
+
+/** The page loads nothing, runs nothing, is sent nowhere and stands in no frame. */
+const HEADERS = {
+  'Content-Security-Policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  Vary: 'Accept',
+} as const
+
+const FORMS = [
+  { accepted: /\btext\/html\b/, contentType: 'text/html; charset=utf-8', body: HTML },
+  { accepted: /\bapplication\/json\b/, contentType: 'application/json', body: JSON_TEXT },
+  { accepted: /(?:)/, contentType: 'text/plain; charset=utf-8', body: TEXT },
+] as const
+
+/** The answer for the address alone, in the form that `accept` names: a page, JSON, else text. Undefined for other paths. */
+export const welcome = (verb: string, path: string, accept = ''): Rendered | undefined => {
+  if (!PLACES.has(path) || !VERBS.has(verb)) return undefined
+  const form = FORMS.find(({ accepted }) => accepted.test(accept))
+  return form && { status: 200, contentType: form.contentType, body: form.body, headers: HEADERS }
+}

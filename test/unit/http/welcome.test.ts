@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startFront } from './front-fixture.js'
+
+let front: Awaited<ReturnType<typeof startFront>>
+beforeAll(async () => {
+  front = await startFront()
+})
+afterAll(() => front.server.close(1000))
+
+describe('the address of a server, opened', () => {
+  const open = async (method: string, path: string, accept?: string) => {
+    const response = await fetch(front.url + path, { method, headers: { ...(accept && { Accept: accept }) } })
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  }
+
+  it.each(['/', '/ui', '/ui/'])('at %s shows a browser a page that loads and runs nothing', async (path) => {
+    const before = front.requests.length
+    const { status, headers, body } = await open('GET', path, 'text/html,application/xhtml+xml,*/*;q=0.8')
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+      'cache-control': 'no-store',
+    })
+    expect(body).toContain('<a href="/v1/sys/health">')
+    expect(body).not.toMatch(/<(?:script|style|img|link|form|iframe)|https?:|\bon[a-z]+=/)
+    expect(front.requests).toHaveLength(before)
+  })
+
+  it.each([
+    ['application/json', 'application/json'],
+    ['*/*', 'text/plain; charset=utf-8'],
+    ['image/png', 'text/plain; charset=utf-8'],
+  ])('answers a client that accepts %s with %s', async (accept, contentType) => {
+    const { status, headers, body } = await open('GET', '/', accept)
+    expect([status, headers['content-type']]).toEqual([200, contentType])
+    expect(body).toContain('/v1/sys/health')
+  })
+
+  it('has no body for HEAD, and no other verbs and paths', async () => {
+    expect(await open('HEAD', '/', 'text/html')).toMatchObject({ status: 200, body: '' })
+    expect((await open('POST', '/')).status).toBe(404)
+    expect((await open('GET', '/index.html')).status).toBe(404)
+    expect((await open('GET', '/ui/vault')).status).toBe(404)
+  })
+})
