@@ -1,7 +1,9 @@
 import { LogicalError } from '../logical/errors.js'
 import type { Storage, Transaction } from '../logical/storage.js'
 import { putJson, readJson } from '../logical/storage.js'
-import { ENTRY_PREFIXES, entryKey, type MountEntry, type MountKind } from './mount-entry.js'
+import { ENTRY_PREFIXES, entryKey, type MountEntry, type MountKind, routePath } from './mount-entry.js'
+import type { NamespaceEntry, NamespaceStore } from './namespaces.js'
+import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from './path-conflict.js'
 
 /**
  * The mount tables of all namespaces: one stored record per mount, an index by namespace and path in memory. Replication
@@ -9,11 +11,13 @@ import { ENTRY_PREFIXES, entryKey, type MountEntry, type MountKind } from './mou
  */
 export class MountTable {
   readonly #storage: Storage
+  readonly #namespaces: Pick<NamespaceStore, 'all' | 'findById'>
   readonly #byKey = new Map<string, MountEntry>()
   #listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void = () => {}
 
-  constructor(storage: Storage) {
+  constructor(storage: Storage, namespaces: Pick<NamespaceStore, 'all' | 'findById'>) {
     this.#storage = storage
+    this.#namespaces = namespaces
   }
 
   async load(): Promise<void> {
@@ -68,16 +72,11 @@ export class MountTable {
     return undefined
   }
 
-  /** The mount that makes `path` impossible: the same, one above or one below. */
-  findConflict(kind: MountKind, namespaceId: string, path: string): MountEntry | undefined {
-    return this.list(kind, namespaceId).find((entry) => isConflict(entry.path, path))
-  }
-
   /** Stores rows in one transaction; `also` may add to it. Refuses a path that has been taken meanwhile. */
   async add(entries: readonly MountEntry[], also?: (tx: Transaction) => void): Promise<void> {
     const stored = this.#storage.write((tx) => {
       for (const entry of entries) {
-        this.#refuseTaken(entry)
+        this.refuseTaken(entry)
         putJson(tx, entryKey(entry), entry)
       }
       also?.(tx)
@@ -96,7 +95,7 @@ export class MountTable {
       const current = readJson<MountEntry>(tx, key)
       if (!current) throw new LogicalError('invalid-request', `no mount entry at ${entry.path}`)
       const changed = change(current)
-      if (changed.path !== current.path) this.#refuseTaken(changed)
+      if (changed.path !== current.path) this.refuseTaken(changed)
       putJson(tx, key, changed)
       // As in `add`: whoever decides next sees it. What listens is told when it is durable.
       this.#byKey.set(key, changed)
@@ -110,10 +109,32 @@ export class MountTable {
     this.refresh(entryKey(entry))
   }
 
-  #refuseTaken({ kind, namespaceId, path, uuid }: MountEntry): void {
+  /** For within the transaction that makes a namespace: refuses one at a path where it would hide a mount. */
+  refuseNamespaceAt({ path }: Pick<NamespaceEntry, 'path'>): void {
+    const mount = findMountInTheWay(
+      path,
+      this.all().flatMap((entry) => this.#place(entry)),
+    )
+    if (mount) throw taken(mount.namespacePath + routePath(mount.entry))
+  }
+
+  /** Throws 400 when another mount or a namespace makes the path of the entry impossible. */
+  refuseTaken(entry: MountEntry): void {
+    const { kind, namespaceId, path, uuid } = entry
     const conflict = this.list(kind, namespaceId).find((other) => other.uuid !== uuid && isConflict(other.path, path))
-    if (conflict) throw new LogicalError('invalid-request', `path is already in use at ${conflict.path}`)
+    if (conflict) throw taken(conflict.path)
+    const [placed] = this.#place(entry)
+    const namespace = placed && findNamespaceInTheWay(placed, this.#namespaces.all())
+    if (namespace) throw taken(namespace.path)
+  }
+
+  /** Nothing where the namespace has yet to arrive. */
+  #place(entry: MountEntry): PlacedMount[] {
+    const namespace = this.#namespaces.findById(entry.namespaceId)
+    return namespace ? [{ entry, namespacePath: namespace.path }] : []
   }
 }
+
+const taken = (path: string): LogicalError => new LogicalError('invalid-request', `path is already in use at ${path}`)
 
 const isConflict = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)

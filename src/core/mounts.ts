@@ -60,9 +60,7 @@ export class MountService {
 
   async enable(kind: MountKind, namespace: NamespaceRef, path: string, input: MountParameters): Promise<MountEntry> {
     if (input.type === '') throw invalid('backend type must be specified as a string')
-    if (kind === 'secret' && RESERVED.some((reserved) => path.startsWith(reserved))) {
-      throw invalid(`cannot mount "${path}"`)
-    }
+    refuseReserved(kind, path)
     const alias = TYPE_ALIASES[input.type]
     const type = alias?.type ?? input.type
     this.#refuseType(kind, type, input.type)
@@ -77,8 +75,6 @@ export class MountService {
     if (config.maxLeaseTtlSeconds > 0 && config.defaultLeaseTtlSeconds > config.maxLeaseTtlSeconds) {
       throw invalid('given default lease TTL greater than given max lease TTL')
     }
-    const conflict = this.#options.table.findConflict(kind, namespace.id, path)
-    if (conflict) throw invalid(`path is already in use at ${conflict.path}`)
     const entry: MountEntry = {
       uuid: uuid(this.#options.random),
       accessor: this.#newAccessor(kind === 'auth' ? `auth_${type}` : type),
@@ -164,10 +160,8 @@ export class MountService {
 
   /** Moves a mount to another path, leases of the old path revoked. */
   async remount(entry: MountEntry, path: string): Promise<void> {
-    const conflict = this.#options.table
-      .list(entry.kind, entry.namespaceId)
-      .find((other) => other.uuid !== entry.uuid && (other.path.startsWith(path) || path.startsWith(other.path)))
-    if (conflict) throw invalid(`path is already in use at ${conflict.path}`)
+    refuseReserved(entry.kind, path)
+    this.#options.table.refuseTaken({ ...entry, path })
     await this.#options.revokeLeases(entry.namespaceId, routePath(entry))
     await this.#options.table.update(entry, (current) => ({ ...current, path }))
   }
@@ -184,6 +178,12 @@ export class MountService {
     if (type === 'token') throw invalid('token credential backend cannot be instantiated')
     if (SINGLETON_TYPES.has(type)) throw invalid(`mount type of "${type}" is not mountable`)
     if (this.#options.types.get(type)?.kind !== kind) throw invalid(`plugin not found in the catalog: ${given}`)
+  }
+}
+
+const refuseReserved = (kind: MountKind, path: string): void => {
+  if (path === '' || path === '/' || (kind === 'secret' && RESERVED.some((reserved) => path.startsWith(reserved)))) {
+    throw invalid(`cannot mount "${path}"`)
   }
 }
 

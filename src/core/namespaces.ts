@@ -77,11 +77,15 @@ export class NamespaceStore {
     }
   }
 
-  /** Stores a new namespace, unless its path has been taken meanwhile. Returns the one that is there. */
-  async add(entry: NamespaceEntry): Promise<NamespaceEntry> {
+  /**
+   * Stores a new namespace, unless its path has been taken meanwhile. Returns the one that is there. `refuse` throws where
+   * there may be none.
+   */
+  async add(entry: NamespaceEntry, refuse: (entry: NamespaceEntry) => void): Promise<NamespaceEntry> {
     const stored = this.#storage.write((tx) => {
       const taken = this.#byPath.get(entry.path)
       if (taken) return taken
+      refuse(entry)
       putJson(tx, PREFIX + entry.id, entry)
       // Taken from this moment on for whoever decides next; durable when the promise resolves.
       this.#index(entry)

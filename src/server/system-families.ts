@@ -60,6 +60,7 @@ const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptio
       namespaces,
       random,
       isHidden: (path) => cluster.replication.hidesNamespace(path),
+      refuseTaken: (entry) => table.refuseNamespaceAt(entry),
       furnish: async (namespace) => {
         await mounts.ensureDefaults(namespace)
         await policies.ensureDefaults(namespace.id)

@@ -11,6 +11,8 @@ export interface NamespacePathDeps {
   readonly random: Random
   /** True for a namespace that a path filter keeps from this cluster. */
   readonly isHidden: (path: string) => boolean
+  /** Throws 400 where a mount is in the way. Called within the transaction that makes the namespace. */
+  readonly refuseTaken: (entry: NamespaceEntry) => void
   /** Gives a new namespace its mounts and policies. */
   readonly furnish: (namespace: NamespaceRef) => Promise<void>
   /** Takes away everything a namespace holds. */
@@ -89,7 +91,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
 }
 
 const create = async (
-  { namespaces, random, furnish }: NamespacePathDeps,
+  { namespaces, random, refuseTaken, furnish }: NamespacePathDeps,
   parent: NamespaceRef,
   name: string,
   customMetadata: Readonly<Record<string, string>>,
@@ -102,7 +104,7 @@ const create = async (
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }
-  const added = await namespaces.add(entry)
+  const added = await namespaces.add(entry, refuseTaken)
   if (added === entry) await furnish(entry)
   return added
 }

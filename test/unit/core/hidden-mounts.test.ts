@@ -28,10 +28,11 @@ test('a local mount keeps its path from a shared one, which shows when it is gon
   const note = (message: string, fields?: Record<string, unknown>) => lines.push(`${message}: ${String(fields?.path)}`)
   const log: Log = { ...silentLog, info: note, warn: note, with: () => log }
   const storage = new MemoryStorage()
-  const table = new MountTable(storage)
+  const namespaces = new NamespaceStore(storage)
+  const table = new MountTable(storage, namespaces)
   const router = new Router({
     table,
-    namespaces: new NamespaceStore(storage),
+    namespaces,
     types: new Map([['kv', kvType]]),
     singletons: new Map(),
     storageAt: () => storage,

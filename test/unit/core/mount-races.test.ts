@@ -23,7 +23,8 @@ const mount = (path: string): MountEntry => {
 
 const createMounts = () => {
   const storage = new MemoryStorage()
-  const table = new MountTable(storage)
+  const namespaces = new NamespaceStore(storage)
+  const table = new MountTable(storage, namespaces)
   const mounts = new MountService({
     table,
     types: new Map<string, BackendType>(),
@@ -33,7 +34,7 @@ const createMounts = () => {
     revokeLeases: async () => undefined,
     random: createSeededRandom('mounts'),
   })
-  return { storage, table, mounts }
+  return { storage, namespaces, table, mounts }
 }
 
 const pathsOf = (table: MountTable): string[] => table.all().map(({ path }) => path)
@@ -67,11 +68,21 @@ test('a move that could not be stored leaves the mount where it was', async () =
 
 test('a namespace that two ask for at once is made once', async () => {
   const namespaces = new NamespaceStore(new MemoryStorage())
-  const make = (id: string) => namespaces.add({ id, path: 'ns1/', customMetadata: {} })
+  const make = (id: string) => namespaces.add({ id, path: 'ns1/', customMetadata: {} }, () => undefined)
   const [one, two] = await Promise.all([make('aaaaa'), make('bbbbb')])
   expect(two).toBe(one)
   expect(namespaces.find('ns1/')?.id).toBe('aaaaa')
   expect(namespaces.all().map(({ id }) => id)).toEqual(['root', 'aaaaa'])
+})
+
+test('a namespace and a mount that are made at one path at once do not both get it', async () => {
+  const { namespaces, table } = createMounts()
+  const both = await Promise.allSettled([
+    table.add([mount('ns1/deep/')]),
+    namespaces.add({ id: 'aaaaa', path: 'ns1/', customMetadata: {} }, (entry) => table.refuseNamespaceAt(entry)),
+  ])
+  expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(namespaces.all().map(({ path }) => path)).toEqual([''])
 })
 
 const put = (storage: MemoryStorage, ...keys: string[]) =>
