@@ -3,6 +3,7 @@ import { createSystemRandom } from '../base/random.js'
 import { SealKeys } from '../core/seal-keys.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import { parseKeyShare } from '../seal/key-text.js'
+import { type Adopted, adoptGeneration } from '../storage/adopt.js'
 import type { Engine } from '../storage/engine/engine.js'
 import {
   listStored,
@@ -48,25 +49,40 @@ export async function* listStorage(dataDir: string): AsyncGenerator<ListedRecord
   }
 }
 
-/** Checks the live generation; what a crash left behind is no part of the data. */
-export const verifyStorage = async (dataDir: string, keys: KeySource): Promise<GenerationVerification> => {
+/** Checks one generation, by default the live one; what a crash left behind is no part of the data. */
+export const verifyStorage = async (
+  dataDir: string,
+  keys: KeySource,
+  wanted?: number,
+): Promise<GenerationVerification> => {
   for await (const { generation, isLive, engine } of inspect(dataDir)) {
-    if (!isLive) continue
+    if (wanted === undefined ? !isLive : generation !== wanted) continue
     const rootKey = await findRootKey(engine, keys)
     return { generation, isLive, ...(await verifyStored(engine, rootKey)) }
   }
-  throw new LogicalError('not-found', `the live generation of ${dataDir} is missing`)
+  throw new LogicalError(
+    'not-found',
+    wanted === undefined ? `${dataDir} names no live generation` : `${dataDir} has no generation ${wanted}`,
+  )
 }
+
+/** Makes a generation the live one, as it is. */
+export const adoptStorage = (dataDir: string, generation: number, isForced: boolean): Promise<Adopted> =>
+  adoptGeneration(dataDir, generation, { isForced }).catch(rethrowInUse)
 
 async function* inspect(dataDir: string): ReturnType<typeof openForInspection> {
   try {
     yield* openForInspection(dataDir)
   } catch (error) {
-    const lock = findLockFile(error)
-    if (lock === undefined) throw error
-    const owner = describeOwner(findLockOwner(lock))
-    throw new InUse(`a running server holds the lock ${lock}${owner}: stop it first`, { cause: error })
+    rethrowInUse(error)
   }
+}
+
+const rethrowInUse = (error: unknown): never => {
+  const lock = findLockFile(error)
+  if (lock === undefined) throw error
+  const owner = describeOwner(findLockOwner(lock))
+  throw new InUse(`a running server holds the lock ${lock}${owner}: stop it first`, { cause: error })
 }
 
 const findRootKey = async (engine: Engine, { rootKeyFile, unsealKeyFile }: KeySource): Promise<Buffer | undefined> => {

@@ -1,11 +1,10 @@
-import { readdir } from 'node:fs/promises'
 import { createSystemRandom } from '../base/random.js'
 import { sha256Hex } from '../crypto/digest.js'
 import { Keyring } from '../crypto/keyring.js'
 import { LogicalError } from '../logical/errors.js'
 import { findPlain, openWithRoot } from './barrier/barrier-codec.js'
 import { type Engine, prefixRange } from './engine/engine.js'
-import { generationDirectory, generationOf, readLiveGeneration } from './engine/generations.js'
+import { findGenerations, generationDirectory, readGenerationRecord } from './engine/generation-record.js'
 import { LevelEngine } from './engine/level-engine.js'
 import { loadStore, readState } from './load.js'
 import { isPlainKey, KEYRING_KEY } from './barrier/plain-keys.js'
@@ -26,18 +25,20 @@ export interface StoredRecord {
 
 export interface OpenGeneration {
   readonly generation: number
-  /** False for what a crash left behind; the next start destroys it. */
+  /** False for what a crash left behind, and for all of them where it is not known which is live. */
   readonly isLive: boolean
   readonly engine: Engine
 }
 
 /** Every generation of a data directory in order, open until the next is asked for. */
 export async function* openForInspection(path: string): AsyncGenerator<OpenGeneration> {
-  const live = await readLiveGeneration(path)
-  if (live === undefined)
-    throw new LogicalError('not-found', `${path} is no data directory: it names no live generation`)
-  const found = (await readdir(path)).flatMap((name) => generationOf(name) ?? [])
-  for (const generation of found.sort((a, b) => a - b)) {
+  const found = await findGenerations(path)
+  if (found.length === 0) throw new LogicalError('not-found', `${path} is no data directory: it holds no generation`)
+  const live = await readGenerationRecord(path).then(
+    (record) => record?.live,
+    () => undefined,
+  )
+  for (const generation of found) {
     const engine = await LevelEngine.open({ directory: generationDirectory(path, generation), createIfMissing: false })
     try {
       yield { generation, isLive: generation === live, engine }

@@ -70,11 +70,25 @@ it('tells what is stored, whether it is sound, and refuses while a server runs',
     const live = path.join(dataDir, 'live')
     const pointer = readFileSync(live)
     writeFileSync(live, 'nonsense\n')
-    expect(await verify()).toMatchObject({ status: 1, stderr: expect.stringContaining('does not name a generation') })
-    writeFileSync(live, pointer)
+    const config = at.write('server.json', JSON.stringify(configOf(dataDir)))
+    const refused = await runProgram(['server', `-config=${config}`])
+    expect([refused.status, refused.stderr + refused.stdout]).toEqual([1, expect.stringContaining('storage adopt')])
+    expect(await verify()).toMatchObject({ status: 1, stderr: expect.stringContaining('names no live generation') })
+    expect((await verify('--generation', '1')).status).toBe(2)
+    expect((await runProgram(['storage', 'list', '--data-dir', dataDir])).stdout).toContain('1 (left behind)')
+    const adopt = (generation: string) =>
+      runProgram(['storage', 'adopt', '--data-dir', dataDir, '--generation', generation])
+    expect(await adopt('2')).toMatchObject({ status: 1, stderr: expect.stringContaining('is no generation') })
+    expect(await adopt('1')).toMatchObject({ status: 0, stdout: expect.stringContaining('generation 1 is live') })
+    expect(readFileSync(live)).toEqual(pointer)
     const nowhere = await runProgram(['storage', 'verify', '--data-dir', at.path('nowhere')])
     expect([nowhere.status, nowhere.stderr]).toEqual([1, expect.stringContaining('is no data directory')])
   } finally {
     await clusters.close()
   }
+})
+
+const configOf = (dataDir: string) => ({
+  listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
+  storage: { file: { path: dataDir } },
 })

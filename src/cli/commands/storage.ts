@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { LabError } from '../../lab/lab-error.js'
 import type { GenerationVerification, ListedRecord } from '../../server/storage-inspection.js'
 import { formatTable, type Output } from '../output.js'
@@ -9,15 +9,23 @@ interface ListFlags {
 }
 
 interface VerifyFlags extends ListFlags {
+  readonly generation?: number
   readonly rootKeyFile?: string
   readonly unsealKeyFile?: string
 }
 
-/** `understudy storage list|verify`: what lies in the data directory of a stopped server, and whether it is sound. */
+interface AdoptFlags {
+  readonly dataDir: string
+  readonly generation: number
+  readonly force?: true
+}
+
+/** `understudy storage list|verify|adopt`: what lies in the data directory of a stopped server, and whether it is sound. */
 export const storageCommand = (output: Output): Command => {
   const command = new Command('storage').description('look at the data directory of a stopped server').exitOverride()
   command.addCommand(listCommand(output).exitOverride())
   command.addCommand(verifyCommand(output).exitOverride())
+  command.addCommand(adoptCommand(output).exitOverride())
   return command
 }
 
@@ -52,14 +60,36 @@ const verifyCommand = (output: Output): Command =>
     .requiredOption('--data-dir <path>', 'the data directory')
     .option('--root-key-file <file>', 'the root key, to open every value with')
     .option('--unseal-key-file <file>', 'unseal keys, one per line, to find the root key with')
+    .option('--generation <n>', 'which generation; by default the live one', parseGeneration)
     .option('--json', 'print JSON')
-    .action(({ dataDir, json, ...keys }: VerifyFlags) =>
+    .action(({ dataDir, json, generation, ...keys }: VerifyFlags) =>
       orUsage(async ({ verifyStorage }) => {
-        const found = await verifyStorage(dataDir, keys)
+        const found = await verifyStorage(dataDir, keys, generation)
         output.data(json ? JSON.stringify(toJson(found), undefined, 2) : describe(found).join('\n'))
         if (!found.isSound) throw new LabError('remote', `the storage in ${dataDir} is not sound`)
       }),
     )
+
+const adoptCommand = (output: Output): Command =>
+  new Command('adopt')
+    .description('make a generation the live one, as it is on disk; nothing is removed')
+    .requiredOption('--data-dir <path>', 'the data directory')
+    .requiredOption('--generation <n>', 'its number, as `storage list` shows it', parseGeneration)
+    .option('--force', 'also one that holds nothing: the server that starts on it is not initialized')
+    .action(({ dataDir, generation, force }: AdoptFlags) =>
+      orUsage(async ({ adoptStorage }) => {
+        const { lastIndex, others } = await adoptStorage(dataDir, generation, force === true)
+        output.data(
+          `generation ${generation} is live; ${lastIndex === undefined ? 'it holds nothing' : `its last index is ${lastIndex}`}`,
+        )
+        if (others.length > 0) output.data(`left as they are: ${others.map((one) => `generation-${one}`).join(', ')}`)
+      }),
+    )
+
+const parseGeneration = (text: string): number => {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('a number from 1')
+}
 
 const toJson = ({ corruptPages, ...found }: GenerationVerification) => ({
   ...found,

@@ -1,11 +1,16 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { BALLAST_BYTES } from '../../../src/storage/engine/ballast.js'
 import type { Engine } from '../../../src/storage/engine/engine.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { adoptGeneration } from '../../../src/storage/adopt.js'
 import { openGenerations } from '../../../src/storage/engine/generations.js'
+import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
+import { STATE_KEY } from '../../../src/storage/raw-keys.js'
+import { freshState, serializeState } from '../../../src/storage/store-state.js'
 import { bytes } from './fixture.js'
 import { generationKinds } from './generation-kinds.js'
 
@@ -90,6 +95,7 @@ describe('a data directory', () => {
     const source = await openGenerations(path, silentLog)
     await put(source.engine, 'a', 'old')
     await source.close()
+    await writeFile(join(path, 'live'), 'generation-1\ncondemned generation-2\n')
     await mkdir(join(path, 'generation-2'))
     await writeFile(join(path, 'generation-2', 'CURRENT'), 'half made')
     await writeFile(join(path, 'live.tmp'), 'generation-2')
@@ -99,6 +105,7 @@ describe('a data directory', () => {
     await before.replace((fresh) => put(fresh, 'a', 'new'))
     await before.close()
 
+    await writeFile(join(path, 'live'), 'generation-2\ncondemned generation-1\n')
     await mkdir(join(path, 'generation-1'))
     const after = await openGenerations(path, silentLog)
     expect([after.generation, after.engine.get('a')]).toEqual([2, bytes('new')])
@@ -120,7 +127,7 @@ describe('a data directory', () => {
     ])
     await movePointer()
     const successor = await source.begin()
-    expect(await readFile(join(path, 'live'), 'utf8')).toBe('generation-1\n')
+    expect(await readFile(join(path, 'live'), 'utf8')).toBe('generation-1\ncondemned generation-2\n')
     await movePointer()
     await successor.abandon()
     await put(source.engine, 'a', '1')
@@ -157,7 +164,113 @@ describe('a data directory', () => {
     await expect(openGenerations(path, silentLog)).rejects.toMatchObject({
       message: expect.stringContaining('missing'),
     })
-    await writeFile(join(path, 'live'), 'nonsense')
-    await expect(openGenerations(path, silentLog)).rejects.toMatchObject({ message: expect.stringContaining('name') })
+  })
+})
+
+const digestOf = async (): Promise<readonly string[]> => {
+  const files = await readdir(path, { recursive: true, withFileTypes: true })
+  const shown = files
+    .filter((file) => file.isFile() && !/^(LOG(\.old)?|LOCK)$/.test(file.name))
+    .map(async ({ parentPath, name }) => `${parentPath}/${name} ${await readFile(join(parentPath, name), 'base64')}`)
+  return (await Promise.all(shown)).sort()
+}
+
+/** A data directory whose live generation is 2, with what is left of 1 and 3, that nobody has condemned. */
+const makeThree = async (): Promise<void> => {
+  const source = await openGenerations(path, silentLog)
+  await put(source.engine, STATE_KEY, 'old')
+  await source.replace((fresh) => put(fresh, STATE_KEY, serializeState(freshState(createSeededRandom(1))).toString()))
+  await source.close()
+  for (const other of ['generation-1', 'generation-3']) await cp(join(path, 'generation-2'), join(path, other), COPY)
+}
+const COPY = { recursive: true }
+
+describe('the record of generations', () => {
+  it.each([
+    ['lost', undefined, 'is missing'],
+    ['emptied', '', 'does not say'],
+    ['torn', 'generation-2', 'does not say'],
+    ['torn amid its second line', 'generation-2\ncondemned gener', 'does not say'],
+    ['nonsense', 'nonsense\n', 'does not say'],
+    ['one that condemns what is live', 'generation-2\ncondemned generation-2\n', 'does not say'],
+    ['one that names what is not there', 'generation-7\n', 'generation-7, which is missing'],
+    ['one of a first start that never ended', 'none\ncondemned generation-1\n', 'no generation'],
+  ])('%s keeps a server from starting, which destroys nothing', async (_name, text, message) => {
+    await makeThree()
+    if (text === undefined) await rm(join(path, 'live'))
+    else await writeFile(join(path, 'live'), text)
+    const before = await digestOf()
+    for (let times = 0; times < 2; times++) {
+      await expect(openGenerations(path, silentLog)).rejects.toMatchObject({
+        code: 'internal',
+        message: expect.stringMatching(`${message}.*generation-1, generation-2, generation-3.*storage adopt`),
+      })
+    }
+    expect(await digestOf()).toEqual(before)
+    await expect(adoptGeneration(path, 9, { isForced: false })).rejects.toMatchObject({ code: 'invalid-request' })
+    expect(await adoptGeneration(path, 2, { isForced: false })).toEqual({ generation: 2, lastIndex: 0, others: [1, 3] })
+    const source = await openGenerations(path, silentLog)
+    expect([source.generation, await directories()]).toEqual([2, ['generation-1', 'generation-2', 'generation-3']])
+    await source.close()
+  })
+
+  it('takes a generation that holds nothing only by force, and none that somebody has open', async () => {
+    const source = await openGenerations(path, silentLog)
+    await cp(join(path, 'generation-1'), join(path, 'generation-2'), COPY)
+    for (const number of [1, 2]) {
+      await expect(adoptGeneration(path, number, { isForced: true })).rejects.toMatchObject({ code: 'unavailable' })
+    }
+    await source.close()
+    await expect(adoptGeneration(path, 2, { isForced: false })).rejects.toMatchObject({
+      message: expect.stringContaining('holds nothing'),
+    })
+    expect((await adoptGeneration(path, 2, { isForced: true })).lastIndex).toBeUndefined()
+    expect(await readFile(join(path, 'live'), 'utf8')).toBe('generation-2\n')
+  })
+
+  it('lets alone what nobody has condemned, when it starts and when it makes a new generation', async () => {
+    await makeThree()
+    const source = await openGenerations(path, silentLog)
+    await (await source.begin()).abandon()
+    await source.replace((fresh) => put(fresh, 'a', '4'))
+    expect([source.generation, await directories()]).toEqual([4, ['generation-1', 'generation-3', 'generation-4']])
+    await source.close()
+  })
+})
+
+/** Every state in which a crash can leave the directory, in the order of the steps; what is half made is given as text. */
+const FIRST = 'none\ncondemned generation-1\n'
+const CRASHES: readonly (readonly [string, string | undefined, readonly string[], readonly string[], 1 | 2])[] = [
+  ['before anything', undefined, [], [], 1],
+  ['before the first generation is made', FIRST, [], [], 1],
+  ['amid making it', FIRST, [], ['generation-1'], 1],
+  ['before it is live', FIRST, ['generation-1'], [], 1],
+  ['after it is live', 'generation-1\n', ['generation-1'], [], 1],
+  ['before a second one is made', 'generation-1\ncondemned generation-2\n', ['generation-1'], [], 1],
+  ['amid making it', 'generation-1\ncondemned generation-2\n', ['generation-1'], ['generation-2'], 1],
+  ['before it is live', 'generation-1\ncondemned generation-2\n', ['generation-1', 'generation-2'], [], 1],
+  ['after it is live', 'generation-2\ncondemned generation-1\n', ['generation-1', 'generation-2'], [], 2],
+  ['amid destroying the first', 'generation-2\ncondemned generation-1\n', ['generation-2'], ['generation-1'], 2],
+  ['after destroying it', 'generation-2\ncondemned generation-1\n', ['generation-2'], [], 2],
+  ['at the end', 'generation-2\n', ['generation-2'], [], 2],
+]
+
+describe('a crash', () => {
+  it.each(CRASHES)('%s, with the record %j, leaves a directory that starts', async (_name, text, whole, half, live) => {
+    for (const name of whole) {
+      const engine = await LevelEngine.open({ directory: join(path, name), createIfMissing: true })
+      await put(engine, 'of', name)
+      await engine.discard()
+    }
+    for (const name of half) {
+      await mkdir(join(path, name))
+      await writeFile(join(path, name, 'MANIFEST-000001'), 'half')
+    }
+    if (text !== undefined) await writeFile(join(path, 'live'), text)
+    const source = await openGenerations(path, silentLog)
+    expect([source.generation, await directories()]).toEqual([live, [`generation-${live}`]])
+    expect(source.engine.get('of')).toEqual(whole.length > 0 ? bytes(`generation-${live}`) : undefined)
+    expect(await readFile(join(path, 'live'), 'utf8')).toBe(`generation-${live}\n`)
+    await source.close()
   })
 })

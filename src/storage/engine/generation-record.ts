@@ -1,0 +1,83 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LogicalError } from '../../logical/errors.js'
+import { writeFileDurably } from './durable-file.js'
+
+/**
+ * The file that tells which generation of a data directory is live, and which are condemned: what is being made, until it
+ * is live, and what was replaced, until it is destroyed. Nothing else in the directory is ever removed.
+ */
+export interface GenerationRecord {
+  /** Undefined while the first generation of all is being made. */
+  readonly live: number | undefined
+  readonly condemned: readonly number[]
+}
+
+const RECORD = 'live'
+const NONE = 'none'
+const CONDEMNED = 'condemned '
+const GENERATION = /^generation-(\d+)$/
+
+const nameOf = (generation: number): string => `generation-${generation}`
+
+export const generationDirectory = (path: string, generation: number): string => join(path, nameOf(generation))
+
+const generationOf = (name: string): number | undefined => {
+  const found = GENERATION.exec(name)
+  return found === null ? undefined : Number(found[1])
+}
+
+/** The numbers of the generations that lie in a data directory, ascending; none where there is no directory. */
+export const findGenerations = async (path: string): Promise<number[]> => {
+  const names = await readdir(path).catch(absent)
+  return (names ?? []).flatMap((name) => generationOf(name) ?? []).sort((a, b) => a - b)
+}
+
+const absent = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== 'ENOENT') throw error
+}
+
+export const writeGenerationRecord = (path: string, { live, condemned }: GenerationRecord): Promise<void> => {
+  const lines = [live === undefined ? NONE : nameOf(live), ...condemned.map((one) => CONDEMNED + nameOf(one))]
+  return writeFileDurably(join(path, RECORD), `${lines.join('\n')}\n`)
+}
+
+/** Undefined in a directory that no server was ever started on. A record that is lost or makes no sense is a LogicalError. */
+export const readGenerationRecord = async (path: string): Promise<GenerationRecord | undefined> => {
+  const text = await readFile(join(path, RECORD), 'utf8').catch(absent)
+  const found = await findGenerations(path)
+  if (text === undefined) {
+    if (found.length === 0) return undefined
+    throw unclear(path, 'is missing', found)
+  }
+  const record = parseRecord(text)
+  if (!record) throw unclear(path, 'does not say which generation is live', found)
+  if (record.live === undefined ? found.some((one) => !record.condemned.includes(one)) : !found.includes(record.live)) {
+    const named = record.live === undefined ? 'no generation' : `${nameOf(record.live)}, which is missing`
+    throw unclear(path, `names ${named}`, found)
+  }
+  return record
+}
+
+const parseRecord = (text: string): GenerationRecord | undefined => {
+  // Whatever was cut off at its end, the record would lack.
+  if (!text.endsWith('\n')) return undefined
+  const [first = '', ...rest] = text.slice(0, -1).split('\n')
+  const live = first === NONE ? undefined : generationOf(first)
+  if (live === undefined && first !== NONE) return undefined
+  const condemned: number[] = []
+  for (const line of rest) {
+    const generation = line.startsWith(CONDEMNED) ? generationOf(line.slice(CONDEMNED.length)) : undefined
+    if (generation === undefined || generation === live) return undefined
+    condemned.push(generation)
+  }
+  return { live, condemned }
+}
+
+const unclear = (path: string, what: string, found: readonly number[]): LogicalError =>
+  new LogicalError(
+    'internal',
+    `the file ${join(path, RECORD)}, which names the live generation of the data, ${what}; ` +
+      `found: ${found.map(nameOf).join(', ') || 'none'}; nothing was changed. Look at them with "understudy storage list ` +
+      `--data-dir ${path}" and name the right one with "understudy storage adopt --data-dir ${path} --generation N"`,
+  )

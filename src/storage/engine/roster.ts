@@ -1,0 +1,109 @@
+import { rm } from 'node:fs/promises'
+import type { Log } from '../../base/log.js'
+import { syncDirectory } from './durable-file.js'
+import {
+  findGenerations,
+  generationDirectory,
+  readGenerationRecord,
+  writeGenerationRecord,
+} from './generation-record.js'
+
+/**
+ * The generations of a data directory that is open: which is live, and which are condemned. Each step is written down
+ * before it is taken, so that a crash anywhere leaves a record that the next start can follow.
+ */
+export class Roster {
+  readonly #path: string
+  readonly #log: Log
+  readonly #condemned: Set<number>
+  #live: number
+
+  constructor(path: string, live: number, condemned: readonly number[], log: Log) {
+    this.#path = path
+    this.#live = live
+    this.#condemned = new Set(condemned)
+    this.#log = log
+  }
+
+  get live(): number {
+    return this.#live
+  }
+
+  /** Condemns a generation that is to be made, until it is live, and tells its number. */
+  async begin(): Promise<number> {
+    const found = await findGenerations(this.#path)
+    const number = Math.max(this.#live, ...found) + 1
+    this.#condemned.add(number)
+    await this.write()
+    return number
+  }
+
+  /** Makes a generation live and condemns the one before. When it rejects, all is as it was here; see `write`. */
+  async commit(generation: number): Promise<void> {
+    await syncDirectory(generationDirectory(this.#path, generation))
+    const condemned = this.#afterCommit(generation)
+    await writeGenerationRecord(this.#path, { live: generation, condemned })
+    this.#take(generation, condemned)
+  }
+
+  /**
+   * The same. When the record was changed although telling so failed, the next start goes by it, and so does this process:
+   * resolves to false then, and the record is to be written again before anything is destroyed.
+   */
+  async commitOrFind(generation: number): Promise<boolean> {
+    try {
+      await this.commit(generation)
+      return true
+    } catch (error) {
+      if ((await readGenerationRecord(this.#path))?.live !== generation) throw error
+      this.#take(generation, this.#afterCommit(generation))
+      return false
+    }
+  }
+
+  /** What is known here is what the next start must find, although a record that could not be written may say otherwise. */
+  write(): Promise<void> {
+    return writeGenerationRecord(this.#path, { live: this.#live, condemned: [...this.#condemned] })
+  }
+
+  /** Destroys a condemned generation. */
+  async remove(generation: number): Promise<void> {
+    this.#condemned.add(generation)
+    await this.write()
+    await this.#destroy(generation)
+    await this.write()
+  }
+
+  async removeCondemned(): Promise<void> {
+    if (this.#condemned.size === 0) return
+    for (const generation of this.#condemned) await this.#destroy(generation)
+    await this.write()
+  }
+
+  /** Tells of generations that nobody has condemned. They may be somebody's only copy, and so they stay. */
+  async tellStrangers(): Promise<void> {
+    for (const generation of await findGenerations(this.#path)) {
+      if (generation === this.#live || this.#condemned.has(generation)) continue
+      const directory = generationDirectory(this.#path, generation)
+      this.#log.warn('a storage generation is neither live nor condemned: it is left as it is', { directory })
+    }
+  }
+
+  async #destroy(generation: number): Promise<void> {
+    await rm(generationDirectory(this.#path, generation), { recursive: true, force: true })
+    await syncDirectory(this.#path)
+    this.#condemned.delete(generation)
+    this.#log.info('storage generation destroyed', { generation })
+  }
+
+  #afterCommit(generation: number): number[] {
+    const before = this.#live === generation ? [] : [this.#live]
+    return [...[...this.#condemned].filter((one) => one !== generation), ...before]
+  }
+
+  #take(generation: number, condemned: readonly number[]): void {
+    this.#live = generation
+    this.#condemned.clear()
+    for (const one of condemned) this.#condemned.add(one)
+  }
+}
