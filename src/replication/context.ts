@@ -24,6 +24,10 @@ export interface ReplicationContext {
 export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
   const hasFollowed = record.mode !== 'disabled' && record.mode !== 'primary' && record.hasFollowed
-  const forkIndex = hasFollowed ? (host.store.remotePosition?.index ?? 0) : host.store.position.index
-  return { newId: () => uuid(host.random), forkIndex }
+  const place = host.store.remotePosition
+  return {
+    newId: () => uuid(host.random),
+    forkIndex: hasFollowed ? (place?.index ?? 0) : host.store.position.index,
+    forkEpoch: hasFollowed ? place?.epoch : undefined,
+  }
 }

@@ -80,7 +80,11 @@ export class Replication {
     }
     const { filters, operationTokens } = this
     this.context = { host, roles: this.#roles, dataPlane, filters, upkeep, operationTokens, managers }
-    this.forwarder = new Forwarder({ ...host, follower: () => managers.performance.follower })
+    this.forwarder = new Forwarder({
+      ...host,
+      follower: () => managers.performance.follower,
+      appliedIndex: () => managers.performance.appliedIndex,
+    })
   }
 
   #manager(kind: Kind, dataPlane: DataPlane, holds: Holds, upkeep: Upkeep): Manager {

@@ -2,6 +2,7 @@ import type {
   BootstrapPackage,
   ConnectionState,
   Kind,
+  LogPlace,
   PrimaryCredentials,
   PrimaryHooks,
   PrimaryView,
@@ -69,10 +70,10 @@ export interface FollowerService {
   /** `https://host:port` in use, or used last. */
   readonly primaryAddress: string
   readonly knownPrimaryAddresses: readonly string[]
-  /** Last index of the primary's log that is applied here. */
-  readonly appliedIndex: number
-  /** Last index that the primary said it has, since the start; 0 before it answered. */
-  readonly announcedIndex: number
+  /** How much of its primary's log is applied here; undefined where nothing ever was. */
+  readonly applied: LogPlace | undefined
+  /** The last place that the primary said it has, since the start; undefined before it answered. */
+  readonly announced: LogPlace | undefined
   readonly syncProgress: SyncProgress | undefined
   /** Runs a request at the primary. Rejects with `unavailable` when it cannot be asked, or its answer is missing. */
   forward(payload: Buffer, signal?: AbortSignal): Promise<Buffer>

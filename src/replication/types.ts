@@ -19,6 +19,12 @@ export type ConnectionState = 'ready' | 'connecting' | 'idle' | 'transient_failu
 /** States in which a lab can hold a cluster; `apply` = received frames are not applied. */
 export type HoldState = 'bootstrapping' | 'merkle-diff' | 'merkle-sync' | 'reindex' | 'apply'
 
+/** A place in the log of a primary. Indexes of different epochs are different numberings, and are never compared. */
+export interface LogPlace {
+  readonly epoch: string
+  readonly index: number
+}
+
 /** Who speaks. Travels with every call between clusters, in both directions. */
 export interface Who {
   /** Id of the replication set: equal on all members. */

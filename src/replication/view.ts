@@ -53,7 +53,7 @@ export const viewOf = ({ host, roles, managers, filters }: ReplicationContext): 
     isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
     isRestarting: roles.isLeaving,
     lastRemoteWal: followed.appliedIndex,
-    announcedIndex: followed.follower?.announcedIndex ?? 0,
+    announcedIndex: followed.follower?.announced?.index ?? 0,
     primaryClusterId: primary?.clusterId ?? '',
     echoDurationMs: Math.round(primary?.lastHeartbeatDurationMs ?? 0),
     clockSkewMs: Math.round(primary?.clockSkewMs ?? 0),

@@ -364,7 +364,8 @@ export class TestFollower {
       () =>
         this.follower.state === 'stream-wals' &&
         this.follower.connectionState === 'ready' &&
-        this.follower.appliedIndex >= (kind === 'dr' ? primary.lastShippedIndex : primary.lastReplicatedIndex) &&
+        (this.follower.applied?.index ?? 0) >=
+          (kind === 'dr' ? primary.lastShippedIndex : primary.lastReplicatedIndex) &&
         areEqual(primary, this.#store, kind),
     )
   }

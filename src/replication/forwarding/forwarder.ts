@@ -15,10 +15,12 @@ export interface Forwarded {
 
 export interface ForwarderOptions {
   readonly clock: Clock
-  readonly store: Pick<ReplicableStore, 'remotePosition' | 'onCommit'>
+  readonly store: Pick<ReplicableStore, 'onCommit'>
   readonly settings: ReplicationSettings
   /** Of the performance kind; undefined while this cluster follows nobody. */
   readonly follower: () => FollowerService | undefined
+  /** Of the log of the primary that is followed now. */
+  readonly appliedIndex: () => number
 }
 
 /** Sends what a performance secondary may not do itself to its primary, and waits a little to see the outcome here. */
@@ -31,8 +33,8 @@ export class Forwarder {
 
   /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
   async forward(request: Request): Promise<Forwarded> {
-    const { index, response } = await this.#ask(encodeRequest(request))
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
+    const { index, response } = await this.#ask(encodeRequest(request))
     const state = { clusterId, localIndex: index, replicatedIndex: index }
     if (await this.#sees(index)) return { response, state }
     const warning = 'the write was made on the primary cluster, but is not yet visible on this cluster'
@@ -47,9 +49,8 @@ export class Forwarder {
 
   /** True as soon as this store has applied the index; false when it has not within the configured wait. */
   #sees(index: number): Promise<boolean> {
-    const { clock, store, settings } = this.#options
-    const isReached = () =>
-      Math.max(store.remotePosition?.index ?? 0, this.#options.follower()?.appliedIndex ?? 0) >= index
+    const { clock, store, settings, appliedIndex } = this.#options
+    const isReached = () => appliedIndex() >= index
     if (isReached()) return Promise.resolve(true)
     return new Promise((resolve) => {
       const finish = (isSeen: boolean) => {

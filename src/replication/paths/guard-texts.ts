@@ -8,6 +8,9 @@ export const DR_GATE_TEXT = 'path disabled in replication DR secondary mode'
 export const RESTARTING_TEXT = 'cluster is restarting after a replication change, try again'
 export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
+/** For what no waiting mends. */
+export const INCOMPLETE_TEXT =
+  'replication is incomplete and stays so until something is changed; to promote all the same, provide the "force" argument'
 
 export const GUARDS = {
   alreadyPrimary: (kind: Kind) => `cluster is already a ${kindName(kind)} primary`,

@@ -20,7 +20,6 @@ export interface Heartbeat {
   /** How far our clock is ahead of the secondary's. */
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
-  readonly appliedIndex: number
   readonly state: StreamState
 }
 
@@ -92,7 +91,6 @@ export class SecondaryRegistry {
     seen.lastHeartbeatDurationMs = heartbeat.durationMs
     seen.clockSkewMs = heartbeat.clockSkewMs
     seen.canaryAgeMs = heartbeat.canaryAgeMs
-    seen.appliedIndex = Math.max(seen.appliedIndex, heartbeat.appliedIndex)
     seen.state = heartbeat.state
     if (isMoved) this.#onChange()
   }

@@ -106,6 +106,8 @@ export class Shipper {
     if (opened.filter !== (filter()?.fingerprint ?? '')) this.#filterChangedAt = 0
     const isKnown = opened.position !== null && store.hasPosition(opened.position)
     this.#count(isKnown ? 'guard_found' : 'missing_guard')
+    // Nothing to apply, but it tells the secondary that its place is one of this log.
+    if (isKnown) await this.#send([])
     let cursor = isKnown && opened.position ? opened.position.index : await this.#resync('non-matching guard')
     for (;;) {
       stream.ended.throwIfAborted()
@@ -191,7 +193,10 @@ export class Shipper {
     for (;;) {
       for (const up of await stream.receive()) {
         if (up.message === 'applied_index') onApplied(up.applied_index ?? 0, 'stream-wals')
-        if (up.message === 'start' && up.start) this.#start = up.start
+        if (up.message === 'start' && up.start) {
+          this.#start = up.start
+          onApplied(up.start.index, 'stream-wals')
+        }
         if (up.message === 'lost_place') this.#placeLost(up.lost_place ?? '')
       }
       this.#wake()

@@ -117,7 +117,6 @@ export class StreamServer implements ClusterService {
       durationMs: request.last_duration_ms,
       clockSkewMs: request.clock_skew_ms,
       canaryAgeMs: request.canary_age_ms,
-      appliedIndex: request.applied_index,
       state: parseStreamState(request.state),
     })
     const { store, kind, hooks, clock } = this.#options

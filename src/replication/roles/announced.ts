@@ -1,19 +1,14 @@
 import { putJson, readJson } from '../../logical/storage.js'
-import type { ReplicableStore } from '../../storage/replicable.js'
 import type { EpochChain } from './epoch.js'
 import type { ReplicationHost } from '../host.js'
 import { announcedKey } from './state.js'
-import type { Kind } from '../types.js'
+import type { Kind, LogPlace } from '../types.js'
 
 /**
  * The last index that the primary ever announced, which a promotion without force has to have reached. It is kept on disk
  * only while it is ahead of what is applied, since the applied position is durable by itself.
  */
-export interface Announced {
-  /** Indexes of different epochs are different numberings. */
-  readonly epoch: string
-  readonly index: number
-}
+export type Announced = LogPlace
 
 export const readAnnounced = (host: Pick<ReplicationHost, 'storage'>, kind: Kind): Announced | undefined =>
   readJson<Announced>(host.storage, announcedKey(kind))
@@ -26,19 +21,28 @@ export const keepAnnounced = async (
   await host.storage.write((tx) => putJson(tx, announcedKey(kind), announced))
 }
 
+export interface Progress {
+  readonly applied: number
+  readonly announced: number
+  /** True while nothing is applied yet of the primary that leads the set now, as after a change of primary. */
+  readonly isBehindEpoch: boolean
+}
+
 /**
  * How much of what was announced is applied. An announcement of an epoch that nothing was applied from yet counts as not
- * reached at all; one of an epoch that is left behind counts no more.
+ * reached at all; one of an epoch that is left behind counts no more, since its numbers are those of another log.
  */
 export const measureProgress = (
-  position: ReplicableStore['remotePosition'],
+  place: LogPlace | undefined,
   announced: Announced | undefined,
   epochs: EpochChain,
-): { readonly applied: number; readonly announced: number } => {
-  const applied = position?.index ?? 0
-  if (!announced || announced.epoch === position?.epoch) return { applied, announced: announced?.index ?? 0 }
+): Progress => {
   const order = (id: string | undefined) => epochs.findIndex((epoch) => epoch.id === id)
-  return order(announced.epoch) > order(position?.epoch)
-    ? { applied: 0, announced: announced.index }
-    : { applied, announced: 0 }
+  const applied = place?.index ?? 0
+  const isBehindEpoch = order(place?.epoch) >= 0 && order(place?.epoch) < epochs.length - 1
+  if (!announced || announced.epoch === place?.epoch)
+    return { applied, announced: announced?.index ?? 0, isBehindEpoch }
+  return order(announced.epoch) > order(place?.epoch)
+    ? { applied: 0, announced: announced.index, isBehindEpoch }
+    : { applied, announced: 0, isBehindEpoch }
 }

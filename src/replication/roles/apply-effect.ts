@@ -9,6 +9,8 @@ export interface Ingredients {
   newId(): string
   /** Last index applied from the primary; on a former primary, the end of its own log. */
   readonly forkIndex: number
+  /** The epoch in which that is counted; undefined for that of the own log. */
+  readonly forkEpoch?: string | undefined
   readonly ca?: CaRecord
   readonly primaryClusterAddr?: string
   readonly joining?: Pick<SecondaryRecord, 'setId' | 'epochs' | 'secondaryId'> & { readonly credentials: Credentials }
@@ -39,7 +41,7 @@ const changeRecord = (record: KindRecord, effect: Extract<Effect, { kind: Kind }
       }
     case 'start-epoch': {
       if (record.mode === 'disabled') throw new Error('an epoch needs a set')
-      const epochs = extendChain(record.epochs, given.newId(), given.forkIndex)
+      const epochs = extendChain(record.epochs, given.newId(), given.forkIndex, given.forkEpoch)
       if (record.mode !== 'primary') return { ...record, epochs }
       const { fenced: _, ...free } = record
       return { ...free, epochs }

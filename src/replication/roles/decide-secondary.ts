@@ -1,5 +1,5 @@
 import type { Check } from './decide-primary.js'
-import { CATCHING_UP_TEXT, DR_GATE_TEXT, GUARDS } from '../paths/guard-texts.js'
+import { CATCHING_UP_TEXT, DR_GATE_TEXT, GUARDS, INCOMPLETE_TEXT } from '../paths/guard-texts.js'
 import { accept, type Decision, type Effect, type Facts, isDormant, isSecondaryStage, refuse } from './machine.js'
 import type { Kind } from '../types.js'
 
@@ -78,22 +78,35 @@ export interface SafetyFacts {
   readonly appliedIndex: number
   /** The last index that the primary ever announced. */
   readonly announcedIndex: number
+  /** What is applied is of an epoch that another primary has ended, and nothing of that one is applied yet. */
+  readonly isBehindEpoch: boolean
   /** A filter that holds something back from this cluster, as `deny EU_data/`; undefined when it has all. */
   readonly filter: string | undefined
 }
 
+export interface PromotionRisk {
+  readonly reason: string
+  /** Waiting may mend it. A filter stays, and so does what is missing on a cluster that follows nobody. */
+  readonly mayPass: boolean
+}
+
 /** Why a promotion would lose something; undefined when it would not. */
-export const findPromotionRisk = (stage: string, safety: SafetyFacts): string | undefined => {
-  if (stage === 'bootstrapping') return 'the first sync is not complete'
-  if (!safety.isSyncComplete) return 'the last sync is not complete'
-  if (safety.streamState === 'merkle-diff' || safety.streamState === 'merkle-sync')
-    return `state is ${safety.streamState}`
-  if (safety.isReindexing) return 'a reindex is running'
-  if (safety.filter !== undefined)
-    return `this cluster has a paths filter (${safety.filter}) and does not hold all data`
-  if (safety.appliedIndex < safety.announcedIndex) {
-    return `applied ${safety.appliedIndex} of ${safety.announcedIndex} announced entries`
+export const findPromotionRisk = (stage: string, safety: SafetyFacts): PromotionRisk | undefined => {
+  const passing = (reason: string): PromotionRisk => ({ reason, mayPass: true })
+  const whileFollowing = (reason: string): PromotionRisk => ({ reason, mayPass: safety.streamState !== 'idle' })
+  if (stage === 'bootstrapping') return whileFollowing('the first sync is not complete')
+  if (safety.isReindexing) return passing('a reindex is running')
+  if (safety.filter !== undefined) {
+    const reason = `this cluster has a paths filter (${safety.filter}) and does not hold all data`
+    return { reason, mayPass: false }
   }
+  if (!safety.isSyncComplete) return whileFollowing('the last sync is not complete')
+  if (safety.streamState === 'merkle-diff' || safety.streamState === 'merkle-sync')
+    return passing(`state is ${safety.streamState}`)
+  if (safety.appliedIndex < safety.announcedIndex) {
+    return whileFollowing(`applied ${safety.appliedIndex} of ${safety.announcedIndex} announced entries`)
+  }
+  if (safety.isBehindEpoch) return whileFollowing('nothing of the new primary is applied yet')
   return undefined
 }
 
@@ -102,7 +115,7 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
   if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
   const risk = force ? undefined : findPromotionRisk(stage, safety)
-  if (risk !== undefined) return refuse(`${CATCHING_UP_TEXT}: ${risk}`, 'unavailable')
+  if (risk) return refuse(`${risk.mayPass ? CATCHING_UP_TEXT : INCOMPLETE_TEXT}: ${risk.reason}`, 'unavailable')
   const effects: Effect[] = [
     { do: 'list-losses', kind },
     { do: 'become-primary', kind, set: 'kept' },

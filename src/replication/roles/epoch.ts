@@ -19,11 +19,16 @@ export const EPOCHS_KEPT_MAX = 64
 
 export const currentEpoch = (chain: EpochChain): Epoch | undefined => chain[chain.length - 1]
 
-/** A chain that goes on with a new epoch. `forkIndex` is counted in the log of the chain's current epoch. */
-export const extendChain = (chain: EpochChain, id: string, forkIndex: number): EpochChain => {
-  const parent = currentEpoch(chain)
-  const next: Epoch = { id, number: (parent?.number ?? 0) + 1, parent: parent?.id ?? '', forkIndex }
-  return [...chain, next].slice(-EPOCHS_KEPT_MAX)
+/**
+ * A chain that goes on with a new epoch. `forkIndex` is counted in the log of `parentId`, which is the chain's current epoch
+ * unless nothing of that was ever applied: then the new epoch builds on an older one, and the current one is its sibling.
+ */
+export const extendChain = (chain: EpochChain, id: string, forkIndex: number, parentId?: string): EpochChain => {
+  const at = chain.findIndex((epoch) => epoch.id === parentId)
+  const kept = at < 0 ? chain : chain.slice(0, at + 1)
+  const number = (currentEpoch(chain)?.number ?? 0) + 1
+  const next: Epoch = { id, number, parent: currentEpoch(kept)?.id ?? '', forkIndex }
+  return [...kept, next].slice(-EPOCHS_KEPT_MAX)
 }
 
 /** How another server's chain stands to ours. `diverged`: neither descends from the other. */

@@ -13,7 +13,7 @@ import { isFilterSettled } from '../filter/settled-filter.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
 import type { StatusFacts } from '../paths/status.js'
-import type { Kind, SecondaryView } from '../types.js'
+import type { Kind, LogPlace, SecondaryView } from '../types.js'
 import { lastIndexOf, merkleRootOf, type Upkeep } from './upkeep.js'
 
 export interface ManagerOptions {
@@ -57,9 +57,15 @@ export class Manager {
     return this.#primary
   }
 
-  /** Last index of the primary's log that is applied here; what is stored may lag while nothing concerns us. */
+  /** How much of the primary's log is applied here; what is stored may lag while nothing concerns us. */
+  get applied(): LogPlace | undefined {
+    const stored = this.#options.host.store.remotePosition
+    const followed = this.#follower?.applied
+    return followed && !(stored?.epoch === followed.epoch && stored.index > followed.index) ? followed : stored
+  }
+
   get appliedIndex(): number {
-    return Math.max(this.#follower?.appliedIndex ?? 0, this.#options.host.store.remotePosition?.index ?? 0)
+    return this.applied?.index ?? 0
   }
 
   get follower(): FollowerService | undefined {
@@ -152,12 +158,11 @@ export class Manager {
   }
 
   #announced(): Announced | undefined {
-    const { host, kind, roles } = this.#options
+    const { host, kind } = this.#options
     const kept = readAnnounced(host, kind)
-    const epoch = epochIdOf(roles.record(kind))
-    const index = this.#follower?.announcedIndex ?? 0
-    if (index === 0) return kept
-    return kept?.epoch === epoch && kept.index >= index ? kept : { epoch, index }
+    const told = this.#follower?.announced
+    if (!told) return kept
+    return kept?.epoch === told.epoch && kept.index >= told.index ? kept : told
   }
 
   async #keepAnnounced(): Promise<void> {
@@ -177,12 +182,8 @@ export class Manager {
     if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('only a secondary is promoted')
     const { remotePosition, isResyncing } = host.store
     const progress = record.hasFollowed
-      ? measureProgress(
-          remotePosition && { ...remotePosition, index: this.appliedIndex },
-          this.#announced(),
-          record.epochs,
-        )
-      : { applied: 0, announced: 0 }
+      ? measureProgress(this.applied, this.#announced(), record.epochs)
+      : { applied: 0, announced: 0, isBehindEpoch: false }
     const filterId = ownFilterId(record, host, filters)
     const rule = kind === 'performance' ? filters.find(filterId) : undefined
     const isSettled = kind === 'dr' || isFilterSettled(host, filters.digest(filterId))
@@ -192,6 +193,7 @@ export class Manager {
       isReindexing: upkeep.isReindexing,
       appliedIndex: progress.applied,
       announcedIndex: progress.announced,
+      isBehindEpoch: progress.isBehindEpoch,
       filter: rule && `${rule.mode} ${rule.paths.join(', ')}`,
     }
   }

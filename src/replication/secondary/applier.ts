@@ -1,6 +1,7 @@
 import type { Frame, ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
 import type { RecentFrames } from './recent-frames.js'
 import type { PieceMessage } from '../rpc/messages.js'
+import type { LogPlace } from '../types.js'
 
 /** Pieces applied as one durable batch, at most. */
 const MERGED_PIECES_MAX = 64
@@ -19,15 +20,15 @@ export class Applier {
   readonly #epoch: string
   readonly #recent: RecentFrames | undefined
   #position: RemotePosition
-  #storedIndex: number
+  #stored: LogPlace | undefined
 
   /** `position` is where the store stands; `epoch` is the primary's; `recent` remembers what was applied. */
   constructor(store: ReplicableStore, position: RemotePosition, epoch: string, recent?: RecentFrames) {
     this.#recent = recent
     this.#store = store
     this.#epoch = epoch
-    this.#position = position
-    this.#storedIndex = store.remotePosition?.index ?? 0
+    this.#position = { ...position, epoch }
+    this.#stored = store.remotePosition
   }
 
   /** The last place reached. What was applied is durable; the place alone may be ahead of what is stored. */
@@ -46,12 +47,15 @@ export class Applier {
     return APPLIED
   }
 
-  /** Stores the place when only stretches without content were received since the last entry. */
+  /**
+   * Stores the place when only stretches without content were received since the last entry, or when the log goes on in
+   * another epoch than before.
+   */
   async flush(): Promise<void> {
-    if (this.#storedIndex === this.#position.index) return
     const position = this.#position
+    if (this.#stored?.index === position.index && this.#stored.epoch === position.epoch) return
     await this.#store.applyEntries([], position)
-    this.#storedIndex = position.index
+    this.#stored = position
   }
 
   async #applyMerged(pieces: readonly PieceMessage[]): Promise<Applied> {
@@ -76,7 +80,7 @@ export class Applier {
     if (entries.length > 0) {
       const isApplied = await this.#store.applyEntries(entries, position)
       if (!isApplied) return refuse(`the data has diverged between ${this.#position.index} and ${index}`)
-      this.#storedIndex = index
+      this.#stored = position
     }
     this.#position = position
     this.#recent?.add(frames, index)

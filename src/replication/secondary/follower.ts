@@ -1,9 +1,10 @@
 import { LogicalError } from '../../logical/errors.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
+import { currentEpoch } from '../roles/epoch.js'
 import { PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { toWhoMessage } from '../rpc/who.js'
-import type { ConnectionState, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
+import type { ConnectionState, LogPlace, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
 import { Addresses } from './addresses.js'
 import { Backoff } from './backoff.js'
 import type { FollowerOptions } from './follower-options.js'
@@ -34,8 +35,8 @@ export class Follower {
   #primary: Who | undefined
   /** Its first sign of life; the heartbeats come after it. */
   #acceptedMs: number | undefined
-  #appliedIndex: number
-  #announcedIndex = 0
+  #applied: LogPlace | undefined
+  #announced: LogPlace | undefined
   #progress: SyncProgress | undefined
   #refusal: RefusalCode | undefined
   #retryNow: (() => void) | undefined
@@ -47,13 +48,13 @@ export class Follower {
     this.#addresses = new Addresses(options.addresses)
     const { remotePosition, isResyncing } = options.store
     this.#state = remotePosition ? 'stream-wals' : isResyncing ? 'merkle-sync' : 'merkle-diff'
-    this.#appliedIndex = remotePosition?.index ?? 0
+    this.#applied = remotePosition
     const { clock, times, hooks } = options
     this.#heartbeat = new Heartbeat({
       clock,
       times,
       who: () => hooks.who(),
-      progress: () => ({ appliedIndex: this.#appliedIndex, state: this.#state }),
+      progress: () => ({ appliedIndex: this.#applied?.index ?? 0, state: this.#state }),
       onReply: ({ primary, addresses, lastIndex }) => this.#heard(primary, addresses, lastIndex),
     })
   }
@@ -92,14 +93,17 @@ export class Follower {
     return this.#addresses.known
   }
 
-  /** The last index of the primary's log that is applied here. */
-  get appliedIndex(): number {
-    return this.#appliedIndex
+  /**
+   * How much of the primary's log is applied here: with 0 as soon as another primary has taken us, until it is known where we
+   * stand in its log.
+   */
+  get applied(): LogPlace | undefined {
+    return this.#applied
   }
 
-  /** The last index that the primary announced since this follower started; 0 before it was reached. */
-  get announcedIndex(): number {
-    return this.#announcedIndex
+  /** The last place that the primary announced since this follower started; undefined before it was reached. */
+  get announced(): LogPlace | undefined {
+    return this.#announced
   }
 
   /** While a merkle sync runs, from its first moment on. */
@@ -209,7 +213,8 @@ export class Follower {
         this.#connection = connection
         this.#primary = primary
         this.#acceptedMs = this.#options.clock.now()
-        this.#announcedIndex = lastIndex
+        this.#announce(primary, lastIndex)
+        if (this.#applied?.epoch !== epochOf(primary)) this.#applied = { epoch: epochOf(primary), index: 0 }
         this.#refusal = undefined
         log.info('primary connected', { address: connection.address, kind })
         if (this.#addresses.answered(connection.address)) this.#tellAddresses()
@@ -223,10 +228,10 @@ export class Follower {
         this.#progress = progress
       },
       onAnnounced: (index) => {
-        this.#announcedIndex = Math.max(this.#announcedIndex, index)
+        if (this.#primary) this.#announce(this.#primary, index)
       },
-      onApplied: (index) => {
-        this.#appliedIndex = index
+      onApplied: (place) => {
+        this.#applied = place
       },
       onAddresses: (addresses) => this.#learn(addresses),
       recent: this.#recent,
@@ -237,8 +242,15 @@ export class Follower {
     const objection = this.#options.hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', objection)
     this.#primary = primary
-    this.#announcedIndex = Math.max(this.#announcedIndex, lastIndex)
+    this.#announce(primary, lastIndex)
     this.#learn(addresses)
+  }
+
+  /** Numbers of a primary are compared with those of its own epoch only. */
+  #announce(primary: Who, index: number): void {
+    const epoch = epochOf(primary)
+    const before = this.#announced?.epoch === epoch ? this.#announced.index : 0
+    this.#announced = { epoch, index: Math.max(before, index) }
   }
 
   #learn(addresses: readonly string[]): void {
@@ -289,3 +301,5 @@ export class Follower {
     this.#options.hooks.onChange()
   }
 }
+
+const epochOf = ({ epochs }: Who): string => currentEpoch(epochs)?.id ?? ''

@@ -4,7 +4,7 @@ import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalError } from '../rpc/refusal.js'
 import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/who.js'
-import type { StreamState, SyncProgress, Who } from '../types.js'
+import type { LogPlace, StreamState, SyncProgress, Who } from '../types.js'
 import type { FollowerOptions } from './follower-options.js'
 import type { Heartbeat } from './heartbeat.js'
 import type { RecentFrames } from './recent-frames.js'
@@ -17,7 +17,7 @@ export interface LinkEvents {
   enter(state: StreamState): void
   onProgress(progress: SyncProgress): void
   onAnnounced(lastIndex: number): void
-  onApplied(index: number): void
+  onApplied(place: LogPlace): void
   /** Where the primary, or what takes its place, can be found from now on. */
   onAddresses(addresses: readonly string[]): void
   /** What was applied last, over all connections. */

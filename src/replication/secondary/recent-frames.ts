@@ -1,4 +1,5 @@
 import type { Frame } from '../../storage/replicable.js'
+import type { LogPlace } from '../types.js'
 
 /** Frames beyond these are forgotten, the oldest first. */
 const BYTES_MAX = 8 * 1024 * 1024
@@ -22,6 +23,7 @@ export interface Lead {
  */
 export class RecentFrames {
   readonly #bytesMax: number
+  #epoch = ''
   #frames: Frame[] = []
   #bytes = 0
   /** What is remembered begins behind the first index, and ends at the second. */
@@ -32,13 +34,22 @@ export class RecentFrames {
     this.#bytesMax = bytesMax
   }
 
-  /** The log goes on behind `index`: a reconnection keeps what is remembered, any other place begins anew. */
-  begin(index: number): void {
-    if (index === this.#end) return
+  /**
+   * The log goes on behind this place: a reconnection keeps what is remembered, any other place begins anew, be it that of
+   * another log with the same number.
+   */
+  begin({ index, epoch }: LogPlace): void {
+    if (index === this.#end && epoch === this.#epoch) return
+    this.#epoch = epoch
     this.#frames = []
     this.#bytes = 0
     this.#start = index
     this.#end = index
+  }
+
+  /** The same log goes on in another epoch. */
+  enter(epoch: string): void {
+    this.#epoch = epoch
   }
 
   /** These were applied; stretches without content before and behind them reach to `lastIndex`. */

@@ -5,7 +5,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { RemotePosition, ReplicableStore } from '../../storage/replicable.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
 import type { PieceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
-import type { SecondaryHooks, StreamState } from '../types.js'
+import type { LogPlace, SecondaryHooks, StreamState } from '../types.js'
 import { Applier } from './applier.js'
 import type { RecentFrames } from './recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
@@ -17,7 +17,7 @@ export interface StreamReaderOptions extends ResyncOptions {
   readonly recent: RecentFrames
   readonly enter: (state: StreamState) => void
   readonly onAnnounced: (lastIndex: number) => void
-  readonly onApplied: (index: number) => void
+  readonly onApplied: (place: LogPlace) => void
   readonly onAddresses: (addresses: readonly string[]) => void
 }
 
@@ -61,27 +61,46 @@ export class StreamReader {
 
   async #take(messages: readonly ReceivedDown[], signal: AbortSignal): Promise<void> {
     let pieces: PieceMessage[] = []
+    let isShipped = false
     for (const down of messages) {
       if (down.message === 'shipment' && down.shipment) {
         this.#options.onAnnounced(down.shipment.last_index)
         if (this.#applier) pieces.push(...down.shipment.pieces)
+        isShipped = true
       } else if (down.message === 'addresses' && down.addresses) {
         this.#options.onAddresses(down.addresses.addresses)
       } else if (down.message === 'resync' && down.resync) {
         // What came before the offer is contained in it.
         pieces = []
+        isShipped = false
         this.#applier = undefined
         await this.#resync(down.resync, signal)
       }
     }
-    if (this.#applier && pieces.length > 0) await this.#apply(this.#applier, pieces, signal)
+    if (!this.#applier || !isShipped) return
+    if (pieces.length > 0) await this.#apply(this.#applier, pieces, signal)
+    else await this.#found(this.#applier)
+  }
+
+  /** The primary knows our place: a log that goes on in a new epoch is followed there from now on. */
+  async #found(applier: Applier): Promise<void> {
+    await applier.flush()
+    this.#options.recent.enter(this.#options.epoch)
+    await this.#inStep(applier.position)
+    await this.#stream.send({ applied_index: applier.position.index })
+  }
+
+  async #inStep(place: LogPlace): Promise<void> {
+    await this.#hooks.onSynced()
+    this.#options.onApplied(place)
+    this.#options.enter('stream-wals')
   }
 
   async #apply(applier: Applier, pieces: readonly PieceMessage[], signal: AbortSignal): Promise<void> {
     await this.#hooks.beforeState('apply', signal)
     const applied = await applier.apply(pieces)
     const { index } = applier.position
-    this.#options.onApplied(index)
+    this.#options.onApplied(applier.position)
     if (!applied.ok) return this.#losePlace(applied.reason)
     if (index - (this.#store.remotePosition?.index ?? 0) > UNSTORED_INDEXES_MAX) await applier.flush()
     await this.#stream.send({ applied_index: index })
@@ -126,12 +145,12 @@ export class StreamReader {
   }
 
   async #goOn(place: RemotePosition): Promise<void> {
-    await this.#hooks.onSynced()
-    const { epoch, recent } = this.#options
-    recent.begin(place.index)
+    const { epoch, recent, enter } = this.#options
+    recent.begin(place)
     this.#applier = new Applier(this.#store, place, epoch, recent)
-    this.#options.onApplied(place.index)
-    this.#options.enter('stream-wals')
+    // What was counted in the log of another epoch says nothing until the primary has found it in its own.
+    if (place.epoch === epoch) await this.#inStep(place)
+    else enter('merkle-diff')
     this.#log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })
   }
 }

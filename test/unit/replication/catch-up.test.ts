@@ -66,7 +66,7 @@ describe.each(engines)('a secondary that was away, $name', ({ open }) => {
     await until(() => secondary.follower.connectionState === 'transient_failure')
     for (let i = 0; i < 200; i++) await put(a, `logical/x/${i}`, `away ${i}`)
     await a.write((tx) => tx.delete('sys/token/id/gone'))
-    await until(() => a.firstIndex > secondary.follower.appliedIndex + 1)
+    await until(() => a.firstIndex > (secondary.follower.applied?.index ?? 0) + 1)
     let isWriting = true
     const writer = (async () => {
       for (let i = 0; isWriting; i++) {
@@ -112,7 +112,7 @@ describe('a secondary whose data has diverged', () => {
     b.corruptPage('replicated', 7)
     await until(() => secondary.follower.connectionState === 'transient_failure')
     for (let i = 0; i < 60; i++) await put(a, `logical/x/${i}`, 'later')
-    await until(() => a.firstIndex > secondary.follower.appliedIndex + 1)
+    await until(() => a.firstIndex > (secondary.follower.applied?.index ?? 0) + 1)
     network.isDown = false
     await secondary.caughtUp(a, 'dr')
     expect(secondary.reindexed).toBe(1)

@@ -154,28 +154,39 @@ const SAFE: SafetyFacts = {
   isReindexing: false,
   appliedIndex: 7,
   announcedIndex: 7,
+  isBehindEpoch: false,
   filter: undefined,
 }
+
+const IDLE: SafetyFacts = { ...SAFE, streamState: 'idle' }
 
 test.each([
   ['the first sync', 'bootstrapping', SAFE],
   ['an incomplete sync', 'secondary', { ...SAFE, isSyncComplete: false }],
+  ['another primary that nothing is applied of', 'secondary', { ...SAFE, isBehindEpoch: true }],
   ['a diff', 'secondary', { ...SAFE, streamState: 'merkle-diff' as const }],
   ['a sync', 'secondary', { ...SAFE, streamState: 'merkle-sync' as const }],
   ['a reindex', 'secondary', { ...SAFE, isReindexing: true }],
-  ['a filter', 'secondary', { ...SAFE, filter: 'deny EU_data/' }],
   ['entries not applied', 'secondary', { ...SAFE, announcedIndex: 8 }],
-  [
-    'entries not applied before the primary was forgotten',
-    'detached',
-    { ...SAFE, streamState: 'idle' as const, announcedIndex: 8 },
-  ],
 ])('%s holds a promotion back unless it is forced', (_, stage, safety) => {
   const at = facts('disabled', stage as Stage)
   const refused = decidePromote('performance', at, safety, false)
   expect(refused).toMatchObject({ ok: false, code: 'unavailable' })
   expect(reason(refused)).toContain('replication is still catching up, try again later or provide the "force" argument')
   expect(decidePromote('performance', at, safety, true).ok).toBe(true)
+})
+
+test.each([
+  ['a filter', 'secondary', { ...SAFE, filter: 'deny EU_data/' }],
+  ['a filter that makes the sync incomplete', 'secondary', { ...SAFE, isSyncComplete: false, filter: 'deny EU_data/' }],
+  ['entries not applied before the primary was forgotten', 'detached', { ...IDLE, announcedIndex: 8 }],
+  ['a sync that nobody completes', 'detached', { ...IDLE, isSyncComplete: false }],
+])('%s, which does not pass by itself, is no reason to try again later', (_, stage, safety) => {
+  const refused = decidePromote('performance', facts('disabled', stage as Stage), safety, false)
+  expect(refused).toMatchObject({ ok: false, code: 'unavailable' })
+  expect(reason(refused)).toContain('to promote all the same, provide the "force" argument')
+  expect(reason(refused)).not.toContain('try again later')
+  expect(decidePromote('performance', facts('disabled', stage as Stage), safety, true).ok).toBe(true)
 })
 
 test('a promotion succeeds when everything is here, with the primary gone too', () => {

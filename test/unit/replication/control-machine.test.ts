@@ -64,6 +64,7 @@ const SAFE: SafetyFacts = {
   isReindexing: false,
   appliedIndex: 5,
   announcedIndex: 5,
+  isBehindEpoch: false,
   filter: undefined,
 }
 

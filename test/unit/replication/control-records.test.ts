@@ -101,10 +101,11 @@ test('announced indexes are compared within their epoch', () => {
   const at = (epoch: string, index: number) => ({ epoch, index, hash: Buffer.alloc(20) })
   const measure = (place: Parameters<typeof measureProgress>[0], epoch: string, index: number) =>
     measureProgress(place, { epoch, index }, chain)
-  expect(measure(at('e2', 7), 'e2', 9)).toEqual({ applied: 7, announced: 9 })
-  expect(measure(at('e2', 7), 'e1', 90)).toEqual({ applied: 7, announced: 0 })
-  expect(measure(at('e1', 90), 'e2', 9)).toEqual({ applied: 0, announced: 9 })
-  expect(measureProgress(undefined, undefined, chain)).toEqual({ applied: 0, announced: 0 })
+  expect(measure(at('e2', 7), 'e2', 9)).toEqual({ applied: 7, announced: 9, isBehindEpoch: false })
+  expect(measure(at('e2', 7), 'e1', 90)).toEqual({ applied: 7, announced: 0, isBehindEpoch: false })
+  expect(measure(at('e1', 90), 'e2', 9)).toEqual({ applied: 0, announced: 9, isBehindEpoch: true })
+  expect(measureProgress(at('e1', 90), undefined, chain).isBehindEpoch).toBe(true)
+  expect(measureProgress(undefined, undefined, chain)).toEqual({ applied: 0, announced: 0, isBehindEpoch: false })
 })
 
 test('a forwarded request keeps numbers as written and leaves its secrets behind', () => {

@@ -381,7 +381,7 @@ test('a replication whose storage has failed follows nobody any more once it is 
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'announced and not applied')
   const { follower } = b.replication.context.managers.dr
-  await until(() => Number(follower?.announcedIndex) > Number(follower?.appliedIndex))
+  await until(() => Number(follower?.announced?.index) > Number(follower?.applied?.index))
   clusters.delete(b.apiAddress)
   await b.store.close()
   await expect(b.replication.stop()).rejects.toThrow()

@@ -71,7 +71,7 @@ describe('a follower that dies', () => {
     for (let i = 0; !dying.isDead; i++) {
       const written = put(a, `logical/x/${i % 10}`, `value ${i}`)
       await written
-      await until(() => dying.isDead || first.follower.appliedIndex >= a.position.index)
+      await until(() => dying.isDead || (first.follower.applied?.index ?? 0) >= a.position.index)
     }
     await first.follower.stop()
     const reopened = await openStore(disk)

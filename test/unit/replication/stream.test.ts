@@ -38,7 +38,7 @@ describe('a connected secondary', () => {
     expect(b.get('sys/token/id/mixed')).toBeUndefined()
     expect(b.get('sys/token/id/only-local')).toBeUndefined()
     expect(b.get('sys/token/id/b')?.toString()).toBe('of b')
-    await until(() => secondary.follower.appliedIndex === a.position.index)
+    await until(() => secondary.follower.applied?.index === a.position.index)
     expect(areEqual(a, b, 'performance')).toBe(true)
   })
 })

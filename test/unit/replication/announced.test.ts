@@ -1,0 +1,138 @@
+import { afterEach, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/logical/json.js'
+import { type EpochChain, extendChain } from '../../../src/replication/roles/epoch.js'
+import type { Kind } from '../../../src/replication/types.js'
+import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
+import { until } from '../../support/until.js'
+
+/** What a primary announced belongs to its epoch: its numbers are never compared with those of another primary's log. */
+
+const clusters = new Map<string, ControlCluster>()
+
+afterEach(async () => {
+  for (const cluster of clusters.values()) await cluster.stop()
+  clusters.clear()
+})
+
+const start = (name: string) => ControlCluster.start(name, clusters)
+
+const issue = async (primary: ControlCluster, kind: Kind, id: string): Promise<string> =>
+  (await primary.post(`replication/${kind}/primary/secondary-token`, { id }))?.wrapInfo?.token ?? ''
+
+const streaming = (cluster: ControlCluster, kind: Kind, primary: ControlCluster) =>
+  until(() => {
+    const status = cluster.status(kind)
+    const isInStep = status.state === 'stream-wals' && status.connection_state === 'ready'
+    return status.mode === 'secondary' && isInStep && status.merkle_root === primary.status(kind).merkle_root
+  })
+
+const join = async (secondary: ControlCluster, kind: Kind, primary: ControlCluster, id: string) => {
+  await secondary.change(`replication/${kind}/secondary/enable`, { token: await issue(primary, kind, id) })
+  await streaming(secondary, kind, primary)
+}
+
+/** What an operator of a secondary of this kind sends along. */
+const authority = async (cluster: ControlCluster, kind: Kind): Promise<JsonObject> =>
+  kind === 'dr' ? { dr_operation_token: await cluster.replication.operationTokens.create() } : {}
+
+const change = async (cluster: ControlCluster, kind: Kind, operation: string, data: JsonObject = {}) =>
+  cluster.change(`replication/${kind}/secondary/${operation}`, { ...(await authority(cluster, kind)), ...data })
+
+/** A has a long log; B and C follow it. A steps back, B takes over with a short log, and C goes over to B. */
+const switchOver = async (kind: Kind) => {
+  const [a, b, c] = [await start('a'), await start('b'), await start('c')]
+  await a.change(`replication/${kind}/primary/enable`)
+  for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
+  await join(b, kind, a, 'b')
+  await join(c, kind, a, 'c')
+  await a.change(`replication/${kind}/primary/demote`)
+  await change(b, kind, 'promote')
+  await change(c, kind, 'update-primary', { token: await issue(b, kind, 'c') })
+  await streaming(c, kind, b)
+  await until(() => Number(c.status(kind).last_remote_wal) >= Number(b.status(kind)[`last_${kind}_wal`]))
+  expect(b.store.position.index).toBeLessThan(60)
+  expect(c.status(kind).last_remote_wal).toBeLessThanOrEqual(b.store.position.index)
+  return { a, b, c }
+}
+
+const KINDS: readonly Kind[] = ['dr', 'performance']
+
+test.each(KINDS)('a synced %s secondary that was given a token of a new primary can be promoted', async (kind) => {
+  const { c } = await switchOver(kind)
+  await change(c, kind, 'promote')
+  expect(c.status(kind).mode).toBe('primary')
+  expect(await c.replication.losses()).toEqual([])
+})
+
+test.each(KINDS)('that holds for a %s secondary through a restart, and with the new primary gone', async (kind) => {
+  const { b, c } = await switchOver(kind)
+  await c.restart()
+  await streaming(c, kind, b)
+  await b.change(`replication/${kind}/primary/demote`)
+  await c.restart()
+  await change(c, kind, 'promote')
+  expect(c.status(kind).mode).toBe('primary')
+  expect(await c.replication.losses()).toEqual([])
+})
+
+test.each(KINDS)('a forced promotion of such a %s secondary lists nothing that was not lost', async (kind) => {
+  const { c } = await switchOver(kind)
+  await change(c, kind, 'promote', { force: true })
+  expect(await c.replication.losses()).toEqual([])
+})
+
+test.each(KINDS)('a %s secondary is not promoted before anything of its new primary is applied', async (kind) => {
+  const [a, b, c] = [await start('a'), await start('b'), await start('c')]
+  await a.change(`replication/${kind}/primary/enable`)
+  for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
+  await join(b, kind, a, 'b')
+  await join(c, kind, a, 'c')
+  await a.change(`replication/${kind}/primary/demote`)
+  await change(b, kind, 'promote')
+  await b.writeValue(SHARED_KEY, 'of b')
+  c.holds.hold(kind, 'merkle-diff')
+  await change(c, kind, 'update-primary', { token: await issue(b, kind, 'c') })
+  await expect(change(c, kind, 'promote')).rejects.toThrow('still catching up')
+  await b.stop()
+  clusters.delete(b.apiAddress)
+  await c.restart()
+  await expect(change(c, kind, 'promote')).rejects.toThrow('still catching up')
+  c.holds.release()
+})
+
+test.each(KINDS)('a %s primary that steps back and is promoted again finds its secondary in its log', async (kind) => {
+  const [a, c] = [await start('a'), await start('c')]
+  await a.change(`replication/${kind}/primary/enable`)
+  for (let n = 0; n < 60; n++) await a.writeValue(SHARED_KEY, String(n))
+  await join(c, kind, a, 'c')
+  await a.change(`replication/${kind}/primary/demote`)
+  await change(a, kind, 'promote')
+  await change(c, kind, 'update-primary', { token: await issue(a, kind, 'c') })
+  await streaming(c, kind, a)
+  await until(() => c.store.remotePosition?.epoch === a.store.epoch)
+  await change(c, kind, 'promote')
+  expect(c.status(kind).mode).toBe('primary')
+})
+
+test('what a primary has been told of its secondaries is counted in its own log', async () => {
+  const { b } = await switchOver('performance')
+  const view = b.replication.context.managers.performance.primary?.registry.views().find((one) => one.isConnected)
+  await until(() => (view?.appliedIndex ?? 0) <= b.store.position.index)
+  expect(view?.appliedIndex).toBeLessThanOrEqual(b.store.position.index)
+})
+
+const CHAIN: EpochChain = [
+  { id: 'one', number: 1, parent: '', forkIndex: 0 },
+  { id: 'two', number: 2, parent: 'one', forkIndex: 31 },
+]
+
+test('a promotion that knows nothing of the current epoch builds on the one that it has, and goes beyond both', () => {
+  expect(extendChain(CHAIN, 'three', 25, 'one')).toEqual([
+    CHAIN[0],
+    { id: 'three', number: 3, parent: 'one', forkIndex: 25 },
+  ])
+  expect(extendChain(CHAIN, 'three', 8, 'two')).toEqual([
+    ...CHAIN,
+    { id: 'three', number: 3, parent: 'two', forkIndex: 8 },
+  ])
+})
