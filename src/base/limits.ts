@@ -44,6 +44,18 @@ export const LIMITS = {
   rulePathCharactersMax: 8192,
   /** Access rules kept ready per (policies, namespace, entity). */
   aclCacheEntriesMax: 4096,
+  /** What the data of one audit entry may take as it is printed; a hash of the whole stands for more. */
+  auditDataBytesMax: 128 * 1024,
+  /** Stored JSON that is longer is hashed as a whole in audit entries without being looked into. */
+  auditParsedCharactersMax: 1024 * 1024,
+  /** A warning or an error in an audit entry; the rest of it is cut off. */
+  auditTextCharactersMax: 4096,
+  /** An audit device that has not taken a line by then has failed. */
+  auditWriteMs: 5000,
+  /** Lines that wait for a slow audit file. */
+  auditWaitingBytesMax: 16 * 1024 * 1024,
+  /** Free on the disk of an audit file for requests to be taken: room for the entries of what they answer. */
+  auditHeadroomBytes: 1024 * 1024,
   /** Decrypted values kept ready, by number, and the stored size of each. */
   openedValuesMax: 2048,
   openedValueBytesMax: 2048,

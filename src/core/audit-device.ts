@@ -1,4 +1,5 @@
 /** One open audit device: prints entries in its own way and hands the lines to its sink. */
+import type { Clock } from '../base/clock.js'
 import { printJson } from '../logical/json-text.js'
 import {
   type AuditEntry,
@@ -7,11 +8,20 @@ import {
   describeRequest,
   describeResponse,
 } from './audit-entry.js'
-import { createHider } from './audit-hash.js'
+import { FileSink } from './audit-file.js'
+import { createHider, type WholeDigests } from './audit-hash.js'
 import { type AuditRecord, parseAuditOptions } from './audit-record.js'
-import { type AuditSink, discardSink, FileSink, textSink } from './audit-sink.js'
+import { type AuditSink, discardSink, type LineKind, textSink } from './audit-sink.js'
 
 export type WriteText = (text: string) => Promise<void>
+
+/** What the devices of a cluster share. */
+export interface AuditSurroundings {
+  readonly headers: () => AuditStyle['headers']
+  readonly wholes: WholeDigests
+  readonly standardOutput: WriteText
+  readonly clock: Clock
+}
 
 export class AuditDevice {
   readonly record: AuditRecord
@@ -20,12 +30,13 @@ export class AuditDevice {
   readonly #sink: AuditSink
 
   /** Throws LogicalError (400) for options that cannot be. Opens nothing yet. */
-  constructor(record: AuditRecord, headers: () => AuditStyle['headers'], standardOutput: WriteText) {
+  constructor(record: AuditRecord, { headers, wholes, standardOutput, clock }: AuditSurroundings) {
     const options = parseAuditOptions(record.options)
     this.record = record
     this.#prefix = options.prefix
     this.#style = {
       hider: createHider(record.salt, options),
+      wholes,
       elidesLists: options.elidesLists,
       get headers() {
         return headers()
@@ -36,15 +47,15 @@ export class AuditDevice {
         ? discardSink
         : options.filePath === 'stdout'
           ? textSink(standardOutput)
-          : new FileSink(options.filePath, options.mode)
+          : new FileSink({ path: options.filePath, mode: options.mode, clock })
   }
 
   async logRequest(entry: AuditEntry, timeMs: number): Promise<void> {
-    await this.#append(describeRequest(entry, timeMs, this.#style))
+    await this.#append(describeRequest(entry, timeMs, this.#style), 'request')
   }
 
   async logResponse(entry: AuditResponseEntry, timeMs: number): Promise<void> {
-    await this.#append(describeResponse(entry, timeMs, this.#style))
+    await this.#append(describeResponse(entry, timeMs, this.#style), 'response')
   }
 
   open(): Promise<void> {
@@ -59,7 +70,7 @@ export class AuditDevice {
     return this.#sink.close()
   }
 
-  #append(line: Record<string, unknown>): Promise<void> {
-    return this.#sink.append(`${this.#prefix}${printJson(line)}\n`)
+  #append(line: Record<string, unknown>, kind: LineKind): Promise<void> {
+    return this.#sink.append(`${this.#prefix}${printJson(line)}\n`, kind)
   }
 }

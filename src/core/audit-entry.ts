@@ -1,8 +1,10 @@
 /** What is logged about a request and its response, and how a device prints it. */
+import { LIMITS } from '../base/limits.js'
 import { formatTime } from '../base/rfc3339.js'
 import { LogicalError, wrapErrorText } from '../logical/errors.js'
+import { RawJson } from '../logical/json.js'
 import type { AuthAnswer, NamespaceRef, Request, Response, TokenView } from '../logical/request.js'
-import type { Hider } from './audit-hash.js'
+import type { Hider, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from './mount-entry.js'
 
 /** One request, as the pipeline knows it when it is logged. */
@@ -42,6 +44,7 @@ export interface AuditedVerdict {
 /** How one device prints, and what all of them know. */
 export interface AuditStyle {
   readonly hider: Hider
+  readonly wholes: WholeDigests
   readonly elidesLists: boolean
   /** Lower-case names of the request headers to log; the value tells whether theirs are hidden. */
   readonly headers: ReadonlyMap<string, { readonly hmac: boolean }>
@@ -116,7 +119,7 @@ const requestOf = ({ request, mount, token }: AuditEntry, style: AuditStyle): Re
     ...(token && token.accessor !== '' && { client_token_accessor: hider.accessor(token.accessor) }),
     namespace: namespaceOf(request.namespace),
     path: request.path,
-    ...(Object.keys(request.data).length > 0 && { data: hider.values(request.data, plainKeys) }),
+    ...(!isEmpty(request.data) && dataOf(request.data, plainKeys, style)),
     remote_address: request.remoteAddress,
     remote_port: request.remotePort,
     ...(request.wrap && { wrap_ttl: request.wrap.ttlSeconds }),
@@ -129,13 +132,13 @@ const responseOf = (entry: AuditResponseEntry, style: AuditStyle): Record<string
   const { hider } = style
   if (!response) return mountFields(mount)
   const plainKeys = new Set(mount?.entry.config.auditNonHmacResponseKeys)
-  const data = response.data ? (hider.values(response.data, plainKeys) as Record<string, unknown>) : undefined
+  const data = response.data && (elides(entry, style) ? withCounts(response.data) : response.data)
   return {
     ...(response.auth && { auth: issuedAuth(response.auth, hider) }),
     ...mountFields(mount),
     ...(response.leaseId && { secret: { lease_id: response.leaseId } }),
-    ...(data && { data: elides(entry, style) ? withCounts(data) : data }),
-    ...(response.warnings?.length && { warnings: response.warnings }),
+    ...(data && dataOf(data, plainKeys, style)),
+    ...(response.warnings?.length && { warnings: response.warnings.map(shorten) }),
     ...(response.wrapInfo && { wrap_info: wrapInfoOf(response.wrapInfo, hider) }),
   }
 }
@@ -144,11 +147,37 @@ const elides = ({ request }: AuditEntry, { elidesLists }: AuditStyle): boolean =
   elidesLists && request.operation === 'list'
 
 /** A list's answer with numbers in place of its contents. */
-const withCounts = (data: Record<string, unknown>): Record<string, unknown> => ({
-  ...data,
-  ...(Array.isArray(data.keys) && { keys: data.keys.length }),
-  ...(typeof data.key_info === 'object' && data.key_info && { key_info: Object.keys(data.key_info).length }),
-})
+const withCounts = (data: Record<string, unknown> | RawJson): Record<string, unknown> | RawJson => {
+  if (data instanceof RawJson) return data
+  const { keys, key_info } = data
+  return {
+    ...data,
+    ...(Array.isArray(keys) && { keys: keys.length }),
+    ...(typeof key_info === 'object' && key_info && { key_info: Object.keys(key_info).length }),
+  }
+}
+
+/** Data string by string; or, where that would be too much, how much it is and a hash by which it can be known again. */
+const dataOf = (
+  data: object,
+  plainKeys: ReadonlySet<string>,
+  { hider, wholes }: AuditStyle,
+): Record<string, unknown> => {
+  if (hider.fits(data, plainKeys)) return { data: hider.values(data, plainKeys) }
+  const { sha256, bytes } = wholes.of(data)
+  return { data_omitted: { sha256: hider.text(sha256), bytes } }
+}
+
+/** Without a list of all names, of which there may be a million. */
+const isEmpty = (data: object): boolean => {
+  for (const _ in data) return false
+  return true
+}
+
+const shorten = (text: string): string => {
+  const max = LIMITS.auditTextCharactersMax
+  return text.length <= max ? text : `${text.slice(0, max)}... (${text.length} characters)`
+}
 
 const issuedAuth = (auth: AuthAnswer, hider: Hider): Record<string, unknown> => ({
   client_token: hider.text(auth.clientToken),
@@ -198,5 +227,6 @@ const headersOf = ({ headers }: Request, style: AuditStyle): Record<string, unkn
 const errorOf = (error: unknown): { error?: string } => {
   if (error === undefined) return {}
   if (!(error instanceof LogicalError)) return { error: 'internal error' }
-  return { error: error.wrapped ? wrapErrorText(error.message) : error.message }
+  const text = shorten(error.message)
+  return { error: error.wrapped ? wrapErrorText(text) : text }
 }

@@ -1,7 +1,9 @@
 /** Hides values in audit entries: the same text gives the same hash on one device, and no other. */
+import { LIMITS } from '../base/limits.js'
+import { sha256Hex } from '../crypto/digest.js'
 import { hmacSha256Hex } from '../crypto/hmac.js'
 import { RawJson, RawNumber } from '../logical/json.js'
-import { parseJson } from '../logical/json-text.js'
+import { parseJson, printJson } from '../logical/json-text.js'
 
 export interface Hider {
   /** A token, or a string value. */
@@ -9,6 +11,30 @@ export interface Hider {
   accessor(value: string): string
   /** A copy of `value` in which every string is hidden but those whose key is in `plainKeys`. */
   values(value: unknown, plainKeys: ReadonlySet<string>): unknown
+  /** Whether `values` prints no more than `LIMITS.auditDataBytesMax`: looks no further than that. */
+  fits(value: unknown, plainKeys: ReadonlySet<string>): boolean
+}
+
+/** What stands for data that is too large to be shown string by string. */
+export interface WholeDigest {
+  /** Hex digits, of the data as JSON. */
+  readonly sha256: string
+  readonly bytes: number
+}
+
+/** Digests of large data, made once for all devices and both entries of a request. */
+export class WholeDigests {
+  readonly #known = new WeakMap<object, WholeDigest>()
+
+  of(value: object): WholeDigest {
+    let found = this.#known.get(value)
+    if (!found) {
+      const text = printJson(value)
+      found = { sha256: sha256Hex(text), bytes: Buffer.byteLength(text) }
+      this.#known.set(value, found)
+    }
+    return found
+  }
 }
 
 export const hashText = (salt: string, text: string): string => `hmac-sha256:${hmacSha256Hex(Buffer.from(salt), text)}`
@@ -22,6 +48,12 @@ export const createHider = (salt: string, options: { isRaw: boolean; hashesAcces
     accessor: options.isRaw || !options.hashesAccessors ? plain : hash,
     values: (value, plainKeys) =>
       mapStrings(value, undefined, (found, key) => (plainKeys.has(key ?? '') ? found : text(found))),
+    fits: (value, plainKeys) => {
+      const room = { characters: LIMITS.auditDataBytesMax }
+      const lengthOf = (found: string, key: string | undefined) =>
+        options.isRaw || plainKeys.has(key ?? '') ? found.length : HASH_CHARACTERS
+      return takeRoom(value, undefined, lengthOf, room)
+    },
   }
 }
 
@@ -38,4 +70,32 @@ const mapStrings = (
   const copy: Record<string, unknown> = Object.create(null)
   for (const [name, element] of Object.entries(value)) copy[name] = mapStrings(element, name, change)
   return copy
+}
+
+const HASH_CHARACTERS = 'hmac-sha256:'.length + 64
+/** Quotes, a colon and a comma. */
+const AROUND = 4
+
+/** Takes from `room` what `mapStrings` would print of the value, more or less; false as soon as it does not suffice. */
+const takeRoom = (
+  value: unknown,
+  key: string | undefined,
+  lengthOf: (text: string, key: string | undefined) => number,
+  room: { characters: number },
+): boolean => {
+  room.characters -= AROUND
+  if (typeof value === 'string') room.characters -= lengthOf(value, key)
+  if (value instanceof RawNumber) room.characters -= value.text.length
+  if (room.characters < 0) return false
+  if (value instanceof RawJson) {
+    const { text } = value
+    return text.length <= LIMITS.auditParsedCharactersMax && takeRoom(parseJson(text), key, lengthOf, room)
+  }
+  if (Array.isArray(value)) return value.every((element) => takeRoom(element, key, lengthOf, room))
+  if (typeof value !== 'object' || value === null || value instanceof RawNumber) return true
+  for (const name in value) {
+    room.characters -= name.length + AROUND
+    if (!takeRoom((value as Record<string, unknown>)[name], name, lengthOf, room)) return false
+  }
+  return true
 }

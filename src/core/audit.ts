@@ -10,7 +10,7 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import { putJson, readJson, type Storage } from '../logical/storage.js'
 import { AuditDevice, type WriteText } from './audit-device.js'
 import type { AuditEntry, AuditResponseEntry } from './audit-entry.js'
-import { hashText } from './audit-hash.js'
+import { hashText, WholeDigests } from './audit-hash.js'
 import { type AuditRecord, RECORD_PREFIXES, recordKey } from './audit-record.js'
 import { AuditedHeaders, HEADERS_KEY } from './audited-headers.js'
 
@@ -30,6 +30,7 @@ export type NewAuditDevice = Pick<AuditRecord, 'description' | 'isLocal' | 'opti
 export class AuditBroker {
   readonly headers: AuditedHeaders
   readonly #options: AuditBrokerOptions
+  readonly #wholes = new WholeDigests()
   /** By storage key. */
   readonly #devices = new Map<string, AuditDevice>()
   /** Devices that are being closed. */
@@ -122,7 +123,13 @@ export class AuditBroker {
   }
 
   #createDevice(record: AuditRecord): AuditDevice {
-    return new AuditDevice(record, () => this.headers.all(), this.#options.standardOutput)
+    const { standardOutput, clock } = this.#options
+    return new AuditDevice(record, {
+      headers: () => this.headers.all(),
+      wholes: this.#wholes,
+      standardOutput,
+      clock,
+    })
   }
 
   /** Makes the device of a key what its record says. */

@@ -120,14 +120,15 @@ export class RequestHandler {
     if (!audit.isEnabled || isUnaudited(request.path)) return this.#execute(request, route)
     const entry = { request, mount: route.mount, token, verdict, error: undefined }
     await audit.logRequest(entry)
-    try {
-      const response = await this.#execute(request, route)
-      await audit.logResponse({ ...entry, response })
-      return response
-    } catch (error) {
-      await audit.logResponse({ ...entry, response: undefined, error })
-      throw error
-    }
+    const outcome = await this.#execute(request, route).then(
+      (response) => ({ response, error: undefined }),
+      (error: unknown) => ({ response: undefined, error }),
+    )
+    await audit.logResponse({ ...entry, ...outcome }).catch((cause: unknown) => {
+      throw outcome.error === undefined && WRITES.has(request.operation) ? executedUnrecorded(cause) : cause
+    })
+    if (outcome.error !== undefined) throw outcome.error
+    return outcome.response
   }
 
   async #execute(request: Request, route: Route): Promise<Response | undefined> {
@@ -161,6 +162,12 @@ export class RequestHandler {
 
   #askPrimary: EntityForwarder = (request) => this.#options.forwarder.forward(request)
 }
+
+/** An answer that no audit device has taken is given to nobody; what the request has done is done. */
+const executedUnrecorded = (cause: unknown): LogicalError =>
+  new LogicalError('internal', 'internal error: the request was executed, but no audit device took its answer', {
+    cause,
+  })
 
 /** What an operator of an overtaken primary needs: a change of its role, or an end. */
 const isWayOut = (path: string): boolean =>

@@ -9,12 +9,12 @@ import { makeRequest } from './backend-harness.js'
 import { MemoryStorage } from './memory-storage.js'
 
 /** A broker whose devices of file `stdout` write to `lines`. */
-export const createAudit = (storage = new MemoryStorage()) => {
+export const createAudit = (storage = new MemoryStorage(), clock = new ManualClock()) => {
   const lines: string[] = []
   const output = { isBroken: false }
   const audit = new AuditBroker({
     storage,
-    clock: new ManualClock(),
+    clock,
     random: createSeededRandom('audit'),
     log: silentLog,
     standardOutput: async (text) => {
@@ -24,7 +24,7 @@ export const createAudit = (storage = new MemoryStorage()) => {
   })
   const enable = (name: string, options: Record<string, string>, isLocal = false) =>
     audit.enable({ name, type: 'file', description: '', isLocal, options })
-  return { audit, storage, lines, output, enable }
+  return { audit, storage, clock, lines, output, enable }
 }
 
 /** What the pipeline knows about a good request with a service token. */

@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { AuditResponseEntry } from '../../../src/core/audit-entry.js'
 import { LogicalError, permissionDenied } from '../../../src/logical/errors.js'
-import { RawJson } from '../../../src/logical/json.js'
+import { LIMITS } from '../../../src/base/limits.js'
+import { sha256Hex } from '../../../src/crypto/digest.js'
+import { type JsonObject, RawJson, RawNumber } from '../../../src/logical/json.js'
+import { printJson } from '../../../src/logical/json-text.js'
 import { createAudit, sampleEntry } from '../../support/audit-samples.js'
 import { makeRequest } from '../../support/backend-harness.js'
 
@@ -168,6 +171,48 @@ describe('entries of an audit device', () => {
       creation_path: 'kv/a',
       wrapped_accessor: hash('accessor-4'),
     })
+  })
+
+  it.each([
+    ['a million empty strings', { list: Array.from({ length: 1_000_000 }, () => '') }],
+    ['many names', Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, 1]))],
+    ['a stored document', { doc: new RawJson(`[${'"",'.repeat(400_000)}""]`) }],
+    ['a stored document of moderate size', { doc: new RawJson(`[${'"",'.repeat(100_000)}""]`) }],
+    ['long numbers', { n: new RawNumber(`1${'0'.repeat(200_000)}`) }],
+  ])('stay small and say so whatever is sent and answered: %s', async (_, data) => {
+    const request = makeRequest('update', 'kv/a', data as unknown as JsonObject)
+    const line = await responseLine({ data, warnings: ['w'.repeat(1_000_000)] }, { request })
+    const text = printJson(data)
+    const omitted = { sha256: hash(sha256Hex(text)), bytes: Buffer.byteLength(text) }
+    expect(line.request.data).toBeUndefined()
+    expect(line.request.data_omitted).toEqual(omitted)
+    expect(line.response.data_omitted).toEqual(omitted)
+    expect(line.response.warnings).toEqual([expect.stringMatching(/w\.\.\. \(1000000 characters\)$/)])
+    expect(made.lines[0]?.length).toBeLessThan(10_000)
+  })
+
+  it('never take more than their bound', async () => {
+    await made.enable('d', { file_path: 'stdout' })
+    const sizes: number[] = []
+    for (const strings of [500, 5_000, 20_000, 350_000]) {
+      const request = makeRequest('update', 'kv/a', { list: Array.from({ length: strings }, () => '') })
+      await made.audit.logRequest(sampleEntry({ request }))
+      sizes.push(made.lines.at(-1)?.length ?? 0)
+    }
+    expect(Math.max(...sizes)).toBeLessThan(LIMITS.auditDataBytesMax + 2_000)
+  })
+
+  it('show a large single secret as one hash, as any other', async () => {
+    const secret = 'x'.repeat(1_000_000)
+    const line = await requestLine({ request: makeRequest('update', 'kv/a', { secret }) })
+    expect(line.request.data).toEqual({ secret: hash(secret) })
+  })
+
+  it('count long lists before anything else where lists are elided', async () => {
+    const request = makeRequest('list', 'kv/')
+    const keys = Array.from({ length: 100_000 }, (_, n) => `key-${n}`)
+    const line = await responseLine({ data: { keys } }, { request }, { elide_list_responses: 'true' })
+    expect(line.response.data).toEqual({ keys: 100_000 })
   })
 
   it('keep warnings and lease ids readable', async () => {

@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process'
+import { constants } from 'node:fs'
+import { type FileHandle, mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { LIMITS } from '../../../src/base/limits.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { FileSink } from '../../../src/core/audit-file.js'
+import { createAudit, sampleEntry } from '../../support/audit-samples.js'
+import { refusal } from '../../support/backend-harness.js'
+import { until } from '../../support/until.js'
+
+let folder: string
+let pipe: string
+let reader: FileHandle | undefined
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'audit-file-'))
+  pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+})
+
+afterEach(async () => {
+  await reader?.close()
+  reader = undefined
+  await rm(folder, { recursive: true })
+})
+
+const openReader = async (): Promise<FileHandle> => {
+  reader = await open(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  return reader
+}
+
+/** What lies in the pipe now. */
+const drain = async (from: FileHandle): Promise<string> => {
+  const chunks: Buffer[] = []
+  const bytes = Buffer.alloc(1 << 16)
+  for (;;) {
+    const { bytesRead } = await from.read(bytes, 0, bytes.length, null).catch(() => ({ bytesRead: 0 }))
+    if (bytesRead === 0) return Buffer.concat(chunks).toString()
+    chunks.push(Buffer.from(bytes.subarray(0, bytesRead)))
+  }
+}
+
+it('fails at once on a pipe that nobody reads, and writes when somebody does', async () => {
+  const sink = new FileSink({ path: pipe, mode: undefined, clock: new ManualClock() })
+  await expect(sink.append('lost\n', 'request')).rejects.toThrow('ENXIO')
+  const from = await openReader()
+  await sink.append('read\n', 'request')
+  expect(await drain(from)).toBe('read\n')
+  await from.close()
+  reader = undefined
+  await expect(sink.append('lost again\n', 'request')).rejects.toThrow('EPIPE')
+  await sink.close()
+})
+
+it('gives a full pipe up after a while, refuses at once meanwhile, and goes on with a line of its own', async () => {
+  const clock = new ManualClock()
+  const sink = new FileSink({ path: pipe, mode: undefined, clock })
+  const from = await openReader()
+  const long = `${'x'.repeat(200_000)}\n`
+  const outcome = sink.append(long, 'request').catch((error: Error) => error.message)
+  const next = sink.append('waits behind it\n', 'request').catch((error: Error) => error.message)
+  let told = ''
+  void outcome.then((text) => {
+    told = String(text)
+  })
+  await until(() => {
+    clock.advance(100)
+    return told !== ''
+  })
+  expect(told).toContain(`within ${LIMITS.auditWriteMs} ms`)
+  expect(await next).toContain(`within ${LIMITS.auditWriteMs} ms`)
+  expect(long.startsWith(await drain(from))).toBe(true)
+  await until(async () => {
+    const taken = await sink.append('{"whole":1}\n', 'request').then(
+      () => true,
+      () => false,
+    )
+    return taken
+  })
+  expect((await drain(from)).split('\n')).toEqual(['', '{"whole":1}', ''])
+  await sink.close()
+})
+
+it('holds a full pipe against nobody who has another device', async () => {
+  const { audit, enable, clock, lines } = createAudit()
+  const from = await openReader()
+  await enable('pipe', { file_path: pipe })
+  await enable('out', { file_path: 'stdout' })
+  let logged = 0
+  for (let n = 0; n < 300; n++) void audit.logRequest(sampleEntry()).then(() => logged++)
+  await until(() => {
+    clock.advance(100)
+    return logged === 300
+  })
+  expect(lines).toHaveLength(300)
+  await from.close()
+  reader = undefined
+  await audit.close()
+})
+
+it('refuses requests, and writes what answers need, on a disk that is nearly full', async () => {
+  const path = join(folder, 'audit.log')
+  let free = LIMITS.auditHeadroomBytes
+  const sink = new FileSink({ path, mode: undefined, clock: systemClock, freeBytes: async () => free })
+  await sink.append('request 1\n', 'request')
+  free--
+  const [request, response] = await Promise.allSettled([
+    sink.append('request 2\n', 'request'),
+    sink.append('response 1\n', 'response'),
+  ])
+  expect([request?.status, response?.status]).toEqual(['rejected', 'fulfilled'])
+  free++
+  await sink.append('request 3\n', 'request')
+  expect(await readFile(path, 'utf8')).toBe('request 1\nresponse 1\nrequest 3\n')
+  await sink.close()
+})
+
+it('fails a request whose line a full device does not take', async () => {
+  const { audit, enable } = createAudit()
+  await enable('full', { file_path: '/dev/full', mode: '0000' })
+  expect(await refusal(audit.logRequest(sampleEntry()))).toEqual(['internal', 'internal error'])
+  await audit.close()
+})
+
+it('lets no more than a bound of lines wait', async () => {
+  const sink = new FileSink({ path: join(folder, 'audit.log'), mode: undefined, clock: systemClock })
+  const line = `${'x'.repeat(LIMITS.auditWaitingBytesMax / 4)}\n`
+  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => sink.append(line, 'request')))
+  const taken = outcomes.filter(({ status }) => status === 'fulfilled').length
+  expect(taken).toBeGreaterThanOrEqual(1)
+  expect(taken).toBeLessThan(8)
+  await sink.append('after\n', 'request')
+  await sink.close()
+})
