@@ -1,5 +1,6 @@
+import { constants } from 'node:os'
 import { ApiError, ApiUnreachable } from '../client/api-client.js'
-import { LabError, type LabErrorCode } from '../lab/lab-error.js'
+import { Interrupted, LabError, type LabErrorCode } from '../lab/lab-error.js'
 
 /** What a script can tell from the exit status. */
 export const EXIT = {
@@ -17,9 +18,14 @@ const BY_LAB_ERROR: Readonly<Record<LabErrorCode, number>> = {
   remote: EXIT.remote,
   timeout: EXIT.timeout,
   conflict: EXIT.conflict,
+  interrupted: EXIT.interrupted,
 }
 
+/** A command that a signal ended says so as shells do: 128 and the number of the signal. */
+const BY_SIGNAL = 128
+
 export const exitCodeOf = (error: unknown): number => {
+  if (error instanceof Interrupted) return BY_SIGNAL + constants.signals[error.signal]
   if (error instanceof LabError) return BY_LAB_ERROR[error.code]
   return error instanceof ApiError || error instanceof ApiUnreachable ? EXIT.remote : EXIT.usage
 }

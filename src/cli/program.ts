@@ -6,7 +6,12 @@ import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
 import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
-import { downCommand, envCommand, statusCommand, upCommand } from './commands/lab.js'
+import { downCommand } from './commands/lab/down.js'
+import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
+import { lsCommand } from './commands/lab/ls.js'
+import { serverCommands } from './commands/lab/servers.js'
+import { statusCommand } from './commands/lab/status.js'
+import { upCommand } from './commands/lab/up.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/wire.js'
@@ -19,7 +24,9 @@ const packageVersion = (): string => {
 }
 
 /** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
-const OWN_ONLY: ReadonlySet<string> = new Set('healthcheck wire wait up env down storage config doctor'.split(' '))
+const OWN_ONLY: ReadonlySet<string> = new Set(
+  'healthcheck wire wait up ls env exec shell down start stop restart crash storage config doctor'.split(' '),
+)
 
 /** Arguments for the `vault`-named command line: called by that name, or as `understudy vault ...`. */
 const findVaultArgs = (calledAs: string, args: readonly string[]): readonly string[] | undefined => {
@@ -27,12 +34,23 @@ const findVaultArgs = (calledAs: string, args: readonly string[]): readonly stri
   return path.basename(calledAs) === 'vault' && !OWN_ONLY.has(args[0] ?? '') ? args : undefined
 }
 
+/** What went wrong, in words; the way there only for those who ask for it. */
+const describeError = (error: unknown): string => {
+  const text = error instanceof Error ? error.message : String(error)
+  if (error instanceof LabError || exitCodeOf(error) !== EXIT.usage || !(error instanceof Error)) return text
+  return process.env.UNDERSTUDY_DEBUG ? (error.stack ?? text) : `unexpected: ${text} (UNDERSTUDY_DEBUG=1 shows where)`
+}
+
+/** Behind `--` arguments are another program's. */
+const isQuietAsked = (args: readonly string[]): boolean =>
+  args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--quiet')
+
 /**
  * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments. `server` has the
  * reference's flags and is parsed by its own rules.
  */
 export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<number> => {
-  const output = createOutput({ quiet: args.includes('--quiet') })
+  const output = createOutput({ quiet: isQuietAsked(args) })
   const serve = async (flags: readonly string[]) => {
     // Loaded only here: the short commands start several times faster without it.
     const { runServer } = await import('./commands/server.js')
@@ -64,7 +82,15 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     .command('config')
     .description('show what a server would run with: config show [--origin] [--json] -config=PATH ...')
     .allowUnknownOption()
-  const lab = [upCommand(output), statusCommand(output), envCommand(output), downCommand(output)]
+  let status: number = EXIT.ok
+  const finish = (code: number) => {
+    status = code
+  }
+  const lab = [
+    ...[upCommand, downCommand, lsCommand, statusCommand, envCommand].map((make) => make(output)),
+    ...[execCommand, shellCommand].map((make) => make(finish)),
+    ...serverCommands(output),
+  ]
   const tools = [doctorCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map((make) =>
     make(output),
   )
@@ -74,12 +100,10 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
   program.command('version').description('print the version')
   try {
     await program.parseAsync(args, { from: 'user' })
-    return EXIT.ok
+    return status
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    output.complain(`understudy: ${error instanceof Error ? error.message : String(error)}`)
-    if (!(error instanceof LabError) && error instanceof Error && exitCodeOf(error) === EXIT.usage)
-      output.complain(error.stack ?? '')
+    output.complain(`understudy: ${describeError(error)}`)
     return exitCodeOf(error)
   }
 }

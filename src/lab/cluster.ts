@@ -1,4 +1,6 @@
 import { ApiClient } from '../client/api-client.js'
+import type { ProcessIdentity } from './lifecycle/process-identity.js'
+import type { PortPair } from './ports.js'
 
 /** What one needs to work on a cluster, wherever it runs. */
 export interface ClusterAccess {
@@ -14,9 +16,13 @@ export interface ClusterAccess {
 /** A cluster that runs as a process of this machine; part of `lab.json`, readable by its owner alone. */
 export interface ClusterRecord extends ClusterAccess {
   readonly clusterAddress: string
+  readonly ports: PortPair
   readonly dataDir: string
   readonly logFile: string
-  readonly pid: number
+  /** Its name holds a random word, by which the process is known as this cluster's server. */
+  readonly configFile: string
+  /** The process as it was started last; null before the first start. */
+  readonly process: ProcessIdentity | null
 }
 
 /** Clusters that stand in a topology; `topology` is its name. */
@@ -25,9 +31,21 @@ export interface WiredClusters {
   readonly clusters: readonly ClusterAccess[]
 }
 
+/** `starting` until everything is replicated; `failed` when that went wrong and only logs are left. */
+export type LabState = 'starting' | 'running' | 'failed'
+
 export interface LabRecord extends WiredClusters {
+  readonly apiVersion: 'understudy/v1'
   readonly name: string
+  readonly state: LabState
+  /** ISO 8601. */
+  readonly createdAt: string
+  /** Who started it. */
+  readonly owner: ProcessIdentity
+  /** Where the lab is remembered, and its logs. */
   readonly directory: string
+  /** Where the data of all clusters lies: the same directory unless somebody chose another. */
+  readonly dataRoot: string
   readonly clusters: readonly ClusterRecord[]
 }
 

@@ -8,7 +8,7 @@ import { createDirectoryStorage, createMemoryStorage, type ServerStorage } from 
 import { LabCluster } from './in-process-cluster.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
-import { makeDataDirectory } from './lab-files.js'
+import { makeTemporaryDirectory } from './lifecycle/lab-directory.js'
 import { type LabLink, Links } from './links.js'
 import { findLag } from './replication.js'
 import { InProcessServer } from './runner/in-process.js'
@@ -162,7 +162,7 @@ export class InProcessLab {
 
   #storageOf(name: string, kind: 'memory' | 'disk'): ServerStorage {
     if (kind === 'memory') return createMemoryStorage()
-    this.#directory ??= makeDataDirectory('in-process')
+    this.#directory ??= makeTemporaryDirectory('in-process')
     return createDirectoryStorage(path.join(this.#directory, name))
   }
 }

@@ -1,5 +1,6 @@
 import net from 'node:net'
 import { createSystemRandom, type Random } from '../base/random.js'
+import { describeOwner, findPortOwner } from '../server/owner-of.js'
 import { LabError } from './lab-error.js'
 
 export interface PortPair {
@@ -10,16 +11,21 @@ export interface PortPair {
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10
 
+const offsetOf = (cluster: string): number => PORTS_PER_CLUSTER * (cluster.charCodeAt(0) - 'A'.charCodeAt(0))
+
+/** How far the last port of these clusters lies behind the first. */
+export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
+
 /** Ports by convention: API = base + 10 x place of the cluster (A = 0), cluster port = API + 1. Fails when one is taken. */
 export const fixedPorts = async (clusters: readonly string[], base = PORT_BASE): Promise<Map<string, PortPair>> => {
   const ports = new Map<string, PortPair>()
   for (const name of clusters) {
-    const api = base + PORTS_PER_CLUSTER * (name.charCodeAt(0) - 'A'.charCodeAt(0))
+    const api = base + offsetOf(name)
     for (const port of [api, api + 1]) {
       if (!(await isFree(port)))
         throw new LabError(
           'conflict',
-          `port ${port} is taken (cluster ${name} needs it); use --ports random or --port-base`,
+          `port ${port} is taken${describeOwner(findPortOwner(port))}, and cluster ${name} needs it; use --ports random or --port-base`,
         )
     }
     ports.set(name, { api, cluster: api + 1 })

@@ -76,7 +76,13 @@ export const generateRoot = async (client: ApiClient, keys: readonly string[]): 
 }
 
 /** Waits until the server answers at all. */
-export const waitForAnswer = (clock: Clock, client: ApiClient, name: string, timeoutMs: number): Promise<void> =>
+export const waitForAnswer = (
+  clock: Clock,
+  client: ApiClient,
+  name: string,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<void> =>
   waitFor(
     clock,
     `cluster ${name} to answer`,
@@ -85,6 +91,7 @@ export const waitForAnswer = (clock: Clock, client: ApiClient, name: string, tim
       return undefined
     },
     Math.max(timeoutMs, LEAST_WAIT_MS),
+    signal,
   )
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

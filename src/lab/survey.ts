@@ -1,53 +1,127 @@
 import type { ApiClient } from '../client/api-client.js'
 import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
-import type { Kind } from './kinds.js'
+import { KIND_WORDS, type Kind } from './kinds.js'
+import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
-import { isRunning } from './runner/child-process.js'
 
-/** One cluster at a glance; `-` where nothing is known. */
-export interface SurveyRow {
-  readonly name: string
-  readonly process: string
-  readonly health: string
-  readonly dr: string
-  readonly performance: string
+/** What one cluster says of one kind of replication. */
+export interface RoleView {
+  readonly mode: string
+  readonly state: string
+  readonly connectionState: string
+  /** Of the replication set. */
+  readonly clusterId: string
+  /** In full, 40 hexadecimal digits; empty when it takes no part. */
   readonly merkleRoot: string
+  readonly lastWal: number
 }
 
-export const surveyLab = (lab: LabRecord): Promise<SurveyRow[]> => Promise.all(lab.clusters.map(surveyCluster))
+/** One cluster, as its own address answers. */
+export interface ClusterView {
+  readonly name: string
+  readonly apiAddress: string
+  readonly process: 'running' | 'paused' | 'stopped'
+  readonly pid: number | null
+  /** The status of `sys/health`; null when nothing answered in time. */
+  readonly health: number | null
+  readonly isInitialised: boolean
+  readonly isSealed: boolean
+  readonly dr: RoleView
+  readonly performance: RoleView
+  /** What is wrong with it, in words; empty when it is well. */
+  readonly problems: readonly string[]
+}
 
-const surveyCluster = async (cluster: ClusterRecord): Promise<SurveyRow> => {
-  const row = {
+export interface Survey {
+  readonly apiVersion: 'understudy/v1'
+  readonly name: string
+  readonly topology: string
+  readonly clusters: readonly ClusterView[]
+  /** All that is wrong, of clusters and between them. */
+  readonly problems: readonly string[]
+}
+
+const ANSWER_MS = 1000
+const NO_ROLE: RoleView = { mode: '-', state: '', connectionState: '', clusterId: '', merkleRoot: '', lastWal: 0 }
+const KINDS: readonly Kind[] = ['dr', 'performance']
+
+/** Asks all clusters of a lab at once, each for a second at most. */
+export const surveyLab = async (lab: LabRecord, host: LabHost): Promise<Survey> => {
+  const clusters = await Promise.all(lab.clusters.map((cluster) => surveyCluster(cluster, host)))
+  const problems = [
+    ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
+    ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
+  ]
+  return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, problems }
+}
+
+const surveyCluster = async (cluster: ClusterRecord, { servers }: LabHost): Promise<ClusterView> => {
+  const process = servers.find(cluster.configFile, cluster.process ?? undefined)
+  const view = {
     name: cluster.name,
-    process: `pid ${cluster.pid}`,
-    health: '-',
-    dr: '-',
-    performance: '-',
-    merkleRoot: '-',
-  }
-  if (!isRunning(cluster.pid)) return { ...row, process: 'stopped' }
-  const client = clientOf({ ...cluster, rootToken: '' })
+    apiAddress: cluster.apiAddress,
+    process: process ? (process.isFrozen ? 'paused' : 'running') : 'stopped',
+    pid: process?.pid ?? null,
+    health: null,
+    isInitialised: false,
+    isSealed: false,
+    dr: NO_ROLE,
+    performance: NO_ROLE,
+  } as const
+  if (!process) return { ...view, problems: ['is stopped'] }
+  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
-    const health = await client.send('GET', 'sys/health')
-    const [dr, performance] = [await roleOf(client, 'dr'), await roleOf(client, 'performance')]
-    return {
-      ...row,
-      health: String(health.status),
-      dr: dr.text,
-      performance: performance.text,
-      merkleRoot: (dr.root || performance.root).slice(0, 12) || '-',
-    }
+    const [health, dr, performance] = await Promise.all([
+      client.send('GET', 'sys/health'),
+      roleOf(client, 'dr'),
+      roleOf(client, 'performance'),
+    ])
+    const isInitialised = health.json?.initialized === true
+    const isSealed = health.json?.sealed === true
+    const answered = { ...view, health: health.status, isInitialised, isSealed, dr, performance }
+    return { ...answered, problems: findProblems(answered) }
   } catch {
-    return { ...row, health: 'no answer' }
+    return { ...view, problems: [process.isFrozen ? 'is paused' : 'does not answer'] }
   } finally {
     client.close()
   }
 }
 
-const roleOf = async (client: ApiClient, kind: Kind): Promise<{ text: string; root: string }> => {
-  const answer = await client.send('GET', `sys/replication/${kind}/status`)
-  if (answer.status !== 200) return { text: `status ${answer.status}`, root: '' }
-  const status = await statusOf(client, kind)
-  const parts = [status.mode, status.state, status.mode === 'secondary' ? status.connection_state : undefined]
-  return { text: parts.filter((part) => part !== undefined).join(', '), root: String(status.merkle_root ?? '') }
+const roleOf = async (client: ApiClient, kind: Kind): Promise<RoleView> => {
+  const status = await statusOf(client, kind).catch((): Record<string, unknown> => ({}))
+  const text = (key: string) => String(status[key] ?? '')
+  const mode = text('mode')
+  return {
+    mode: mode === '' ? '-' : mode,
+    state: text('state'),
+    connectionState: mode === 'secondary' ? text('connection_state') : '',
+    clusterId: text('cluster_id'),
+    merkleRoot: text('merkle_root'),
+    lastWal: Number(mode === 'secondary' ? (status.last_remote_wal ?? 0) : (status.last_wal ?? 0)),
+  }
+}
+
+const findProblems = (view: Omit<ClusterView, 'problems'>): string[] => {
+  if (!view.isInitialised) return ['is not initialised']
+  if (view.isSealed) return ['is sealed']
+  return KINDS.flatMap((kind) => {
+    const { mode, state, connectionState } = view[kind]
+    const word = KIND_WORDS[kind]
+    if (mode === 'bootstrapping') return [`takes its first copy (${word})`]
+    if (mode !== 'secondary') return []
+    if (state === 'idle') return [`is a ${word} secondary that follows no primary`]
+    if (connectionState !== 'ready') return [`is cut off from its ${word} primary (${connectionState})`]
+    return state === 'stream-wals' ? [] : [`catches up with its ${word} primary (${state})`]
+  })
+}
+
+const findTwoPrimaries = (clusters: readonly ClusterView[], kind: Kind): string[] => {
+  const primaries = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
+  const sets = new Map<string, ClusterView[]>()
+  for (const view of primaries) sets.set(view[kind].clusterId, [...(sets.get(view[kind].clusterId) ?? []), view])
+  return [...sets.values()]
+    .filter((members) => members.length > 1)
+    .map(
+      (members) => `${members.map(({ name }) => name).join(' and ')} are both ${KIND_WORDS[kind]} primaries of one set`,
+    )
 }

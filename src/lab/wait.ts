@@ -8,16 +8,23 @@ const PAUSE_MS = 25
 
 /**
  * Waits until `fact` holds. Gives up after `timeoutMs` with what was still false. A fact that throws is false for now: the
- * server may not answer yet.
+ * server may not answer yet. Rejects with the reason of `signal` when it is aborted.
  */
-export const waitFor = async (clock: Clock, what: string, fact: Fact, timeoutMs: number): Promise<void> => {
+export const waitFor = async (
+  clock: Clock,
+  what: string,
+  fact: Fact,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<void> => {
   const deadline = clock.monotonic() + timeoutMs
   for (;;) {
+    signal?.throwIfAborted()
     const missing = await fact().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
     if (missing === undefined) return
     if (clock.monotonic() >= deadline) {
       throw new LabError('timeout', `gave up waiting for ${what} after ${timeoutMs} ms: ${missing}`)
     }
-    await clock.sleep(PAUSE_MS)
+    await clock.sleep(PAUSE_MS, signal)
   }
 }

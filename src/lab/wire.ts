@@ -23,6 +23,8 @@ export interface WireOptions {
   readonly timeoutMs: number
   readonly clock: Clock
   readonly onProgress: (text: string) => void
+  /** Ends every wait when it is aborted. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** The id of a secondary at its primary: what it is, and where it stands in the lab. */
@@ -32,7 +34,7 @@ export const secondaryIdOf = (link: Link): string =>
 /** Waits for a new server, initialises and unseals it. */
 export const openCluster = async <T extends ClusterAccess>(cluster: T, options: WireOptions): Promise<T> => {
   const client = clientOf(cluster)
-  await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs)
+  await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
   const seal = await initialise(client, options.shares, options.threshold)
   client.close()
   options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
@@ -68,13 +70,13 @@ const connect = async <T extends ClusterAccess>(
   link: Link,
   options: WireOptions,
 ): Promise<T> => {
-  const { clock, timeoutMs, onProgress } = options
+  const { clock, timeoutMs, onProgress, signal } = options
   const above = clientOf(primary)
   const below = clientOf(secondary)
   const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  await waitFor(clock, what, () => issue(above, below, link), timeoutMs)
+  await waitFor(clock, what, () => issue(above, below, link), timeoutMs, signal)
   const openClient = below.with({ token: undefined })
-  await waitFor(clock, what, () => findLag(above, openClient, link.kind), timeoutMs)
+  await waitFor(clock, what, () => findLag(above, openClient, link.kind), timeoutMs, signal)
   const keys = primary.unsealKeys
   const rootToken =
     link.kind === 'dr' ? '' : await newRootToken(openClient, keys.slice(0, primary.threshold), what, options)
@@ -88,14 +90,14 @@ const newRootToken = async (
   client: ApiClient,
   keys: readonly string[],
   what: string,
-  { clock, timeoutMs }: WireOptions,
+  { clock, timeoutMs, signal }: WireOptions,
 ): Promise<string> => {
   let token = ''
   const generate = async () => {
     token = await generateRoot(client, keys)
     return undefined
   }
-  await waitFor(clock, `a root token, ${what}`, generate, timeoutMs)
+  await waitFor(clock, `a root token, ${what}`, generate, timeoutMs, signal)
   return token
 }
 

@@ -22,8 +22,9 @@ export const measureLab = async (bench: Bench): Promise<undefined> => {
     const up = await runProgram(bench.program, ['up', 'pr-dr', '--ports', 'random', '--json', '--name', name])
     bench.add('15', (performance.now() - startMs) / 1000)
     try {
-      const { clusters } = JSON.parse(up) as { clusters: { name: string; pid: number }[] }
-      for (const cluster of clusters) bench.note(`memory of lab cluster ${cluster.name}`, residentMb(cluster.pid), 'MB')
+      const { clusters } = JSON.parse(up) as { clusters: { name: string; process: { pid: number } }[] }
+      for (const cluster of clusters)
+        bench.note(`memory of lab cluster ${cluster.name}`, residentMb(cluster.process.pid), 'MB')
     } finally {
       await runProgram(bench.program, ['down', '--name', name])
     }

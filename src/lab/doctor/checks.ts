@@ -103,6 +103,14 @@ const checkOpenFiles: Check = ({ machine }) => {
     : warning('ulimit', `only ${max} open files`, `run "ulimit -n ${OPEN_FILES_GOOD}" before`)
 }
 
+const checkLabs: Check = ({ machine }) => {
+  const labs = machine.listLabs()
+  const left = labs.filter(({ state }) => state === 'incomplete' || state === 'damaged')
+  if (left.length === 0) return ok('labs', labs.length === 0 ? 'none' : labs.map(({ name }) => name).join(', '))
+  const mend = `run ${left.map(({ name }) => `"understudy down ${name}"`).join(' and ')}`
+  return warning('labs', left.map(({ name, state }) => `${name} is ${state}`).join(', '), mend)
+}
+
 const CHECKS: readonly Check[] = [
   checkNode,
   checkStorage,
@@ -113,6 +121,7 @@ const CHECKS: readonly Check[] = [
   checkClock,
   checkDocker,
   checkOpenFiles,
+  checkLabs,
 ]
 
 /** Everything a lab of this topology needs of this machine, in a fixed order. */

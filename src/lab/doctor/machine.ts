@@ -3,7 +3,9 @@ import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '../../base/clock.js'
-import { labsDirectory } from '../lab-files.js'
+import { labsDirectory } from '../lifecycle/lab-directory.js'
+import { thisHost } from '../lifecycle/lab-host.js'
+import { type LabListing, listLabStates } from '../lifecycle/listing.js'
 import { isFree } from '../ports.js'
 
 /** What the checks ask this machine; a test asks another one. */
@@ -22,6 +24,8 @@ export interface Machine {
   freeBytes(directory: string): number
   /** The version of the Docker server; undefined when it does not answer. */
   findDocker(): Promise<string | undefined>
+  /** Labs that have left anything on this machine. */
+  listLabs(): LabListing[]
   /** Open files that one process may have; undefined where the system does not tell. */
   findOpenFilesMax(): number | undefined
 }
@@ -58,6 +62,7 @@ export const thisMachine = (): Machine => ({
         resolve(error || version === '' ? undefined : version)
       })
     }),
+  listLabs: () => listLabStates(thisHost()),
   findOpenFilesMax() {
     try {
       const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

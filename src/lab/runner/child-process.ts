@@ -4,6 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../base/clock.js'
 import { LabError } from '../lab-error.js'
+import { configArgument } from '../lifecycle/server-processes.js'
 import type { PortPair } from '../ports.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
@@ -13,33 +14,57 @@ export interface ProcessPlan extends ServerPlan {
   readonly directory: string
 }
 
-export interface RunningServer {
-  readonly pid: number
+export interface ServerFiles {
   readonly dataDir: string
   readonly logFile: string
+  readonly configFile: string
 }
+
+export interface RunningServer extends ServerFiles {
+  readonly pid: number
+}
+
+/** What became of a process that ended: its exit status, or the signal that ended it. */
+export type Ending = number | NodeJS.Signals
 
 const LOG_LINES_SHOWN = 15
 
 /** Starts a server as a process of its own that outlives this one. */
 export const startServer = (plan: ProcessPlan): RunningServer => {
-  const dataDir = path.join(plan.directory, 'data')
-  const logFile = path.join(plan.directory, 'server.log')
-  const configFile = path.join(plan.directory, 'server.json')
+  const files: ServerFiles = {
+    dataDir: path.join(plan.directory, 'data'),
+    logFile: path.join(plan.directory, 'server.log'),
+    configFile: path.join(plan.directory, 'server.json'),
+  }
   mkdirSync(plan.directory, { recursive: true, mode: 0o700 })
-  const config = configOf(plan, plan.ports, dataDir)
-  writeFileSync(configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
+  writeServerConfig(plan, files)
+  return { ...files, pid: launchServer(plan.name, files).pid }
+}
+
+export const writeServerConfig = (plan: ServerPlan & { ports: PortPair }, files: ServerFiles): void => {
+  const config = configOf(plan, plan.ports, files.dataDir)
+  writeFileSync(files.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
+}
+
+/** The process of a server whose configuration is written; `ended` resolves when it is gone while this process lives. */
+export const launchServer = (
+  name: string,
+  { configFile, logFile }: Pick<ServerFiles, 'configFile' | 'logFile'>,
+): { readonly pid: number; readonly ended: Promise<Ending> } => {
   const log = openSync(logFile, 'a', 0o600)
   try {
-    const child = spawn(process.execPath, [entryPoint(), 'server', `-config=${configFile}`], {
+    const child = spawn(process.execPath, [entryPoint(), 'server', configArgument(configFile)], {
       detached: true,
       stdio: ['ignore', log, log],
       env: withoutServerVariables(process.env),
     })
+    const ended = new Promise<Ending>((resolve) => {
+      child.once('exit', (status, signal) => resolve(status ?? signal ?? 'SIGKILL'))
+    })
     child.on('error', () => undefined)
     child.unref()
-    if (child.pid === undefined) throw new LabError('remote', `the server of cluster ${plan.name} could not be started`)
-    return { pid: child.pid, dataDir, logFile }
+    if (child.pid === undefined) throw new LabError('remote', `the server of cluster ${name} could not be started`)
+    return { pid: child.pid, ended }
   } finally {
     closeSync(log)
   }

@@ -7,12 +7,16 @@ const NOT_FOUND = 127
 const BY_SIGNAL = 128
 
 /**
- * Runs a program in the place of this one: same input, output and environment, signals passed on. Resolves to its exit
+ * Runs a program in the place of this one: same input and output, signals passed on. Resolves to its exit
  * status as a shell would tell it: 128 + n when signal n ended it, 127 when there is no such program, 126 when it cannot run.
  */
-export const runInForeground = (command: string, args: readonly string[]): Promise<number> =>
+export const runInForeground = (
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<number> =>
   new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: 'inherit' })
+    const child = spawn(command, args, { stdio: 'inherit', env })
     const forward = (signal: NodeJS.Signals) => void child.kill(signal)
     for (const signal of FORWARDED) process.on(signal, forward)
     const finish = (status: number) => {

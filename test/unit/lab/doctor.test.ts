@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { examine } from '../../../src/lab/doctor/checks.js'
 import { type Machine, thisMachine } from '../../../src/lab/doctor/machine.js'
+import type { LabListing } from '../../../src/lab/lifecycle/listing.js'
 import { findTopology } from '../../../src/lab/topology.js'
 
 const topology = findTopology('dr')
@@ -20,8 +21,19 @@ const machine = (changes: Partial<Machine> = {}): Machine => ({
   freeBytes: () => 8 * 1024 ** 3,
   findDocker: async () => '27.0',
   findOpenFilesMax: () => 65_536,
+  listLabs: () => [],
   ...changes,
 })
+
+const LEFT: LabListing = {
+  name: 'x',
+  topology: 'dr',
+  state: 'incomplete',
+  createdAt: undefined,
+  clusters: 2,
+  running: 1,
+  note: '',
+}
 
 const examineOne = (changes: Partial<Machine>) => examine({ machine: machine(changes), topology, portBase: 8200 })
 
@@ -39,6 +51,7 @@ describe('the doctor', () => {
       'clock',
       'docker',
       'ulimit',
+      'labs',
     ])
     expect(findings.find(({ name }) => name === 'ports')?.text).toContain('8200, 8201, 8210, 8211')
   })
@@ -53,6 +66,7 @@ describe('the doctor', () => {
     ['a disk that is nearly full', { freeBytes: () => 1024 ** 3 }, 'disk', 'warning'],
     ['a clock of 1970', { clock: new ManualClock(5) }, 'clock', 'failed'],
     ['no Docker', { findDocker: async () => undefined }, 'docker', 'warning'],
+    ['what an interrupted start left', { listLabs: () => [LEFT] }, 'labs', 'warning'],
     ['few open files', { findOpenFilesMax: () => 256 }, 'ulimit', 'warning'],
   ])('finds %s, and says what to do', async (_, changes, name, verdict) => {
     const wrong = (await examineOne(changes)).filter((finding) => finding.verdict !== 'ok')

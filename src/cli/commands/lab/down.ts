@@ -1,0 +1,45 @@
+import { Command } from 'commander'
+import { LabError } from '../../../lab/lab-error.js'
+import { downLab } from '../../../lab/lifecycle/down.js'
+import { listLabs } from '../../../lab/lifecycle/lab-directory.js'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { withInterrupt } from '../../interrupt.js'
+import type { Output } from '../../output.js'
+import { nameOption } from './options.js'
+
+interface DownFlags {
+  readonly name: string
+  readonly all?: true
+  readonly keep?: true
+}
+
+/** `understudy down`: stops the servers and removes their data. A lab that is not there is down already. */
+export const downCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('down')
+    .description('stop a lab and remove its data, also what an interrupted start left')
+    .argument('[lab]', 'name of the lab; the same as --name')
+    .addOption(nameOption())
+    .option('--all', 'all labs')
+    .option('--keep', 'leave data and keys; "understudy start" goes on with them')
+    .addHelpText('after', '\nExamples:\n  understudy down\n  understudy down --all')
+    .action(async (given: string | undefined, flags: DownFlags) => {
+      const host = makeHost()
+      const names = flags.all ? listLabs() : [given ?? flags.name]
+      const failures: unknown[] = []
+      // A signal does not stop it half way: the first is ignored, the second kills what is left.
+      await withInterrupt(async ({ hurry }) => {
+        for (const name of names) {
+          try {
+            const options = { keep: flags.keep === true, onProgress: output.progress, hurry }
+            const wasThere = await downLab(name, options, host)
+            output.progress(wasThere ? `the lab "${name}" is down` : `there is no lab "${name}"`)
+          } catch (error) {
+            failures.push(error)
+            if (flags.all) output.complain(error instanceof Error ? error.message : String(error))
+          }
+        }
+      })
+      if (flags.all && names.length === 0) output.progress('there are no labs')
+      if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
+      if (failures.length > 0) throw failures[0]
+    })

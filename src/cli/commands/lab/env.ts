@@ -1,0 +1,95 @@
+import { Command, Option } from 'commander'
+import type { ClusterRecord, LabRecord } from '../../../lab/cluster.js'
+import { type ClientEnvironment, environmentOf, findByRole, ROLES, type Role } from '../../../lab/environment.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { requireLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
+import { chooseClusters } from '../../../lab/lifecycle/servers.js'
+import { runInForeground } from '../../../lab/runner/foreground.js'
+import type { Output } from '../../output.js'
+import { nameOption } from './options.js'
+
+interface EnvFlags {
+  readonly name: string
+  readonly role?: Role
+  readonly json?: true
+}
+
+const roleOption = (): Option => new Option('--role <role>', 'the cluster that has this role now').choices([...ROLES])
+
+/** `understudy env`: what a shell has to set to talk to a cluster as it is now. */
+export const envCommand = (output: Output): Command =>
+  new Command('env')
+    .description('print the environment of a client of one cluster, for eval; asks the cluster what works there now')
+    .argument('[cluster]', 'A, B, ...; A by default')
+    .addOption(nameOption())
+    .addOption(roleOption())
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExamples:\n  eval "$(understudy env A)"\n  eval "$(understudy env --role dr-primary)"')
+    .action(async (cluster: string | undefined, flags: EnvFlags) => {
+      const environment = await findEnvironment(cluster, flags)
+      output.data(flags.json ? JSON.stringify(variablesOf(environment), undefined, 2) : toShell(environment))
+    })
+
+/** `understudy exec A -- command`: runs a program with that environment and ends as it does. */
+export const execCommand = (finish: (status: number) => void): Command =>
+  new Command('exec')
+    .description('run a command with the environment of one cluster')
+    .argument('<cluster>', 'A, B, ...')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .addOption(nameOption())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  understudy exec C -- go test ./...\n  understudy exec A --name drill -- vault status',
+    )
+    .action(async (cluster: string, [program = '', ...args]: string[], flags: EnvFlags) => {
+      finish(await runIn(await findEnvironment(cluster, flags), program, args))
+    })
+
+/** `understudy shell A`: a shell with that environment. */
+export const shellCommand = (finish: (status: number) => void): Command =>
+  new Command('shell')
+    .description('open a shell with the environment of one cluster')
+    .argument('[cluster]', 'A, B, ...; A by default')
+    .addOption(nameOption())
+    .addOption(roleOption())
+    .addHelpText('after', '\nExamples:\n  understudy shell A\n  understudy shell --role performance-primary')
+    .action(async (cluster: string | undefined, flags: EnvFlags) =>
+      finish(await runIn(await findEnvironment(cluster, flags), process.env.SHELL || '/bin/sh', [])),
+    )
+
+const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promise<ClientEnvironment> => {
+  const lab = requireLab(flags.name)
+  const cluster = await chooseCluster(lab, name, flags.role)
+  const keep = (rootToken: string) =>
+    saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === cluster.name ? { ...one, rootToken } : one)) })
+  return environmentOf(lab, cluster, keep)
+}
+
+const chooseCluster = async (
+  lab: LabRecord,
+  name: string | undefined,
+  role: Role | undefined,
+): Promise<ClusterRecord> => {
+  if (name !== undefined && role !== undefined) throw new LabError('usage', 'give a cluster or a --role, not both')
+  if (role !== undefined) return findByRole(lab, role)
+  const [found] = chooseClusters(lab, name === undefined ? [] : [name])
+  if (!found) throw new LabError('usage', `the lab "${lab.name}" has no clusters`)
+  return found
+}
+
+const variablesOf = ({ address, token }: ClientEnvironment): Record<string, string> => ({
+  VAULT_ADDR: address,
+  ...(token === undefined ? {} : { VAULT_TOKEN: token }),
+})
+
+const toShell = ({ address, token, note }: ClientEnvironment): string =>
+  [
+    `export VAULT_ADDR=${address}`,
+    token === undefined ? 'unset VAULT_TOKEN' : `export VAULT_TOKEN=${token}`,
+    ...(note === undefined ? [] : [`# ${note}`]),
+  ].join('\n')
+
+const runIn = (environment: ClientEnvironment, program: string, args: readonly string[]): Promise<number> => {
+  const { VAULT_TOKEN: _, ...inherited } = process.env
+  return runInForeground(program, args, { ...inherited, ...variablesOf(environment) })
+}

@@ -1,0 +1,41 @@
+import { Command } from 'commander'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
+import { formatTable, type Output } from '../../output.js'
+
+/** `understudy ls`: every lab that has left anything on this machine. */
+export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('ls')
+    .description('list labs: topology, state, age, servers, and what to do about those that are not well')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExamples:\n  understudy ls\n  understudy ls --json')
+    .action((flags: { json?: true }) => {
+      const host = makeHost()
+      const labs = listLabStates(host)
+      if (flags.json) output.data(JSON.stringify(labs, undefined, 2))
+      else if (labs.length === 0) output.progress('there are no labs; "understudy up pr-dr" starts one')
+      else output.data(formatTable([HEADER, ...labs.map((lab) => toRow(lab, host.clock.now()))]))
+    })
+
+const HEADER = ['lab', 'topology', 'state', 'age', 'servers', '']
+
+const toRow = (lab: LabListing, nowMs: number): string[] => [
+  lab.name,
+  lab.topology ?? '-',
+  lab.state,
+  lab.createdAt === undefined ? '-' : describeAge(nowMs - Date.parse(lab.createdAt)),
+  `${lab.running} of ${lab.clusters}`,
+  lab.note,
+]
+
+const UNITS: readonly [string, number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+]
+
+const describeAge = (ms: number): string => {
+  const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? ['s', 1000]
+  return `${Math.max(0, Math.floor(ms / size))}${unit}`
+}

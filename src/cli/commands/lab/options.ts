@@ -1,0 +1,45 @@
+import { Option } from 'commander'
+import { parseDurationMs } from '../../../base/duration.js'
+import { LabError } from '../../../lab/lab-error.js'
+
+export const nameOption = (): Option => new Option('--name <lab>', 'name of the lab').default('default')
+
+export const timeoutOption = (): Option =>
+  new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('30s')
+
+export const parseTimeout = (text: string): number => {
+  const ms = parseDurationMs(text)
+  if (ms === undefined || ms <= 0) throw new LabError('usage', `"${text}" is not a duration such as 30s`)
+  return ms
+}
+
+const PORT_MAX = 65_535
+
+/** A port, and as many behind it as will be used. */
+export const parsePort = (text: string, highestOffset = 0): number => {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (port < 1 || port > PORT_MAX) throw new LabError('usage', `"${text}" is not a port from 1 to ${PORT_MAX}`)
+  if (port + highestOffset > PORT_MAX) {
+    throw new LabError(
+      'usage',
+      `--port-base ${port} is too high: the last cluster would need port ${port + highestOffset}`,
+    )
+  }
+  return port
+}
+
+const SHARES_MAX = 255
+
+export const parseShamir = (text: string): { shares: number; threshold: number } => {
+  const [, shares, threshold] = (/^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? []).map(Number)
+  if (shares === undefined || threshold === undefined) {
+    throw new LabError('usage', `"${text}" is not of the form shares/threshold, such as 5/3`)
+  }
+  if (shares < 1 || shares > SHARES_MAX)
+    throw new LabError('usage', `${shares} shares: there can be 1 to ${SHARES_MAX}`)
+  if (threshold < 1 || threshold > shares) {
+    throw new LabError('usage', `a threshold of ${threshold} does not go with ${shares} shares`)
+  }
+  if (threshold === 1 && shares > 1) throw new LabError('usage', 'several shares need a threshold of at least 2')
+  return { shares, threshold }
+}

@@ -1,0 +1,34 @@
+import { Command } from 'commander'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { type ServerVerb, workOnServers } from '../../../lab/lifecycle/servers.js'
+import type { Output } from '../../output.js'
+import { nameOption, parseTimeout, timeoutOption } from './options.js'
+
+const ABOUT: Readonly<Record<ServerVerb, string>> = {
+  start: 'start stopped or killed servers again, on their data, and unseal them',
+  stop: 'stop servers as SIGTERM does; data stays',
+  restart: 'stop, start and unseal servers',
+  crash: 'kill servers with SIGKILL',
+  pause: 'freeze servers with SIGSTOP: they are there and say nothing',
+  resume: 'let frozen servers go on',
+  seal: 'seal servers',
+  unseal: 'unseal servers with the keys that the lab holds',
+}
+
+/** Verbs that would hit everything when a name is forgotten ask for it. */
+const NEEDS_NAME: ReadonlySet<ServerVerb> = new Set<ServerVerb>(['crash', 'pause', 'seal'])
+
+/** `understudy start|stop|restart|crash|pause|resume|seal|unseal`: one command each. */
+export const serverCommands = (output: Output, makeHost: () => LabHost = thisHost): Command[] =>
+  (Object.keys(ABOUT) as ServerVerb[]).map((verb) =>
+    new Command(verb)
+      .description(ABOUT[verb])
+      .argument(NEEDS_NAME.has(verb) ? '<clusters...>' : '[clusters...]', 'A, B, ...')
+      .addOption(nameOption())
+      .addOption(timeoutOption())
+      .addHelpText('after', `\nExamples:\n  understudy ${verb} A\n  understudy ${verb} B C --name drill`)
+      .action(async (clusters: string[], flags: { name: string; timeout: string }) => {
+        const options = { timeoutMs: parseTimeout(flags.timeout), onProgress: output.progress }
+        await workOnServers(flags.name, verb, clusters, options, makeHost())
+      }),
+  )

@@ -1,0 +1,98 @@
+import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
+import type { Kind } from './kinds.js'
+import { LabError } from './lab-error.js'
+import { generateRoot, statusOf } from './replication.js'
+
+/** What a client of one cluster needs; without a token where nobody is served. */
+export interface ClientEnvironment {
+  readonly cluster: string
+  readonly address: string
+  readonly token: string | undefined
+  /** Why there is no token. */
+  readonly note: string | undefined
+}
+
+export const ROLES = ['dr-primary', 'dr-secondary', 'performance-primary', 'performance-secondary'] as const
+export type Role = (typeof ROLES)[number]
+
+const ANSWER_MS = 2000
+
+/** The first cluster that has this role now, whatever place it has in the topology. */
+export const findByRole = async (lab: LabRecord, role: Role): Promise<ClusterRecord> => {
+  const [kind, mode] = role.split('-') as [Kind, string]
+  const modes = await Promise.all(lab.clusters.map((cluster) => modeOf(cluster, kind)))
+  const found = lab.clusters[modes.indexOf(mode)]
+  if (!found) throw new LabError('remote', `no cluster of the lab "${lab.name}" is a ${kind} ${mode} now`)
+  return found
+}
+
+/**
+ * Asks the cluster what it is now: roles move, and with them the tokens that work. A token of another cluster is given when
+ * it works here, as after a failover; where none does, the keys of the lab make one. `onToken` is told of a new one.
+ */
+export const environmentOf = async (
+  lab: LabRecord,
+  cluster: ClusterRecord,
+  onToken: (token: string) => void,
+): Promise<ClientEnvironment> => {
+  const base = { cluster: cluster.name, address: cluster.apiAddress, token: undefined }
+  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
+  try {
+    const { json } = await client.send('GET', 'sys/health')
+    if (json?.initialized !== true) return { ...base, note: `${cluster.name} is not initialised` }
+    if (json.sealed === true) return { ...base, note: `${cluster.name} is sealed: no token works until it is unsealed` }
+    const { mode } = await statusOf(client, 'dr')
+    if (mode === 'secondary' || mode === 'bootstrapping') {
+      return { ...base, note: `${cluster.name} is a DR secondary: it serves no token until it is promoted` }
+    }
+    for (const token of tokensFor(lab, cluster)) {
+      const answer = await client.send('GET', 'auth/token/lookup-self', { token })
+      if (answer.status === 200) return { ...base, token, note: undefined }
+    }
+    const token = await makeToken(lab, cluster)
+    if (token === undefined)
+      return { ...base, note: `the lab holds neither a token nor keys that work on ${cluster.name}` }
+    onToken(token)
+    return { ...base, token, note: undefined }
+  } finally {
+    client.close()
+  }
+}
+
+const modeOf = async (cluster: ClusterRecord, kind: Kind): Promise<string> => {
+  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
+  try {
+    return String((await statusOf(client, kind)).mode)
+  } catch {
+    return 'unknown'
+  } finally {
+    client.close()
+  }
+}
+
+const byOwnFirst = (lab: LabRecord, cluster: ClusterRecord): ClusterRecord[] => [
+  cluster,
+  ...lab.clusters.filter(({ name }) => name !== cluster.name),
+]
+
+const tokensFor = (lab: LabRecord, cluster: ClusterRecord): string[] => {
+  const tokens = byOwnFirst(lab, cluster).map(({ rootToken }) => rootToken)
+  return [...new Set(tokens.filter((token) => token !== ''))]
+}
+
+const makeToken = async (lab: LabRecord, cluster: ClusterRecord): Promise<string | undefined> => {
+  const client = clientOf({ ...cluster, rootToken: '' })
+  try {
+    for (const { unsealKeys, threshold } of byOwnFirst(lab, cluster)) {
+      if (unsealKeys.length === 0) continue
+      try {
+        return await generateRoot(client, unsealKeys.slice(0, threshold))
+      } catch {
+        // The keys of another cluster: the next ones may be right.
+      }
+    }
+    return undefined
+  } finally {
+    client.close()
+  }
+}

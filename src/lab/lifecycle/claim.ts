@@ -1,0 +1,104 @@
+import { linkSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { LabError } from '../lab-error.js'
+import { CLAIM_PREFIX, labDirectory, makeDirectories } from './lab-directory.js'
+import { isAlive, type ProcessIdentity } from './process-identity.js'
+import type { ProcessTable } from './process-table.js'
+
+/** What the holder of a claim is doing, as the sentence says it to others. */
+export type Doing = 'started' | 'stopped' | 'changed'
+
+interface Holder extends ProcessIdentity {
+  readonly doing: Doing
+}
+
+interface Claim {
+  readonly number: number
+  readonly holder: Holder | undefined
+}
+
+const TRIES = 10
+
+/**
+ * Holds a lab while one command changes it: of two at once one wins, and the other ends with a conflict that names the
+ * process. A claim is a numbered file that is linked into place, so it is there whole or not at all; one whose process is
+ * gone counts for nothing. Release removes it.
+ */
+export const claimLab = (name: string, doing: Doing, me: ProcessIdentity, table: ProcessTable): { release(): void } => {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const number = tryClaim(name, { ...me, doing }, table)
+    if (number !== undefined) return { release: () => release(name, number) }
+  }
+  throw new LabError('conflict', `the lab "${name}" is being changed by others; try again`)
+}
+
+/** The process that changes a lab at this moment. */
+export const findHolder = (name: string, table: ProcessTable): Holder | undefined =>
+  readClaims(name)
+    .map(({ holder }) => holder)
+    .find((holder) => holder && isAlive(table, holder))
+
+/** Undefined when somebody was faster. */
+const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | undefined => {
+  refuseWhenHeld(name, readClaims(name), table)
+  const directory = labDirectory(name)
+  makeDirectories(directory)
+  const number = Math.max(0, ...readClaims(name).map((claim) => claim.number)) + 1
+  const draft = path.join(directory, `draft-${holder.pid}`)
+  try {
+    writeFileSync(draft, JSON.stringify(holder), { mode: 0o600 })
+    linkSync(draft, fileOf(name, number))
+  } catch (error) {
+    if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  // Two may have begun from different lists, when a third let go between them: the lower number stays.
+  const below = readClaims(name).filter((claim) => claim.number < number)
+  try {
+    refuseWhenHeld(name, below, table)
+  } catch (error) {
+    rmSync(fileOf(name, number), { force: true })
+    throw error
+  }
+  return number
+}
+
+const refuseWhenHeld = (name: string, claims: readonly Claim[], table: ProcessTable): void => {
+  const holder = claims.map((claim) => claim.holder).find((one) => one && isAlive(table, one))
+  if (holder) throw new LabError('conflict', `the lab "${name}" is being ${holder.doing} by process ${holder.pid}`)
+}
+
+/** Takes older claims, whose holders are gone, along; and the directory, when nothing else is left in it. */
+const release = (name: string, number: number): void => {
+  for (const claim of readClaims(name)) if (claim.number <= number) rmSync(fileOf(name, claim.number), { force: true })
+  try {
+    rmdirSync(labDirectory(name))
+  } catch {
+    // There is a lab in it, or somebody else's claim.
+  }
+}
+
+const fileOf = (name: string, number: number): string => path.join(labDirectory(name), `${CLAIM_PREFIX}${number}`)
+
+const readClaims = (name: string): Claim[] => {
+  let entries: string[]
+  try {
+    entries = readdirSync(labDirectory(name))
+  } catch {
+    return []
+  }
+  return entries.flatMap((entry) => {
+    const [, number] = /^claim-(\d+)$/.exec(entry) ?? []
+    return number === undefined ? [] : [{ number: Number(number), holder: readHolder(name, Number(number)) }]
+  })
+}
+
+const readHolder = (name: string, number: number): Holder | undefined => {
+  try {
+    return JSON.parse(readFileSync(fileOf(name, number), 'utf8')) as Holder
+  } catch {
+    return undefined
+  }
+}

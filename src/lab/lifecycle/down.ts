@@ -1,0 +1,62 @@
+import type { LabRecord } from '../cluster.js'
+import { LabError } from '../lab-error.js'
+import { claimLab } from './claim.js'
+import { findConfigFiles, findLab, listLabs, removeData, removeLab } from './lab-directory.js'
+import type { LabHost } from './lab-host.js'
+import type { ProcessFacts } from './process-table.js'
+
+export interface DownOptions {
+  /** Leaves data and keys, so that the servers can be started again. */
+  readonly keep: boolean
+  readonly onProgress: (text: string) => void
+  /** Aborted to have what is left killed at once. */
+  readonly hurry?: AbortSignal | undefined
+}
+
+const STOP_MS = 15_000
+
+/**
+ * Stops every server of a lab and removes what it left, however far its start had come and whether its record can be read or
+ * not. False when there was no such lab. A lab that another command changes at this moment is a conflict.
+ */
+export const downLab = async (name: string, options: DownOptions, host: LabHost): Promise<boolean> => {
+  if (!listLabs().includes(name)) return false
+  const claim = claimLab(name, 'stopped', host.me, host.table)
+  try {
+    const lab = findReadable(name)
+    if (!lab && options.keep)
+      throw new LabError('conflict', `the record of the lab "${name}" cannot be read: nothing to keep`)
+    await stopAll(findServers(name, lab, host), options, host)
+    if (options.keep) return true
+    if (lab) removeData(lab)
+    removeLab(name)
+    return true
+  } finally {
+    claim.release()
+  }
+}
+
+const findReadable = (name: string): LabRecord | undefined => {
+  try {
+    return findLab(name)
+  } catch {
+    return undefined
+  }
+}
+
+/** By the record, and by the configuration files that lie there: a damaged record hides no server. */
+const findServers = (name: string, lab: LabRecord | undefined, { servers }: LabHost): ProcessFacts[] => {
+  const recorded = lab?.clusters.map(({ configFile }) => configFile) ?? []
+  return servers.findAll([...new Set([...recorded, ...findConfigFiles(name)])])
+}
+
+export const stopAll = (
+  processes: readonly ProcessFacts[],
+  { onProgress, hurry }: Pick<DownOptions, 'onProgress' | 'hurry'>,
+  { servers }: LabHost,
+): Promise<void> =>
+  servers.stop(processes, {
+    graceMs: STOP_MS,
+    hurry,
+    onSlow: (left) => onProgress(`waiting for ${left} server${left === 1 ? '' : 's'} to stop`),
+  })

@@ -1,0 +1,133 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import path from 'node:path'
+import type { LabRecord } from '../cluster.js'
+import { LabError } from '../lab-error.js'
+
+/**
+ * Where labs are remembered: `$XDG_STATE_HOME/understudy/labs/<name>/`, for the owner's eyes only. It holds `lab.json`, a
+ * claim while a command changes the lab, and for each cluster a directory with configuration, log and data.
+ */
+export const labsDirectory = (): string =>
+  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy', 'labs')
+
+const NAME = /^[A-Za-z0-9][\w.-]*$/
+
+export const labDirectory = (name: string): string => {
+  if (!NAME.test(name)) {
+    throw new LabError(
+      'usage',
+      `"${name}" is not a name for a lab: letters, digits, "_", "." and "-", and a letter or digit first`,
+    )
+  }
+  return path.join(labsDirectory(), name)
+}
+
+/** Names of all labs that have left anything behind, whole or damaged. */
+export const listLabs = (): string[] => {
+  try {
+    return readdirSync(labsDirectory(), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && NAME.test(entry.name))
+      .map((entry) => entry.name)
+      .sort()
+  } catch {
+    return []
+  }
+}
+
+/** A directory in the temporary one, for data that ends with the process that made it. */
+export const makeTemporaryDirectory = (name: string): string => mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
+
+/**
+ * Makes a directory and those above it. One by one, because the recursive form never returns where the system takes back
+ * what it has just allowed, as below `/proc`.
+ */
+export const makeDirectories = (directory: string): void => {
+  if (existsSync(directory)) return
+  makeDirectories(path.dirname(directory))
+  try {
+    mkdirSync(directory, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new LabError(
+      'usage',
+      `${directory} cannot be made: ${reason}; set XDG_STATE_HOME to a directory of your own`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+const recordFile = (name: string): string => path.join(labDirectory(name), 'lab.json')
+
+/** Whoever reads it meanwhile reads the old one or the new one. */
+export const saveLab = (lab: LabRecord): void => {
+  const file = recordFile(lab.name)
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, `${JSON.stringify(lab, undefined, 2)}\n`, { mode: 0o600, flush: true })
+  renameSync(draft, file)
+}
+
+/** Undefined when there is no such lab. Throws a conflict that names the command to mend it when its record is damaged. */
+export const findLab = (name: string): LabRecord | undefined => {
+  const file = recordFile(name)
+  if (!existsSync(file)) return undefined
+  const lab = parse(readFileSync(file, 'utf8'))
+  if (!lab) throw new LabError('conflict', `${file} is damaged; remove the lab with "understudy down ${name}"`)
+  return lab
+}
+
+export const requireLab = (name: string): LabRecord => {
+  const lab = findLab(name)
+  if (lab) return lab
+  const others = listLabs()
+  const hint = others.length > 0 ? `there is ${others.join(', ')}` : 'start one with "understudy up pr-dr"'
+  throw new LabError('usage', `there is no lab "${name}"; ${hint}`)
+}
+
+const parse = (text: string): LabRecord | undefined => {
+  try {
+    const value = JSON.parse(text) as Partial<LabRecord> | null
+    const isWhole =
+      typeof value?.name === 'string' && typeof value.state === 'string' && Array.isArray(value.clusters) && value.owner
+    return isWhole ? (value as LabRecord) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Configuration files of servers below a lab's directory, also where its record is damaged or was never written. */
+export const findConfigFiles = (name: string): string[] => {
+  const directory = labDirectory(name)
+  if (!existsSync(directory)) return []
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /^[A-Z]\/server-[0-9a-f]+\.json$/.test(file))
+    .map((file) => path.join(directory, file))
+}
+
+/** Removes what a failed start leaves, but for its logs. */
+export const removeData = (lab: LabRecord): void => {
+  for (const { dataDir } of lab.clusters) rmSync(dataDir, { recursive: true, force: true })
+  if (lab.dataRoot !== labDirectory(lab.name)) rmSync(lab.dataRoot, { recursive: true, force: true })
+}
+
+/** Everything of a lab but the claim of whoever removes it. */
+export const removeLab = (name: string): void => {
+  const directory = labDirectory(name)
+  for (const entry of existsSync(directory) ? readdirSync(directory) : []) {
+    if (!entry.startsWith(CLAIM_PREFIX)) rmSync(path.join(directory, entry), { recursive: true, force: true })
+  }
+}
+
+export const CLAIM_PREFIX = 'claim-'

@@ -1,0 +1,45 @@
+import type { LabRecord } from '../cluster.js'
+import { findHolder } from './claim.js'
+import { findConfigFiles, findLab, listLabs } from './lab-directory.js'
+import type { LabHost } from './lab-host.js'
+
+/** A lab as a list shows it; what its record does not tell is undefined. */
+export interface LabListing {
+  readonly name: string
+  readonly topology: string | undefined
+  /** `incomplete`: whoever started it is gone. `damaged`: its record cannot be read. */
+  readonly state: 'running' | 'partly running' | 'stopped' | 'failed' | 'incomplete' | 'damaged' | 'busy'
+  /** ISO 8601. */
+  readonly createdAt: string | undefined
+  readonly clusters: number
+  readonly running: number
+  /** What is to be known or done about it; empty when nothing is. */
+  readonly note: string
+}
+
+export const listLabStates = (host: LabHost): LabListing[] => listLabs().map((name) => describe(name, host))
+
+const describe = (name: string, host: LabHost): LabListing => {
+  const record = read(name)
+  const lab = record === 'damaged' ? undefined : record
+  const files = lab?.clusters.map(({ configFile }) => configFile) ?? findConfigFiles(name)
+  const running = host.servers.findAll(files).length
+  const base = { name, topology: lab?.topology, createdAt: lab?.createdAt, clusters: files.length, running }
+  const holder = findHolder(name, host.table)
+  if (holder) return { ...base, state: 'busy', note: `is being ${holder.doing} by process ${holder.pid}` }
+  if (record === 'damaged') return { ...base, state: 'damaged', note: `"understudy down ${name}" removes it` }
+  if (!lab || lab.state === 'starting') {
+    return { ...base, state: 'incomplete', note: `its start was killed; "understudy down ${name}" removes it` }
+  }
+  if (lab.state === 'failed') return { ...base, state: 'failed', note: `logs in ${lab.directory}` }
+  if (running === 0) return { ...base, state: 'stopped', note: `"understudy start --name ${name}" goes on` }
+  return { ...base, state: running < files.length ? 'partly running' : 'running', note: '' }
+}
+
+const read = (name: string): LabRecord | undefined | 'damaged' => {
+  try {
+    return findLab(name)
+  } catch {
+    return 'damaged'
+  }
+}

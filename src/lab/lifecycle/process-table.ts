@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** What the system tells of a process. `startTime` differs between two processes that had one number after another. */
+export interface ProcessFacts {
+  readonly pid: number
+  readonly startTime: string
+  readonly isFrozen: boolean
+  /** Whether it was started with this very argument. */
+  hasArgument(argument: string): boolean
+}
+
+export interface ProcessTable {
+  /** Undefined when there is no such process; one that has ended and was not reaped yet is none. */
+  find(pid: number): ProcessFacts | undefined
+  list(): ProcessFacts[]
+}
+
+/** Processes of this machine: from `/proc` where there is one, else from `ps`. */
+export const createProcessTable = (): ProcessTable => (bootId() === undefined ? psTable : procTable)
+
+const readText = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+const bootId = (): string | undefined => readText('/proc/sys/kernel/random/boot_id')?.trim()
+
+/** `pid (name) state ...`: the name may hold brackets and blanks, so fields are counted behind the last bracket. */
+const STATE_FIELD = 0
+const START_FIELD = 19
+
+const procTable: ProcessTable = {
+  find(pid) {
+    const stat = readText(`/proc/${pid}/stat`)
+    if (stat === undefined) return undefined
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const state = fields[STATE_FIELD] ?? ''
+    if ('ZX'.includes(state)) return undefined
+    return {
+      pid,
+      startTime: `${bootId()}:${fields[START_FIELD]}`,
+      isFrozen: state === 'T',
+      hasArgument: (argument) => (readText(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(argument),
+    }
+  },
+  list: () =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => procTable.find(Number(name)) ?? []),
+}
+
+const PS_ROW = /^\s*(\d+)\s+(\S+)\s+(\w{3}\s+\w{3}\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/
+
+const ps = (...which: string[]): ProcessFacts[] => {
+  let rows: string
+  try {
+    rows = execFileSync('ps', [...which, '-ww', '-o', 'pid=,state=,lstart=,command='], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+  } catch {
+    return []
+  }
+  return rows.split('\n').flatMap((row) => {
+    const [, pid, state = '', startTime = '', command = ''] = PS_ROW.exec(row) ?? []
+    if (!pid || state.startsWith('Z')) return []
+    const hasArgument = (argument: string) => ` ${command} `.includes(` ${argument} `)
+    return [{ pid: Number(pid), startTime, isFrozen: state.startsWith('T'), hasArgument }]
+  })
+}
+
+const psTable: ProcessTable = {
+  find: (pid) => ps('-p', String(pid))[0],
+  list: () => ps('-ax'),
+}

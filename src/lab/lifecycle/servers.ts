@@ -1,0 +1,164 @@
+import type { ApiClient } from '../../client/api-client.js'
+import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import { LabError } from '../lab-error.js'
+import { unseal, waitForAnswer } from '../replication.js'
+import { lastLogLines, launchServer } from '../runner/child-process.js'
+import { claimLab } from './claim.js'
+import { type DownOptions, stopAll } from './down.js'
+import { requireLab, saveLab } from './lab-directory.js'
+import type { LabHost } from './lab-host.js'
+
+/** What can be done to the servers of a lab that is up. */
+export type ServerVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'unseal' | 'seal'
+
+export interface VerbOptions extends Pick<DownOptions, 'onProgress'> {
+  /** Bound on each wait. */
+  readonly timeoutMs: number
+}
+
+/**
+ * Does one thing to some clusters of a lab, or to all when none is named; says of each what was done. What is so already is
+ * fine. `start` unseals with the keys that the lab holds, also those of another cluster that this one has followed since.
+ */
+export const workOnServers = async (
+  name: string,
+  verb: ServerVerb,
+  clusters: readonly string[],
+  options: VerbOptions,
+  host: LabHost,
+): Promise<void> => {
+  const claim = claimLab(name, 'changed', host.me, host.table)
+  try {
+    for (const cluster of chooseClusters(requireLab(name), clusters)) {
+      const lab = requireLab(name)
+      options.onProgress(await VERBS[verb]({ lab, cluster, options, host }))
+    }
+  } finally {
+    claim.release()
+  }
+}
+
+export const chooseClusters = (lab: LabRecord, names: readonly string[]): ClusterRecord[] => {
+  if (names.length === 0) return [...lab.clusters]
+  return names.map((name) => {
+    const found = lab.clusters.find((cluster) => cluster.name === name)
+    if (found) return found
+    throw new LabError(
+      'usage',
+      `the lab "${lab.name}" has no cluster "${name}"; it has ${lab.clusters.map((one) => one.name).join(', ')}`,
+    )
+  })
+}
+
+interface Work {
+  readonly lab: LabRecord
+  readonly cluster: ClusterRecord
+  readonly options: VerbOptions
+  readonly host: LabHost
+}
+
+const findProcess = ({ cluster, host }: Work) => host.servers.find(cluster.configFile, cluster.process ?? undefined)
+
+/** Sends a signal to a server that runs. */
+const send = (name: NodeJS.Signals, done: string) => async (work: Work) => {
+  const running = findProcess(work)
+  if (!running)
+    throw new LabError(
+      'conflict',
+      `cluster ${work.cluster.name} is not running; "understudy start ${work.cluster.name}" starts it`,
+    )
+  work.host.servers.signal(running, name)
+  return `cluster ${work.cluster.name} ${done}`
+}
+
+const start = async (work: Work): Promise<string> => {
+  const { lab, cluster, options, host } = work
+  if (findProcess(work)) return `cluster ${cluster.name} is running`
+  const { pid, ended } = launchServer(cluster.name, cluster)
+  const process = host.servers.identify(pid) ?? null
+  saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === cluster.name ? { ...one, process } : one)) })
+  const failure = new AbortController()
+  void ended.then((ending) => {
+    const last = lastLogLines(cluster.logFile)
+    failure.abort(new LabError('remote', `the server of cluster ${cluster.name} ended (${ending})\n${last}`))
+  })
+  const client = clientOf({ ...cluster, rootToken: '' })
+  try {
+    await waitForAnswer(host.clock, client, cluster.name, options.timeoutMs, failure.signal)
+    await unsealWithAny(client, lab, cluster)
+    return `cluster ${cluster.name} is open at ${cluster.apiAddress}`
+  } finally {
+    client.close()
+  }
+}
+
+const stop = async (work: Work): Promise<string> => {
+  const running = findProcess(work)
+  if (running) await stopAll([running], work.options, work.host)
+  return `cluster ${work.cluster.name} is stopped`
+}
+
+const unsealCluster = async ({ lab, cluster }: Work): Promise<string> => {
+  const client = clientOf({ ...cluster, rootToken: '' })
+  try {
+    await unsealWithAny(client, lab, cluster)
+    return `cluster ${cluster.name} is unsealed`
+  } finally {
+    client.close()
+  }
+}
+
+/** Its own keys first; a cluster that followed another one since has that one's. */
+const unsealWithAny = async (client: ApiClient, lab: LabRecord, cluster: ClusterRecord): Promise<void> => {
+  const isSealed = async () => (await client.read('sys/seal-status')).sealed === true
+  if (!(await isSealed())) return
+  const others = lab.clusters.filter(({ name }) => name !== cluster.name)
+  const tried = new Set<string>()
+  for (const { unsealKeys, threshold } of [cluster, ...others]) {
+    const keys = unsealKeys.slice(0, threshold)
+    if (keys.length === 0 || tried.has(keys.join())) continue
+    tried.add(keys.join())
+    await client.call('PUT', 'sys/unseal', { body: { reset: true } })
+    await unseal(client, keys).catch(() => undefined)
+    if (!(await isSealed())) return
+  }
+  throw new LabError('remote', `cluster ${cluster.name} stays sealed: none of the keys that the lab holds opens it`)
+}
+
+const seal = async ({ cluster, lab }: Work): Promise<string> => {
+  const reasons: string[] = []
+  const tokens = new Set([cluster, ...lab.clusters].map(({ rootToken }) => rootToken).filter((token) => token !== ''))
+  for (const rootToken of tokens) {
+    const client = clientOf({ ...cluster, rootToken })
+    try {
+      await client.write('sys/seal')
+      return `cluster ${cluster.name} is sealed`
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error))
+    } finally {
+      client.close()
+    }
+  }
+  throw new LabError(
+    'remote',
+    `cluster ${cluster.name} could not be sealed: ${reasons.at(-1) ?? 'the lab holds no token'}`,
+  )
+}
+
+const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
+  start,
+  stop,
+  restart: async (work) => {
+    await stop(work)
+    return start(work)
+  },
+  crash: async (work) => {
+    const done = await send('SIGKILL', 'was killed')(work)
+    await stop(work)
+    return done
+  },
+  pause: send('SIGSTOP', 'is frozen'),
+  resume: send('SIGCONT', 'goes on'),
+  unseal: unsealCluster,
+  seal,
+}

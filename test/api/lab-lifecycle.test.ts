@@ -1,0 +1,261 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { runInterruptions } from '../support/interrupted-up.js'
+import { LabHome } from '../support/lab-home.js'
+import { runProgram } from '../support/program.js'
+import { until } from '../support/until.js'
+
+/** Starts of labs that are ended at random; two labs each. */
+const ROUNDS = Number(process.env.UNDERSTUDY_INTERRUPTIONS ?? 6)
+
+const UP = ['--ports', 'random', '--name', 'one']
+
+describe('a lab', () => {
+  it('leaves nothing behind when its start is interrupted at any moment', {
+    timeout: 30_000 + ROUNDS * 15_000,
+  }, async () => {
+    const seed = Date.now() % 2 ** 31
+    console.info(`lab-lifecycle: seed ${seed}, ${ROUNDS} rounds`)
+    await using home = new LabHome()
+    await runInterruptions(home, ROUNDS, seed)
+  })
+
+  it('belongs to one of two that start it at once, and is refused while it runs', async () => {
+    await using home = new LabHome()
+    const [one, other] = await Promise.all([home.run('up', 'single', ...UP), home.run('up', 'single', ...UP)])
+    expect([one.status, other.status].sort()).toEqual([0, 5])
+    expect(one.stderr + other.stderr).toMatch(/the lab "one" is (being started by process \d+|running)/)
+    expect(await home.run('up', 'single', ...UP)).toMatchObject({
+      status: 5,
+      stderr: expect.stringContaining('the lab "one" is running; "understudy down one" stops it'),
+    })
+    expect(home.servers()).toHaveLength(1)
+    expect((await home.run('down', 'one')).status).toBe(0)
+    expect([home.servers(), home.left()]).toEqual([[], []])
+  })
+
+  it('signals no process that only has a recorded number', async () => {
+    await using home = new LabHome()
+    await using stranger = new Stranger()
+    expect((await home.run('up', 'single', ...UP)).status).toBe(0)
+    const [server] = home.servers()
+    process.kill(server ?? 0, 'SIGKILL')
+    await until(() => home.servers().length === 0)
+    const record = home.record('one')
+    const clusters = record.clusters.map((cluster) => ({
+      ...cluster,
+      process: { ...cluster.process, pid: stranger.pid },
+    }))
+    writeFileSync(path.join(home.labs, 'one', 'lab.json'), JSON.stringify({ ...record, clusters }))
+
+    expect(await home.run('crash', 'A', '--name', 'one')).toMatchObject({ status: 5 })
+    expect(await home.run('stop', 'A', '--name', 'one')).toMatchObject({ status: 0 })
+    expect(await home.run('status', '--name', 'one')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('A is stopped'),
+    })
+    expect((await home.run('down', 'one')).status).toBe(0)
+    expect(stranger.isAlive).toBe(true)
+  })
+
+  it('is found and removed when the command that started it was killed, or its record is damaged', async () => {
+    await using home = new LabHome()
+    await using up = home.begin('up', 'dr', ...UP)
+    await up.untilPrinted('is open at')
+    up.signal('SIGKILL')
+    await up.end()
+    expect(home.servers()).toHaveLength(2)
+    expect((await home.run('ls')).stdout).toMatch(/one .*incomplete .*2 of 2 .*"understudy down one" removes it/)
+    expect(await home.run('up', 'dr', ...UP)).toMatchObject({
+      status: 5,
+      stderr: expect.stringContaining('left half started'),
+    })
+
+    writeFileSync(path.join(home.labs, 'one', 'lab.json'), '{"name":')
+    for (const args of [['status'], ['env', 'A'], ['up', 'single', '--ports', 'random'], ['start']]) {
+      const { status, stderr } = await home.run(...args, '--name', 'one')
+      expect([status, stderr], args.join(' ')).toEqual([5, expect.stringContaining('lab.json is damaged')])
+    }
+    expect((await home.run('ls')).stdout).toMatch(/one .*damaged/)
+    expect((await home.run('down', '--all')).status).toBe(0)
+    expect([home.servers(), home.left()]).toEqual([[], []])
+  })
+
+  it('tells at once that a server ended, with its last lines, and keeps its logs', async () => {
+    await using home = new LabHome()
+    const up = home.begin('up', 'dr', ...UP)
+    await until(() => home.servers().length > 0)
+    const [first] = home.servers()
+    process.kill(first ?? 0, 'SIGKILL')
+    expect(await up.end()).toBe(2)
+    expect(up.stderr).toContain('ended by SIGKILL')
+    expect(home.servers()).toEqual([])
+    expect(home.record('one')).toMatchObject({ state: 'failed' })
+    for (const { logFile, dataDir } of home.record('one').clusters.slice(0, 1)) {
+      expect([existsSync(logFile), existsSync(dataDir)]).toEqual([true, false])
+    }
+    expect((await home.run('up', 'single', ...UP)).status).toBe(0)
+    expect((await home.run('down', 'one')).status).toBe(0)
+  })
+
+  it('goes on with its data after servers were killed, stopped or frozen, and after "down --keep"', async () => {
+    await using home = new LabHome()
+    const on = (...args: string[]) => home.run(...args, '--name', 'one')
+    const vault = (...args: string[]) =>
+      home.run('exec', '--name', 'one', 'A', '--', process.execPath, 'dist/main.js', 'vault', ...args)
+    expect((await home.run('up', 'dr', ...UP, '--shamir', '3/2')).status).toBe(0)
+    expect((await vault('secrets', 'enable', '-path=kv', 'kv')).stderr).toBe('')
+    expect((await vault('write', 'kv/a', 'word=kept')).status).toBe(0)
+    for (const end of [['crash', 'A'], ['stop'], ['down', '--keep']]) {
+      expect((await on(...end)).status, end.join(' ')).toBe(0)
+      expect((await on('start')).status, end.join(' ')).toBe(0)
+      expect((await on('wait', '--for', 'replicated')).status, end.join(' ')).toBe(0)
+      expect((await vault('read', '-field=word', 'kv/a')).stdout.trim(), end.join(' ')).toBe('kept')
+    }
+    expect((await on('pause', 'B')).status).toBe(0)
+    expect(await on('status')).toMatchObject({ status: 2, stderr: expect.stringContaining('B is paused') })
+    expect((await on('resume', 'B')).status).toBe(0)
+    expect((await on('seal', 'A')).status).toBe(0)
+    expect(await on('status')).toMatchObject({ status: 2, stderr: expect.stringContaining('A is sealed') })
+    expect((await on('unseal', 'A')).status).toBe(0)
+    expect((await on('pause', 'A', 'B')).status).toBe(0)
+    expect((await home.run('down', 'one')).status).toBe(0)
+    expect([home.servers(), home.left()]).toEqual([[], []])
+  })
+
+  it('gives the environment of a role, with the token that works there now', async () => {
+    await using home = new LabHome()
+    const env = async (...args: string[]) => (await home.run('env', ...args, '--name', 'one')).stdout
+    expect((await home.run('up', 'dr', ...UP)).status).toBe(0)
+    const [a, b] = home.record('one').clusters
+    expect(await env('--role', 'dr-primary')).toBe(
+      `export VAULT_ADDR=${a?.apiAddress}\nexport VAULT_TOKEN=${a?.rootToken}\n`,
+    )
+    expect(await env('B')).toMatch(/unset VAULT_TOKEN\n# B is a DR secondary/)
+
+    const token = await operationToken(home)
+    const promote = [
+      'vault',
+      'write',
+      '-f',
+      'sys/replication/dr/secondary/promote',
+      `dr_operation_token=${token}`,
+      'force=true',
+    ]
+    expect((await home.run('crash', 'A', '--name', 'one')).status).toBe(0)
+    expect(
+      await home.run('exec', 'B', '--name', 'one', '--', process.execPath, 'dist/main.js', ...promote),
+    ).toMatchObject({ status: 0 })
+    const expected = `export VAULT_ADDR=${b?.apiAddress}\nexport VAULT_TOKEN=${a?.rootToken}\n`
+    await until(async () => (await env('--role', 'dr-primary')) === expected)
+    expect((await home.run('start', 'A', '--name', 'one')).status).toBe(0)
+    expect(await home.run('status', '--name', 'one')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('A and B are both DR primaries of one set'),
+    })
+    expect(await home.run('exec', 'A', '--name', 'one', '--', 'sh', '-c', 'exit 7')).toMatchObject({ status: 7 })
+  })
+})
+
+describe('arguments of a lab', () => {
+  it('are checked before anything is started', async () => {
+    await using home = new LabHome()
+    const refusals: readonly [readonly string[], number, string][] = [
+      [['up', 'pr-drr'], 1, 'did you mean "pr-dr"?'],
+      [['up', 'dr', '--port-base', '70000'], 1, '"70000" is not a port from 1 to 65535'],
+      [['up', 'six', '--port-base', '65500'], 1, 'is too high: the last cluster would need port 65551'],
+      [['up', 'dr', '--shamir', '3/5'], 1, 'a threshold of 5 does not go with 3 shares'],
+      [['up', 'dr', '--shamir', '300/2'], 1, '300 shares'],
+      [['up', 'dr', '--timeout', 'soon'], 1, '"soon" is not a duration'],
+      [['up', 'dr', '--name', '../x'], 1, 'is not a name for a lab'],
+      [['status', '--name', 'none'], 1, 'there is no lab "none"'],
+      [['start', 'Q', '--name', 'none'], 1, 'there is no lab "none"'],
+    ]
+    for (const [args, status, text] of refusals) {
+      const answer = await home.run(...args)
+      expect([answer.status, answer.stderr], args.join(' ')).toEqual([status, expect.stringContaining(text)])
+      expect(answer.stderr, args.join(' ')).not.toMatch(/\n\s+at /)
+    }
+    expect([home.left(), home.servers()]).toEqual([[], []])
+  })
+
+  it('name the process that has a port', async () => {
+    await using home = new LabHome()
+    await using holder = await PortHolder.listen()
+    const { status, stderr } = await home.run('up', 'single', '--port-base', String(holder.port))
+    expect([status, stderr]).toEqual([
+      5,
+      expect.stringContaining(`port ${holder.port} is taken (process ${process.pid})`),
+    ])
+  })
+
+  it('are refused in words where nothing can be written', async () => {
+    const { status, stderr } = await runProgram(['up', 'single', '--ports', 'random'], { env: { HOME: '/proc' } })
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/cannot be made: .*; set XDG_STATE_HOME/)])
+  })
+})
+
+/** A process that has nothing to do with labs. */
+class Stranger implements AsyncDisposable {
+  readonly #child: ChildProcess = spawn('sleep', ['600'], { stdio: 'ignore' })
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill('SIGKILL')
+  }
+}
+
+class PortHolder implements AsyncDisposable {
+  readonly port: number
+  readonly #server: net.Server
+
+  private constructor(server: net.Server) {
+    this.#server = server
+    this.port = (server.address() as net.AddressInfo).port
+  }
+
+  static listen(): Promise<PortHolder> {
+    return new Promise((resolve) => {
+      const server = net.createServer().listen(0, '127.0.0.1', () => resolve(new PortHolder(server)))
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Promise((done) => this.#server.close(done))
+  }
+}
+
+/** The ceremony on B with the key share of A. */
+const operationToken = async (home: LabHome): Promise<string> => {
+  const key = home.record('one').clusters[0]?.unsealKeys[0] ?? ''
+  const vault = (...args: string[]) =>
+    home.run(
+      'exec',
+      'B',
+      '--name',
+      'one',
+      '--',
+      process.execPath,
+      'dist/main.js',
+      'vault',
+      'operator',
+      'generate-root',
+      '-dr-token',
+      ...args,
+    )
+  const attempt = JSON.parse((await vault('-init', '-format=json')).stdout) as { otp: string; nonce: string }
+  const done = JSON.parse((await vault(`-nonce=${attempt.nonce}`, '-format=json', key)).stdout) as {
+    encoded_token: string
+  }
+  return (await vault(`-decode=${done.encoded_token}`, `-otp=${attempt.otp}`)).stdout.trim()
+}

@@ -1,0 +1,57 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { LabRecord } from '../../src/lab/cluster.js'
+import { createProcessTable } from '../../src/lab/lifecycle/process-table.js'
+import { Program, type ProgramOptions, runProgram } from './program.js'
+
+/** A state directory of its own, as another user's home would be. Whatever still runs in it is killed at the end. */
+export class LabHome implements AsyncDisposable {
+  readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-home-'))
+
+  get labs(): string {
+    return path.join(this.directory, 'understudy', 'labs')
+  }
+
+  private get options(): ProgramOptions {
+    return { env: { XDG_STATE_HOME: this.directory } }
+  }
+
+  run(...args: string[]) {
+    return runProgram(args, this.options)
+  }
+
+  begin(...args: string[]): Program {
+    return new Program(args, this.options)
+  }
+
+  record(lab: string): LabRecord {
+    return JSON.parse(readFileSync(path.join(this.labs, lab, 'lab.json'), 'utf8')) as LabRecord
+  }
+
+  /** Labs that left anything. */
+  left(): string[] {
+    return existsSync(this.labs) ? readdirSync(this.labs) : []
+  }
+
+  /** Servers that run with a configuration file below this directory. */
+  servers(): number[] {
+    return createProcessTable()
+      .list()
+      .filter(({ pid }) => argumentsOf(pid).some((argument) => argument.includes(this.directory)))
+      .map(({ pid }) => pid)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const pid of this.servers()) process.kill(pid, 'SIGKILL')
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+const argumentsOf = (pid: number): string[] => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,66 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { claimLab, findHolder } from '../../../src/lab/lifecycle/claim.js'
+import { labDirectory, listLabs } from '../../../src/lab/lifecycle/lab-directory.js'
+import { identify, isAlive } from '../../../src/lab/lifecycle/process-identity.js'
+import { createProcessTable, type ProcessTable } from '../../../src/lab/lifecycle/process-table.js'
+
+let home = ''
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), 'understudy-claim-'))
+  vi.stubEnv('XDG_STATE_HOME', home)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  rmSync(home, { recursive: true, force: true })
+})
+
+const ME = { pid: 10, startTime: 'ten' }
+const OTHER = { pid: 20, startTime: 'twenty' }
+
+/** A machine on which only these processes live. */
+const living = (...processes: (typeof ME)[]): ProcessTable => {
+  const list = processes.map((one) => ({ ...one, isFrozen: false, hasArgument: () => false }))
+  return { find: (pid) => list.find((one) => one.pid === pid), list: () => list }
+}
+
+it('keeps everybody else away until it is released, and leaves nothing', () => {
+  const table = living(ME, OTHER)
+  const claim = claimLab('x', 'started', ME, table)
+  expect(() => claimLab('x', 'stopped', OTHER, table)).toThrow('the lab "x" is being started by process 10')
+  expect(findHolder('x', table)).toMatchObject({ pid: 10, doing: 'started' })
+  claim.release()
+  expect(existsSync(labDirectory('x'))).toBe(false)
+  claimLab('x', 'stopped', OTHER, table).release()
+  expect(listLabs()).toEqual([])
+})
+
+it('counts for nothing once its process is gone, also when the number lives on', () => {
+  claimLab('x', 'started', ME, living(ME))
+  const table = living({ pid: 10, startTime: 'later' }, OTHER)
+  expect(findHolder('x', table)).toBeUndefined()
+  const claim = claimLab('x', 'stopped', OTHER, table)
+  expect(findHolder('x', table)).toMatchObject({ pid: 20 })
+  claim.release()
+  expect(readdirSync(path.dirname(labDirectory('x')))).toEqual([])
+})
+
+it('yields to a lower number that came meanwhile', () => {
+  const table = living(ME, OTHER)
+  mkdirSync(labDirectory('x'), { recursive: true })
+  writeFileSync(path.join(labDirectory('x'), 'claim-5'), 'not a claim')
+  claimLab('x', 'changed', ME, table)
+  expect(readdirSync(labDirectory('x')).sort()).toEqual(['claim-5', 'claim-6'])
+  expect(() => claimLab('x', 'stopped', OTHER, table)).toThrow('is being changed by process 10')
+})
+
+it('is told apart by what the system says of a process', () => {
+  const table = createProcessTable()
+  const me = identify(table, process.pid)
+  expect(me && isAlive(table, me)).toBe(true)
+  expect(isAlive(table, { pid: process.pid, startTime: 'another' })).toBe(false)
+  expect(table.find(process.pid)?.hasArgument('no such argument')).toBe(false)
+  expect(table.list().map(({ pid }) => pid)).toContain(process.pid)
+})
