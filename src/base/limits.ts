@@ -27,6 +27,12 @@ export const LIMITS = {
   walRetentionEntriesMin: 16,
   /** What joins one commit, beyond its first transaction. */
   commitBytesMax: 8 * 1024 * 1024,
+  /** Lists of what failovers have cost: how many are kept, the oldest goes first. */
+  lossesMax: 16,
+  /** Entries that one of them names; how many there are beyond is told in it. */
+  lossEntriesMax: 50_000,
+  /** Log frames that are kept aside with one of them. */
+  lossFrameBytesMax: 32 * 1024 * 1024,
   /** Key shares of a seal. */
   sharesMax: 255,
   shareBytesMin: 16,

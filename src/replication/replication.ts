@@ -7,7 +7,7 @@ import { FilterStore, isFilterKey } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
 import type { Holds } from './holds.js'
 import type { ReplicationHost } from './host.js'
-import { collectSuffix, type Loss, type LostEntry, readLosses } from './roles/losses.js'
+import { collectSuffix, type Loss, type LostSuffix, readLosses } from './roles/losses.js'
 import { isSecondaryStage } from './roles/machine.js'
 import { Manager } from './roles/manager.js'
 import { OperationTokens } from './credentials/operation-token.js'
@@ -63,6 +63,7 @@ export class Replication {
       store: host.store,
       heldMounts: () => this.#heldMounts(),
       destroy: () => host.destroyDeleted(),
+      random: host.random,
       log: host.log,
     })
     const followed: Kind = isSecondaryStage(this.#roles.facts().stages.dr) ? 'dr' : 'performance'
@@ -115,7 +116,7 @@ export class Replication {
       for (const { key } of commit.mutations) {
         if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
       }
-      if (commit.origin === 'resynced') this.#purge.check()
+      if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
       else if (commit.origin === 'applied') this.#purge.checkPending()
     })
     await this.#purge.start()
@@ -195,13 +196,13 @@ export class Replication {
   }
 
   /** What this primary accepted since it was overtaken, as `/_understudy/v1/info` shows it. */
-  async acceptedSinceFence(): Promise<readonly LostEntry[]> {
+  async acceptedSinceFence(): Promise<Pick<LostSuffix, 'entries' | 'entriesBeyond'>> {
     for (const kind of KINDS) {
       const record = this.#roles.record(kind)
       if (record.mode !== 'primary' || record.fenced?.forkIndex === undefined) continue
-      return (await collectSuffix(this.#host.store, kind, record.fenced.forkIndex, this.#host.mounts())).entries
+      return collectSuffix(this.#host.store, kind, record.fenced.forkIndex, this.#host.mounts())
     }
-    return []
+    return { entries: [], entriesBeyond: 0 }
   }
 
   #watchMounts(): MountWatch {

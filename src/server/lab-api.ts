@@ -93,12 +93,13 @@ const info = async (server: Server): Promise<JsonObject> => {
 const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undefined> => {
   const { fence } = replication.view
   if (!fence) return undefined
-  const accepted = await replication.replication.acceptedSinceFence()
+  const { entries, entriesBeyond } = await replication.replication.acceptedSinceFence()
   return {
     epoch: fence.epoch,
     by_epoch: fence.byEpoch,
     since: new Date(fence.sinceMs).toISOString(),
-    accepted: accepted.map(lostEntry),
+    accepted: entries.map(lostEntry),
+    accepted_beyond: entriesBeyond,
   }
 }
 
@@ -107,12 +108,14 @@ const lostEntry = ({ index, path, operation }: LostEntry): JsonObject => ({ inde
 const losses = async (server: Server): Promise<JsonObject> => {
   const found = (await server.runtime?.cluster?.replication.replication.losses()) ?? []
   return {
-    losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries }) => ({
+    losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries, entriesBeyond, framesBeyond }) => ({
       epoch,
       first_index: firstIndex,
       last_index: lastIndex,
       reason,
       entries: entries.map(lostEntry),
+      entries_beyond: entriesBeyond ?? 0,
+      frames_beyond: framesBeyond ?? 0,
     })),
   }
 }

@@ -1,3 +1,5 @@
+import { LIMITS } from '../base/limits.js'
+import type { PlainRecord } from '../replication/host.js'
 import { Barrier } from '../storage/barrier/barrier.js'
 import { beginStoreAt } from '../storage/begin-at.js'
 import type { Engine } from '../storage/engine/engine.js'
@@ -34,8 +36,27 @@ const keep = async (
 ): Promise<void> => {
   if (rootKey) barrier.unseal(rootKey)
   const target = rootKey ? barrier : store
-  await target.write((tx) => {
-    for (const { key, value } of kept) tx.put(key, value)
-  })
+  // Several transactions are as good as one: nobody sees this generation before it is complete.
+  for (const part of partsOf(kept)) {
+    await target.write((tx) => {
+      for (const { key, value } of part) tx.put(key, value)
+    })
+  }
   barrier.seal()
+}
+
+/** Records in groups of bounded size. */
+function* partsOf(records: readonly PlainRecord[]): Generator<readonly PlainRecord[]> {
+  let part: PlainRecord[] = []
+  let bytes = 0
+  for (const record of records) {
+    bytes += record.key.length + record.value.length
+    if (part.length > 0 && bytes > LIMITS.commitBytesMax) {
+      yield part
+      part = []
+      bytes = record.key.length + record.value.length
+    }
+    part.push(record)
+  }
+  yield part
 }

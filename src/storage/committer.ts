@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../base/clock.js'
+import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Recorder } from '../base/meter.js'
 import type { Random } from '../base/random.js'
@@ -15,10 +15,9 @@ import { type LoggedUnit, resolveLogged, type Stage, type Staged, stageLogged } 
 import { type StoreState, serializeState } from './store-state.js'
 import type { Trees } from './trees/trees.js'
 import { stageCheckpoint } from './log/trim.js'
+import { Recovery } from './recovery.js'
 import { Trimmer } from './log/trimmer.js'
 import type { Wal } from './log/wal.js'
-
-const RECOVERY_INTERVAL_MS = 1000
 
 export interface StoreOptions {
   readonly engine: Engine
@@ -68,11 +67,13 @@ export class Committer {
   readonly #queue: CommitQueue<Unit>
   readonly #listeners = new Set<CommitListener>()
   readonly #trimmer: Trimmer
+  readonly #recovery: Recovery
   #loaded: Loaded
   #inFlight: Staged | undefined
+  /** Keys of the batch that has failed: what they hold now is known when everything was read anew. */
+  readonly #tried = new Set<string>()
   #failure: LogicalError | undefined
   #isClosed = false
-  #recoveryTimer: Timer | undefined
   #onReopened: () => void = () => undefined
 
   private constructor(options: StoreOptions, random: Random, loaded: Loaded) {
@@ -94,6 +95,7 @@ export class Committer {
       run: (stage) => this.run(stage),
     })
     this.#trimmer.schedule()
+    this.#recovery = new Recovery({ ...options, attempt: () => this.#recover() })
   }
 
   static async open(options: StoreOptions, random: Random): Promise<Committer> {
@@ -168,7 +170,7 @@ export class Committer {
     await last?.catch((error: unknown) => this.#options.log.warn('no checkpoint at close', { error }))
     await this.#queue.drained()
     this.#trimmer.close()
-    this.#recoveryTimer?.cancel()
+    await this.#recovery.end()
   }
 
   #commit(units: readonly Unit[]): Promise<void> {
@@ -190,6 +192,9 @@ export class Committer {
       const startMs = this.#options.clock.monotonic()
       try {
         await batch.write({ isDurable: this.#options.syncWrites })
+      } catch (error) {
+        for (const { key } of staged.commit?.mutations ?? []) this.#tried.add(key)
+        throw error
       } finally {
         this.#inFlight = undefined
       }
@@ -244,36 +249,33 @@ export class Committer {
     this.#failure =
       error instanceof LogicalError ? error : new LogicalError('unavailable', 'the storage failed', { cause: error })
     this.#options.log.error('storage writes are refused until the storage was opened again', { error })
-    this.#scheduleRecovery()
-  }
-
-  #scheduleRecovery(): void {
-    if (this.#isClosed) return
-    this.#recoveryTimer = this.#options.clock.setTimer(RECOVERY_INTERVAL_MS, () => void this.#recover())
+    this.#recovery.begin()
   }
 
   /** The failed batch may have reached the disk all the same, so everything is read anew. */
   async #recover(): Promise<void> {
     const knownIndex = this.state.last.index
-    try {
-      await this.#options.engine.reopen()
-      this.#onReopened()
-      this.#loaded = await load(this.#options, this.#random)
-      await this.#announceFound(knownIndex)
-    } catch (error) {
-      this.#options.log.warn('the storage cannot be opened again yet', { error })
-      this.#scheduleRecovery()
-      return
-    }
+    await this.#options.engine.reopen()
+    this.#onReopened()
+    this.#loaded = await load(this.#options, this.#random)
+    await this.#announceFound(knownIndex)
     this.#failure = undefined
     this.#options.log.info('storage writes are accepted again', { lastIndex: this.state.last.index })
     this.#trimmer.schedule()
   }
 
+  /** Whoever remembers what a key held reads it again: nobody was told that it has changed. */
   async #announceFound(knownIndex: number): Promise<void> {
     for (const frame of (await this.wal.framesAfter(knownIndex, Number.MAX_SAFE_INTEGER)) ?? []) {
       const mutations = decodeFrame(frame).flatMap(({ operations }) => operations.filter(({ held }) => !held))
-      this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'own' }, frame)
+      for (const { key } of mutations) this.#tried.delete(key)
+      this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'recovered' }, frame)
+    }
+    // In no frame: what is not logged, and what a resync brought.
+    const mutations = [...this.#tried].map((key) => ({ key }))
+    this.#tried.clear()
+    if (mutations.length > 0) {
+      this.#announce({ lastIndex: this.state.last.index, mutations, origin: 'recovered' }, undefined)
     }
   }
 }

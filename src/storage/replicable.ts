@@ -17,7 +17,11 @@ export interface Commit {
   readonly lastIndex: number
   /** The keys that have changed. */
   readonly mutations: readonly Pick<Mutation, 'key'>[]
-  readonly origin: 'own' | 'applied' | 'resynced'
+  /**
+   * Who made it, and so who knows of it already. `recovered`: the batch had failed, to all who asked for it, and may have
+   * reached the disk all the same.
+   */
+  readonly origin: 'own' | 'applied' | 'resynced' | 'recovered'
 }
 
 /** A place in a cluster's log: transactions are numbered from 1; `hash` is that of the frame that ends there. */

@@ -1,7 +1,8 @@
 import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
-import { PURGE_KEY, type PurgeStage, readPurgeStage } from './purge-mark.js'
+import { makePurgeMark, PURGE_KEY, type PurgeStage, readPurgeStage } from './purge-mark.js'
 
 export interface PurgeOptions {
   readonly storage: Storage
@@ -10,6 +11,7 @@ export interface PurgeOptions {
   readonly heldMounts: () => ReadonlySet<string>
   /** Asks for a new generation of the directory with what is left. The mark does not go with it. */
   readonly destroy: () => void
+  readonly random: Random
   readonly log: Log
 }
 
@@ -99,7 +101,10 @@ export class HeldDataPurge {
     const hasData = held.size > 0 && (await this.#hasDataOf(held))
     if (hasData) {
       this.#isGone = false
-      if (!this.#stage) await this.#write('hidden')
+      const stage = this.#stage
+      // A copy that is under way still holds this data, and would take along the mark of what it destroys.
+      if (!stage || this.#isBeingDestroyed) await this.#write(stage ?? 'hidden')
+      this.#isBeingDestroyed = false
       return
     }
     // What was looked at is not what is asked for any more.
@@ -113,8 +118,9 @@ export class HeldDataPurge {
   }
 
   async #write(stage: PurgeStage): Promise<void> {
-    await this.#options.storage.write((tx) => tx.put(PURGE_KEY, Buffer.from(stage)))
-    this.#options.log.info('held-back data is to be destroyed', { stage })
+    const { storage, random, log } = this.#options
+    await storage.write((tx) => tx.put(PURGE_KEY, makePurgeMark(stage, random)))
+    log.info('held-back data is to be destroyed', { stage })
   }
 
   async #hasDataOf(mounts: ReadonlySet<string>): Promise<boolean> {

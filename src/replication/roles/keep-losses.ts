@@ -35,12 +35,13 @@ export const keepForeseeableLoss = async (
     await keep(host, kind, loss, [])
     return
   }
-  const { entries, frames, isTrimmed } = await collectSuffix(host.store, kind, fork, host.mounts())
+  const { frames, isTrimmed, ...lost } = await collectSuffix(host.store, kind, fork, host.mounts())
+  const { entries } = lost
   if (entries.length === 0 && !isTrimmed) return
   const reason = isTrimmed
     ? 'not replicated before the failover; the list is not complete'
     : 'not replicated before the failover'
-  const loss: Loss = { epoch, firstIndex: fork + 1, lastIndex, reason, entries }
+  const loss: Loss = { epoch, firstIndex: fork + 1, lastIndex, reason, ...lost }
   await keep(host, kind, loss, frames)
   host.log.warn('unreplicated entries kept aside', { kind, epoch, entries: entries.length })
 }
@@ -86,16 +87,20 @@ export const keepLeadLoss = async (host: ReplicationHost, kind: Kind, lead: Lead
     position: { index: lastIndex, hash: Buffer.alloc(0) },
     firstIndex,
   }
-  const { entries, frames } = await collectSuffix(log, kind, forkIndex, host.mounts())
+  const { frames, isTrimmed: _, ...lost } = await collectSuffix(log, kind, forkIndex, host.mounts())
+  const { entries } = lost
   if (entries.length === 0 && isComplete) return
   const reason = `received from the former primary, unknown to the new one${isComplete ? '' : '; the list is not complete'}`
-  await keep(host, kind, { epoch, firstIndex, lastIndex, reason, entries }, frames)
+  await keep(host, kind, { epoch, firstIndex, lastIndex, reason, ...lost }, frames)
   host.log.warn('entries of the former primary kept aside', { kind, epoch, entries: entries.length })
 }
 
 const keep = async (
-  { storage, clock }: ReplicationHost,
+  { storage, clock, log }: ReplicationHost,
   kind: Kind,
   loss: Loss,
   frames: readonly Frame[],
-): Promise<void> => writeLoss(storage, await lossIdFor(storage, clock.now(), kind, loss), loss, frames)
+): Promise<void> => {
+  const dropped = await writeLoss(storage, await lossIdFor(storage, clock.now(), kind, loss), loss, frames)
+  if (dropped.length > 0) log.warn('old lists of losses were dropped to make room', { dropped })
+}

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../base/limits.js'
 import type { Storage } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
@@ -6,7 +7,8 @@ import type { Kind } from '../types.js'
 
 /**
  * What a failover cost, entry by entry. The cluster that has to give something up writes the list, and the encrypted log
- * frames themselves, under a prefix that never leaves it, before anything of it is overwritten.
+ * frames themselves, under a prefix that never leaves it, before anything of it is overwritten. Lists are bounded, in
+ * number and in what each holds, and say what they leave out.
  */
 export interface Loss {
   /** The epoch whose entries were lost. */
@@ -15,6 +17,10 @@ export interface Loss {
   readonly lastIndex: number
   readonly reason: string
   readonly entries: readonly LostEntry[]
+  /** Entries behind these that were lost, too, and are not named. */
+  readonly entriesBeyond?: number
+  /** Log frames that were not kept aside. */
+  readonly framesBeyond?: number
 }
 
 export interface LostEntry {
@@ -30,7 +36,9 @@ const FRAMES_BYTES_READ = 1024 * 1024
 
 export interface LostSuffix {
   readonly entries: readonly LostEntry[]
+  readonly entriesBeyond: number
   readonly frames: readonly Frame[]
+  readonly framesBeyond: number
   /** True when part of it is no longer on disk. */
   readonly isTrimmed: boolean
 }
@@ -43,13 +51,12 @@ export const collectSuffix = async (
   mounts: readonly MountFact[],
 ): Promise<LostSuffix> => {
   const paths = new Map(mounts.map((mount) => [mount.uuid, mount.path]))
-  const entries: LostEntry[] = []
-  const frames: Frame[] = []
+  const suffix = new BoundedSuffix()
   const isTrimmed = index + 1 < store.firstIndex
   let at = isTrimmed ? store.firstIndex - 1 : index
   for (;;) {
     const next = at < store.position.index ? await store.framesAfter(at, FRAMES_BYTES_READ) : []
-    if (!next || next.length === 0) return { entries, frames, isTrimmed: isTrimmed || next === undefined }
+    if (!next || next.length === 0) return { ...suffix.all(), isTrimmed: isTrimmed || next === undefined }
     for (const frame of next) {
       const lost = store
         .decodeFrame(frame)
@@ -59,10 +66,32 @@ export const collectSuffix = async (
             .filter((operation) => operation.key !== '' && (kind === 'dr' || operation.category === 'replicated'))
             .map((operation) => describe(entry.index, operation.key, operation.value === undefined, paths)),
         )
-      if (lost.length > 0) frames.push(frame)
-      entries.push(...lost)
+      if (lost.length > 0) suffix.add(lost, frame)
       at = frame.lastIndex
     }
+  }
+}
+
+/** As much of a suffix as a list may hold, and how much more there was. */
+class BoundedSuffix {
+  readonly #entries: LostEntry[] = []
+  readonly #frames: Frame[] = []
+  #entriesBeyond = 0
+  #framesBeyond = 0
+  #frameBytes = 0
+
+  add(lost: readonly LostEntry[], frame: Frame): void {
+    const named = lost.slice(0, LIMITS.lossEntriesMax - this.#entries.length)
+    for (const entry of named) this.#entries.push(entry)
+    this.#entriesBeyond += lost.length - named.length
+    this.#frameBytes += frame.bytes.length
+    if (this.#frameBytes <= LIMITS.lossFrameBytesMax) this.#frames.push(frame)
+    else this.#framesBeyond++
+  }
+
+  all(): Omit<LostSuffix, 'isTrimmed'> {
+    const [entries, entriesBeyond] = [this.#entries, this.#entriesBeyond]
+    return { entries, entriesBeyond, frames: this.#frames, framesBeyond: this.#framesBeyond }
   }
 }
 
@@ -72,8 +101,16 @@ const describe = (index: number, key: string, isDelete: boolean, paths: Readonly
   return { index, path: mount === undefined ? key : mount + rest, operation: isDelete ? 'delete' : 'put' }
 }
 
-/** Makes a loss durable: its frames first, the record that names it last, so that a listed loss is whole. */
-export const writeLoss = async (storage: Storage, id: string, loss: Loss, frames: readonly Frame[]): Promise<void> => {
+/**
+ * Makes a loss durable: its frames first, the record that names it last, so that a listed loss is whole. Resolves to the ids
+ * of old losses that had to make room.
+ */
+export const writeLoss = async (
+  storage: Storage,
+  id: string,
+  loss: Loss,
+  frames: readonly Frame[],
+): Promise<readonly string[]> => {
   const base = `${PREFIX}${id}/`
   for (const [n, frame] of frames.entries()) {
     await storage.write((tx) => tx.put(`${base}frames/${pad(n)}`, frame.bytes))
@@ -84,6 +121,17 @@ export const writeLoss = async (storage: Storage, id: string, loss: Loss, frames
   }
   const { entries, ...head } = loss
   await storage.write((tx) => putJson(tx, `${base}head`, { ...head, count: entries.length }))
+  return dropOldest(storage, id)
+}
+
+const dropOldest = async (storage: Storage, newest: string): Promise<readonly string[]> => {
+  const ids = (await storage.list(PREFIX)).map((folder) => folder.slice(0, -1)).filter((id) => id !== newest)
+  const dropped = ids.sort().slice(0, Math.max(0, ids.length + 1 - LIMITS.lossesMax))
+  for (const id of dropped) {
+    await storage.write((tx) => tx.delete(`${PREFIX}${id}/head`))
+    for (const key of await storage.keys(`${PREFIX}${id}/`)) await storage.write((tx) => tx.delete(key))
+  }
+  return dropped
 }
 
 /** All losses, oldest first. */

@@ -14,11 +14,13 @@ import {
   encodeFailure,
   encodeRequest,
 } from '../../../src/replication/forwarding/forward-codec.js'
-import { readLosses, writeLoss } from '../../../src/replication/roles/losses.js'
+import { collectSuffix, readLosses, writeLoss } from '../../../src/replication/roles/losses.js'
 import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/roles/state.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { RawNumber } from '../../../src/logical/json.js'
 import type { Request } from '../../../src/logical/request.js'
+import { LIMITS } from '../../../src/base/limits.js'
+import type { Frame, WalEntry } from '../../../src/storage/replicable.js'
 import { categoryOf } from '../../../src/storage/prefixes.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
@@ -154,4 +156,53 @@ test('losses are listed in the order of time, with all their entries', async () 
     { ...loss, entries },
     { ...loss, epoch: 'e2', entries: [] },
   ])
+})
+
+test('a list of losses is bounded, and says how many entries and frames it leaves out', async () => {
+  const perFrame = 10_000
+  const frameBytes = LIMITS.lossFrameBytesMax / 4
+  const frames = Array.from({ length: 7 }, (_, n) => {
+    const lastIndex = (n + 1) * perFrame
+    return { firstIndex: lastIndex - perFrame + 1, lastIndex, bytes: Buffer.alloc(frameBytes) } as Frame
+  })
+  const suffix = await collectSuffix(
+    {
+      position: { index: 70_000, hash: Buffer.alloc(0) },
+      firstIndex: 1,
+      framesAfter: async (index) => frames.filter((frame) => frame.lastIndex > index).slice(0, 2),
+      decodeFrame: ({ firstIndex }) =>
+        Array.from({ length: perFrame }, (_, n): WalEntry => {
+          const value = Buffer.alloc(0)
+          const operation = { key: 'logical/m/x', category: 'replicated', value, delta: value } as const
+          return { index: firstIndex + n, operations: [operation] }
+        }),
+    },
+    'dr',
+    5,
+    [],
+  )
+  expect([suffix.entries.length, suffix.entries[0]?.index]).toEqual([LIMITS.lossEntriesMax, 6])
+  expect(suffix).toMatchObject({ entriesBeyond: 70_000 - 5 - LIMITS.lossEntriesMax, framesBeyond: 3, isTrimmed: false })
+  expect(suffix.frames).toEqual(frames.slice(0, 4))
+  const storage = new MemoryStorage()
+  const { frames: _, isTrimmed: __, ...lost } = suffix
+  await writeLoss(storage, '1-dr', { epoch: 'e', firstIndex: 6, lastIndex: 70_000, reason: 'why', ...lost }, [])
+  expect(await readLosses(storage)).toMatchObject([{ entriesBeyond: 19_995, framesBeyond: 3 }])
+})
+
+test('the oldest list of losses makes room for one too many, with all that belongs to it', async () => {
+  const storage = new MemoryStorage()
+  const entry = { index: 1, path: 'secret/1', operation: 'put' as const }
+  const frame = { bytes: Buffer.from('frame') } as Frame
+  const write = (n: number) => {
+    const loss = { epoch: `e${n}`, firstIndex: 1, lastIndex: 1, reason: 'why', entries: [entry] }
+    return writeLoss(storage, `${100 + n}-dr`, loss, [frame])
+  }
+  for (let n = 0; n < LIMITS.lossesMax; n++) expect(await write(n)).toEqual([])
+  expect(await write(3)).toEqual([])
+  expect(await write(LIMITS.lossesMax)).toEqual(['100-dr'])
+  const losses = await readLosses(storage)
+  expect([losses.length, losses[0]?.epoch]).toEqual([LIMITS.lossesMax, 'e1'])
+  expect(await storage.keys('core/losses/100-dr/')).toEqual([])
+  expect(await storage.keys('core/losses/101-dr/')).toHaveLength(3)
 })

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
+import { createSeededRandom } from '../../../src/base/random.js'
 import { HeldDataPurge } from '../../../src/replication/filter/purge.js'
 import { PURGE_KEY, readPurgeStage } from '../../../src/replication/filter/purge-mark.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
@@ -26,6 +27,7 @@ const make = (): HeldDataPurge =>
     },
     heldMounts: () => held,
     destroy: () => asked++,
+    random: createSeededRandom('purge'),
     log: silentLog,
   })
 
@@ -125,6 +127,30 @@ test('what is deleted after the destruction was asked for is marked anew', async
   expect([storage.writes, purge.isInEffect]).toEqual([writes + 1, false])
   await purge.mark()
   expect(storage.writes).toBe(writes + 1)
+})
+
+test('a mark that is written anew differs from the one before, though it means the same', async () => {
+  held = new Set(['eu'])
+  await purge.mark()
+  const before = storage.get(PURGE_KEY)
+  await purge.start()
+  await purge.mark()
+  expect([stage(), storage.get(PURGE_KEY)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
+})
+
+test('a second filter that hides data while the first is being destroyed marks anew, and keeps what it means', async () => {
+  held = new Set(['eu'])
+  await purge.mark()
+  await purge.start()
+  const before = storage.get(PURGE_KEY)
+  await put('logical/us/1')
+  held = new Set(['eu', 'us'])
+  await purge.start()
+  expect([stage(), storage.get(PURGE_KEY)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
+  expect([asked, purge.isInEffect]).toEqual([1, false])
+  const { writes } = storage
+  await purge.start()
+  expect(storage.writes).toBe(writes)
 })
 
 test('a new mark that could not be written is still to be written', async () => {

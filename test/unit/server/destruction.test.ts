@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { silentLog } from '../../../src/base/log.js'
+import { createSeededRandom } from '../../../src/base/random.js'
 import { nextTurn } from '../../../src/base/turn.js'
+import { HeldDataPurge } from '../../../src/replication/filter/purge.js'
 import { PURGE_KEY } from '../../../src/replication/filter/purge-mark.js'
 import { Destruction } from '../../../src/server/destruction.js'
+import { Barrier } from '../../../src/storage/barrier/barrier.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
 import { dataKey } from '../../../src/storage/raw-keys.js'
@@ -167,3 +170,43 @@ test.each(['new generation', 'batch', 'move pointer', 'destroy generation'] as c
     expect(store.get('logical/m/7')?.toString()).toBe('value')
   },
 )
+
+/** A filter takes `us` away while a copy is made because of another: its data must not survive in the new generation. */
+test('the data of a second filter, applied amid the copy for the first, is in no file in the end', async () => {
+  const random = createSeededRandom('purge')
+  const barrier = new Barrier({ store, clock: systemClock, random })
+  const rootKey = random.bytes(32)
+  await barrier.initialize(rootKey)
+  barrier.unseal(rootKey)
+  const storage = barrier.view('')
+  const held = new Set(['eu'])
+  const purge = new HeldDataPurge({
+    storage,
+    store: { isResyncing: false, remotePosition: { ...store.position, epoch: '' } },
+    heldMounts: () => held,
+    destroy: () => destruction.schedule(),
+    random,
+    log: silentLog,
+  })
+  const put = (key: string) => storage.write((tx) => tx.put(key, Buffer.from('secret')))
+  await put('logical/us/1')
+  await purge.mark()
+  const generations: number[] = []
+  let second: Promise<void> | undefined
+  amidCopy(() => {
+    onStep = () => undefined
+    second = (async () => {
+      held.add('us')
+      await purge.mark()
+      await storage.write((tx) => tx.delete('logical/us/1'))
+      generations.push(data.generation)
+      purge.check()
+    })()
+  }, 5)
+  await purge.start()
+  await until(() => second !== undefined && !destruction.isRunning && purge.isSettled)
+  await second
+  await until(() => !destruction.isRunning)
+  expect([generations, data.generation, purge.isSettled]).toEqual([[1], 2, true])
+  await purge.stop()
+})

@@ -18,6 +18,10 @@ export class GatedEngine implements Engine {
   /** Batches given up. */
   discarded = 0
   failure: Error | undefined
+  /** Batches are applied, and fail all the same. */
+  lateFailure: Error | undefined
+  /** The engine is opened again when this has resolved. */
+  reopening: Promise<void> | undefined
   reopenFailure: Error | undefined
   #gate: { readonly when: 'before' | 'after'; readonly opened: Promise<void> } | undefined
 
@@ -45,6 +49,7 @@ export class GatedEngine implements Engine {
   close: Engine['close'] = () => this.inner.close()
 
   async reopen(): Promise<void> {
+    await this.reopening
     if (this.reopenFailure) throw this.reopenFailure
     await this.inner.reopen()
   }
@@ -64,6 +69,7 @@ export class GatedEngine implements Engine {
         if (gate?.when === 'before') await gate.opened
         if (this.failure) throw this.failure
         await batch.write(options)
+        if (this.lateFailure) throw this.lateFailure
         if (gate?.when === 'after') await gate.opened
       },
       discard: () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { bytes, entriesAfter, openFixture, put, textOf } from './fixture.js'
+import type { Store } from '../../../src/storage/store.js'
+import { bytes, entriesAfter, type Fixture, openFixture, put, textOf } from './fixture.js'
+
+const noSpace = new LogicalError('unavailable', 'no space left on the storage device: nothing can be written')
 
 describe('a write', () => {
   it('is readable once it resolves, and not before', async () => {
@@ -156,8 +159,6 @@ describe('a write', () => {
 })
 
 describe('a batch that fails', () => {
-  const noSpace = new LogicalError('unavailable', 'no space left on the storage device: nothing can be written')
-
   it('fails everything queued behind it and leaves nothing', async () => {
     const { store, engine } = await openFixture()
     await put(store, 'logical/n', '1')
@@ -252,4 +253,65 @@ it('what is not written leaves no batch behind', async () => {
   expect(engine.discarded).toBe(0)
   await store.write((tx) => tx.get('logical/a'))
   expect(engine.discarded).toBe(1)
+})
+
+describe('a batch that has failed', () => {
+  const untilWritable = async ({ store, clock }: Fixture): Promise<void> => {
+    for (let isDone = false; !isDone; ) {
+      clock.advance(1000)
+      await new Promise((resolve) => setImmediate(resolve))
+      isDone = await put(store, 'cubbyhole/after', '1').then(
+        () => true,
+        () => false,
+      )
+    }
+  }
+
+  it.each<[string, (store: Store) => Promise<unknown>, readonly string[]]>([
+    ['logged keys', (store) => put(store, 'logical/a', '2'), ['logical/a']],
+    ['keys that are not logged', (store) => put(store, 'core/replication/a', '2'), ['core/replication/a']],
+    ['a resync', (store) => store.importMutations([{ key: 'logical/a', value: bytes('2') }]), ['logical/a']],
+    ['the end of a resync', (store) => store.importMutations([], { ...store.position, epoch: '' }), ['logical/a']],
+  ])('and had reached the disk all the same is announced to everybody: %s', async (name, write, keys) => {
+    const fixture = await openFixture()
+    const { store, engine } = fixture
+    await put(store, 'logical/a', '1')
+    const told: [string, string, string | undefined][] = []
+    store.onCommit(({ origin, mutations }) => {
+      for (const { key } of mutations) told.push([origin, key, textOf(store, key)])
+    })
+    if (name === 'the end of a resync') {
+      store.holdReads()
+      await store.importMutations([{ key: 'logical/a', value: bytes('2') }])
+    }
+    engine.lateFailure = noSpace
+    await expect(write(store)).rejects.toBe(noSpace)
+    engine.lateFailure = undefined
+    await untilWritable(fixture)
+    const found = told.filter(([, key]) => key !== 'cubbyhole/after')
+    expect(found).toEqual(keys.map((key) => ['recovered', key, '2']))
+  })
+
+  it('is not mended behind who closes the store: that waits for an attempt that is under way', async () => {
+    const { store, engine, clock } = await openFixture()
+    engine.failure = noSpace
+    await expect(put(store, 'logical/a', '1')).rejects.toBe(noSpace)
+    engine.failure = undefined
+    let open: () => void = () => undefined
+    engine.reopening = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    clock.advance(1000)
+    let isClosed = false
+    const closing = store.close().then(() => {
+      isClosed = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isClosed).toBe(false)
+    open()
+    await closing
+    engine.reopenFailure = new Error('opened again after it was closed')
+    clock.advance(10_000)
+    await expect(put(store, 'logical/a', '1')).rejects.toMatchObject({ message: 'the storage is closed' })
+  })
 })
