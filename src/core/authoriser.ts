@@ -37,7 +37,8 @@ export class Authoriser {
   identify(request: Request): Authorised {
     const { tokens } = this.#options
     const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
-    const token = found && tokens.isAddressAllowed(found, request.remoteAddress) ? found : undefined
+    const isGood = found && found.numUses >= 0 && tokens.isAddressAllowed(found, request.remoteAddress)
+    const token = isGood ? found : undefined
     if (token) request.token = token
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
   }

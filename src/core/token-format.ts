@@ -20,7 +20,8 @@ const LONG_BYTES = 68
 const LONG_LENGTH = 91
 const SHORT_ID = /^[0-9A-Za-z]{24}$/
 
-const suffixOf = (namespaceId: string): string => (namespaceId === 'root' ? '' : `.${namespaceId}`)
+/** What the tokens of a namespace end with. */
+export const suffixOf = (namespaceId: string): string => (namespaceId === 'root' ? '' : `.${namespaceId}`)
 
 export const newTokenId = (random: Random, namespaceId: string): string =>
   `${PREFIX}${base62(random, RANDOM_LENGTH)}${suffixOf(namespaceId)}`

@@ -161,13 +161,16 @@ export class TokenStore {
 
   /** A token of one use that can only be unwrapped; `records` are put into its cubbyhole in the same transaction. */
   async issueWrapping(options: {
+    /** Chosen by whoever has another name for the token. */
+    readonly id?: string | undefined
     readonly ttlSeconds: number
     readonly creationPath: string
     readonly namespace: NamespaceRef
     readonly records: Readonly<Record<string, Buffer>>
   }): Promise<TokenEntry> {
-    const { ttlSeconds, creationPath: path, namespace, records } = options
-    const wish = { ...WRAPPING_WISH, path, namespace, ttlSeconds, explicitMaxTtlSeconds: ttlSeconds }
+    const { id, ttlSeconds, creationPath: path, namespace, records } = options
+    const life = { ttlSeconds, explicitMaxTtlSeconds: ttlSeconds }
+    const wish = { ...WRAPPING_WISH, ...(id !== undefined && { id }), ...life, path, namespace }
     return this.#maker.store(wish, ttlSeconds, records)
   }
 

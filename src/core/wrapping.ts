@@ -20,9 +20,14 @@ const RECORD = 'response'
 const NOT_VALID = 'wrapping token is not valid or does not exist'
 const POLICY = 'response-wrapping'
 
-/** Signs and checks the JWT form of wrapping tokens. */
+/**
+ * Signs and checks the JWT form of wrapping tokens. What a JWT says is no token: the id of the one behind it is derived
+ * from the name in it, by a key that stays in the replication set, so that nothing is to be had for less than the whole.
+ */
 export interface WrappingSigner {
-  sign(claims: { readonly tokenId: string; readonly ttlSeconds: number }): Promise<string>
+  /** A new name, and the id that belongs to it, without the ending of the namespace. */
+  newName(namespaceId: string): { readonly name: string; readonly tokenId: string }
+  sign(claims: { readonly name: string; readonly ttlSeconds: number }): Promise<string>
   /** The id of the token, or undefined when the text is no JWT of this cluster or has expired. */
   verify(jwt: string): Promise<string | undefined>
 }
@@ -73,15 +78,17 @@ export class Wrapping {
     const { ttlSeconds, format } = kept.wrap
     const { creationPath, status, contentType, body } = kept
     const record: WrappedRecord = { ttlSeconds, creationTime, creationPath, status, contentType, body }
+    const named = format === 'jwt' ? signer.newName(kept.namespace.id) : undefined
     const entry = await tokens.issueWrapping({
+      id: named?.tokenId,
       ttlSeconds,
       creationPath,
       namespace: kept.namespace,
       records: { [RECORD]: Buffer.from(JSON.stringify(record)) },
     })
     return {
-      token: format === 'jwt' ? await signer.sign({ tokenId: entry.id, ttlSeconds }) : tokens.present(entry),
-      accessor: format === 'jwt' ? '' : entry.accessor,
+      token: named ? await signer.sign({ name: named.name, ttlSeconds }) : tokens.present(entry),
+      accessor: named ? '' : entry.accessor,
       ttlSeconds,
       creationTime,
       creationPath,
@@ -89,7 +96,7 @@ export class Wrapping {
     }
   }
 
-  /** The id behind what was presented: a JWT stands for the token it names. */
+  /** The id behind what was presented: a whole JWT stands for a token. */
   async resolve(presented: string): Promise<string> {
     if (presented.split('.').length !== 3 || presented.startsWith('hv')) return presented
     return (await this.#options.signer.verify(presented)) ?? ''

@@ -1,11 +1,11 @@
-/** What a wrapping token in JWT form says: where to unwrap it, until when, and under which single-use token. */
+/** What a wrapping token in JWT form says: where to unwrap it, until when, and what the single-use token is called. */
 import type { JwtClaims } from './jwt.js'
 
 export interface WrappingClaims {
   /** The API address to unwrap at; empty when the signer has none configured. */
   readonly address: string
-  /** The single-use token behind it. */
-  readonly tokenId: string
+  /** What the single-use token behind it is called here; not the token itself. */
+  readonly name: string
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
@@ -15,7 +15,7 @@ const BACKDATED_SECONDS = 5
 
 export const wrappingClaims = (options: {
   readonly address: string
-  readonly tokenId: string
+  readonly name: string
   readonly ttlSeconds: number
   readonly nowMs: number
 }): JwtClaims => {
@@ -25,7 +25,7 @@ export const wrappingClaims = (options: {
     addr: options.address,
     exp: issuedAt + options.ttlSeconds,
     iat: issuedAt,
-    jti: options.tokenId,
+    jti: options.name,
     nbf: issuedAt - BACKDATED_SECONDS,
     type: 'wrapping',
   }
@@ -35,7 +35,7 @@ export const wrappingClaims = (options: {
 export const readWrappingClaims = (claims: JwtClaims): WrappingClaims | undefined => {
   const { type, jti, exp, addr } = claims
   if (type !== 'wrapping' || typeof jti !== 'string' || jti === '' || typeof exp !== 'number') return undefined
-  return { address: typeof addr === 'string' ? addr : '', tokenId: jti, expiresAt: exp }
+  return { address: typeof addr === 'string' ? addr : '', name: jti, expiresAt: exp }
 }
 
 export const isExpired = (claims: WrappingClaims, nowMs: number): boolean => nowMs >= claims.expiresAt * 1000

@@ -128,7 +128,13 @@ export const createCoreServices = (
     revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
     random,
   })
-  const signer = createWrappingSigner({ storage: all, clock, address: options.apiAddress })
+  const signer = createWrappingSigner({
+    storage: all,
+    clock,
+    random,
+    deriveKey: (purpose) => storage.deriveKey(purpose),
+    address: options.apiAddress,
+  })
   const wrapping = new Wrapping({ tokens, cubbyhole: storage.view('cubbyhole/'), signer, clock })
   const services = { namespaces, table, mounts, router, policies, identity, tokens, leases, wrapping, audit, purge }
   singletons.set('system', systemBackend(services))

@@ -16,10 +16,9 @@ import { remountPaths } from '../core/system/remount-paths.js'
 import { tunePaths } from '../core/system/tune-paths.js'
 import { uiPaths } from '../core/system/ui-paths.js'
 import { wrappingPaths } from '../core/system/wrapping-paths.js'
-import type { TokenEntry } from '../core/tokens.js'
 import type { Backend, PathSpec } from '../logical/backend.js'
 import { invalid } from '../logical/errors.js'
-import type { Request } from '../logical/request.js'
+import type { Request, TokenView } from '../logical/request.js'
 import { REPLICATION_SUDO, REPLICATION_UNAUTHENTICATED, replicationPaths } from '../replication/paths/paths.js'
 import { upgradeToV2 } from '../secrets/kv/upgrade.js'
 import type { CoreServices } from './core-services.js'
@@ -140,13 +139,14 @@ const aclOfRequest = (
   services: CoreServices,
   request: Request,
 ): { acl: TokenAcl['acl']; prefix: string } | undefined => {
-  const token = request.clientToken === undefined ? undefined : services.tokens.find(request.clientToken)
+  // Found good by the pipeline: alive, with uses left, from an address that it may come from.
+  const { token } = request
   const rights = aclOfToken(services, token)
   const prefix = token && aclPath(token.namespace, request.namespace, '')
   return rights && prefix !== undefined ? { acl: rights.acl, prefix } : undefined
 }
 
-const aclOfToken = ({ policies, identity }: CoreServices, token: TokenEntry | undefined): TokenAcl | undefined =>
+const aclOfToken = ({ policies, identity }: CoreServices, token: TokenView | undefined): TokenAcl | undefined =>
   token && {
     acl: policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId)),
     namespace: token.namespace,

@@ -1,10 +1,15 @@
 import type { Clock } from '../base/clock.js'
+import { newTokenId, namespaceIdOf, suffixOf } from '../core/token-format.js'
+import { hmacSha256Hex } from '../crypto/hmac.js'
+import type { Random } from '../base/random.js'
 import type { WrappingSigner } from '../core/wrapping.js'
 import { createSigningKey, type JwtKey, openSigningKey } from '../crypto/jwt.js'
 import { isExpired, readWrappingClaims, wrappingClaims } from '../crypto/wrapping-claims.js'
 import type { Storage } from '../logical/storage.js'
 
 const KEY = 'core/wrapping/jwtkey'
+/** 192 bits. */
+const TOKEN_HEX_DIGITS = 48
 
 /**
  * Signs wrapping tokens with the one key of the replication set. The key is made at the first need, which only a cluster
@@ -13,10 +18,14 @@ const KEY = 'core/wrapping/jwtkey'
 export const createWrappingSigner = (options: {
   readonly storage: Storage
   readonly clock: Clock
+  readonly random: Random
+  readonly deriveKey: (purpose: string) => Buffer
   /** The API address that receivers are told to unwrap at. */
   readonly address: () => string
 }): WrappingSigner => {
-  const { storage, clock, address } = options
+  const { storage, clock, random, deriveKey, address } = options
+  const tokenIdOf = (name: string): string =>
+    `hvs.${hmacSha256Hex(deriveKey('wrapping-jwt'), name).slice(0, TOKEN_HEX_DIGITS)}`
   let opened: { stored: Buffer; key: JwtKey } | undefined
   const open = (): JwtKey | undefined => {
     const stored = storage.get(KEY)
@@ -32,14 +41,19 @@ export const createWrappingSigner = (options: {
     return open() ?? openSigningKey(made)
   }
   return {
-    async sign({ tokenId, ttlSeconds }) {
+    newName(namespaceId) {
+      const name = newTokenId(random, namespaceId)
+      return { name, tokenId: tokenIdOf(name) }
+    },
+    async sign({ name, ttlSeconds }) {
       const key = open() ?? (await make())
-      return key.sign(wrappingClaims({ address: address(), tokenId, ttlSeconds, nowMs: clock.now() }))
+      return key.sign(wrappingClaims({ address: address(), name, ttlSeconds, nowMs: clock.now() }))
     },
     async verify(jwt) {
       const claims = await open()?.verify(jwt)
       const wrapping = claims && readWrappingClaims(claims)
-      return wrapping && !isExpired(wrapping, clock.now()) ? wrapping.tokenId : undefined
+      if (!wrapping || isExpired(wrapping, clock.now())) return undefined
+      return tokenIdOf(wrapping.name) + suffixOf(namespaceIdOf(wrapping.name))
     },
   }
 }

@@ -150,6 +150,20 @@ describe('wrapping tokens as JWT', () => {
     ])
   })
 
+  it('are nothing but the whole: what they name is no token', async () => {
+    const { token } = await wrapAsJwt()
+    const { jti } = JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString())
+    const bare = as(server.address, String(jti))
+    expect((await bare('PUT', 'sys/wrapping/unwrap')).status).toBe(400)
+    expect((await root('PUT', 'sys/wrapping/unwrap', { token: jti })).status).toBe(400)
+    expect((await root('PUT', 'sys/wrapping/lookup', { token: jti })).status).toBe(400)
+    expect((await root('PUT', 'sys/wrapping/rewrap', { token: jti })).status).toBe(400)
+    for (const path of ['cubbyhole/response', 'auth/token/lookup-self'])
+      expect((await bare('GET', path)).status).toBe(403)
+    expect((await root('PUT', 'auth/token/revoke', { token: jti })).status).toBe(204)
+    expect(dataOf(await root('PUT', 'sys/wrapping/unwrap', { token }))).toEqual({ word: 'hidden' })
+  })
+
   it('are refused when their signature is not ours', async () => {
     const { token } = await wrapAsJwt()
     const [header = '', claims = '', signature = ''] = String(token).split('.')

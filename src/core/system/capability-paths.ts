@@ -2,7 +2,7 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { commaList, string } from '../../logical/fields.js'
 import type { NamespaceRef, Response } from '../../logical/request.js'
-import { type Acl, aclPath } from '../acl.js'
+import type { Acl } from '../acl.js'
 
 /** The rules of a token, with the namespace that their paths are relative to. */
 export interface TokenAcl {
@@ -34,7 +34,10 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
       update: (call) => {
         const paths = pathsOf(call)
         if (call.values.token === '') throw wrapped('no token found')
-        return describe(call, paths, aclForToken(call.values.token) ?? refuse('invalid token'))
+        const { token } = call.values
+        const isOwn = token === call.request.clientToken
+        const found = aclForToken(token)
+        return describe(call, paths, (isOwn ? found : visible(call, found)) ?? refuse('invalid token'))
       },
     },
   }),
@@ -59,11 +62,15 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
       update: (call) => {
         if (call.values.accessor === '') throw invalid('missing accessor')
         const paths = pathsOf(call)
-        return describe(call, paths, aclForAccessor(call.values.accessor) ?? refuse('invalid accessor'))
+        return describe(call, paths, visible(call, aclForAccessor(call.values.accessor)) ?? refuse('invalid accessor'))
       },
     },
   }),
 ]
+
+/** As in look-ups, tokens of other branches of the namespace tree are unknown: others are those here and below. */
+const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
+  found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 
 const wrapped = (message: string): LogicalError => new LogicalError('invalid-request', message, { wrapped: true })
 
@@ -81,8 +88,8 @@ const pathsOf = (call: Call<typeof PATHS>): readonly string[] => {
 const describe = ({ request }: Call, paths: readonly string[], { acl, namespace }: TokenAcl): Response => {
   const data: Record<string, unknown> = Object.create(null)
   for (const path of paths) {
-    const relative = aclPath(namespace, request.namespace, path.replace(/^\/+/, ''))
-    data[path] = relative === undefined ? ['deny'] : acl.capabilities(relative)
+    const whole = request.namespace.path + path.replace(/^\/+/, '')
+    data[path] = whole.startsWith(namespace.path) ? acl.capabilities(whole.slice(namespace.path.length)) : ['deny']
   }
   const [only] = paths
   if (paths.length === 1 && only !== undefined) data.capabilities = data[only]

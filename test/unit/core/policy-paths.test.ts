@@ -6,7 +6,13 @@ import type { PathSpec } from '../../../src/logical/backend.js'
 import { dispatch } from '../../../src/logical/dispatch.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { type Operation, type Request, ROOT_NAMESPACE, type Response } from '../../../src/logical/request.js'
+import {
+  type NamespaceRef,
+  type Operation,
+  type Request,
+  ROOT_NAMESPACE,
+  type Response,
+} from '../../../src/logical/request.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const NO_TEXT = "'policy' parameter not supplied or empty"
@@ -138,6 +144,35 @@ describe('capabilities', () => {
     expect(await at('capabilities-self', { path: 'c/a' }, { namespace: team })).toMatchObject({
       data: { 'c/a': ['list'], capabilities: ['list'] },
     })
+  })
+
+  test('a namespace sees the tokens of its own and of those below it', async () => {
+    const team = { id: 'n1', path: 'team/' }
+    const child = { id: 'n2', path: 'team/child/' }
+    const homes: Record<string, NamespaceRef> = { root: ROOT_NAMESPACE, team, child }
+    await policies.put(child.id, 'c', 'path "c/a" { capabilities = ["read"] }')
+    const aclForToken = (name: string) => {
+      const namespace = homes[name]
+      return namespace && { acl: policies.aclFor(['c'], namespace, undefined), namespace }
+    }
+    const paths = capabilityPaths({ aclForToken, aclForAccessor: aclForToken })
+    const asked = async (path: string, data: JsonObject, namespace: NamespaceRef, clientToken = 'x') =>
+      ask(paths, path, 'update', data, { namespace, clientToken }).then(
+        (answer) => (answer?.data as { capabilities?: string[] } | undefined)?.capabilities,
+        (error: unknown) => (error as LogicalError).message,
+      )
+    const invalidOf = { capabilities: 'invalid token', 'capabilities-accessor': 'invalid accessor' } as const
+    for (const path of ['capabilities', 'capabilities-accessor'] as const) {
+      const of = (name: string, namespace: NamespaceRef, inside = 'c/a') =>
+        asked(path, { token: name, accessor: name, path: inside }, namespace)
+      expect(await of('root', team)).toBe(invalidOf[path])
+      expect(await of('team', child)).toBe(invalidOf[path])
+      expect(await of('child', child)).toEqual(['read'])
+      expect(await of('child', team, 'child/c/a')).toEqual(['read'])
+      expect(await of('child', ROOT_NAMESPACE, 'team/child/c/a')).toEqual(['read'])
+      expect(await of('child', ROOT_NAMESPACE, 'c/a')).toEqual(['deny'])
+    }
+    expect(await asked('capabilities', { token: 'root', path: 'c/a' }, team, 'root')).toEqual(['list'])
   })
 
   test.each([

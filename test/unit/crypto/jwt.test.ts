@@ -5,7 +5,7 @@ import { isExpired, readWrappingClaims, wrappingClaims } from '../../../src/cryp
 
 const key = openSigningKey(createSigningKey())
 const NOW_MS = 1_700_000_000_000
-const claims = wrappingClaims({ address: 'http://a:8200', tokenId: 'hvs.x', ttlSeconds: 1800, nowMs: NOW_MS })
+const claims = wrappingClaims({ address: 'http://a:8200', name: 'hvs.x', ttlSeconds: 1800, nowMs: NOW_MS })
 
 test('a wrapping token says where to unwrap it, until when, and by which token', async () => {
   const text = await key.sign(claims)
@@ -64,7 +64,7 @@ test('claims can be read before anybody can check the signature', async () => {
 
 test('only wrapping tokens read as such, and they end with their second', () => {
   const read = readWrappingClaims(claims)
-  expect(read).toEqual({ address: 'http://a:8200', tokenId: 'hvs.x', expiresAt: 1_700_001_800 })
+  expect(read).toEqual({ address: 'http://a:8200', name: 'hvs.x', expiresAt: 1_700_001_800 })
   expect(readWrappingClaims({ ...claims, type: 'login' })).toBeUndefined()
   expect(readWrappingClaims({ ...claims, jti: '' })).toBeUndefined()
   expect(read && isExpired(read, NOW_MS + 1_799_999)).toBe(false)
