@@ -38,7 +38,7 @@ export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined
 /** A patch must say that it is a merge patch: 400 when it says nothing, 415 when it says something else. */
 export const checkPatchType = (headers: IncomingHttpHeaders): void => {
   const [, mediaType] = /^\s*([\w!#$&^.+-]+\/[\w!#$&^.+-]+)\s*(?:;|$)/.exec(headers['content-type'] ?? '') ?? []
-  if (mediaType === undefined) throw invalid(`PATCH requires Content-Type of ${MERGE_PATCH}`)
+  if (mediaType === undefined) throw invalid('mime: no media type')
   if (mediaType.toLowerCase() === MERGE_PATCH) return
   throw new LogicalError('media-type', `PATCH requires Content-Type of ${MERGE_PATCH}, provided ${mediaType}`)
 }

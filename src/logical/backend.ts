@@ -59,6 +59,8 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
   readonly mirror?: boolean
   /** Extra keys of the body are data, not mistakes: no warning about unrecognized parameters. */
   readonly takesAnyField?: boolean
+  /** Any verb but those of `operations`, listing included, is a 405 with an empty list of errors. */
+  readonly isOldest?: boolean
 }
 
 /** Keeps the field types of one row while rows of a table differ. */

@@ -1,6 +1,6 @@
 import type { Backend, Call, Handler, PathSpec } from './backend.js'
 import { answersEmptyList, hasBody } from './envelope.js'
-import { unsupportedOperation, unsupportedPath } from './errors.js'
+import { LogicalError, unsupportedOperation, unsupportedPath } from './errors.js'
 import { type FieldValues, readFields } from './field-values.js'
 import type { FieldTable, Values } from './fields.js'
 import { describeBackend, describePath } from './help.js'
@@ -45,7 +45,7 @@ export const dispatch = async (backend: Backend, request: Request, path: string)
   }
   const { row } = match
   const handler = handlerOf(row.spec, request.operation)
-  if (!handler) throw unsupportedOperation()
+  if (!handler) throw row.spec.isOldest ? new LogicalError('unsupported-operation', '') : unsupportedOperation()
   const fields = read(match, request, fieldErrorPrefix(row.spec, request.operation))
   const folder = isList && path.endsWith('/') ? path.slice(0, -1) : path
   const response = await handler(callOf(row, fields, request, folder))

@@ -47,10 +47,10 @@ export class PathTable {
     return undefined
   }
 
-  /** The row that lists the folder `path`, for one whose pattern does not end with the slash that a list's path has. */
+  /** The row that lists the folder `path`, or refuses to, for one whose pattern does not end with the slash that a list's path has. */
   findList(path: string): PathMatch | undefined {
     for (const row of this.#candidates(path)) {
-      const match = row.spec.operations.list && row.matcher.exec(path)
+      const match = (row.spec.operations.list || row.spec.isOldest) && row.matcher.exec(path)
       if (match) return { row, captured: capture(row, match) }
     }
     return undefined

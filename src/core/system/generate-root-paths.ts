@@ -26,6 +26,7 @@ const UPDATE_FIELDS = {
 const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] => [
   definePath({
     pattern: `${prefix}/attempt`,
+    isOldest: true,
     fields: START_FIELDS,
     summary: 'Starts, shows and cancels the making of a token from key shares.',
     operations: {
@@ -39,6 +40,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
   }),
   definePath({
     pattern: `${prefix}/update`,
+    isOldest: true,
     fields: UPDATE_FIELDS,
     summary: 'Takes one key share in; the last one needed answers with the encoded token.',
     operations: {

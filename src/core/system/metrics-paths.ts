@@ -1,5 +1,4 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Request, Response } from '../../logical/request.js'
 import { type MetricReading, renderMetricsJson, renderPrometheus } from '../metrics.js'
@@ -21,12 +20,14 @@ export const metricsPaths = ({ read, now }: MetricsPathDeps): PathSpec[] => [
         if (format === 'prometheus') {
           return { raw: { contentType: 'text/plain; version=0.0.4', body: await renderPrometheus(await read()) } }
         }
-        if (format !== '') throw invalid(`metric response format "${format}" unknown`)
+        if (format !== '') return { status: 400, raw: { contentType: 'text/plain', body: unknownFormat(format) } }
         return { data: renderMetricsJson(await read(), now()), bare: true }
       },
     },
   }),
 ]
+
+const unknownFormat = (format: string): string => `metric response format ${JSON.stringify(format)} unknown`
 
 /** A scraper may ask by media type alone. */
 const formatOf = ({ headers }: Request): string =>

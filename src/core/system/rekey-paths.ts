@@ -50,6 +50,7 @@ const family = (prefix: string, backupPath: string, deps: RekeyPathsDeps, guard:
 const attemptPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
   definePath({
     pattern: `${prefix}/init`,
+    isOldest: true,
     fields: INIT_FIELDS,
     summary: 'Starts, shows and cancels the making of new key shares.',
     operations: {
@@ -79,6 +80,7 @@ const attemptPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => voi
 const updatePath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
   definePath({
     pattern: `${prefix}/update`,
+    isOldest: true,
     fields: SHARE_FIELDS,
     summary: 'Takes one present share in; the last one needed answers with the new shares.',
     operations: {
@@ -92,6 +94,7 @@ const updatePath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void
 const verifyPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => void): PathSpec =>
   definePath({
     pattern: `${prefix}/verify`,
+    isOldest: true,
     fields: SHARE_FIELDS,
     summary: 'Takes one new share in; with the last one needed the new shares count.',
     operations: {

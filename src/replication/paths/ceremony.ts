@@ -36,6 +36,7 @@ export const ceremonyPaths = (context: Context): PathSpec[] => {
   return [
     definePath({
       pattern: `${PREFIX}/attempt`,
+      isOldest: true,
       fields: START_FIELDS,
       summary: 'Start, watch or end the making of a DR operation token.',
       operations: {
@@ -59,6 +60,7 @@ export const ceremonyPaths = (context: Context): PathSpec[] => {
     }),
     definePath({
       pattern: `${PREFIX}/update`,
+      isOldest: true,
       fields: UPDATE_FIELDS,
       summary: 'Give one key share to the making of a DR operation token.',
       // A read carries no key, and is told so.

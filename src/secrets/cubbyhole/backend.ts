@@ -33,9 +33,7 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
   const write = ({ request, values }: CubbyholeCall): Promise<undefined> => {
     const folder = folderOf(request)
     if (values.path === '') throw new LogicalError('invalid-request', 'missing path', { wrapped: true })
-    if (Object.keys(request.data).length === 0) {
-      throw new LogicalError('invalid-request', 'missing data fields', { wrapped: true })
-    }
+    if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
     const value = Buffer.from(printJson(request.data))
     return storage.write((tx) => {
       tx.put(folder + values.path, value)

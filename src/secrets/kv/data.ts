@@ -1,6 +1,6 @@
 /** Version 2's data: write, read, patch and soft-delete. A write's metadata and version are one transaction. */
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError, notFound } from '../../logical/errors.js'
 import { int, map, string } from '../../logical/fields.js'
 import { RawJson } from '../../logical/json.js'
 import { parseJson, printJson } from '../../logical/json-text.js'
@@ -21,9 +21,6 @@ const FIELDS = {
 }
 
 type DataCall = Call<typeof FIELDS>
-
-/** A patch of what is not there is answered without a body. */
-export const nothingToPatch = (): Response => ({ status: 404, raw: { contentType: 'application/json', body: '' } })
 
 export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStore): PathSpec[] => {
   const write = (call: DataCall): Promise<Response> => {
@@ -65,11 +62,11 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     const cas = parseCas(values.options)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path)
-      if (!metadata) return nothingToPatch()
+      if (!metadata) throw notFound()
       checkCas(cas, config.current(), metadata)
       const found = findVersion(tx, path, 0, clock.now())
-      if (!found) return nothingToPatch()
-      if (found.text === undefined) return { status: 404, data: { data: null, metadata: found.description } }
+      if (!found) throw notFound()
+      if (found.text === undefined) return { status: 404, data: found.description }
       return putVersion(tx, path, metadata, Buffer.from(printJson(mergePatch(parseJson(found.text), changes))))
     })
   }

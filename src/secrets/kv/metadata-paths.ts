@@ -2,12 +2,11 @@
 import { formatGoDuration } from '../../base/duration.js'
 import { formatTime } from '../../base/rfc3339.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
-import { invalid } from '../../logical/errors.js'
+import { invalid, notFound } from '../../logical/errors.js'
 import { bool, duration, int, pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { putJson } from '../../logical/storage.js'
 import type { ConfigStore } from './config.js'
-import { nothingToPatch } from './data.js'
 import { parseCustomMetadata, patchCustomMetadata } from './custom-metadata.js'
 import { folder, METADATA_PREFIX, metadataKey, versionKey } from './layout.js'
 import { describeInList, type KeyMetadata, newMetadata, readMetadata } from './metadata.js'
@@ -56,7 +55,7 @@ export const metadataPaths = ({ storage, clock }: BackendContext, config: Config
     checkMaxVersions(call)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path)
-      if (!metadata) return nothingToPatch()
+      if (!metadata) throw notFound()
       const sent = request.data.custom_metadata
       putJson(tx, metadataKey(path), {
         ...withSettings(metadata, call),

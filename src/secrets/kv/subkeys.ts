@@ -34,7 +34,8 @@ export const subkeyPaths = ({ storage, clock }: BackendContext): PathSpec[] => [
 const withoutValues = (data: JsonObject, depthMax: number, depth: number): JsonObject => {
   const keys: JsonObject = Object.create(null)
   for (const [key, value] of Object.entries(data)) {
-    keys[key] = isObject(value) && depth !== depthMax ? withoutValues(value, depthMax, depth + 1) : null
+    const isShown = isObject(value) && depth !== depthMax && Object.keys(value).length > 0
+    keys[key] = isShown ? withoutValues(value, depthMax, depth + 1) : null
   }
   return keys
 }

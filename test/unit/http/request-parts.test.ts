@@ -113,7 +113,9 @@ describe('the media type of a patch', () => {
       }),
     )
     for (const headers of [{}, { 'content-type': '' }, { 'content-type': 'nonsense' }]) {
-      expect(() => checkPatchType(headers)).toThrow(expect.objectContaining({ code: 'invalid-request' }))
+      expect(() => checkPatchType(headers)).toThrow(
+        expect.objectContaining({ code: 'invalid-request', message: 'mime: no media type' }),
+      )
     }
   })
 })

@@ -60,11 +60,12 @@ describe('the cubbyhole', () => {
     expect(await a.read('x')).toBeUndefined()
   })
 
-  it('refuses writes without data or path in the form of a list', async () => {
+  it('refuses a write without data in plain words, and one without a path in the form of a list', async () => {
     const a = as(token('a'))
     expect(await refusal(a.write('z', {}))).toEqual(['invalid-request', 'missing data fields'])
     expect(await refusal(a.write('', { k: 'v' }))).toEqual(['invalid-request', 'missing path'])
-    await expect(a.write('z', {})).rejects.toSatisfy((error: LogicalError) => error.wrapped)
+    await expect(a.write('z', {})).rejects.toSatisfy((error: LogicalError) => !error.wrapped)
+    await expect(a.write('', { k: 'v' })).rejects.toSatisfy((error: LogicalError) => error.wrapped)
   })
 
   it('is not for batch tokens', async () => {

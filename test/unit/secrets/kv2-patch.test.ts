@@ -33,15 +33,23 @@ describe('patch of KV version 2', () => {
     expect(Object.keys(data).filter((key) => key.startsWith('p'))).toHaveLength(8)
   })
 
-  it('answers what is not there with 404 and no body', async () => {
-    expect(await patch({ data: { k: '1' } }, 'none')).toMatchObject({ status: 404, raw: { body: '' } })
+  it('answers what was never there with 404 and an empty list of errors', async () => {
+    expect(await refusal(patch({ data: { k: '1' } }, 'none'))).toEqual(['not-found', ''])
   })
 
   it('answers a deleted version with 404 and its metadata', async () => {
     await kv.call('delete', 'data/a')
     const response = await patch({ data: { k: '2' } })
     expect(response?.status).toBe(404)
-    expect(dataOf(response)).toMatchObject({ data: null, metadata: { version: 1 } })
+    expect(dataOf(response)).toEqual({
+      created_time: expect.any(String),
+      custom_metadata: null,
+      deletion_time: expect.stringMatching(/^20/),
+      destroyed: false,
+      version: 1,
+    })
+    await kv.call('update', 'destroy/a', { versions: [1] })
+    expect(dataOf(await patch({ data: { k: '2' } }))).toMatchObject({ destroyed: true, version: 1 })
   })
 
   it('demands data', async () => {
@@ -72,9 +80,16 @@ describe('subkeys of KV version 2', () => {
 
   it('shows keys without values', async () => {
     expect(dataOf(await kv.read('subkeys/a'))).toMatchObject({
-      subkeys: { k: null, deep: { x: null, more: { y: null }, none: {} } },
+      subkeys: { k: null, deep: { x: null, more: { y: null }, none: null } },
       metadata: { version: 1 },
     })
+  })
+
+  it('shows null for an empty map at whatever depth, and an empty secret as it is', async () => {
+    await kv.write('data/e', { data: { a: {}, b: { c: {} } } })
+    expect(dataOf(await kv.read('subkeys/e'))).toMatchObject({ subkeys: { a: null, b: { c: null } } })
+    await kv.write('data/e', { data: {} })
+    expect(dataOf(await kv.read('subkeys/e'))).toMatchObject({ subkeys: {} })
   })
 
   it('stops at a depth', async () => {
