@@ -70,19 +70,46 @@ export const isAddressInAny = (blocks: readonly string[], address: string): bool
   })
 
 /**
- * Whether every address of `child` is one of `parent`. A length of 0 with an address other than zero is ambiguous and is
- * never a subset nor has one.
+ * Every address of every child is one of the parents', of one or of several together. Texts in either notation; one that is
+ * none is not a subset. A length of 0 with an address other than zero is ambiguous and is never a subset nor has one.
  */
-export const isSubset = (child: Cidr, parent: Cidr): boolean =>
-  !isAmbiguous(child) && !isAmbiguous(parent) && child.prefixLength >= parent.prefixLength && covers(parent, child)
-
-/** Every child lies inside at least one parent. Texts in either notation; one that is none is not a subset. */
 export const areSubsets = (children: readonly string[], parents: readonly string[]): boolean => {
-  const outer = parents.map(parseCidrOrAddress)
-  return children
-    .map(parseCidrOrAddress)
-    .every((child) => child !== undefined && outer.some((parent) => parent !== undefined && isSubset(child, parent)))
+  const outer = joined(parents.map(rangeOf).filter((range) => range !== undefined))
+  return children.map(rangeOf).every((child) => child !== undefined && outer.some((parent) => isWithin(child, parent)))
 }
+
+/** The addresses of a block, both ends included. */
+interface AddressRange {
+  readonly kind: string
+  readonly first: bigint
+  readonly last: bigint
+}
+
+const rangeOf = (text: string): AddressRange | undefined => {
+  const block = parseCidrOrAddress(text)
+  if (!block || isAmbiguous(block)) return undefined
+  const hostBits = BigInt(bitsOf(block.address) - block.prefixLength)
+  const written = BigInt(`0x${Buffer.from(block.address.toByteArray()).toString('hex')}`)
+  const first = (written >> hostBits) << hostBits
+  return { kind: block.address.kind(), first, last: first + (1n << hostBits) - 1n }
+}
+
+/** Ranges that overlap or touch made one. */
+const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
+  const sorted = [...ranges].sort((a, b) =>
+    a.kind === b.kind ? (a.first < b.first ? -1 : 1) : a.kind < b.kind ? -1 : 1,
+  )
+  const out: AddressRange[] = []
+  for (const range of sorted) {
+    const before = out.at(-1)
+    if (before?.kind !== range.kind || range.first > before.last + 1n) out.push(range)
+    else if (range.last > before.last) out[out.length - 1] = { ...before, last: range.last }
+  }
+  return out
+}
+
+const isWithin = (child: AddressRange, parent: AddressRange): boolean =>
+  child.kind === parent.kind && child.first >= parent.first && child.last <= parent.last
 
 const isAmbiguous = ({ address, prefixLength }: Cidr): boolean =>
   prefixLength === 0 && address.toByteArray().some((byte) => byte !== 0)

@@ -31,8 +31,8 @@ export interface TokenSettings {
   readonly periodSeconds: number
   readonly numUses: number
   readonly noDefaultPolicy: boolean
-  /** Canonical: a single address without its length, host bits as written. */
-  readonly boundCidrs: readonly string[]
+  /** Canonical: a single address without its length, host bits as written. Null until something was written. */
+  readonly boundCidrs: readonly string[] | null
   readonly type: LoginAuth['tokenType']
 }
 
@@ -44,7 +44,7 @@ export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
   periodSeconds: 0,
   numUses: 0,
   noDefaultPolicy: false,
-  boundCidrs: [],
+  boundCidrs: null,
   type: 'default',
 }
 
@@ -129,7 +129,7 @@ const TOKEN_RULES: readonly { readonly isBroken: (settings: TokenSettings) => bo
 
 /** The settings as a read answers them. */
 export const tokenFieldsData = (settings: TokenSettings): Record<keyof TokenFieldTable, unknown> => ({
-  token_bound_cidrs: settings.boundCidrs,
+  token_bound_cidrs: settings.boundCidrs ?? [],
   token_explicit_max_ttl: settings.explicitMaxTtlSeconds,
   token_max_ttl: settings.maxTtlSeconds,
   token_no_default_policy: settings.noDefaultPolicy,
@@ -162,7 +162,7 @@ export const loginSettings = (
   explicitMaxTtlSeconds: settings.explicitMaxTtlSeconds,
   periodSeconds: settings.periodSeconds,
   numUses: settings.numUses,
-  boundCidrs: [...settings.boundCidrs],
+  boundCidrs: [...(settings.boundCidrs ?? [])],
   noDefaultPolicy: settings.noDefaultPolicy,
 })
 
@@ -181,8 +181,12 @@ export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }
   return sent.old === undefined ? current : { value: sent.old, remembered: sent.old }
 }
 
-/** Lower case, trimmed, no blanks, each once, sorted; `root` among them stands alone. */
+/** Lower case, trimmed, no blanks, each once, sorted. */
+export const lowerNames = (names: readonly string[]): string[] =>
+  [...new Set(names.map((name) => name.trim().toLowerCase()).filter((name) => name !== ''))].sort()
+
+/** The same for policies that are given: `root` among them stands alone. */
 export const normalizePolicies = (names: readonly string[]): string[] => {
-  const clean = new Set(names.map((name) => name.trim().toLowerCase()).filter((name) => name !== ''))
-  return clean.has('root') ? ['root'] : [...clean].sort()
+  const clean = lowerNames(names)
+  return clean.includes('root') ? ['root'] : clean
 }

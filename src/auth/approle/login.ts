@@ -7,7 +7,7 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { LoginAuth, Request, Response } from '../../logical/request.js'
-import { loginSettings } from '../../logical/token-fields.js'
+import { loginSettings, parseBoundCidrs } from '../../logical/token-fields.js'
 import { checkSource, checkSubset } from './cidr-rules.js'
 import type { Lockout } from './lockout.js'
 import type { MountData } from './mount-data.js'
@@ -68,7 +68,7 @@ const checkAddresses = (role: Role, secretId: SecretId | undefined, { remoteAddr
     checkSource(secretId.cidrList, remoteAddress, `${word} CIDR restrictions on the secret ID`)
   }
   checkSource(ofRole, remoteAddress, 'by CIDR restrictions on the role')
-  checkSource(role.token.boundCidrs, remoteAddress, 'by CIDR restrictions on the token')
+  checkSource(role.token.boundCidrs ?? [], remoteAddress, 'by CIDR restrictions on the token')
 }
 
 const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
@@ -76,7 +76,7 @@ const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
   const metadata = { ...secretId?.metadata, role_name: role.name }
   return {
     ...loginSettings(role.token),
-    ...(secretId?.tokenBoundCidrs.length && { boundCidrs: [...secretId.tokenBoundCidrs] }),
+    ...(secretId?.tokenBoundCidrs.length && { boundCidrs: parseBoundCidrs(secretId.tokenBoundCidrs) }),
     displayName: '',
     metadata,
     alias: { name: role.roleId, metadata },

@@ -159,9 +159,9 @@ export const PROPERTIES: readonly Property[] = [
     name: 'token-bound-cidrs',
     fields: ['token_bound_cidrs'],
     summary: 'Address blocks from which one may log in to a role and use its tokens.',
-    read: ({ token }) => ({ data: { token_bound_cidrs: token.boundCidrs.length > 0 ? token.boundCidrs : null } }),
+    read: ({ token }) => ({ data: { token_bound_cidrs: token.boundCidrs } }),
     write: writeTokenBlocks,
-    reset: (role) => withToken(role, { boundCidrs: [] }),
+    reset: (role) => withToken(role, { boundCidrs: null }),
   },
   {
     name: 'period',

@@ -48,7 +48,7 @@ export const newRole = (name: string, random: Random): Role => ({
 })
 
 const hasConstraint = ({ bindSecretId, secretIdBoundCidrs, token }: Role): boolean =>
-  bindSecretId || Boolean(secretIdBoundCidrs?.length) || token.boundCidrs.length > 0
+  bindSecretId || Boolean(secretIdBoundCidrs?.length) || Boolean(token.boundCidrs?.length)
 
 export class Roles {
   readonly #storage: Storage

@@ -38,7 +38,7 @@ export const decideSecretId = (call: GenerateCall, role: Role, circumstances: Ci
   checkBlocks(cidrList, 'CIDR blocks')
   checkSubset(role.secretIdBoundCidrs ?? [], cidrList)
   checkBlocks(tokenBoundCidrs, 'token CIDR blocks')
-  checkSubset(role.token.boundCidrs, tokenBoundCidrs)
+  checkSubset(role.token.boundCidrs ?? [], tokenBoundCidrs)
   const numUses = decideNumUses(call, role)
   const ttlSeconds = decideTtlSeconds(call, role)
   const { accessor, nowMs, maxLeaseTtlSeconds } = circumstances

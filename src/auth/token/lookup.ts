@@ -1,4 +1,4 @@
-import { formatTime } from '../../base/rfc3339.js'
+import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 import type { TokenInfo } from './authority.js'
 
 /** `data` of a lookup. `id` is what was presented, or empty where the token was found by its accessor. */
@@ -12,13 +12,13 @@ export const lookupData = (token: TokenInfo, id: string, nowMs: number): Record<
     creation_ttl: token.ttlSeconds,
     display_name: token.displayName,
     entity_id: token.entityId,
-    expire_time: isEndless ? null : formatTime(expiresAtMs),
+    expire_time: isEndless ? null : formatNanoTime(expiresAtMs, END_SHOWN_EARLIER_US),
     explicit_max_ttl: token.explicitMaxTtlSeconds,
     id,
-    ...(isEndless ? {} : { issue_time: formatTime(token.createdAtMs) }),
+    ...(isEndless ? {} : { issue_time: formatNanoTime(token.createdAtMs) }),
     ...(lastRenewalMs === undefined
       ? {}
-      : { last_renewal: formatTime(lastRenewalMs), last_renewal_time: Math.floor(lastRenewalMs / 1000) }),
+      : { last_renewal: formatNanoTime(lastRenewalMs), last_renewal_time: Math.floor(lastRenewalMs / 1000) }),
     meta: token.meta,
     ...(token.namespace.path === '' ? {} : { namespace_path: token.namespace.path }),
     num_uses: token.numUses,

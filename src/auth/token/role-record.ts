@@ -1,7 +1,13 @@
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, commaList, duration, int, string } from '../../logical/fields.js'
 import type { Call } from '../../logical/backend.js'
-import { applyRenamed, parseBoundCidrs, type Renamed } from '../../logical/token-fields.js'
+import {
+  applyRenamed,
+  lowerNames,
+  normalizePolicies,
+  parseBoundCidrs,
+  type Renamed,
+} from '../../logical/token-fields.js'
 
 export const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as const
 export type RoleTokenType = (typeof ROLE_TYPES)[number]
@@ -76,14 +82,16 @@ export const applyRoleFields = (
   const current = before ?? newRole(name)
   const sent = <K extends keyof typeof ROLE_FIELDS>(field: K) => (call.supplied(field) ? values[field] : undefined)
   const cidrs = (texts: readonly string[] | undefined) => texts && parseCidrs(texts)
+  const policies = (texts: readonly string[] | undefined) => texts && normalizePolicies(texts)
+  const names = (texts: readonly string[] | undefined) => texts && lowerNames(texts)
   const type = sent('token_type')
   const role: TokenRole = {
     name,
-    allowedPolicies: sent('allowed_policies') ?? current.allowedPolicies,
-    disallowedPolicies: sent('disallowed_policies') ?? current.disallowedPolicies,
-    allowedPoliciesGlob: sent('allowed_policies_glob') ?? current.allowedPoliciesGlob,
-    disallowedPoliciesGlob: sent('disallowed_policies_glob') ?? current.disallowedPoliciesGlob,
-    allowedEntityAliases: sent('allowed_entity_aliases') ?? current.allowedEntityAliases,
+    allowedPolicies: policies(sent('allowed_policies')) ?? current.allowedPolicies,
+    disallowedPolicies: names(sent('disallowed_policies')) ?? current.disallowedPolicies,
+    allowedPoliciesGlob: policies(sent('allowed_policies_glob')) ?? current.allowedPoliciesGlob,
+    disallowedPoliciesGlob: names(sent('disallowed_policies_glob')) ?? current.disallowedPoliciesGlob,
+    allowedEntityAliases: names(sent('allowed_entity_aliases')) ?? current.allowedEntityAliases,
     isOrphan: sent('orphan') ?? current.isOrphan,
     isRenewable: sent('renewable') ?? current.isRenewable,
     pathSuffix: sent('path_suffix') ?? current.pathSuffix,

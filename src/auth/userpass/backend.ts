@@ -24,7 +24,7 @@ export const createUserpass = (context: BackendContext): Backend => {
     if (!(await isPassword(values.password, user?.passwordHash)) || !user) {
       throw invalid('invalid username or password')
     }
-    const { boundCidrs } = user.token
+    const boundCidrs = user.token.boundCidrs ?? []
     if (boundCidrs.length > 0 && !isAddressInAny(boundCidrs, request.remoteAddress)) throw permissionDenied()
     return { login: loginOf(name, user) }
   }

@@ -47,7 +47,7 @@ export const applyUserFields = (call: UserCall, current: Settings): Settings & {
     { value: before.maxTtlSeconds, remembered: old.maxTtlSeconds },
   )
   const newCidrs = sent('token_bound_cidrs')
-  const cidrs = applyRenamed<readonly string[]>(
+  const cidrs = applyRenamed<readonly string[] | null>(
     { old: oldCidrs && parseBoundCidrs(oldCidrs), new: newCidrs && parseBoundCidrs(newCidrs) },
     { value: before.boundCidrs, remembered: old.boundCidrs },
   )
@@ -66,7 +66,7 @@ const rememberedNames = (
   policies: readonly string[] | undefined,
   ttl: { remembered: number | undefined },
   maxTtl: { remembered: number | undefined },
-  boundCidrs: readonly string[] | undefined,
+  boundCidrs: readonly string[] | null | undefined,
 ): OldNames => ({
   ...(policies && { policies }),
   ...(ttl.remembered !== undefined && { ttlSeconds: ttl.remembered }),

@@ -80,6 +80,25 @@ describe('a token role', () => {
     })
   })
 
+  it('keeps the names of its lists in lower case, each once and sorted, and blocks in the order given', async () => {
+    await put('r', {
+      allowed_policies: ['Zeta', 'alpha', 'ALPHA', ' beta '],
+      disallowed_policies: 'Y,x,Y',
+      allowed_policies_glob: ['Team-*', 'a*', 'A*'],
+      disallowed_policies_glob: ['Z*', 'b*'],
+      allowed_entity_aliases: 'Web-*,app,APP',
+      token_bound_cidrs: ['192.168.0.0/16', '10.0.0.0/8', '127.0.0.1/32'],
+    })
+    expect(await read('r')).toMatchObject({
+      allowed_policies: ['alpha', 'beta', 'zeta'],
+      disallowed_policies: ['x', 'y'],
+      allowed_policies_glob: ['a*', 'team-*'],
+      disallowed_policies_glob: ['b*', 'z*'],
+      allowed_entity_aliases: ['app', 'web-*'],
+      token_bound_cidrs: ['192.168.0.0/16', '10.0.0.0/8', '127.0.0.1'],
+    })
+  })
+
   it('shows old names when they were used', async () => {
     await put('r', { period: '30m', explicit_max_ttl: '1h', bound_cidrs: '127.0.0.1/32' })
     expect(await read('r')).toEqual({

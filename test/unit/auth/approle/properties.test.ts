@@ -240,8 +240,8 @@ describe('a write of a property', () => {
     ['secret-id-num-uses', { secret_id_num_uses: null }, { secret_id_num_uses: 0 }],
     ['token-num-uses', { token_num_uses: null }, { token_num_uses: 0 }],
     ['policies', { token_policies: null }, { token_policies: [] }],
-    ['token-bound-cidrs', { token_bound_cidrs: null }, { token_bound_cidrs: null }],
-    ['token-bound-cidrs', { token_bound_cidrs: [] }, { token_bound_cidrs: null }],
+    ['token-bound-cidrs', { token_bound_cidrs: null }, { token_bound_cidrs: [] }],
+    ['token-bound-cidrs', { token_bound_cidrs: [] }, { token_bound_cidrs: [] }],
   ])('%s takes %j for nothing', async (path, body, shown) => {
     await approle.makeRole('r', {
       secret_id_num_uses: 1,
