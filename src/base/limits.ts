@@ -48,6 +48,8 @@ export const LIMITS = {
   activationTtlSecondsMax: 768 * 3600,
   /** The path of one access rule. */
   rulePathCharactersMax: 8192,
+  /** Series of counted events, by name and labels. */
+  metricSeriesMax: 10_000,
   /** Access rules kept ready per (policies, namespace, entity). */
   aclCacheEntriesMax: 4096,
   /** What the data of one audit entry may take as it is printed; a hash of the whole stands for more. */

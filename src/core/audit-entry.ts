@@ -99,7 +99,7 @@ const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditS
     policy_results: policyResults,
     ...(token.meta && Object.keys(token.meta).length > 0 && { metadata: token.meta }),
     ...(token.entityId !== '' && { entity_id: token.entityId }),
-    ...(token.numUses > 0 && { remaining_uses: token.numUses === 1 ? -1 : token.numUses - 1 }),
+    ...(token.numUses > 0 && { remaining_uses: token.numUses }),
     token_type: token.type,
     ...(token.ttlSeconds > 0 && { token_ttl: token.ttlSeconds }),
     token_issue_time: formatTime(token.createdAtMs),

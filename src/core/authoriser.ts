@@ -57,16 +57,15 @@ export class Authoriser {
     request.token = token
     if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
     if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
-    if (route && request.operation === 'update') {
-      request.operation = decideWriteOperation(route.mount.backend, request, route.path)
-    }
-    const verdict = this.#check(request, token, route)
+    const mistake = route && decideOperation(request, route)
+    const verdict = mistake ? undefined : this.#check(request, token, route)
     const use = token.numUses === 0 ? 'free' : await tokens.use(token)
     if (use === 'spent') {
       if (isWrapping) wrapping.find('')
       return refused(tokenMissing(clientToken))
     }
-    return { token, verdict, isLastUse: use === 'last', failure: verdict.isAllowed ? undefined : permissionDenied() }
+    const failure = mistake ?? (verdict?.isAllowed ? undefined : permissionDenied())
+    return { token, verdict, isLastUse: use === 'last', failure }
   }
 
   /** A wrapping token named in the body is judged before the rights of whoever names it. */
@@ -88,6 +87,18 @@ export class Authoriser {
       wrap: request.wrap,
       needsSudo: route !== undefined && isListed(route.mount.backend.sudo, route.path),
     })
+  }
+}
+
+/** Tells what kind of write it is; what is wrong with its fields is returned, since it costs a use like all that is refused. */
+const decideOperation = (request: Request, { mount, path }: Route): LogicalError | undefined => {
+  if (request.operation !== 'update') return undefined
+  try {
+    request.operation = decideWriteOperation(mount.backend, request, path)
+    return undefined
+  } catch (error) {
+    if (error instanceof LogicalError) return error
+    throw error
   }
 }
 

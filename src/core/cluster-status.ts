@@ -21,6 +21,8 @@ export interface ClusterStatus {
   readonly buildDate: string
   /** The configuration's label: `raft`, `file`, `inmem`. */
   readonly storageType: string
+  /** Whether storage and settings would let several nodes be one cluster. */
+  readonly isHaEnabled: boolean
   readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
   /** Last index of the own log, and of what was taken over from a primary; 0 = none. */
   readonly lastWal: number

@@ -73,6 +73,11 @@ export class IdentityStore {
     }
   }
 
+  /** How many there are, in all namespaces. */
+  async count(): Promise<number> {
+    return (await this.#storage.keys(ENTITIES)).length
+  }
+
   /** Replication changed a key (relative to `sys/identity/`). */
   invalidate(key: string): void {
     if (key.startsWith(ENTITIES)) this.#entities.delete(key.slice(ENTITIES.length))

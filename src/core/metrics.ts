@@ -1,8 +1,17 @@
+import { LIMITS } from '../base/limits.js'
+
 export interface MetricSample {
   /** `vault.core.active`. */
   readonly name: string
   readonly value: number
   readonly labels?: Readonly<Record<string, string>>
+}
+
+/** How often something happened, told apart by labels. */
+export interface MetricCount {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly count: number
 }
 
 /** How often something happened, and how long it took in all, in milliseconds. */
@@ -17,11 +26,13 @@ export interface MetricSummary {
 export interface MetricReading {
   readonly gauges: readonly MetricSample[]
   readonly summaries: readonly MetricSummary[]
+  readonly counts: readonly MetricCount[]
 }
 
 /** Counts what happens. Recording costs next to nothing; what a reading shows beside it is read when it is asked for. */
 export class Meter {
   readonly #summaries = new Map<string, { count: number; sum: number; min: number; max: number }>()
+  readonly #counts = new Map<string, { name: string; labels: Readonly<Record<string, string>>; count: number }>()
 
   /** One event named `name` that took `ms`. */
   record(name: string, ms: number): void {
@@ -36,6 +47,18 @@ export class Meter {
     if (ms > summary.max) summary.max = ms
   }
 
+  /** One event named `name` with these labels. Once there are too many series, new ones are left out. */
+  count(name: string, labels: Readonly<Record<string, string>>): void {
+    const key = `${name} ${JSON.stringify(labels)}`
+    const known = this.#counts.get(key)
+    if (known) known.count++
+    else if (this.#counts.size < LIMITS.metricSeriesMax) this.#counts.set(key, { name, labels, count: 1 })
+  }
+
+  counts(): MetricCount[] {
+    return [...this.#counts.values()].map((count) => ({ ...count }))
+  }
+
   summaries(): MetricSummary[] {
     return [...this.#summaries].map(([name, summary]) => ({ name, ...summary }))
   }
@@ -44,7 +67,7 @@ export class Meter {
 const promName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
 
 /** The text exposition format. Its library is loaded by the first reader: few servers have one. */
-export const renderPrometheus = async ({ gauges, summaries }: MetricReading): Promise<string> => {
+export const renderPrometheus = async ({ gauges, summaries, counts }: MetricReading): Promise<string> => {
   const { Counter, Gauge, Registry } = await import('prom-client')
   const registry = new Registry()
   for (const group of groupByName(gauges)) {
@@ -57,15 +80,32 @@ export const renderPrometheus = async ({ gauges, summaries }: MetricReading): Pr
     new Counter({ name: `${promName(name)}_count`, help: name, registers: [registry] }).inc(count)
     new Counter({ name: `${promName(name)}_sum`, help: `${name}, milliseconds`, registers: [registry] }).inc(sum)
   }
+  for (const group of groupByName(counts)) {
+    const [{ name, labels } = { name: '', labels: {} }] = group
+    const options = { name: promName(name), help: name, labelNames: Object.keys(labels), registers: [registry] }
+    const counter = new Counter(options)
+    for (const one of group) counter.inc({ ...one.labels }, one.count)
+  }
   return registry.metrics()
 }
 
 /** The JSON form of the reference. */
-export const renderMetricsJson = ({ gauges, summaries }: MetricReading, nowMs: number): Record<string, unknown> => ({
+export const renderMetricsJson = (
+  { gauges, summaries, counts }: MetricReading,
+  nowMs: number,
+): Record<string, unknown> => ({
   Timestamp: new Date(nowMs).toISOString().replace('T', ' ').replace('Z', ' +0000 UTC'),
   Gauges: gauges.map(({ name, value, labels }) => ({ Name: name, Value: value, Labels: labels ?? {} })),
   Points: [],
-  Counters: [],
+  Counters: counts.map(({ name, labels, count }) => ({
+    Name: name,
+    Count: count,
+    Sum: count,
+    Min: 1,
+    Max: 1,
+    Mean: 1,
+    Labels: labels,
+  })),
   Samples: summaries.map(({ name, count, sum, min, max }) => ({
     Name: name,
     Count: count,
@@ -77,8 +117,8 @@ export const renderMetricsJson = ({ gauges, summaries }: MetricReading, nowMs: n
   })),
 })
 
-const groupByName = (gauges: readonly MetricSample[]): MetricSample[][] => {
-  const groups = new Map<string, MetricSample[]>()
-  for (const gauge of gauges) groups.set(gauge.name, [...(groups.get(gauge.name) ?? []), gauge])
+const groupByName = <T extends { readonly name: string }>(samples: readonly T[]): T[][] => {
+  const groups = new Map<string, T[]>()
+  for (const sample of samples) groups.set(sample.name, [...(groups.get(sample.name) ?? []), sample])
   return [...groups.values()]
 }

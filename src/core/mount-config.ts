@@ -70,8 +70,10 @@ export const applyMountConfig = (
     if (list.length === 0) delete next[property]
     else next[property] = list
   }
-  if (has('token_type') && asText(input.token_type ?? null) !== '') {
-    next.tokenType = parseTokenType(asText(input.token_type ?? null), kind, type)
+  if (has('token_type')) {
+    const word = asText(input.token_type ?? null)
+    if (word !== '') next.tokenType = parseTokenType(word, kind, type)
+    else if (kind === 'auth') next.tokenType = 'default-service'
   }
   const lockout = input.user_lockout_config
   if (lockout && typeof lockout === 'object' && !Array.isArray(lockout) && !(lockout instanceof RawNumber)) {

@@ -1,12 +1,13 @@
 import { dispatch, isListed } from '../logical/dispatch.js'
 import { hasBody } from '../logical/envelope.js'
 import { invalid, LogicalError } from '../logical/errors.js'
-import type { Operation, Request, Response } from '../logical/request.js'
+import { type Operation, type Request, type Response, ROOT_NAMESPACE } from '../logical/request.js'
 import type { AuditBroker } from './audit.js'
 import { type Authorised, Authoriser, type AuthoriserOptions } from './authoriser.js'
 import type { Consistency, LogState } from './consistency.js'
 import { checkGate, type GateState } from './gate.js'
 import { type EntityForwarder, LoginIssuer } from './login-issuer.js'
+import { findHomeNamespace } from './home-namespace.js'
 import type { NamespaceStore } from './namespaces.js'
 import { refuseOutsideRoot } from './root-namespace-only.js'
 import type { Route, Router } from './router.js'
@@ -54,8 +55,9 @@ export class RequestHandler {
     // Which namespaces there are is not known before the first copy is complete.
     if (!state.isBootstrapping) {
       const resolved = namespaces.resolve(namespaceHeader, request.path)
-      request.namespace = resolved.namespace
       request.path = resolved.path
+      const isNamed = Boolean(namespaceHeader) || resolved.namespace.id !== ROOT_NAMESPACE.id
+      request.namespace = (isNamed ? undefined : findHomeNamespace(request, namespaces)) ?? resolved.namespace
     }
     if (request.namespace.id !== 'root') refuseOutsideRoot(request.path)
     checkGate(request.path, request.operation, state, drAllowed)
@@ -141,7 +143,7 @@ export class RequestHandler {
     if (response) {
       response.mountType ??= response.auth && !request.token ? '' : route.mount.entry.type
       const wrap = response.wrap ?? request.wrap
-      if (wrap && !response.wrapInfo && hasBody(response)) response = await wrapping.wrap(request, response, wrap)
+      if (wrap && !response.wrapInfo && canBeWrapped(response)) response = await wrapping.wrap(request, response, wrap)
     }
     if (!isWrite || (!done.state && lastIndex() === before)) return response
     const headers = { ...response?.headers, 'X-Vault-Index': consistency.print(done.state) }
@@ -186,6 +188,11 @@ const UNAUDITED = new Set(
     'replication/performance/status',
   ].map((path) => `sys/${path}`),
 )
+
+/** What was unwrapped, and other text of a handler's own, is wrapped as it stands; what streams is not. */
+const canBeWrapped = (response: Response): boolean =>
+  hasBody(response) ||
+  (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)
 
 const isUnaudited = (path: string): boolean => UNAUDITED.has(path)
 

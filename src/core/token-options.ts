@@ -27,6 +27,8 @@ export interface TokenStoreOptions {
   readonly hasSudo: (token: TokenView, path: string) => boolean
   /** Asks the backend that issued the token for its current values; throws LogicalError when it may not be renewed. */
   readonly renewLogin: (entry: TokenEntry) => Promise<LoginAuth> | LoginAuth
+  /** Told of each token that an auth method has issued or auth/token has made. */
+  readonly onIssued?: (entry: TokenEntry) => void
   /** The last position of the store's log, put into long tokens. */
   readonly position?: () => number
 }

@@ -106,6 +106,7 @@ export const leaseIdOf = (record: Pick<StoredToken, 'path'>, storageId: string):
 export const TOKEN_KEYS = {
   salt: 'sys/token/salt',
   id: (storageId: string) => `sys/token/id/${storageId}`,
+  allAccessors: 'sys/token/accessor/',
   accessors: (namespaceId: string) => `sys/token/accessor/${namespaceId}/`,
   children: (parent: string) => `sys/token/parent/${parent}/`,
   leases: (namespaceId: string) => `sys/expire/id/${namespaceId}/`,

@@ -37,21 +37,14 @@ export const decideRenewal = (facts: {
   })
 }
 
-/** The record with its new end. A login's token that became periodic (or no longer is) shows it from now on. */
-export const renewed = (
-  record: StoredToken,
-  ttlSeconds: number,
-  current: LoginAuth | undefined,
-  nowMs: number,
-): StoredToken => {
+/** The record with its new end. A period that its role was given later rules its renewals and is not shown. */
+export const renewed = (record: StoredToken, ttlSeconds: number, nowMs: number): StoredToken => {
   const expiresAtMs = nowMs + ttlSeconds * 1000
-  const isLogin = current !== undefined && record.role === ''
   return {
     ...record,
     leaseTtlSeconds: ttlSeconds,
     lastRenewalMs: nowMs,
     expiresAtMs,
     sweepAtMs: record.numUses < 0 ? record.sweepAtMs : expiresAtMs,
-    periodSeconds: isLogin ? current.periodSeconds : record.periodSeconds,
   }
 }

@@ -97,6 +97,11 @@ export class TokenTable {
     return row && this.find(row.token)
   }
 
+  /** How many there are, in all namespaces. */
+  async count(): Promise<number> {
+    return (await this.storage.keys(TOKEN_KEYS.allAccessors)).length
+  }
+
   async accessors(namespaceId: string): Promise<string[]> {
     const accessors: string[] = []
     for (const key of await this.storage.keys(TOKEN_KEYS.accessors(namespaceId))) {

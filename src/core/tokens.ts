@@ -63,6 +63,11 @@ export class TokenStore {
     return this.#table.accessors(namespaceId)
   }
 
+  /** How many service tokens there are, in all namespaces; some may have ended and not be removed yet. */
+  count(): Promise<number> {
+    return this.#table.count()
+  }
+
   /** What a client gets to see of a token: the long form, but for root tokens and chosen ids. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
     return this.#forms.present(entry)
@@ -187,7 +192,7 @@ export class TokenStore {
       const record = this.#table.read(tx, entry.storageId)
       // Ended while the backend was asked: a renewal wakes no dead.
       if (!record || hasEnded(record, nowMs)) throw invalid('token not found')
-      this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, current, nowMs))
+      this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, nowMs))
     })
     this.#table.forget(entry.storageId)
     this.#sweep.noteEnd(nowMs + ttlSeconds * 1000)

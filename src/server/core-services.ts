@@ -6,12 +6,14 @@ import { AuditBroker } from '../core/audit.js'
 import { IdentityStore } from '../core/identity.js'
 import { LeaseStore } from '../core/leases.js'
 import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../core/mount-entry.js'
+import type { Meter } from '../core/metrics.js'
 import { MountTable } from '../core/mount-table.js'
 import { MountService } from '../core/mounts.js'
 import { NamespaceStore } from '../core/namespaces.js'
 import { PolicyStore } from '../core/policies.js'
 import { Purge } from '../core/purge.js'
 import { Router } from '../core/router.js'
+import { tokenCreation } from '../core/token-metrics.js'
 import { TokenStore } from '../core/tokens.js'
 import { Wrapping } from '../core/wrapping.js'
 import type { Backend, BackendType } from '../logical/backend.js'
@@ -36,6 +38,7 @@ export interface CoreServicesOptions {
   /** True where replicated keys cannot be written. */
   readonly isReadOnly: () => boolean
   readonly isHeldBack: (entry: MountEntry) => boolean
+  readonly meter: Pick<Meter, 'count'>
   readonly standardOutput: (text: string) => Promise<void>
   readonly clock: Clock
   readonly random: Random
@@ -115,6 +118,10 @@ export const createCoreServices = (
       const mount = router.find(entry.namespace, entry.path)?.mount
       if (!entry.login || !mount?.backend.renew) throw new Error('a login token without a backend to renew it')
       return mount.backend.renew(entry.login)
+    },
+    onIssued: (entry) => {
+      const mount = router.find(entry.namespace, entry.path)?.mount
+      options.meter.count(...tokenCreation(entry, mount && { type: mount.entry.type, path: mount.view.path }))
     },
     position: storage.position,
   })

@@ -52,7 +52,7 @@ export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter:
       )
     }
   }
-  return { gauges, summaries: meter.summaries() }
+  return { gauges, summaries: meter.summaries(), counts: meter.counts() }
 }
 
 const lags = ({ lastRemoteWal, announcedIndex, lagMs }: ReplicationView): MetricSample[] => {

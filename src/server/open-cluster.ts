@@ -66,6 +66,7 @@ export class OpenCluster {
         apiAddress: () => config.apiAddress,
         isReadOnly: () => this.replication.isSharedReadOnly,
         isHeldBack: (entry) => this.replication.isHeldBack(entry),
+        meter: options.shell.meter,
         standardOutput: writeStandardOutput,
         clock,
         random,

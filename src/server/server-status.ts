@@ -36,6 +36,7 @@ export class ServerStatus implements ClusterStatus {
   readonly reportedVersion: string
   readonly buildDate = BUILD_DATE
   readonly storageType: string
+  readonly isHaEnabled: boolean
   readonly license: ServerConfig['own']['license']
   #read: () => Reading = () => NOTHING
   #isRestarting = false
@@ -45,6 +46,7 @@ export class ServerStatus implements ClusterStatus {
     this.clusterAddress = config.clusterAddress
     this.reportedVersion = config.own.reportedVersion
     this.storageType = config.storage.label
+    this.isHaEnabled = config.storage.label !== 'file' && !config.disableClustering
     this.license = config.own.license
   }
 

@@ -2,6 +2,7 @@ import { aclPath } from '../core/acl.js'
 import { AUDIT_SUDO_PATHS, auditPaths } from '../core/system/audit-paths.js'
 import { createSystemBackend } from '../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../core/system/capability-paths.js'
+import { counterPaths } from '../core/system/counter-paths.js'
 import { keyringPaths } from '../core/system/keyring-paths.js'
 import { leasePaths } from '../core/system/lease-paths.js'
 import { lockedUsersPaths } from '../core/system/locked-users-paths.js'
@@ -109,6 +110,10 @@ const serverFamilies = ({ services, config, runtime, shell, clock, random, clust
     sanitizedConfig: () => sanitizeConfig(config),
   }),
   ...metricsPaths({ read: () => readMetrics(runtime, cluster, shell.meter), now: () => clock.now() }),
+  ...counterPaths({
+    countTokens: () => services.tokens.count(),
+    countEntities: () => services.identity.count(),
+  }),
   ...openApiPaths({
     version: config.own.reportedVersion,
     mounts: (namespaceId) =>

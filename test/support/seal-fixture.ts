@@ -113,6 +113,7 @@ const STATUS: ClusterStatus = {
   reportedVersion: '1.20.4+ent',
   buildDate: '2026-01-01T00:00:00Z',
   storageType: 'inmem',
+  isHaEnabled: true,
   replicationModes: { dr: 'disabled', performance: 'disabled' },
   lastWal: 0,
   lastRemoteWal: 0,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { formatTime } from '../../base/rfc3339.js'
+import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 import { type Call, definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, string } from '../../logical/fields.js'
@@ -33,10 +33,10 @@ export const leasePaths = (deps: { readonly leases: LeaseStore; readonly clock: 
     if (!lease) throw invalid('invalid lease')
     return {
       data: {
-        expire_time: formatTime(lease.expiresAtMs),
+        expire_time: formatNanoTime(lease.expiresAtMs, END_SHOWN_EARLIER_US),
         id: lease.id,
-        issue_time: formatTime(lease.issuedMs),
-        last_renewal: lease.lastRenewalMs === undefined ? null : formatTime(lease.lastRenewalMs),
+        issue_time: formatNanoTime(lease.issuedMs),
+        last_renewal: lease.lastRenewalMs === undefined ? null : formatNanoTime(lease.lastRenewalMs),
         path: lease.path,
         renewable: lease.isRenewable,
         ttl: Math.ceil((lease.expiresAtMs - clock.now()) / 1000),

@@ -125,7 +125,7 @@ export const LICENSE_END = '2099-12-31T23:59:59Z'
 const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
   if (seal.isSealed && !status.isRestarting) throw new LogicalError('sealed', 'Vault is sealed')
   return {
-    ha_enabled: true,
+    ha_enabled: status.isHaEnabled,
     is_self: true,
     ...(status.activeSinceMs !== undefined && { active_time: new Date(status.activeSinceMs).toISOString() }),
     leader_address: status.apiAddress,

@@ -15,6 +15,8 @@ export interface ServerConfig {
   /** Where the cluster port is bound, host:port. */
   readonly clusterBindAddress: string
   readonly clusterName: string
+  /** Shown and nothing more: replication goes on. */
+  readonly disableClustering: boolean
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number
   readonly log: LogConfig

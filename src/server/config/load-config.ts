@@ -66,6 +66,7 @@ const assemble = (
   seal: parts.seal,
   ...parts.addresses,
   clusterName: settled.text('cluster_name', [files.root.cluster_name]),
+  disableClustering: settled.flag('disable_clustering', [files.root.disable_clustering]),
   ...resolveLeaseTtls(files, settled, findings),
   log: resolveLog(flags, env, files, settled, findings),
   pidFile: settled.text('pid_file', [files.root.pid_file]),

@@ -20,6 +20,6 @@ export const sanitizeConfig = (config: ServerConfig): JsonObject => ({
     type: config.storage.label,
     cluster_addr: config.clusterAddress,
     redirect_addr: config.apiAddress,
-    disable_clustering: false,
+    disable_clustering: config.disableClustering,
   },
 })

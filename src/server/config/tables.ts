@@ -120,7 +120,7 @@ export const ROOT_KEYS: KeyTable = {
   pid_file: real('string'),
   disable_mlock: accepted('bool'),
   disable_cache: accepted('bool'),
-  disable_clustering: accepted('bool'),
+  disable_clustering: real('bool'),
   disable_performance_standby: accepted('bool'),
   disable_sealwrap: accepted('bool'),
   disable_indexing: accepted('bool'),

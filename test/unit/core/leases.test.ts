@@ -38,9 +38,9 @@ describe('looking up', () => {
     const { lease, token } = await login()
     world.clock.advance(600_000)
     expect((await put('leases/lookup', { lease_id: lease }))?.data).toEqual({
-      expire_time: '2023-11-14T23:13:20.000Z',
+      expire_time: '2023-11-14T23:13:19.999995000Z',
       id: lease,
-      issue_time: '2023-11-14T22:13:20.000Z',
+      issue_time: '2023-11-14T22:13:20.000000000Z',
       last_renewal: null,
       path: 'auth/approle/login',
       renewable: true,
@@ -48,7 +48,7 @@ describe('looking up', () => {
     })
     await world.tokens.renew(world.entry(token), { incrementSeconds: 60, presented: token })
     expect((await put('leases/lookup', { lease_id: lease }))?.data).toMatchObject({
-      last_renewal: '2023-11-14T22:23:20.000Z',
+      last_renewal: '2023-11-14T22:23:20.000000000Z',
       ttl: 60,
     })
   })

@@ -80,6 +80,11 @@ describe('sys/health', () => {
   })
 })
 
+test('sys/leader says that there is no high availability where storage or settings rule it out', async () => {
+  const { call } = await open({ isHaEnabled: false })
+  expect((await call('read', 'leader')).body).toMatchObject({ ha_enabled: false })
+})
+
 test('sys/leader gives both addresses, and says in the one text clients know that it is sealed', async () => {
   const { call } = await open()
   expect((await call('read', 'leader')).body).toMatchObject({

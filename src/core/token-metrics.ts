@@ -1,0 +1,33 @@
+import type { TokenEntry } from './token-record.js'
+
+/** Upper ends of lives, in seconds, and what the reference calls the lives up to them. */
+const TTL_BUCKETS = [
+  [60, '1m'],
+  [600, '10m'],
+  [1200, '20m'],
+  [3600, '1h'],
+  [7200, '2h'],
+  [86_400, '1d'],
+  [172_800, '2d'],
+  [604_800, '7d'],
+  [2_592_000, '30d'],
+] as const
+
+/** A life without end is longer than all. */
+const ttlBucket = (ttlSeconds: number): string =>
+  (ttlSeconds > 0 && TTL_BUCKETS.find(([end]) => ttlSeconds <= end)?.[1]) || '+Inf'
+
+/** The name and the labels under which the making of a token is counted. */
+export const tokenCreation = (
+  token: Pick<TokenEntry, 'namespace' | 'ttlSeconds' | 'type'>,
+  mount: { readonly type: string; readonly path: string } | undefined,
+): [name: string, labels: Readonly<Record<string, string>>] => [
+  'vault.token.creation',
+  {
+    namespace: token.namespace.path === '' ? 'root' : token.namespace.path,
+    auth_method: mount?.type ?? '',
+    mount_point: mount?.path ?? '',
+    creation_ttl: ttlBucket(token.ttlSeconds),
+    token_type: token.type,
+  },
+]

@@ -1,0 +1,250 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ApiClient } from '../../../src/client/api-client.js'
+import { type DevServer, startDevServer } from '../../support/dev-server.js'
+
+type Fields = Record<string, unknown>
+
+let server: DevServer
+let root: ApiClient
+beforeAll(async () => {
+  server = await startDevServer()
+  root = server.client
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+const data = async (answer: Promise<Fields>): Promise<Fields> => (await answer).data as Fields
+const makeToken = async (body: Fields, client = root): Promise<string> =>
+  ((await client.write('auth/token/create', body)).auth as { client_token: string }).client_token
+const usesOf = async (token: string) => (await data(root.write('auth/token/lookup', { token }))).num_uses
+
+describe('a token with limited uses', () => {
+  it('pays a use for a request that is refused with 400, whoever finds the mistake', async () => {
+    const token = await makeToken({ policies: ['root'], num_uses: 5 })
+    const mistakes: [string, Fields][] = [
+      ['secret/data/a', { data: 'no object' }],
+      ['auth/token/roles/r', { token_num_uses: 'many' }],
+      ['sys/mounts/x', {}],
+    ]
+    for (const [index, [at, body]] of mistakes.entries()) {
+      expect((await root.send('PUT', at, { token, body })).status).toBe(400)
+      expect(await usesOf(token)).toBe(4 - index)
+    }
+  })
+
+  it('pays nothing for a login that it is sent along with', async () => {
+    await root.write('sys/auth/userpass', { type: 'userpass' })
+    await root.write('auth/userpass/users/joe', { password: 'correct', token_type: 'service' })
+    const token = await makeToken({ policies: ['root'], num_uses: 5 })
+    for (const [password, status] of [
+      ['wrong', 400],
+      ['correct', 200],
+    ] as const) {
+      expect((await root.send('PUT', 'auth/userpass/login/joe', { token, body: { password } })).status).toBe(status)
+    }
+    expect(await usesOf(token)).toBe(5)
+  })
+
+  it('is audited with the uses that were left before the request, and the refused one after it with one less', async () => {
+    const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-audit-'))
+    const file = path.join(directory, 'audit.log')
+    try {
+      await root.write('sys/audit/file', { type: 'file', options: { file_path: file } })
+      const token = await makeToken({ policies: ['default'], num_uses: 5 })
+      expect((await root.send('GET', 'auth/token/lookup-self', { token })).status).toBe(200)
+      expect((await root.send('GET', 'secret/data/a', { token })).status).toBe(403)
+      await root.delete('sys/audit/file')
+      const lines = readFileSync(file, 'utf8').trim().split('\n')
+      const shown = lines
+        .map((line) => JSON.parse(line) as { type: string; auth: Fields; request: { path: string } })
+        .filter(({ type, auth }) => type === 'request' && auth.remaining_uses !== undefined)
+        .map(({ auth, request }) => [request.path, auth.remaining_uses])
+      expect(shown).toEqual([
+        ['auth/token/lookup-self', 5],
+        ['secret/data/a', 4],
+      ])
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  })
+})
+
+describe('a token of a namespace, sent without the header', () => {
+  it('is found by its ending where it asks for itself', async () => {
+    await root.write('sys/namespaces/team')
+    const inside = root.with({ namespace: 'team' })
+    const token = await makeToken({ policies: ['default'], ttl: '1h' }, inside)
+    const own = root.with({ token })
+    expect(await data(own.read('auth/token/lookup-self'))).toMatchObject({ namespace_path: 'team/' })
+    expect((await own.write('auth/token/renew-self')).auth).toMatchObject({ lease_duration: 3600 })
+    expect((await root.with({ token, namespace: 'root' }).send('GET', 'auth/token/lookup-self')).status).toBe(403)
+    expect((await own.send('GET', 'sys/internal/ui/resultant-acl')).status).not.toBe(200)
+    expect((await own.send('POST', 'auth/token/revoke-self')).status).toBe(204)
+    expect((await inside.send('POST', 'auth/token/lookup', { body: { token } })).status).toBe(403)
+    for (const client of [own, inside]) client.close()
+  })
+
+  it('does not take root tokens into their namespace, nor follows the ending of what is no token', async () => {
+    await root.write('sys/namespaces/other')
+    expect(await data(root.read('other/auth/token/lookup-self'))).toMatchObject({ path: 'auth/token/root' })
+    expect((await root.send('GET', 'auth/token/lookup-self', { token: 'hvs.nothing.abcde' })).status).toBe(403)
+  })
+})
+
+describe('unwrapping with a wrap ttl', () => {
+  it('wraps what it unwrapped', async () => {
+    const wrap = { 'X-Vault-Wrap-TTL': '60' }
+    const first = await root.call('PUT', 'sys/wrapping/wrap', { body: { k: 'v' }, headers: wrap })
+    const { token } = first.wrap_info as { token: string }
+    const second = await root.call('PUT', 'sys/wrapping/unwrap', { body: { token }, headers: wrap })
+    expect(second).toMatchObject({ data: null, wrap_info: { creation_path: 'sys/wrapping/unwrap', ttl: 60 } })
+    const again = (second.wrap_info as { token: string }).token
+    expect((await root.send('PUT', 'sys/wrapping/unwrap', { body: { token } })).status).toBe(400)
+    expect(await root.write('sys/wrapping/unwrap', { token: again })).toMatchObject({
+      data: { k: 'v' },
+      wrap_info: null,
+    })
+  })
+})
+
+describe('a wrong verb on a ceremony of key shares', () => {
+  it.each([
+    ['PATCH', 'sys/generate-root/attempt'],
+    ['DELETE', 'sys/generate-root/update'],
+    ['PATCH', 'sys/rekey/init'],
+    ['GET', 'sys/rekey/update'],
+    ['PATCH', 'sys/rekey/verify'],
+    ['GET', 'sys/rekey-recovery-key/update'],
+    ['PATCH', 'sys/replication/dr/secondary/generate-operation-token/attempt'],
+    ['DELETE', 'sys/replication/dr/secondary/generate-operation-token/update'],
+  ])('%s %s: 405 with an empty list of errors', async (method, at) => {
+    const headers = { 'Content-Type': 'application/merge-patch+json' }
+    const { status, json } = await root.send(method, at, method === 'PATCH' ? { body: {}, headers } : {})
+    expect([status, json]).toEqual([405, { errors: [] }])
+  })
+
+  it('is not described', async () => {
+    const { paths } = (await root.read('sys/internal/specs/openapi')) as { paths: Record<string, Fields> }
+    expect(Object.keys(paths['/sys/generate-root/attempt'] ?? {})).not.toContain('patch')
+    expect(Object.keys(paths['/sys/leader'] ?? {})).not.toContain('post')
+  })
+})
+
+describe('sys/metrics', () => {
+  it('names an unknown format in plain text', async () => {
+    const { status, headers, bytes } = await root.send('GET', 'sys/metrics', { query: { format: 'xml' } })
+    expect([status, headers['content-type']]).toEqual([400, 'text/plain'])
+    expect(bytes.toString()).toBe('metric response format "xml" unknown')
+  })
+
+  it('counts the tokens that were made, by auth method, mount, type and life', async () => {
+    await root.write('sys/auth/people', { type: 'userpass' })
+    await root.write('auth/people/users/joe', { password: 'correct', token_ttl: '15m' })
+    for (const _ of [1, 2]) await root.write('auth/people/login/joe', { password: 'correct' })
+    await makeToken({ ttl: '3h', type: 'batch', policies: ['default'] })
+    const text = (await root.send('GET', 'sys/metrics', { query: { format: 'prometheus' } })).bytes.toString()
+    const lines = text.split('\n').filter((line) => line.startsWith('vault_token_creation{'))
+    const labels = (line: string) =>
+      Object.fromEntries([...line.matchAll(/(\w+)="([^"]*)"/g)].map(([, k, v]) => [k, v]))
+    const people = lines.find((line) => line.includes('auth/people/')) ?? ''
+    expect(people).toMatch(/ 2$/)
+    expect(labels(people)).toEqual({
+      namespace: 'root',
+      auth_method: 'userpass',
+      mount_point: 'auth/people/',
+      creation_ttl: '20m',
+      token_type: 'service',
+    })
+    expect(lines.map(labels)).toContainEqual(
+      expect.objectContaining({
+        auth_method: 'token',
+        mount_point: 'auth/token/',
+        creation_ttl: '1d',
+        token_type: 'batch',
+      }),
+    )
+  })
+})
+
+describe('tuning the token type of an auth method', () => {
+  it('to nothing goes back to default-service', async () => {
+    await root.write('sys/auth/machines', { type: 'approle' })
+    await root.write('sys/auth/machines/tune', { token_type: 'batch' })
+    expect(await data(root.read('sys/auth/machines/tune'))).toMatchObject({ token_type: 'batch' })
+    await root.write('sys/auth/machines/tune', { token_type: '' })
+    expect(await data(root.read('sys/auth/machines/tune'))).toMatchObject({ token_type: 'default-service' })
+    await root.write('sys/auth/token/tune', { token_type: '' })
+    await root.write('sys/mounts/secret/tune', { token_type: '' })
+    expect(await data(root.read('sys/mounts/secret/tune'))).not.toHaveProperty('token_type')
+  })
+})
+
+describe('counters', () => {
+  it.each(['activity', 'activity/monthly', 'activity/export'])('%s: no data', async (name) => {
+    const { status, bytes } = await root.send('GET', `sys/internal/counters/${name}`, { query: { start_time: '1' } })
+    expect([status, bytes.length]).toEqual([204, 0])
+  })
+
+  it('tell that usage is not kept, and what there is now', async () => {
+    expect(await data(root.read('sys/internal/counters/config'))).toMatchObject({
+      enabled: 'default-disabled',
+      queries_available: false,
+      retention_months: 48,
+    })
+    expect(await data(root.read('sys/internal/counters/requests'))).toEqual({ counters: [] })
+    const tokens = async () =>
+      ((await data(root.read('sys/internal/counters/tokens'))).counters as { service_tokens: { total: number } })
+        .service_tokens.total
+    const before = await tokens()
+    await makeToken({})
+    expect(await tokens()).toBe(before + 1)
+    expect(await data(root.read('sys/internal/counters/entities'))).toEqual({
+      counters: { entities: { total: expect.any(Number) } },
+    })
+  })
+})
+
+describe('sys/leader', () => {
+  it('says that there is no high availability with disable_clustering', async () => {
+    await using other = await startDevServer({ disable_clustering: true })
+    expect(await other.client.read('sys/leader')).toMatchObject({ ha_enabled: false })
+    expect(await data(other.client.read('sys/config/state/sanitized'))).toMatchObject({
+      storage: { disable_clustering: true },
+    })
+  })
+
+  it('says so with storage "file"', async () => {
+    const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-file-'))
+    try {
+      await using other = await startDevServer({ storage: { file: { path: directory } } })
+      expect(await other.client.read('sys/leader')).toMatchObject({ ha_enabled: false })
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+    expect(await root.read('sys/leader')).toMatchObject({ ha_enabled: true })
+  })
+})
+
+describe('blocks of addresses', () => {
+  it('of a SecretID may be covered by several of the role together, and look like those of the role at a token', async () => {
+    await root.write('sys/auth/approle', { type: 'approle' })
+    await root.write('auth/approle/role/r', {
+      secret_id_bound_cidrs: '127.0.0.0/9,127.128.0.0/9',
+      token_bound_cidrs: '127.0.0.0/9,127.128.0.0/9',
+    })
+    const login = async (body: Fields) => {
+      const { role_id } = await data(root.read('auth/approle/role/r/role-id'))
+      const { secret_id } = await data(root.write('auth/approle/role/r/secret-id', body))
+      const { auth } = await root.write('auth/approle/login', { role_id, secret_id })
+      return data(root.write('auth/token/lookup', { token: (auth as { client_token: string }).client_token }))
+    }
+    expect(await login({ cidr_list: '127.0.0.0/8', token_bound_cidrs: '127.0.0.0/8' })).toMatchObject({
+      bound_cidrs: ['127.0.0.0/8'],
+    })
+    expect(await login({ token_bound_cidrs: '127.0.0.1/32' })).toMatchObject({ bound_cidrs: ['127.0.0.1'] })
+  })
+})
