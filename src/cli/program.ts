@@ -8,6 +8,7 @@ import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
 import { downCommand } from './commands/lab/down.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
+import { faultCommand, healCommand } from './commands/lab/fault.js'
 import { lsCommand } from './commands/lab/ls.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
@@ -25,7 +26,9 @@ const packageVersion = (): string => {
 
 /** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
 const OWN_ONLY: ReadonlySet<string> = new Set(
-  'healthcheck wire wait up ls env exec shell down start stop restart crash storage config doctor'.split(' '),
+  'healthcheck wire wait up ls env exec shell down start stop restart crash fault heal keeper storage config doctor'.split(
+    ' ',
+  ),
 )
 
 /** Arguments for the `vault`-named command line: called by that name, or as `understudy vault ...`. */
@@ -65,6 +68,10 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     return runVault(vaultArgs, createProcessIo(serve))
   }
   if (args[0] === 'server') return serve(args.slice(1))
+  if (args[0] === 'keeper') {
+    const { runKeeper } = await import('./commands/lab/keeper.js')
+    return runKeeper(args.slice(1), output)
+  }
   if (args[0] === 'config' && args[1] === 'show') return runConfigShow(args.slice(2), output)
   const version = `Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`
   if (['version', '-v', '-version', '--version'].includes(args[0] ?? '')) {
@@ -90,6 +97,7 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     ...[upCommand, downCommand, lsCommand, statusCommand, envCommand].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),
+    ...[faultCommand, healCommand].map((make) => make(output)),
   ]
   const tools = [doctorCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map((make) =>
     make(output),

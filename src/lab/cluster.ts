@@ -1,4 +1,5 @@
 import { ApiClient } from '../client/api-client.js'
+import type { Route } from './keeper/routes.js'
 import type { ProcessIdentity } from './lifecycle/process-identity.js'
 import type { PortPair } from './ports.js'
 
@@ -31,6 +32,16 @@ export interface WiredClusters {
   readonly clusters: readonly ClusterAccess[]
 }
 
+/** The background process of a lab, which holds its links; see `keeper/`. */
+export interface KeeperRecord {
+  readonly configFile: string
+  readonly logFile: string
+  /** Where its control listens. */
+  readonly socket: string
+  readonly routes: readonly Route[]
+  readonly process: ProcessIdentity | null
+}
+
 /** `starting` until everything is replicated; `failed` when that went wrong and only logs are left. */
 export type LabState = 'starting' | 'running' | 'failed'
 
@@ -46,6 +57,7 @@ export interface LabRecord extends WiredClusters {
   readonly directory: string
   /** Where the data of all clusters lies: the same directory unless somebody chose another. */
   readonly dataRoot: string
+  readonly keeper: KeeperRecord
   readonly clusters: readonly ClusterRecord[]
 }
 

@@ -56,6 +56,15 @@ export const randomPorts = async (
   }
 }
 
+/** So many ports that were free a moment ago. */
+export const randomSinglePorts = async (
+  count: number,
+  random: Random = createSystemRandom(),
+): Promise<readonly number[]> => {
+  const pairs = Array.from({ length: Math.ceil(count / 2) }, (_, index) => String(index))
+  return [...(await randomPorts(pairs, random)).values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
+}
+
 const takePair = async (random: Random, held: net.Server[]): Promise<PortPair> => {
   for (let tries = 0; tries < TRIES; tries++) {
     const api = RANDOM_FIRST + 2 * (random.bytes(4).readUInt32BE() % ((RANDOM_LAST - RANDOM_FIRST) / 2))

@@ -1,5 +1,7 @@
 import type { ApiClient } from '../client/api-client.js'
 import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
+import { type ActiveFault, describeFault, describeLink } from './keeper/active-fault.js'
+import { KeeperClient } from './keeper/keeper-client.js'
 import { KIND_WORDS, type Kind } from './kinds.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
@@ -37,6 +39,8 @@ export interface Survey {
   readonly name: string
   readonly topology: string
   readonly clusters: readonly ClusterView[]
+  /** Set on its links; null when the keeper, which holds them, does not answer. */
+  readonly faults: readonly ActiveFault[] | null
   /** All that is wrong, of clusters and between them. */
   readonly problems: readonly string[]
 }
@@ -47,12 +51,16 @@ const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /** Asks all clusters of a lab at once, each for a second at most. */
 export const surveyLab = async (lab: LabRecord, host: LabHost): Promise<Survey> => {
-  const clusters = await Promise.all(lab.clusters.map((cluster) => surveyCluster(cluster, host)))
+  const [faults, ...clusters] = await Promise.all([
+    new KeeperClient(lab.keeper.socket).list().catch(() => null),
+    ...lab.clusters.map((cluster) => surveyCluster(cluster, host)),
+  ])
   const problems = [
     ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
     ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
+    ...describeLinks(lab.name, faults),
   ]
-  return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, problems }
+  return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, faults, problems }
 }
 
 const surveyCluster = async (cluster: ClusterRecord, { servers }: LabHost): Promise<ClusterView> => {
@@ -113,6 +121,12 @@ const findProblems = (view: Omit<ClusterView, 'problems'>): string[] => {
     if (connectionState !== 'ready') return [`is cut off from its ${word} primary (${connectionState})`]
     return state === 'stream-wals' ? [] : [`catches up with its ${word} primary (${state})`]
   })
+}
+
+const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {
+  if (faults === null)
+    return [`the keeper does not answer, so every link is cut: "understudy start --name ${lab}" brings it back`]
+  return faults.map((active) => `the link ${describeLink(active)} has a fault (${describeFault(active.fault)})`)
 }
 
 const findTwoPrimaries = (clusters: readonly ClusterView[], kind: Kind): string[] => {

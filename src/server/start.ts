@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.js'
-import { formatHostPort } from '../base/network.js'
+import { formatHostPort, routedNetwork, systemNetwork } from '../base/network.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
 import type { ServerConfig } from './config/config.js'
 import type { DevCertificates } from './dev-tls.js'
@@ -20,7 +20,7 @@ export class StartFailure extends Error {
 /** Starts a server; rejects with StartFailure. */
 export const startServerFrom = async (config: ServerConfig, log: Log): Promise<Server> => {
   try {
-    return await Server.start({ config, log })
+    return await Server.start({ config, log, network: routedNetwork(systemNetwork, config.own.dialRoutes) })
   } catch (error) {
     const taken = describeTaken(error)
     const message = error instanceof Error ? error.message : String(error)

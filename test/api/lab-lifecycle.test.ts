@@ -34,7 +34,7 @@ describe('a lab', () => {
     })
     expect(home.servers()).toHaveLength(1)
     expect((await home.run('down', 'one')).status).toBe(0)
-    expect([home.servers(), home.left()]).toEqual([[], []])
+    expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
   it('signals no process that only has a recorded number', async () => {
@@ -81,7 +81,7 @@ describe('a lab', () => {
     }
     expect((await home.run('ls')).stdout).toMatch(/one .*damaged/)
     expect((await home.run('down', '--all')).status).toBe(0)
-    expect([home.servers(), home.left()]).toEqual([[], []])
+    expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
   it('tells at once that a server ended, with its last lines, and keeps its logs', async () => {
@@ -123,7 +123,7 @@ describe('a lab', () => {
     expect((await on('unseal', 'A')).status).toBe(0)
     expect((await on('pause', 'A', 'B')).status).toBe(0)
     expect((await home.run('down', 'one')).status).toBe(0)
-    expect([home.servers(), home.left()]).toEqual([[], []])
+    expect([home.processes(), home.left()]).toEqual([[], []])
   })
 
   it('gives the environment of a role, with the token that works there now', async () => {
@@ -179,7 +179,7 @@ describe('arguments of a lab', () => {
       expect([answer.status, answer.stderr], args.join(' ')).toEqual([status, expect.stringContaining(text)])
       expect(answer.stderr, args.join(' ')).not.toMatch(/\n\s+at /)
     }
-    expect([home.left(), home.servers()]).toEqual([[], []])
+    expect([home.left(), home.processes()]).toEqual([[], []])
   })
 
   it('name the process that has a port', async () => {

@@ -34,16 +34,26 @@ export class LabHome implements AsyncDisposable {
     return existsSync(this.labs) ? readdirSync(this.labs) : []
   }
 
-  /** Servers that run with a configuration file below this directory. */
+  /** Everything that runs with a configuration file below this directory: servers and keepers. */
+  processes(): number[] {
+    return this.#started('')
+  }
+
   servers(): number[] {
+    return this.#started('server')
+  }
+
+  #started(command: string): number[] {
     return createProcessTable()
       .list()
-      .filter(({ pid }) => argumentsOf(pid).some((argument) => argument.includes(this.directory)))
+      .map(({ pid }) => ({ pid, args: argumentsOf(pid) }))
+      .filter(({ args }) => args.some((argument) => argument.includes(this.directory)))
+      .filter(({ args }) => command === '' || args.includes(command))
       .map(({ pid }) => pid)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const pid of this.servers()) process.kill(pid, 'SIGKILL')
+    for (const pid of this.processes()) process.kill(pid, 'SIGKILL')
     rmSync(this.directory, { recursive: true, force: true })
   }
 }

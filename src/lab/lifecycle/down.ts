@@ -1,7 +1,9 @@
 import type { LabRecord } from '../cluster.js'
 import { LabError } from '../lab-error.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
 import { claimLab } from './claim.js'
 import { findConfigFiles, findLab, listLabs, removeData, removeLab } from './lab-directory.js'
+import { removeSocket } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 import type { ProcessFacts } from './process-table.js'
 
@@ -26,9 +28,13 @@ export const downLab = async (name: string, options: DownOptions, host: LabHost)
     const lab = findReadable(name)
     if (!lab && options.keep)
       throw new LabError('conflict', `the record of the lab "${name}" cannot be read: nothing to keep`)
-    await stopAll(findServers(name, lab, host), options, host)
+    if (lab) await stopLab(lab, options, host)
+    await stopAll(host.servers.findAll(findConfigFiles(name)), options, host)
     if (options.keep) return true
-    if (lab) removeData(lab)
+    if (lab) {
+      removeData(lab)
+      removeSocket(lab.keeper, lab.directory)
+    }
     removeLab(name)
     return true
   } finally {
@@ -44,10 +50,15 @@ const findReadable = (name: string): LabRecord | undefined => {
   }
 }
 
-/** By the record, and by the configuration files that lie there: a damaged record hides no server. */
-const findServers = (name: string, lab: LabRecord | undefined, { servers }: LabHost): ProcessFacts[] => {
-  const recorded = lab?.clusters.map(({ configFile }) => configFile) ?? []
-  return servers.findAll([...new Set([...recorded, ...findConfigFiles(name)])])
+/** The servers first, over links without faults, so that they can say goodbye to one another; then the keeper. */
+export const stopLab = async (
+  { clusters, keeper }: LabRecord,
+  options: Pick<DownOptions, 'onProgress' | 'hurry'>,
+  host: LabHost,
+): Promise<void> => {
+  await new KeeperClient(keeper.socket).heal().catch(() => undefined)
+  await stopAll(host.servers.findAll(clusters.map(({ configFile }) => configFile)), options, host)
+  await stopAll(host.servers.findAll([keeper.configFile]), options, host)
 }
 
 export const stopAll = (

@@ -107,12 +107,12 @@ const parse = (text: string): LabRecord | undefined => {
   }
 }
 
-/** Configuration files of servers below a lab's directory, also where its record is damaged or was never written. */
+/** Configuration files of servers and of the keeper below a lab's directory, also where its record is damaged or was never written. */
 export const findConfigFiles = (name: string): string[] => {
   const directory = labDirectory(name)
   if (!existsSync(directory)) return []
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /^[A-Z]\/server-[0-9a-f]+\.json$/.test(file))
+    .filter((file) => /^(?:[A-Z]\/server|keeper)-[0-9a-f]+\.json$/.test(file))
     .map((file) => path.join(directory, file))
 }
 

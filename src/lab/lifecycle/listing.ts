@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type { LabRecord } from '../cluster.js'
 import { findHolder } from './claim.js'
 import { findConfigFiles, findLab, listLabs } from './lab-directory.js'
@@ -22,7 +23,7 @@ export const listLabStates = (host: LabHost): LabListing[] => listLabs().map((na
 const describe = (name: string, host: LabHost): LabListing => {
   const record = read(name)
   const lab = record === 'damaged' ? undefined : record
-  const files = lab?.clusters.map(({ configFile }) => configFile) ?? findConfigFiles(name)
+  const files = lab?.clusters.map(({ configFile }) => configFile) ?? findConfigFiles(name).filter(isOfServer)
   const running = host.servers.findAll(files).length
   const base = { name, topology: lab?.topology, createdAt: lab?.createdAt, clusters: files.length, running }
   const holder = findHolder(name, host.table)
@@ -35,6 +36,9 @@ const describe = (name: string, host: LabHost): LabListing => {
   if (running === 0) return { ...base, state: 'stopped', note: `"understudy start --name ${name}" goes on` }
   return { ...base, state: running < files.length ? 'partly running' : 'running', note: '' }
 }
+
+/** The keeper is no cluster. */
+const isOfServer = (file: string): boolean => path.basename(file).startsWith('server-')
 
 const read = (name: string): LabRecord | undefined | 'damaged' => {
   try {

@@ -6,6 +6,7 @@ import { lastLogLines, launchServer } from '../runner/child-process.js'
 import { claimLab } from './claim.js'
 import { type DownOptions, stopAll } from './down.js'
 import { requireLab, saveLab } from './lab-directory.js'
+import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
 /** What can be done to the servers of a lab that is up. */
@@ -29,13 +30,23 @@ export const workOnServers = async (
 ): Promise<void> => {
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
-    for (const cluster of chooseClusters(requireLab(name), clusters)) {
+    const chosen = chooseClusters(requireLab(name), clusters)
+    if (verb === 'start' || verb === 'restart') await ensureKeeper(requireLab(name), options, host)
+    for (const cluster of chosen) {
       const lab = requireLab(name)
       options.onProgress(await VERBS[verb]({ lab, cluster, options, host }))
     }
   } finally {
     claim.release()
   }
+}
+
+/** A keeper that was killed takes every link with it; the next one has the same ports. */
+const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptions, host: LabHost): Promise<void> => {
+  const { keeper, launched } = await startKeeper(lab, host, timeoutMs)
+  if (!launched) return
+  saveLab({ ...lab, keeper })
+  onProgress('the keeper holds the links of the lab again')
 }
 
 export const chooseClusters = (lab: LabRecord, names: readonly string[]): ClusterRecord[] => {

@@ -2,14 +2,16 @@ import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
-import type { PortPair } from '../ports.js'
+import { type PortPair, randomSinglePorts } from '../ports.js'
 import { type Ending, lastLogLines, launchServer, writeServerConfig } from '../runner/child-process.js'
 import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
 import { joinClusters, openCluster, type WireOptions } from '../wire.js'
+import { dialRoutesOf, planRoutes, routeCount } from '../keeper/routes.js'
 import { claimLab } from './claim.js'
-import { stopAll } from './down.js'
+import { stopLab } from './down.js'
 import { findLab, labDirectory, makeDirectories, removeData, removeLab, saveLab } from './lab-directory.js'
+import { planKeeper, removeSocket, startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
 export interface UpOptions extends WireOptions {
@@ -37,7 +39,7 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
   try {
     refuseWhenThere(name, host)
     removeLab(name)
-    return await bringUp(planLab(options, host), options, host)
+    return await bringUp(await planLab(options, host), options, host)
   } finally {
     claim.release()
   }
@@ -46,7 +48,7 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
 const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   const lab = findLab(name)
   if (!lab || lab.state === 'failed') return
-  const runs = servers.findAll(lab.clusters.map(({ configFile }) => configFile)).length > 0
+  const runs = servers.findAll([...lab.clusters, lab.keeper].map(({ configFile }) => configFile)).length > 0
   const mend = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
   if (lab.state === 'starting') {
     if (runs) throw new LabError('conflict', `the lab "${name}" was left half started; ${mend}`)
@@ -55,10 +57,11 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${mend}`)
 }
 
-const planLab = ({ name, topology, ports, dataDir }: UpOptions, host: LabHost): LabRecord => {
+const planLab = async ({ name, topology, ports, dataDir }: UpOptions, host: LabHost): Promise<LabRecord> => {
   const directory = labDirectory(name)
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
+  const routes = planRoutes(ports, await randomSinglePorts(routeCount(topology.clusters.length)))
   return {
     apiVersion: 'understudy/v1',
     name,
@@ -68,6 +71,7 @@ const planLab = ({ name, topology, ports, dataDir }: UpOptions, host: LabHost): 
     owner: host.me,
     directory,
     dataRoot,
+    keeper: planKeeper(directory, randomWord(random), routes),
     clusters: topology.clusters.map((cluster) => {
       const pair = ports.get(cluster)
       if (!pair) throw new LabError('usage', `no ports were chosen for cluster ${cluster}`)
@@ -107,9 +111,12 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
     saveLab(lab)
+    const { keeper, launched } = await startKeeper(lab, host, options.timeoutMs, failure.signal)
+    void launched?.ended.then(() => failure.abort(new LabError('remote', 'the keeper of the lab ended')))
+    lab = { ...lab, keeper }
     for (const cluster of planned.clusters) {
       failure.signal.throwIfAborted()
-      const launched = launch(cluster, options, host)
+      const launched = launch(cluster, lab, options, host)
       void launched.ended.then((ending) => failure.abort(describeEnd(cluster, ending)))
       lab = withCluster(lab, launched.cluster)
       saveLab(lab)
@@ -130,10 +137,11 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
   }
 }
 
-const launch = (cluster: ClusterRecord, { settings }: UpOptions, host: LabHost) => {
+const launch = (cluster: ClusterRecord, { keeper }: LabRecord, { settings }: UpOptions, host: LabHost) => {
   makeDirectories(path.dirname(cluster.configFile))
   makeDirectories(path.dirname(cluster.dataDir))
-  writeServerConfig({ name: cluster.name, ports: cluster.ports, settings }, cluster)
+  const dialRoutes = dialRoutesOf(keeper.routes, cluster.name)
+  writeServerConfig({ name: cluster.name, ports: cluster.ports, settings, dialRoutes }, cluster)
   const { pid, ended } = launchServer(cluster.name, cluster)
   return { ended, cluster: { ...cluster, process: host.servers.identify(pid) ?? null } }
 }
@@ -165,9 +173,9 @@ const lastLines = ({ name, logFile }: ClusterRecord): string => {
 /** Only its logs stay, and a record that says so. */
 const takeDown = async (lab: LabRecord, { onProgress, hurry }: UpOptions, host: LabHost): Promise<void> => {
   onProgress('taking down what was started')
-  const started = host.servers.findAll(lab.clusters.map(({ configFile }) => configFile))
-  await stopAll(started, { onProgress, hurry }, host)
+  await stopLab(lab, { onProgress, hurry }, host)
   removeData(lab)
+  removeSocket(lab.keeper, lab.directory)
   saveLab({ ...lab, state: 'failed' })
 }
 

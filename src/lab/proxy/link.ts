@@ -97,6 +97,12 @@ export class Link {
     this.#setPassage(way, 'open')
   }
 
+  /** Everything that one direction is to do from now on. */
+  setLane(direction: Direction, { passage, faults }: { readonly passage: Passage; readonly faults: Faults }): void {
+    this.#lanes[direction].setFaults(faults)
+    this.#lanes[direction].setPassage(passage)
+  }
+
   /** Sets one fault and leaves the others. */
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
     for (const direction of directionsOf(way)) {

@@ -46,14 +46,26 @@ export const writeServerConfig = (plan: ServerPlan & { ports: PortPair }, files:
   writeFileSync(files.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
 }
 
-/** The process of a server whose configuration is written; `ended` resolves when it is gone while this process lives. */
-export const launchServer = (
-  name: string,
+export interface Launched {
+  readonly pid: number
+  /** Resolves when it is gone while this process lives. */
+  readonly ended: Promise<Ending>
+}
+
+/** The process of a server whose configuration is written. */
+export const launchServer = (name: string, files: Pick<ServerFiles, 'configFile' | 'logFile'>): Launched =>
+  launchProgram(['server'], `the server of cluster ${name}`, files)
+
+/** This program once more, as a process of its own that outlives this one and writes to a log file. */
+export const launchProgram = (
+  args: readonly string[],
+  what: string,
   { configFile, logFile }: Pick<ServerFiles, 'configFile' | 'logFile'>,
-): { readonly pid: number; readonly ended: Promise<Ending> } => {
+  nodeOptions: readonly string[] = [],
+): Launched => {
   const log = openSync(logFile, 'a', 0o600)
   try {
-    const child = spawn(process.execPath, [entryPoint(), 'server', configArgument(configFile)], {
+    const child = spawn(process.execPath, [...nodeOptions, entryPoint(), ...args, configArgument(configFile)], {
       detached: true,
       stdio: ['ignore', log, log],
       env: withoutServerVariables(process.env),
@@ -63,7 +75,7 @@ export const launchServer = (
     })
     child.on('error', () => undefined)
     child.unref()
-    if (child.pid === undefined) throw new LabError('remote', `the server of cluster ${name} could not be started`)
+    if (child.pid === undefined) throw new LabError('remote', `${what} could not be started`)
     return { pid: child.pid, ended }
   } finally {
     closeSync(log)

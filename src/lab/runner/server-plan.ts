@@ -8,11 +8,17 @@ export interface ServerPlan {
   readonly advertised?: string | undefined
   /** Settings of the stanza `understudy`, on top of those that labs have. */
   readonly settings: LabSettings
+  /** What stands before the addresses of other clusters (`dial_routes`). */
+  readonly dialRoutes?: readonly string[] | undefined
   readonly logLevel?: string | undefined
 }
 
 /** The configuration as its file would have it; without a path the data lies in memory. */
-export const configOf = ({ name, advertised, settings, logLevel }: ServerPlan, ports: PortPair, path?: string) => ({
+export const configOf = (
+  { name, advertised, settings, dialRoutes, logLevel }: ServerPlan,
+  ports: PortPair,
+  path?: string,
+) => ({
   listener: {
     tcp: { address: `127.0.0.1:${ports.api}`, cluster_address: `127.0.0.1:${ports.cluster}`, tls_disable: true },
   },
@@ -21,5 +27,5 @@ export const configOf = ({ name, advertised, settings, logLevel }: ServerPlan, p
   cluster_addr: `https://${advertised ?? `127.0.0.1:${ports.cluster}`}`,
   cluster_name: name,
   ...(logLevel ? { log_level: logLevel } : {}),
-  understudy: { ...LAB_SETTINGS, ...settings },
+  understudy: { ...LAB_SETTINGS, ...(dialRoutes ? { dial_routes: dialRoutes } : {}), ...settings },
 })

@@ -119,6 +119,8 @@ export interface OwnSettings {
   readonly approleTidyIntervalMs: number
   readonly labApi: boolean
   readonly labApiToken: string
+  /** What is dialled, `host:port`, for the addresses of other clusters: a lab's links stand there. */
+  readonly dialRoutes: ReadonlyMap<string, string>
   readonly simulateSeals: boolean
   readonly allowGenerateRootUnauthenticated: boolean
 }

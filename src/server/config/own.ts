@@ -54,9 +54,24 @@ export const resolveOwnSettings = (
     approleTidyIntervalMs: time('approle_tidy_interval', 60_000),
     labApi: flag('lab_api', isDev),
     labApiToken: settled.secret('understudy.lab_api_token', [given.lab_api_token]),
+    dialRoutes: parseRoutes(settled.list('understudy.dial_routes', [given.dial_routes]), refuse),
     simulateSeals: flag('simulate_seals', false),
     allowGenerateRootUnauthenticated: flag('allow_generate_root_unauthenticated', true),
   }
+}
+
+/** `host:port=host:port`, one a route. */
+const parseRoutes = (
+  texts: readonly string[],
+  refuse: (name: string, reason: string) => void,
+): ReadonlyMap<string, string> => {
+  const routes = new Map<string, string>()
+  for (const text of texts) {
+    const [, from, to] = /^([^=\s]+:\d+)=([^=\s]+:\d+)$/.exec(text) ?? []
+    if (from && to) routes.set(from, to)
+    else refuse('dial_routes', `"${text}" is not a route such as 10.0.0.1:8201=127.0.0.1:9000`)
+  }
+  return routes
 }
 
 const readEnvironment = (env: Environment, findings: Findings): Record<string, Sourced> => {

@@ -104,6 +104,7 @@ export const OWN_KEYS: KeyTable = {
   approle_tidy_interval: real('duration'),
   lab_api: real('bool'),
   lab_api_token: real('string'),
+  dial_routes: real('list'),
   simulate_seals: real('bool'),
   allow_generate_root_unauthenticated: real('bool'),
 }

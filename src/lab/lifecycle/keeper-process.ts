@@ -1,0 +1,64 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { KeeperRecord, LabRecord } from '../cluster.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
+import type { Route } from '../keeper/routes.js'
+import { LabError } from '../lab-error.js'
+import { type Launched, lastLogLines, launchProgram } from '../runner/child-process.js'
+import { waitFor } from '../wait.js'
+import type { LabHost } from './lab-host.js'
+
+/** What the keeper reads at its start. */
+export interface KeeperConfig {
+  readonly socket: string
+  readonly routes: readonly Route[]
+}
+
+/** Paths of sockets are short by the system's rule (104 bytes on some). */
+const SOCKET_PATH_MAX = 100
+
+/** It passes bytes on and computes nothing: little memory is enough, and young garbage is collected in small pieces. */
+const NODE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=64']
+
+export const planKeeper = (directory: string, word: string, routes: readonly Route[]): KeeperRecord => {
+  const near = path.join(directory, `keeper-${word.slice(0, 8)}.sock`)
+  return {
+    configFile: path.join(directory, `keeper-${word}.json`),
+    logFile: path.join(directory, 'keeper.log'),
+    socket: near.length <= SOCKET_PATH_MAX ? near : path.join(tmpdir(), `understudy-${word}`, 'keeper.sock'),
+    routes,
+    process: null,
+  }
+}
+
+/** Starts the keeper of a lab that has none running, on the ports it always had, and waits until it answers. */
+export const startKeeper = async (
+  lab: LabRecord,
+  { clock, servers }: LabHost,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<{ readonly keeper: KeeperRecord; readonly launched: Launched | undefined }> => {
+  const { keeper } = lab
+  if (servers.find(keeper.configFile, keeper.process ?? undefined)) return { keeper, launched: undefined }
+  const config: KeeperConfig = { socket: keeper.socket, routes: keeper.routes }
+  mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
+  writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
+  const launched = launchProgram(['keeper'], 'the keeper of the lab', keeper, NODE_OPTIONS)
+  const failure = new AbortController()
+  void launched.ended.then((ending) => {
+    failure.abort(new LabError('remote', `the keeper of the lab ended (${ending})\n${lastLogLines(keeper.logFile)}`))
+  })
+  const answers = async () => {
+    await new KeeperClient(keeper.socket).list()
+    return undefined
+  }
+  const either = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
+  await waitFor(clock, 'the keeper of the lab to answer', answers, timeoutMs, either)
+  return { keeper: { ...keeper, process: servers.identify(launched.pid) ?? null }, launched }
+}
+
+/** Its socket may lie outside the lab's directory. */
+export const removeSocket = ({ socket }: KeeperRecord, directory: string): void => {
+  if (path.dirname(socket) !== directory) rmSync(path.dirname(socket), { recursive: true, force: true })
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { type ActiveFault, isDown, laneState, type LinkFault } from '../../../src/lab/keeper/active-fault.js'
+import { dialRoutesOf, planRoutes, routeCount } from '../../../src/lab/keeper/routes.js'
+
+const active = (id: number, fault: LinkFault, isOneWay = false): ActiveFault => ({
+  id,
+  between: ['A', 'C'],
+  isOneWay,
+  fault,
+})
+
+describe('faults of a link', () => {
+  it('meet both directions, whoever dials, and no other link', () => {
+    const cut = [active(1, { name: 'partition' })]
+    for (const [from, to] of [['A', 'C'] as const, ['C', 'A'] as const]) {
+      for (const direction of ['up', 'down'] as const) {
+        expect(laneState(cut, from, to, direction).passage).toBe('partitioned')
+        expect(laneState(cut, from, 'B', direction).passage).toBe('open')
+      }
+    }
+  })
+
+  it('meet only what the first cluster sends when they go one way', () => {
+    const cut = [active(1, { name: 'partition' }, true)]
+    expect(laneState(cut, 'A', 'C', 'up').passage).toBe('partitioned')
+    expect(laneState(cut, 'A', 'C', 'down').passage).toBe('open')
+    expect(laneState(cut, 'C', 'A', 'up').passage).toBe('open')
+    expect(laneState(cut, 'C', 'A', 'down').passage).toBe('partitioned')
+  })
+
+  it('add up: a cut wins over bytes that wait, the newer of two of one name counts', () => {
+    const faults = [
+      active(1, { name: 'hold' }),
+      active(2, { name: 'latency', ms: 5 }),
+      active(3, { name: 'latency', ms: 80, jitterMs: 20 }),
+      active(4, { name: 'bandwidth', bytesPerSecond: 1000 }),
+    ]
+    expect(laneState(faults, 'A', 'C', 'up')).toEqual({
+      passage: 'held',
+      faults: { latency: { ms: 80, jitterMs: 20 }, bandwidth: { bytesPerSecond: 1000 } },
+    })
+    expect(laneState([...faults, active(5, { name: 'partition' })], 'A', 'C', 'up').passage).toBe('partitioned')
+    expect(isDown([active(6, { name: 'down' }, true)], 'A', 'C')).toBe(true)
+    expect(isDown([active(6, { name: 'down' }, true)], 'C', 'A')).toBe(false)
+  })
+})
+
+it('gives every cluster a proxy of its own for every address of the others', () => {
+  const ports = new Map(['A', 'B', 'C'].map((name, index) => [name, { api: 100 + index, cluster: 200 + index }]))
+  const free = Array.from({ length: routeCount(3) }, (_, index) => 1000 + index)
+  const routes = planRoutes(ports, free)
+  expect(new Set(routes.map(({ port }) => port))).toEqual(new Set(free))
+  expect(dialRoutesOf(routes, 'A')).toHaveLength(4)
+  expect(dialRoutesOf(routes, 'A').map((route) => route.split('=')[0])).toEqual(
+    [101, 201, 102, 202].map((port) => `127.0.0.1:${port}`),
+  )
+})
