@@ -92,8 +92,12 @@ export interface PrimaryHooks {
   admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: Who }): Admission
   /** The addresses told to secondaries: the own one, then those of connected DR secondaries. */
   primaryAddresses(): readonly string[]
-  /** Resolves once the registration is durable as taken. */
-  bootstrap(secondaryId: string, who: Who, wantsDevRoot: boolean): Promise<BootstrapPackage>
+  /** Resolves once the registration of this certificate is durable as taken, which happens once. */
+  bootstrap(
+    caller: { readonly secondaryId: string; readonly commonName: string },
+    who: Who,
+    wantsDevRoot: boolean,
+  ): Promise<BootstrapPackage>
   /** Runs a request that a performance secondary may not run itself; both sides agree on the bytes. */
   forward(secondaryId: string, payload: Buffer, signal: AbortSignal): Promise<Buffer>
   /** What of the replicated tree a secondary may not have; undefined = it has all. */

@@ -107,7 +107,10 @@ export class StreamServer implements ClusterService {
 
   async bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply> {
     const { secondaryId, who } = this.#admit('Bootstrap', caller, request.who)
-    const { rootKey, records, extra } = await this.#options.hooks.bootstrap(secondaryId, who, request.wants_dev_root)
+    const { hooks } = this.#options
+    const { commonName } = caller
+    const given = await hooks.bootstrap({ secondaryId, commonName }, who, request.wants_dev_root)
+    const { rootKey, records, extra } = given
     return { who: this.#who(), root_key: rootKey, records: [...records], extra }
   }
 

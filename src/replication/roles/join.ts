@@ -105,9 +105,12 @@ const openToken = async (
   }
   const privateKey = host.storage.get(exchangeKeyKey(kind))
   const bundle = privateKey && openBundle(token.fields, privateKey)
-  if (!bundle) throw invalid('error decrypting activation token: it was not made for the public key of this cluster')
+  if (!bundle) throw invalid(NOT_FOR_US)
   return bundle
 }
+
+const NOT_FOR_US =
+  'error decrypting activation token: it was not made for the present public key of this cluster, or it was used already'
 
 const unwrap = async (fetch: () => Promise<{ status: number; body: string }>): Promise<Bundle> => {
   const what = 'error unwrapping activation token'

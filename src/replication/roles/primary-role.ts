@@ -80,8 +80,8 @@ export class PrimaryRole implements PrimaryHooks {
         ? undefined
         : refused('revoked', 'the activation token has expired')
     }
+    if (method === 'Bootstrap') return refused('revoked', ALREADY_USED)
     const isSame = row.clusterId === who.clusterId
-    if (method === 'Bootstrap') return isSame ? undefined : refused('revoked', 'the activation token was already used')
     const incarnation = who.incarnation ?? 0
     if (incarnation < row.incarnation || (incarnation === row.incarnation && !isSame)) {
       return refused('superseded', `another cluster took the place of secondary "${row.id}" with a newer epoch`)
@@ -96,17 +96,22 @@ export class PrimaryRole implements PrimaryHooks {
     return [...new Set([own, ...others.map(withScheme)])]
   }
 
-  async bootstrap(secondaryId: string, who: Who, wantsDevRoot: boolean): Promise<BootstrapPackage> {
+  async bootstrap(
+    { secondaryId, commonName }: { readonly secondaryId: string; readonly commonName: string },
+    who: Who,
+    wantsDevRoot: boolean,
+  ): Promise<BootstrapPackage> {
     const { roles, kind, host } = this.#options
     let isTaken = false
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.update(kind, (record) =>
       changeRegistration(record, secondaryId, (row) => {
-        isTaken = row.state === 'issued' || row.clusterId === who.clusterId
+        // Of several that come with one token, and of one that comes twice, exactly one call is the first.
+        isTaken = row.state === 'issued' && row.commonName === commonName
         return isTaken ? { ...row, ...seen, state: 'connected' } : row
       }),
     )
-    if (!isTaken) throw refusalError('revoked', 'the activation token was already used')
+    if (!isTaken) throw refusalError('revoked', ALREADY_USED)
     host.log.info('secondary registered', { kind, secondary: secondaryId, cluster: who.clusterId })
     const { rootKey, records } = host.exportKeyMaterial()
     return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(host, kind) : '{}' }
@@ -174,6 +179,9 @@ export class PrimaryRole implements PrimaryHooks {
     work.catch((error: unknown) => this.#options.host.log.error('registration not stored', { error: String(error) }))
   }
 }
+
+/** Also to the cluster that used it: what it got the first time is all there is to get. */
+const ALREADY_USED = 'the activation token was already used; issue a new one'
 
 type Refused = Extract<Admission, { ok: false }>
 

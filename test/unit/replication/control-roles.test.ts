@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
+import type { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
+import { exchangeKeyKey } from '../../../src/replication/roles/state.js'
 import type { Kind } from '../../../src/replication/types.js'
 import { makeRequest } from '../../support/backend-harness.js'
 import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
@@ -223,6 +225,77 @@ test('a sealed token needs no API of the primary and can be tried again', async 
   await c.change('replication/performance/secondary/enable', { token })
   await streaming(c, 'performance', a)
   clusters.set(a.apiAddress, a)
+})
+
+const sealedTokenFor = async (primary: ControlCluster, secondary: ControlCluster, id: string): Promise<string> => {
+  const key = await secondary.post('replication/performance/secondary/generate-public-key')
+  const data = key?.data as { secondary_public_key: string }
+  const issued = await primary.post('replication/performance/primary/secondary-token', { id, ...data })
+  return (issued?.data as { token?: string } | undefined)?.token ?? ''
+}
+
+test('a sealed token works once, also for the cluster that has used it, and after restarts', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  const first = await sealedTokenFor(a, c, 'first')
+  await c.change('replication/performance/secondary/enable', { token: first })
+  await streaming(c, 'performance', a)
+  const update = (token: string) => c.post('replication/performance/secondary/update-primary', { token })
+  expect(await refusal(update(first))).toContain('error decrypting activation token')
+  const token = await sealedTokenFor(a, c, 'second')
+  await c.change('replication/performance/secondary/update-primary', { token })
+  await streaming(c, 'performance', a)
+  expect(await refusal(update(token))).toContain('the activation token was already used')
+  await a.restart()
+  await c.restart()
+  await streaming(c, 'performance', a)
+  expect(await refusal(update(token))).toContain('the activation token was already used')
+  expect(c.status('performance')).toMatchObject({ mode: 'secondary', secondary_id: 'second' })
+  await c.change('replication/performance/secondary/disable')
+  const enabled = refusal(c.post('replication/performance/secondary/enable', { token }))
+  expect(await enabled).toContain('the activation token was already used')
+  expect(c.wipes).toBe(1)
+})
+
+test('of two clusters that bring one sealed token at the same time exactly one gets in', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  const d = await start('d')
+  await enable(a, 'performance')
+  const token = await sealedTokenFor(a, c, 'twin')
+  const key = exchangeKeyKey('performance')
+  const privateKey = c.barrier.get(key)
+  await d.barrier.write((tx) => tx.put(key, privateKey ?? Buffer.alloc(0)))
+  const outcomes = await Promise.all(
+    [c, d].map((cluster) =>
+      cluster.post('replication/performance/secondary/enable', { token }).then(
+        () => 'joined',
+        (error: LogicalError) => error.message,
+      ),
+    ),
+  )
+  expect(outcomes.sort()).toEqual([expect.stringContaining('the activation token was already used'), 'joined'])
+  await until(() => [c, d].some((cluster) => cluster.status('performance').state === 'stream-wals'))
+  expect(a.status('performance').known_secondaries).toEqual(['twin'])
+  expect([c.wipes, d.wipes].sort()).toEqual([0, 1])
+})
+
+test('a token that was replaced by a newer one for its id does not take the newer one’s place', async () => {
+  const a = await start('a')
+  const c = await start('c')
+  await enable(a, 'performance')
+  const older = await sealedTokenFor(a, c, 'c')
+  const key = exchangeKeyKey('performance')
+  const olderKey = c.barrier.get(key) ?? Buffer.alloc(0)
+  const newer = await sealedTokenFor(a, c, 'c')
+  const newerKey = c.barrier.get(key) ?? Buffer.alloc(0)
+  await c.barrier.write((tx) => tx.put(key, olderKey))
+  const refused = await refusal(c.post('replication/performance/secondary/enable', { token: older }))
+  expect(refused).toContain('this certificate is not registered')
+  await c.barrier.write((tx) => tx.put(key, newerKey))
+  await c.change('replication/performance/secondary/enable', { token: newer })
+  await streaming(c, 'performance', a)
 })
 
 test('a revoked secondary is cut, and a new token brings it back without a wipe', async () => {
