@@ -14,6 +14,9 @@ export const LIMITS = {
   requestMs: 90_000,
   idleMs: 300_000,
   connectionsMax: 4096,
+  /** Requests that wait while a role changes, and their bodies together. */
+  waitingRequestsMax: 1024,
+  waitingBytesMax: 64 * 1024 * 1024,
   /** Shutdown: how long requests in flight may take. */
   drainMs: 10_000,
   /** A replication message on the cluster port, in both directions. */

@@ -25,16 +25,25 @@ const GATED_BUT_ALWAYS: ReadonlySet<string> = new Set(['seal'])
 export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
 export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
 
+const sysPathOf = (path: string): string | undefined =>
+  path.startsWith('sys/') ? path.slice('sys/'.length) : undefined
+
+/** What is answered while a role change rebuilds the server; everything else waits for the server that comes. */
+export const isServedWhileRestarting = (path: string): boolean => {
+  const sysPath = sysPathOf(path)
+  if (sysPath === undefined) return false
+  return (isListed(ALWAYS, sysPath) && !GATED_BUT_ALWAYS.has(sysPath)) || isListed(WHILE_RESTARTING, sysPath)
+}
+
 /**
  * Throws when the path may not be served in this state. `drAllowed` lists the paths below `sys/` that a DR secondary
  * serves (contract of replication).
  */
 export const checkGate = (path: string, operation: Operation, state: GateState, drAllowed: readonly string[]): void => {
-  const sysPath = path.startsWith('sys/') ? path.slice('sys/'.length) : undefined
+  const sysPath = sysPathOf(path)
   const isAlways = sysPath !== undefined && isListed(ALWAYS, sysPath)
   if (state.isRestarting) {
-    if (isAlways && !GATED_BUT_ALWAYS.has(sysPath)) return
-    if (sysPath !== undefined && isListed(WHILE_RESTARTING, sysPath)) return
+    if (isServedWhileRestarting(path)) return
     throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
   if (state.isSealed || !state.isInitialized) {
@@ -46,7 +55,8 @@ export const checkGate = (path: string, operation: Operation, state: GateState, 
     throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
   if (!state.isDrSecondary) return
-  const isPointless = sysPath === 'unseal' || (sysPath === 'init' && operation !== 'read')
+  // Whoever waits for the first copy may bring the shares along: the cluster is open, and says so.
+  const isPointless = !state.isBootstrapping && (sysPath === 'unseal' || (sysPath === 'init' && operation !== 'read'))
   if (sysPath !== undefined && isListed(drAllowed, sysPath) && !isPointless) return
   if (state.isBootstrapping) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   throw new LogicalError('invalid-request', DR_REFUSAL)

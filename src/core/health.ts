@@ -4,34 +4,31 @@ export interface HealthFacts {
   readonly isInitialized: boolean
   readonly isSealed: boolean
   readonly isDrSecondary: boolean
-  /** Not serving right now: a role change or a first copy is under way. */
-  readonly isStandby: boolean
+  /** The first copy is on its way: there is nothing to serve yet. */
+  readonly isBootstrapping: boolean
 }
 
-export type HealthState = 'uninitialized' | 'sealed' | 'drSecondary' | 'standby' | 'active'
+/** A cluster here is one node, so none is ever a standby. */
+export type HealthState = 'uninitialized' | 'sealed' | 'bootstrapping' | 'drSecondary' | 'active'
 
 /** The code of a state, and the query parameter that replaces it. */
 const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
   uninitialized: { code: 501, parameter: 'uninitcode' },
   sealed: { code: 503, parameter: 'sealedcode' },
+  bootstrapping: { code: 503, parameter: 'sealedcode' },
   drSecondary: { code: 472, parameter: 'drsecondarycode' },
-  standby: { code: 429, parameter: 'standbycode' },
   active: { code: 200, parameter: 'activecode' },
 }
 
 export const decideHealth = (facts: HealthFacts): HealthState => {
   if (!facts.isInitialized) return 'uninitialized'
   if (facts.isSealed) return 'sealed'
-  if (facts.isDrSecondary) return 'drSecondary'
-  return facts.isStandby ? 'standby' : 'active'
+  if (facts.isBootstrapping) return 'bootstrapping'
+  return facts.isDrSecondary ? 'drSecondary' : 'active'
 }
 
-/** `wanted` are the codes of the query, by parameter. `isStandbyOk` counts a standby, and only that, as active. */
-export const healthCode = (
-  state: HealthState,
-  wanted: Readonly<Record<string, number | undefined>>,
-  isStandbyOk: boolean,
-): number => {
-  const { code, parameter } = HEALTH_CODES[state === 'standby' && isStandbyOk ? 'active' : state]
+/** `wanted` are the codes of the query, by parameter. */
+export const healthCode = (state: HealthState, wanted: Readonly<Record<string, number | undefined>>): number => {
+  const { code, parameter } = HEALTH_CODES[state]
   return wanted[parameter] ?? code
 }

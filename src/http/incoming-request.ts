@@ -82,6 +82,12 @@ export const readRequest = (
     namespaceHeader: headerText(headers, 'x-vault-namespace'),
     isHead: verb === 'HEAD',
     readFile: isFile ? readFile : undefined,
+    bodyBytes: body.length,
+    onGone: (listener) => {
+      const { socket } = message
+      socket.once('close', listener)
+      return () => socket.off('close', listener)
+    },
   }
 }
 

@@ -13,6 +13,10 @@ export interface IncomingRequest extends Request {
   readonly namespaceHeader: string | undefined
   /** HEAD: executed as a read, answered without a body. */
   readonly isHead: boolean
+  /** Of the body as it was read; a file that is left to `readFile` counts 0. */
+  readonly bodyBytes?: number
+  /** Tells once when the client has gone away. Returns the unsubscribe function. */
+  readonly onGone?: (listener: () => void) => () => void
 }
 
 /** A request below `/_understudy/v1`. */

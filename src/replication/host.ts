@@ -48,6 +48,12 @@ export interface ReplicationHost {
    */
   wipeAndRestart(next: FreshStart): Promise<void>
 
+  /**
+   * Refuses whatever would still enter the log for secondaries of this kind, whoever writes it. Resolves when all that was
+   * let in before is in the log. The result lifts it; a restart does, too.
+   */
+  fenceWrites(kind: Kind): Promise<() => void>
+
   /** Asks for the runtime to be torn down and started from its records, once the answer in progress is out. */
   restart(reason: string): void
 
@@ -102,6 +108,8 @@ export interface ClusterIdentity {
 export interface ReplicationSettings {
   readonly times: ReplicationTimes
   readonly bestEffortWalWaitMs: number
+  /** How long a demotion waits for its secondaries. */
+  readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
 }

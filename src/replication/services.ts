@@ -52,7 +52,11 @@ export interface OneCall {
 
 export interface PrimaryService {
   /** Those who have connected since the start. */
-  readonly registry: { views(): readonly SecondaryView[] }
+  readonly registry: {
+    views(): readonly SecondaryView[]
+    /** Told whenever a secondary comes, goes, or has applied more. Returns the unsubscribe function. */
+    watch(listener: () => void): () => void
+  }
   /** Ends every connection made with that certificate, now. The registration is to be gone before. */
   revoke(secondaryId: string, commonName: string): void
   /** What a secondary may be shown has changed. */

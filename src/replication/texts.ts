@@ -1,14 +1,21 @@
 import { kindName } from './paths/guard-texts.js'
+import type { Straggler } from './roles/drain.js'
 import type { Kind } from './types.js'
 
 /** Warnings of role changes. Clients match on fragments of them; the sentences are ours. */
 
 const PAUSE = 'The server will be unavailable for a brief period and become active again shortly.'
 
+const describeStraggler = ({ secondaryId, isConnected, fromIndex }: Straggler): string =>
+  `"${secondaryId}"${isConnected ? '' : ' (not connected)'} has not applied it from index ${fromIndex} on`
+
 export const WARNINGS = {
   primaryEnabled: (kind: Kind) =>
     `This cluster is being enabled as a primary for replication (${kindName(kind)}). ${PAUSE}`,
   demoted: (kind: Kind) => `This cluster is being demoted to a replication secondary (${kindName(kind)}). ${PAUSE}`,
+  notCaughtUp: (lastIndex: number, stragglers: readonly Straggler[]) =>
+    `Not every secondary has everything up to index ${lastIndex}: ${stragglers.map(describeStraggler).join(', ')}. What it ` +
+    'does not have is lost if it is promoted.',
   promoted: (kind: Kind) => `This cluster is being promoted to a replication primary (${kindName(kind)}). ${PAUSE}`,
   disabled: (kind: Kind) => `This cluster is having replication disabled (${kindName(kind)}). ${PAUSE}`,
   joining:

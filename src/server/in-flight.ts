@@ -27,9 +27,9 @@ export class InFlightRequests {
     }
   }
 
-  /** Resolves when those that are in flight now have been answered, or after `timeoutMs`. */
-  settle(timeoutMs: number): Promise<void> {
-    const awaited = new Set(this.#requests.keys())
+  /** Resolves when those of them that are in flight now have been answered, or after `timeoutMs`. */
+  settle(timeoutMs: number, isAwaited: (request: IncomingRequest) => boolean = () => true): Promise<void> {
+    const awaited = new Set([...this.#requests].flatMap(([id, { request }]) => (isAwaited(request) ? [id] : [])))
     return new Promise((resolve) => {
       const finish = () => {
         timer.cancel()

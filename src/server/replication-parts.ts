@@ -22,6 +22,7 @@ import { Destruction } from './destruction.js'
 import { devServerOf } from './dev-server.js'
 import { fetchUnwrap } from './fetch-unwrap.js'
 import type { OpenClusterOptions } from './open-cluster.js'
+import { fenceWrites } from './write-fence.js'
 
 export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
   heartbeatIntervalMs: own.heartbeatIntervalMs,
@@ -150,6 +151,7 @@ export class ReplicationParts {
       settings: {
         times: replicationTimes(config),
         bestEffortWalWaitMs: config.replication.bestEffortWalWaitMs,
+        demoteDrainTimeoutMs: config.own.demoteDrainTimeoutMs,
         fenceClientWrites: config.own.fenceClientWrites,
         allowOlderSecondary: config.own.allowOlderSecondary,
       },
@@ -178,6 +180,7 @@ export class ReplicationParts {
         return seal.keys.exportMaterial(seal.rootKey)
       },
       wipeAndRestart: (next) => shell.wipeAndRestart(next),
+      fenceWrites: (kind) => fenceWrites(kind, store, shell),
       restart: (reason) => shell.restart(reason),
       destroyDeleted: () => this.destruction.schedule(),
       wrapActivation: (payload, ttlSeconds, creationPath) =>

@@ -1,10 +1,12 @@
 import type { Clock } from '../base/clock.js'
-import { checkGate } from '../core/gate.js'
+import { checkGate, isServedWhileRestarting } from '../core/gate.js'
 import { createSystemBackend } from '../core/system/backend.js'
 import { sealStatusBody } from '../core/system/seal-paths.js'
+import { ALREADY_INITIALIZED } from '../core/system/init-paths.js'
 import { statusPaths } from '../core/system/status-paths.js'
 import type { Backend } from '../logical/backend.js'
 import { dispatch } from '../logical/dispatch.js'
+import { invalid } from '../logical/errors.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
 import type { Response } from '../logical/request.js'
@@ -21,8 +23,9 @@ const RESTARTING = {
 } as const
 
 /**
- * Answers while the runtime is being rebuilt: status reads as they were the moment before, everything else 503. Nothing
- * here touches the data, which may be on its way to another generation.
+ * Answers while the runtime is being rebuilt: status reads as they were the moment before, shares that nobody needs, and 503
+ * for everything else, which has waited in vain by then. Nothing here touches the data, which may be on its way to another
+ * generation.
  */
 export class RestartView {
   readonly #answers: Map<string, Response>
@@ -39,6 +42,7 @@ export class RestartView {
     this.#answers = new Map<string, Response>([
       ['sys/init', bare({ initialized: true })],
       ['sys/seal-status', bare(sealStatusBody(runtime.seal, status))],
+      ['sys/unseal', bare(sealStatusBody(runtime.seal, status))],
       ...replicationAnswers(this.#kinds),
     ])
     const seal = { isInitialized: true, isSealed: false }
@@ -51,9 +55,16 @@ export class RestartView {
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)
   }
 
+  /** What is not served here is better served by the next runtime. */
+  serves({ path }: IncomingRequest): boolean {
+    return isServedWhileRestarting(path)
+  }
+
   async handle(request: IncomingRequest): Promise<Response | undefined> {
     checkGate(request.path, request.operation, RESTARTING, [])
-    const kept = request.operation === 'read' ? this.#answers.get(request.path) : undefined
+    if (request.path === 'sys/init' && request.operation === 'update') throw invalid(ALREADY_INITIALIZED)
+    const operation = request.path === 'sys/unseal' ? 'update' : 'read'
+    const kept = request.operation === operation ? this.#answers.get(request.path) : undefined
     return kept ? { ...kept } : dispatch(this.#live, request, request.path.slice('sys/'.length))
   }
 }

@@ -4,6 +4,7 @@ import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { RESTARTING_REFUSAL } from '../core/gate.js'
 import { LogicalError } from '../logical/errors.js'
+import type { Operation } from '../logical/request.js'
 import type { FreshStart } from '../replication/host.js'
 import { PURGE_KEY } from '../replication/filter/purge-mark.js'
 import type { Engine } from '../storage/engine/engine.js'
@@ -13,9 +14,11 @@ import type { ServerConfig } from './config/config.js'
 import type { InFlightRequests } from './in-flight.js'
 import { pauseAfter } from './pause.js'
 import { RestartView } from './restart-view.js'
+import type { IncomingRequest } from '../logical/incoming.js'
 import { Runtime } from './runtime.js'
 import type { ServerStatus } from './server-status.js'
 import type { ShellView } from './shell-view.js'
+import { WaitingRoom } from './waiting-room.js'
 
 export interface RuntimeHostOptions {
   readonly config: ServerConfig
@@ -48,10 +51,13 @@ export class RuntimeHost {
   #source: EngineSource | undefined
   #runtime: Runtime | undefined
   #restartView: RestartView | undefined
+  readonly #room: WaitingRoom
+  #areWritesHeld = false
   #changing: Promise<void> = Promise.resolve()
 
   constructor(options: RuntimeHostOptions) {
     this.#options = options
+    this.#room = new WaitingRoom({ clock: options.clock, waitMs: options.config.own.roleChangeWaitMs })
   }
 
   /** Takes over the data, to be closed with the rest. */
@@ -78,6 +84,32 @@ export class RuntimeHost {
   /** Read from the data itself, since it is there while the runtime is replaced, too. */
   get hasPurgeMark(): boolean {
     return this.#source?.engine.get(dataKey(PURGE_KEY)) !== undefined
+  }
+
+  /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
+  admit(request: IncomingRequest): Promise<void> {
+    return this.#room.pass(request, () =>
+      this.#restartView ? !this.#restartView.serves(request) : this.#areWritesHeld && isHeldWrite(request),
+    )
+  }
+
+  /** Requests that wait for a change to be over. */
+  get waiting(): number {
+    return this.#room.size
+  }
+
+  /**
+   * From now on new writes of clients wait. Resolves when those that were under way have been answered, or have taken too
+   * long; to be given back with `releaseWrites`, unless a restart follows.
+   */
+  holdWrites(): Promise<void> {
+    this.#areWritesHeld = true
+    return this.#options.inFlight.settle(SETTLE_MS, isHeldWrite)
+  }
+
+  releaseWrites(): void {
+    this.#areWritesHeld = false
+    this.#room.wake()
   }
 
   /** What answers requests now. */
@@ -180,6 +212,7 @@ export class RuntimeHost {
     this.#runtime = runtime
     this.#options.status.follow(runtime)
     this.#restartView = undefined
+    this.releaseWrites()
   }
 
   #showBootstrapping(joining: FreshStart['joining']): void {
@@ -235,6 +268,13 @@ export class RuntimeHost {
     return this.#source
   }
 }
+
+/** A write that may lead into the log. Who changes the role, or ends the server, is not held up by a change of role. */
+const isHeldWrite = ({ operation, path }: IncomingRequest): boolean =>
+  HELD.has(operation) && !path.startsWith('sys/replication/') && !NEVER_HELD.has(path)
+
+const HELD: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
+const NEVER_HELD: ReadonlySet<string> = new Set(['sys/seal', 'sys/step-down', 'sys/unseal', 'sys/init'])
 
 const STOPPING = 'the server is stopping'
 /** How long requests in flight may hold up a restart. */

@@ -127,6 +127,19 @@ export class Server implements ShellView {
     this.#host.restart(reason)
   }
 
+  /** Requests that wait for a change of the cluster to be over. */
+  get waiting(): number {
+    return this.#host.waiting
+  }
+
+  holdWrites(): Promise<void> {
+    return this.#host.holdWrites()
+  }
+
+  releaseWrites(): void {
+    this.#host.releaseWrites()
+  }
+
   async wipeAndRestart({ keyMaterial, records, joining }: FreshStart): Promise<void> {
     const { seal, identity } = this.#host.requireRuntime()
     const { rootKey } = keyMaterial
@@ -208,6 +221,7 @@ export class Server implements ShellView {
   }
 
   async #handle(request: IncomingRequest): Promise<Rendered> {
+    await this.#host.admit(request)
     const done = this.#inFlight.begin(request)
     const { clock } = this.#options
     const startedMs = clock.monotonic()

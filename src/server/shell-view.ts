@@ -15,6 +15,9 @@ export interface ShellView {
   readonly devRootToken: string | undefined
   /** The runtime is to be built anew from its records. Returns at once. */
   restart(reason: string): void
+  /** New writes of clients wait, and those under way have been answered, or have taken too long, when it resolves. */
+  holdWrites(): Promise<void>
+  releaseWrites(): void
   /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */
   wipeAndRestart(next: FreshStart): Promise<void>
   /** A new generation filled with a snapshot, then a restart. Resolves when the decision is durable. */

@@ -3,6 +3,11 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
 import { type Category, categoryOf } from './prefixes.js'
 
+/** While a primary steps back: what is not written yet is not written here any more. */
+export const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'
+
+const NONE: ReadonlySet<Category> = new Set()
+
 /** A transaction in the making, over what is committed and queued. Refuses keys that may not be written here. */
 export class StoreTransaction implements Transaction {
   readonly writes = new Map<string, Buffer | undefined>()
@@ -10,11 +15,17 @@ export class StoreTransaction implements Transaction {
   readonly reads = new Map<string, Buffer | undefined>()
   readonly #read: (key: string) => Buffer | undefined
   readonly #writable: ReadonlySet<Category>
+  readonly #fenced: ReadonlySet<Category>
   #bytes = 0
 
-  constructor(read: (key: string) => Buffer | undefined, writable: ReadonlySet<Category>) {
+  constructor(
+    read: (key: string) => Buffer | undefined,
+    writable: ReadonlySet<Category>,
+    fenced: ReadonlySet<Category> = NONE,
+  ) {
     this.#read = read
     this.#writable = writable
+    this.#fenced = fenced
   }
 
   get(key: string): Buffer | undefined {
@@ -35,7 +46,9 @@ export class StoreTransaction implements Transaction {
   }
 
   #admit(key: string, valueBytes: number): void {
-    if (!this.#writable.has(categoryOf(key))) {
+    const category = categoryOf(key)
+    if (this.#fenced.has(category)) throw new LogicalError('unavailable', FENCED_TEXT)
+    if (!this.#writable.has(category)) {
       throw new LogicalError('read-only', 'cannot write to readonly storage')
     }
     this.#bytes += key.length + valueBytes

@@ -42,6 +42,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   readonly #random: Random
   readonly #steady: SteadyReads
   #writable = ALL_CATEGORIES
+  #fenced: ReadonlySet<Category> = new Set()
 
   private constructor(options: StoreOptions, random: Random, committer: Committer) {
     this.#options = options
@@ -71,10 +72,23 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     this.#writable = categories
   }
 
+  /**
+   * Refuses transactions of `write` with keys of these categories, until `lift`. Resolves when those that began before are
+   * durable: from then on the log has what it will ever have of them.
+   */
+  async fence(categories: ReadonlySet<Category>): Promise<void> {
+    this.#fenced = categories
+    await this.#committer.pause(async () => undefined)
+  }
+
+  lift(): void {
+    this.#fenced = new Set()
+  }
+
   /** What `fn` throws is thrown, and nothing is written. */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
-    const tx = new StoreTransaction((key) => this.#getQueued(key), this.#writable)
+    const tx = new StoreTransaction((key) => this.#getQueued(key), this.#writable, this.#fenced)
     const value = fn(tx)
     const draft = new Draft(this.#committer.overlay)
     for (const [key, stored] of tx.writes) draft.add(key, stored, tx.reads.get(key))

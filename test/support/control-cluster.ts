@@ -23,6 +23,7 @@ import { openMemoryGenerations } from '../../src/storage/engine/memory-generatio
 import type { Category } from '../../src/storage/prefixes.js'
 import type { Store } from '../../src/storage/store.js'
 import { Destruction } from '../../src/server/destruction.js'
+import { FENCED } from '../../src/server/write-fence.js'
 import { openStore, TIMES } from './replication-fixture.js'
 import { until } from './until.js'
 
@@ -46,6 +47,7 @@ export class ControlCluster {
   settings: ReplicationSettings = {
     times: TIMES,
     bestEffortWalWaitMs: 2000,
+    demoteDrainTimeoutMs: 2000,
     fenceClientWrites: false,
     allowOlderSecondary: false,
   }
@@ -228,6 +230,10 @@ export class ControlCluster {
       exportKeyMaterial: () => barrier.exportKeys(),
       async wipeAndRestart({ keyMaterial, records }) {
         later(() => cluster.#reboot(() => cluster.#wipe(keyMaterial, records)))
+      },
+      async fenceWrites(kind) {
+        await store.fence(FENCED[kind])
+        return () => store.lift()
       },
       restart() {
         later(() => cluster.#reboot(() => Promise.resolve()))

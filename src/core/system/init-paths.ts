@@ -27,6 +27,8 @@ const SETS = {
   recovery: ['recovery_shares', 'recovery_threshold', 'recovery_pgp_keys'],
 } as const
 
+export const ALREADY_INITIALIZED = 'Vault is already initialized'
+
 export const initPaths = (seal: SealManager): PathSpec[] => [
   definePath(
     oldPath({
@@ -42,7 +44,7 @@ export const initPaths = (seal: SealManager): PathSpec[] => [
 ]
 
 const initialize = async (seal: SealManager, values: InitValues): Promise<JsonObject> => {
-  if (seal.isInitialized) throw invalid('Vault is already initialized')
+  if (seal.isInitialized) throw invalid(ALREADY_INITIALIZED)
   const { isAutoUnseal, type } = seal.keys
   refuseForeign(values, isAutoUnseal ? SETS.unseal : SETS.recovery, type)
   const config: SealConfig = isAutoUnseal

@@ -50,7 +50,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
       summary: 'Tells the state of this server by status code and body.',
       operations: {
         read: ({ values, supplied }) => {
-          const switches = SWITCHES.map((name) => supplied(name) && parseSwitch(values[name]))
+          for (const name of SWITCHES) if (supplied(name)) parseSwitch(values[name])
           const wanted = Object.fromEntries(
             CODES.map((name) => [name, supplied(name) ? parseCode(values[name]) : undefined]),
           )
@@ -59,10 +59,9 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
             isInitialized: seal.isInitialized,
             isSealed: seal.isSealed && !status.isRestarting,
             isDrSecondary: status.replicationModes.dr === 'secondary',
-            isStandby: status.isRestarting || isBootstrapping(status),
+            isBootstrapping: isBootstrapping(status),
           })
-          const code = healthCode(state, wanted, switches[0] === true)
-          return { ...bare(healthBody(state, deps)), status: code }
+          return { ...bare(healthBody(state, deps)), status: healthCode(state, wanted) }
         },
       },
     }),
@@ -98,7 +97,7 @@ const parseCode = (text: string): number => {
 
 const healthBody = (state: HealthState, { status, clock }: StatusPathsDeps): JsonObject => {
   const isOpen = state !== 'uninitialized' && state !== 'sealed'
-  const isServing = isOpen && state !== 'standby'
+  const isServing = isOpen && state !== 'bootstrapping'
   const { dr, performance } = status.replicationModes
   return {
     initialized: state !== 'uninitialized',

@@ -10,12 +10,14 @@ import {
   decideIssueToken,
   decideRevoke,
 } from '../roles/decide-primary.js'
+import type { Straggler } from '../roles/drain.js'
 import { GUARDS } from './guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
 import { insist, refusalToError } from '../roles/roles.js'
 import { type PrimaryRecord, type Registration, registeredIds } from '../roles/state.js'
 import { withScheme } from './status.js'
 import { WARNINGS } from '../texts.js'
+import { lastIndexOf } from '../roles/upkeep.js'
 import type { Kind } from '../types.js'
 import { hasPublicKeyTokens } from '../version.js'
 
@@ -33,17 +35,42 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
     return warned(WARNINGS.primaryEnabled(kind))
   })
 
+/**
+ * Nothing acknowledged stays behind: writes are fenced, secondaries get what is left, and only then the role changes. What
+ * fails before that leaves a primary that takes writes again.
+ */
 export const demote = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
-    const { roles, managers } = context
+    const { host, roles, managers } = context
     const decision = decideDemote(kind, roles.facts())
-    const warnings = [WARNINGS.demoted(kind)]
-    const connected = managers[kind].primary?.registry.views().filter((view) => view.isConnected) ?? []
-    if (connected.length > 0) warnings.push(WARNINGS.stillConnected(connected.map((view) => view.secondaryId)))
-    if (kind === 'dr' && roles.facts().stages.performance === 'primary') warnings.push(WARNINGS.noPerformancePrimary)
-    await roles.execute(decision, baseIngredients(context, kind))
-    return warned(...warnings)
+    if (!decision.ok) throw refusalToError(decision)
+    const lift = await host.fenceWrites(kind)
+    try {
+      const stragglers = await managers[kind].drain()
+      const warnings = demotionWarnings(context, kind, stragglers)
+      await roles.execute(decision, baseIngredients(context, kind))
+      return warned(...warnings)
+    } catch (error) {
+      lift()
+      throw error
+    }
   })
+
+const demotionWarnings = (
+  { host, roles, managers }: ReplicationContext,
+  kind: Kind,
+  stragglers: readonly Straggler[],
+): string[] => {
+  const warnings = [WARNINGS.demoted(kind)]
+  if (stragglers.length > 0) {
+    warnings.push(WARNINGS.notCaughtUp(lastIndexOf(host.store, kind), stragglers))
+    host.log.warn('secondaries had not applied everything at the demotion', { kind, stragglers })
+  }
+  const connected = managers[kind].primary?.registry.views().filter((view) => view.isConnected) ?? []
+  if (connected.length > 0) warnings.push(WARNINGS.stillConnected(connected.map((view) => view.secondaryId)))
+  if (kind === 'dr' && roles.facts().stages.performance === 'primary') warnings.push(WARNINGS.noPerformancePrimary)
+  return warnings
+}
 
 export const disablePrimary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {

@@ -31,10 +31,23 @@ export class SecondaryRegistry {
   readonly #seen = new Map<string, Seen>()
   readonly #clock: Clock
   readonly #onChange: () => void
+  readonly #watchers = new Set<() => void>()
 
   constructor(clock: Clock, onChange: () => void) {
     this.#clock = clock
-    this.#onChange = onChange
+    this.#onChange = () => {
+      onChange()
+      this.#tell()
+    }
+  }
+
+  watch(listener: () => void): () => void {
+    this.#watchers.add(listener)
+    return () => void this.#watchers.delete(listener)
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#watchers]) listener()
   }
 
   /** Takes a new stream in; an older one of the same id is ended. Throws `superseded` when it is the older one. */
@@ -78,6 +91,7 @@ export class SecondaryRegistry {
     if (seen?.stream !== stream) return
     seen.appliedIndex = index
     seen.state = state
+    this.#tell()
   }
 
   /** An echo without a stream, as after a revocation or from a superseded cluster, leaves no trace. */

@@ -1,5 +1,7 @@
 import type { Timer } from '../../base/clock.js'
+import { LogicalError } from '../../logical/errors.js'
 import { type Announced, keepAnnounced, measureProgress, readAnnounced } from './announced.js'
+import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import type { SafetyFacts } from './decide-secondary.js'
 import type { FilterStore } from '../filter/filter-store.js'
@@ -86,6 +88,21 @@ export class Manager {
     else if (record.mode !== 'disabled') this.#startSecondary(record)
   }
 
+  /** On a primary whose writes are fenced: waits until its secondaries have everything. Resolves to those who have not. */
+  async drain(): Promise<readonly Straggler[]> {
+    const { kind, host, roles } = this.#options
+    const record = roles.record(kind)
+    if (!this.#primary || record.mode !== 'primary') return []
+    return drain({
+      registry: this.#primary.registry,
+      registrations: record.registrations,
+      index: lastIndexOf(host.store, kind),
+      timeoutMs: host.settings.demoteDrainTimeoutMs,
+      clock: host.clock,
+      signal: this.#stopped.signal,
+    })
+  }
+
   /** Ends the follower for good, with what it has applied durable. */
   async stopFollowing(): Promise<void> {
     await this.#keepAnnounced()
@@ -93,7 +110,7 @@ export class Manager {
   }
 
   async stop(): Promise<void> {
-    this.#stopped.abort(new Error('stopped'))
+    this.#stopped.abort(new LogicalError('unavailable', 'replication is stopping'))
     this.#timer?.cancel()
     try {
       await this.#keepAnnounced()

@@ -113,6 +113,8 @@ export interface OwnSettings {
   readonly bootstrapTimeoutMs: number
   readonly forwardingTimeoutMs: number
   readonly pingTimeoutMs: number
+  readonly roleChangeWaitMs: number
+  readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
   readonly syncWrites: boolean

@@ -48,6 +48,8 @@ export const resolveOwnSettings = (
     bootstrapTimeoutMs: time('bootstrap_timeout', 10_000),
     forwardingTimeoutMs: time('forwarding_timeout', 10_000),
     pingTimeoutMs: time('ping_timeout', 3000),
+    roleChangeWaitMs: time('role_change_wait', 2000),
+    demoteDrainTimeoutMs: time('demote_drain_timeout', 10_000),
     fenceClientWrites: flag('fence_client_writes', false),
     allowOlderSecondary: flag('allow_older_secondary', false),
     syncWrites: flag('sync_writes', true),

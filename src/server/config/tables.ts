@@ -97,6 +97,8 @@ export const OWN_KEYS: KeyTable = {
   bootstrap_timeout: real('duration'),
   forwarding_timeout: real('duration'),
   ping_timeout: real('duration'),
+  role_change_wait: real('duration'),
+  demote_drain_timeout: real('duration'),
   fence_client_writes: real('bool'),
   allow_older_secondary: real('bool'),
   sync_writes: real('bool'),

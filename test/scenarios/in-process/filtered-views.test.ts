@@ -52,7 +52,7 @@ it('a secondary that has no namespaces yet says that it is not ready, not that t
   await enablePrimary(A.client, 'performance')
   const token = await secondaryToken(A.client, 'performance', 'b')
   await B.client.write('sys/replication/performance/secondary/enable', { token })
-  const health = { ...NS1, query: { standbycode: '200' } }
+  const health = { ...NS1, query: { sealedcode: '200' } }
   expect((await B.anonymous.send('GET', 'sys/health', health)).status).toBe(200)
   expect((await B.anonymous.send('GET', 'sys/replication/status', NS1)).status).toBe(200)
   expect((await B.anonymous.send('GET', 'sys/mounts', NS1)).status).toBe(503)

@@ -49,13 +49,18 @@ describe('sys/health', () => {
     expect((await (await open(DR)).health(query)).status).toBe(status)
   })
 
-  test('a role change shows as a standby, and standbyok counts it as active', async () => {
+  test('a role change shows the code of the mode: a cluster of one node is never a standby', async () => {
     const { health } = await open({ isRestarting: true })
-    expect((await health()).status).toBe(429)
-    expect((await health({ standbycode: '299' })).status).toBe(299)
-    expect((await health({ standbyok: '' })).status).toBe(200)
-    expect((await health({ standbyok: '', activecode: '210' })).status).toBe(210)
-    expect((await health({ standbyok: 'false' })).status).toBe(429)
+    expect(await health()).toMatchObject({ status: 200, body: { standby: false } })
+    expect((await health({ standbycode: '299', standbyok: 'false' })).status).toBe(200)
+    expect((await (await open({ ...DR, isRestarting: true })).health({ standbycode: '299' })).status).toBe(472)
+  })
+
+  test.each(['dr', 'performance'] as const)('a first copy of kind %s is 503: nothing is served yet', async (kind) => {
+    const replicationModes = { dr: 'disabled', performance: 'disabled', [kind]: 'bootstrapping' } as const
+    const { health } = await open({ replicationModes })
+    expect(await health()).toMatchObject({ status: 503, body: { sealed: false, standby: true } })
+    expect((await health({ standbycode: '299', sealedcode: '298' })).status).toBe(298)
   })
 
   test.each([{ standbyok: 'perhaps' }, { activecode: 'abc' }, { sealedcode: '' }, { uninitcode: '12' }])(

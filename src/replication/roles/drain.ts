@@ -1,0 +1,62 @@
+import type { Clock } from '../../base/clock.js'
+import type { PrimaryService } from '../services.js'
+import type { SecondaryView } from '../types.js'
+import type { Registration } from './state.js'
+
+export interface DrainOptions {
+  readonly registry: PrimaryService['registry']
+  readonly registrations: readonly Registration[]
+  /** What is to be applied everywhere. */
+  readonly index: number
+  readonly timeoutMs: number
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** A secondary that has not applied everything. */
+export interface Straggler {
+  readonly secondaryId: string
+  readonly isConnected: boolean
+  /** The first entry that is not known to be applied there. */
+  readonly fromIndex: number
+}
+
+/**
+ * Waits until every secondary that is connected has applied `index`, be it one that comes meanwhile, and says who has not
+ * after that. One that is away holds nobody up. Rejects with the signal's reason.
+ */
+export const drain = async (options: DrainOptions): Promise<readonly Straggler[]> => {
+  const { registry, index, signal } = options
+  signal.throwIfAborted()
+  const isBehind = (view: SecondaryView | undefined) => (view?.appliedIndex ?? 0) < index
+  const isOver = () => !registry.views().some((view) => view.isConnected && isBehind(view))
+  if (!isOver()) await waitUntil(isOver, options)
+  const views = new Map(registry.views().map((view) => [view.secondaryId, view]))
+  return options.registrations.flatMap(({ id, state }) => {
+    const view = views.get(id)
+    if (state !== 'connected' || !isBehind(view)) return []
+    return [{ secondaryId: id, isConnected: view?.isConnected ?? false, fromIndex: (view?.appliedIndex ?? 0) + 1 }]
+  })
+}
+
+const waitUntil = (isOver: () => boolean, { registry, timeoutMs, clock, signal }: DrainOptions): Promise<void> =>
+  new Promise<void>((resolve, reject) => {
+    const end = () => {
+      timer.cancel()
+      unwatch()
+      signal.removeEventListener('abort', onAbort)
+    }
+    const finish = () => {
+      end()
+      resolve()
+    }
+    const onAbort = () => {
+      end()
+      reject(signal.reason)
+    }
+    const timer = clock.setTimer(timeoutMs, finish)
+    const unwatch = registry.watch(() => {
+      if (isOver()) finish()
+    })
+    signal.addEventListener('abort', onAbort, { once: true })
+  })

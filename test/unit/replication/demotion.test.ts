@@ -1,0 +1,196 @@
+import { afterEach, expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/logical/json.js'
+import { ROOT_NAMESPACE, type Request, type Response } from '../../../src/logical/request.js'
+import type { Kind } from '../../../src/replication/types.js'
+import { ControlCluster, LOCAL_KEY, SHARED_KEY } from '../../support/control-cluster.js'
+import { until } from '../../support/until.js'
+
+/** A demotion fences writes, ships what is left, waits until it is applied, and only then changes the role. */
+
+const clusters = new Map<string, ControlCluster>()
+
+afterEach(async () => {
+  for (const cluster of clusters.values()) {
+    cluster.holds.release()
+    await cluster.stop()
+  }
+  clusters.clear()
+})
+
+const KINDS: readonly Kind[] = ['dr', 'performance']
+const FENCED = 'this primary is being demoted'
+
+const streaming = (cluster: ControlCluster, kind: Kind, primary: ControlCluster) =>
+  until(() => {
+    const status = cluster.status(kind)
+    const isInStep = status.state === 'stream-wals' && status.connection_state === 'ready'
+    return status.mode === 'secondary' && isInStep && status.merkle_root === primary.status(kind).merkle_root
+  })
+
+const join = async (secondary: ControlCluster, kind: Kind, primary: ControlCluster, id: string) => {
+  const issued = await primary.post(`replication/${kind}/primary/secondary-token`, { id })
+  await secondary.change(`replication/${kind}/secondary/enable`, { token: issued?.wrapInfo?.token ?? '' })
+  await streaming(secondary, kind, primary)
+}
+
+/** A primary and a secondary that receives and does not apply. */
+const startPair = async (kind: Kind, drainTimeoutMs = 20_000) => {
+  const a = await ControlCluster.start('a', clusters, (cluster) => {
+    cluster.settings = { ...cluster.settings, demoteDrainTimeoutMs: drainTimeoutMs }
+  })
+  const b = await ControlCluster.start('b', clusters)
+  await a.change(`replication/${kind}/primary/enable`)
+  await join(b, kind, a, 'b')
+  b.holds.hold(kind, 'apply')
+  return { a, b }
+}
+
+const promote = async (cluster: ControlCluster, kind: Kind) => {
+  const token = kind === 'dr' ? { dr_operation_token: await cluster.replication.operationTokens.create() } : {}
+  await cluster.change(`replication/${kind}/secondary/promote`, token)
+}
+
+/** A demotion that has come to the fence, and how it ends. */
+const beginDemotion = async (cluster: ControlCluster, kind: Kind) => {
+  let ended: Response | Error | undefined
+  const answer = cluster.post(`replication/${kind}/primary/demote`).then(
+    (response) => (ended = response),
+    (error: Error) => (ended = error),
+  )
+  const isFenced = () =>
+    cluster.writeValue(SHARED_KEY, 'too late').then(
+      () => false,
+      (error: Error) => error.message.includes(FENCED),
+    )
+  let fenced = false
+  await until(() => {
+    void isFenced().then((is) => (fenced ||= is))
+    return fenced
+  })
+  return { answer, end: () => ended }
+}
+
+const secondWarning = (response: Response | Error | undefined): string =>
+  response instanceof Error ? response.message : (response?.warnings?.[1] ?? '')
+
+test.each(KINDS)('nothing that was acknowledged stays behind in a planned failover (%s)', async (kind) => {
+  const { a, b } = await startPair(kind)
+  const acknowledged: string[] = []
+  const writes = Array.from({ length: 20 }, async (_, n) => {
+    await a.writeValue(`${SHARED_KEY}/${n}`, 'acknowledged')
+    acknowledged.push(`${SHARED_KEY}/${n}`)
+  })
+  const demotion = await beginDemotion(a, kind)
+  await Promise.allSettled(writes)
+  expect(demotion.end()).toBeUndefined()
+  expect(a.status(kind).mode).toBe('primary')
+  b.holds.release()
+  const before = a.restarts
+  expect(await demotion.answer).toMatchObject({
+    warnings: [expect.stringContaining('is being demoted'), expect.anything()],
+  })
+  await until(() => a.restarts > before)
+  expect(a.status(kind)).toMatchObject({ mode: 'secondary', state: 'idle' })
+  await promote(b, kind)
+  expect(acknowledged).toHaveLength(20)
+  for (const key of acknowledged) expect(b.readValue(key)).toBe('acknowledged')
+  expect(await b.replication.losses()).toEqual([])
+})
+
+test.each(KINDS)(
+  'a %s secondary that applies nothing holds a demotion up for a bounded time, and is named',
+  async (kind) => {
+    const { a } = await startPair(kind, 300)
+    const before = a.store.position.index
+    await a.writeValue(SHARED_KEY, 'not applied')
+    const response = await a.post(`replication/${kind}/primary/demote`)
+    expect(response?.warnings?.[0]).toContain('is being demoted')
+    expect(response?.warnings?.[1]).toContain(`"b" has not applied it from index ${before + 1} on`)
+    expect(response?.warnings?.[1]).toContain(`up to index ${before + 1}:`)
+  },
+)
+
+test.each(KINDS)('a %s secondary that is away does not hold a demotion up, and is named', async (kind) => {
+  const { a, b } = await startPair(kind)
+  await a.writeValue(SHARED_KEY, 'not applied')
+  const demotion = await beginDemotion(a, kind)
+  clusters.delete(b.apiAddress)
+  await b.stop()
+  expect(secondWarning((await demotion.answer) as Response)).toContain('"b" (not connected) has not applied it')
+})
+
+test('what is local is drained for the disaster-recovery copy too', async () => {
+  const { a, b } = await startPair('dr')
+  await a.writeValue(LOCAL_KEY, 'local')
+  const demotion = await beginDemotion(a, 'dr')
+  await expect(a.writeValue(LOCAL_KEY, 'too late')).rejects.toThrow(FENCED)
+  b.holds.release()
+  await demotion.answer
+  await promote(b, 'dr')
+  expect(b.readValue(LOCAL_KEY)).toBe('local')
+})
+
+test('a performance demotion leaves the own data of the cluster writable', async () => {
+  const { a, b } = await startPair('performance')
+  await a.writeValue(SHARED_KEY, 'shared')
+  const demotion = await beginDemotion(a, 'performance')
+  await a.writeValue(LOCAL_KEY, 'own')
+  b.holds.release()
+  await demotion.answer
+  expect(a.readValue(LOCAL_KEY)).toBe('own')
+})
+
+test('a write that a secondary forwards to the fence is refused', async () => {
+  const { a, b } = await startPair('performance')
+  await a.writeValue(SHARED_KEY, 'first')
+  await beginDemotion(a, 'performance')
+  const data: JsonObject = Object.assign(Object.create(null), { value: 'forwarded' })
+  const request: Request = {
+    id: 'r',
+    operation: 'update',
+    path: 'secret/a',
+    namespace: ROOT_NAMESPACE,
+    data,
+    headers: {},
+    remoteAddress: '127.0.0.1',
+    remotePort: 1,
+    clientToken: undefined,
+    wrap: undefined,
+  }
+  await expect(b.replication.forwarder.forward(request)).rejects.toThrow(FENCED)
+  expect(a.readValue(SHARED_KEY)).toBe('first')
+})
+
+test('a demotion that fails at its commit leaves a primary that takes writes', async () => {
+  const { a, b } = await startPair('dr')
+  await a.writeValue(SHARED_KEY, 'first')
+  const demotion = await beginDemotion(a, 'dr')
+  a.barrier.seal()
+  b.holds.release()
+  expect(await demotion.answer).toBeInstanceOf(Error)
+  await a.store.write((tx) => tx.put(SHARED_KEY, Buffer.from('after the fence')))
+  await a.restart()
+  expect(a.status('dr').mode).toBe('primary')
+})
+
+test('a cluster that is sealed or stopped while it waits for its secondaries stays a primary', async () => {
+  const { a, b } = await startPair('dr')
+  await a.writeValue(SHARED_KEY, 'first')
+  const demotion = await beginDemotion(a, 'dr')
+  await a.restart()
+  expect(await demotion.answer).toBeInstanceOf(Error)
+  expect(a.status('dr').mode).toBe('primary')
+  await a.writeValue(SHARED_KEY, 'second')
+  b.holds.release()
+  await until(() => b.readValue(SHARED_KEY) === 'second')
+})
+
+test('of demotions that come together the first is made', async () => {
+  const { a, b } = await startPair('dr')
+  await a.writeValue(SHARED_KEY, 'first')
+  const first = await beginDemotion(a, 'dr')
+  const others = [a.post('replication/dr/primary/demote'), a.post('replication/performance/primary/demote')]
+  b.holds.release()
+  expect(await first.answer).not.toBeInstanceOf(Error)
+  for (const other of others) await expect(other).rejects.toThrow('cluster is restarting')
+})

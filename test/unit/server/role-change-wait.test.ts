@@ -1,0 +1,140 @@
+import { afterEach, expect, test } from 'vitest'
+import { LIMITS } from '../../../src/base/limits.js'
+import { silentLog } from '../../../src/base/log.js'
+import { ApiClient, errorsOf } from '../../../src/client/api-client.js'
+import { loadServerConfig } from '../../../src/server/config/server-config.js'
+import { Server } from '../../../src/server/server.js'
+import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
+import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
+import { until } from '../../support/until.js'
+
+/** While a role changes requests wait for the runtime that comes, instead of being refused. */
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0)) await end()
+})
+
+const RESTARTING = 'cluster is restarting after a replication change, try again'
+
+/** An open server, whose next runtime does not open while `isHeld`. */
+const startServer = async (settings: Readonly<Record<string, string>> = {}) => {
+  const local = {
+    listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
+    storage: { inmem: {} },
+    api_addr: 'http://127.0.0.1:1',
+    cluster_addr: 'https://127.0.0.1:1',
+    understudy: settings,
+  }
+  const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(local) })
+  if (!config) throw new Error(JSON.stringify(problems))
+  const source = openMemoryGenerations()
+  const door = { isHeld: false }
+  const guarded: EngineSource = {
+    get generation() {
+      return source.generation
+    },
+    get engine() {
+      if (door.isHeld) throw new Error('held by the test')
+      return source.engine
+    },
+    replace: (prepare) => source.replace(prepare),
+    begin: () => source.begin(),
+    close: () => source.close(),
+    die: () => source.die(),
+  }
+  const server = await Server.start({ config, log: silentLog, openStorage: async () => guarded })
+  ended.push(() => {
+    door.isHeld = false
+    return server.close(0)
+  })
+  const anonymous = new ApiClient({ address: `http://${server.addresses[0]}` })
+  const { root_token, keys } = await anonymous.call('PUT', 'sys/init', {
+    body: { secret_shares: 1, secret_threshold: 1 },
+  })
+  const share = (keys as string[])[0]
+  await anonymous.call('PUT', 'sys/unseal', { body: { key: share } })
+  const client = new ApiClient({ address: `http://${server.addresses[0]}`, token: String(root_token) })
+  await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  await client.call('PUT', 'kv/it', { body: { value: 1 } })
+  return { server, client, anonymous, share, door, rootToken: String(root_token) }
+}
+
+const waiting = ({ server }: { server: Server }) => server.waiting
+
+test('what is not served while a role changes waits, and is served by the runtime that comes', async () => {
+  const it = await startServer({ role_change_wait: '20s' })
+  it.door.isHeld = true
+  it.server.restart('a test')
+  const read = it.client.send('GET', 'kv/it')
+  const write = it.client.send('PUT', 'kv/it', { body: { value: 2 } })
+  const bad = it.anonymous.send('GET', 'kv/it', { token: 'unknown' })
+  await until(() => waiting(it) === 3)
+  it.door.isHeld = false
+  expect((await read).status).toBe(200)
+  expect((await write).status).toBe(204)
+  expect((await bad).status).toBe(403)
+  expect((await it.client.send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
+})
+
+test('after role_change_wait it is refused with the text that asks to try again', async () => {
+  const it = await startServer({ role_change_wait: '100ms' })
+  it.door.isHeld = true
+  it.server.restart('a test')
+  const answer = await it.client.send('GET', 'kv/it')
+  expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
+  expect(it.server.status.isRestarting).toBe(true)
+})
+
+test('with role_change_wait 0 nothing waits', async () => {
+  const it = await startServer({ role_change_wait: '0' })
+  it.door.isHeld = true
+  it.server.restart('a test')
+  const answer = await it.client.send('PUT', 'kv/it', { body: { value: 2 } })
+  expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
+})
+
+test('status reads, shares and a second initialisation are answered meanwhile', async () => {
+  const it = await startServer({ role_change_wait: '20s' })
+  const before = await it.anonymous.send('GET', 'sys/seal-status')
+  it.door.isHeld = true
+  it.server.restart('a test')
+  const unseal = await it.anonymous.send('PUT', 'sys/unseal', { body: { key: it.share } })
+  expect([unseal.status, unseal.json]).toEqual([200, before.json])
+  const init = await it.anonymous.send('PUT', 'sys/init', { body: { secret_shares: 1, secret_threshold: 1 } })
+  expect([init.status, errorsOf(init)]).toEqual([400, ['Vault is already initialized']])
+  const health = await it.anonymous.send('GET', 'sys/health', { query: { standbycode: '418' } })
+  expect([health.status, health.json?.standby]).toEqual([200, false])
+  for (const path of ['sys/leader', 'sys/init', 'sys/replication/status']) {
+    expect((await it.anonymous.send('GET', path)).status, path).toBe(200)
+  }
+})
+
+test('of those who wait one whose client has left is dropped, and never made', async () => {
+  const it = await startServer({ role_change_wait: '20s' })
+  it.door.isHeld = true
+  it.server.restart('a test')
+  const leaving = new ApiClient({ address: it.client.address, token: it.rootToken, timeoutMs: 500 })
+  const left = leaving.send('PUT', 'kv/it', { body: { value: 3 } }).catch(() => 'left')
+  await until(() => waiting(it) === 1)
+  expect(await left).toBe('left')
+  await until(() => waiting(it) === 0)
+  it.door.isHeld = false
+  await until(() => !it.server.status.isRestarting)
+  expect((await it.client.send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
+})
+
+test('how much may wait is bounded in bytes', async () => {
+  const it = await startServer({ role_change_wait: '20s' })
+  it.door.isHeld = true
+  it.server.restart('a test')
+  const size = 20 * 1024 * 1024
+  const body = { value: 'x'.repeat(size) }
+  const fit = Math.floor(LIMITS.waitingBytesMax / size)
+  const answers = Array.from({ length: fit + 1 }, () => it.client.send('PUT', 'kv/large', { body }))
+  const [status] = await Promise.race(answers.map(async (answer) => [(await answer).status]))
+  expect(status).toBe(503)
+  it.door.isHeld = false
+  const statuses = (await Promise.all(answers)).map((answer) => answer.status)
+  expect(statuses.filter((one) => one === 503)).toHaveLength(1)
+})
