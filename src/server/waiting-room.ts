@@ -48,7 +48,7 @@ export class WaitingRoom {
   }
 
   async #wait({ bodyBytes = 0, onGone }: IncomingRequest, leftMs: number): Promise<void> {
-    let leave = () => undefined as void
+    let leave: () => void = () => undefined
     try {
       await new Promise<void>((resolve, reject) => {
         const timer = this.#options.clock.setTimer(leftMs, resolve)
