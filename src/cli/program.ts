@@ -85,6 +85,7 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     .option('--quiet', 'no progress on standard error')
     .exitOverride()
   program.command('server').description('run one server (-config=PATH or -dev)').allowUnknownOption()
+  program.command('vault').description('the compatibility command line: a client of any server').allowUnknownOption()
   program
     .command('config')
     .description('show what a server would run with: config show [--origin] [--json] -config=PATH ...')

@@ -18,12 +18,18 @@ export const describeRefusal = ({ method, url, namespace, status, bytes }: Refus
     ...(namespace ? [`Namespace: ${namespace}`] : []),
     `URL: ${method} ${url}`,
   ]
-  const body = parseBody(bytes)
-  const texts = body?.errors ?? body?.warnings
-  if (!Array.isArray(texts)) {
+  const texts = textsOf(bytes)
+  if (!texts) {
     return [...head, `Code: ${status}. Raw Message:`, '', bytes.toString('utf8')].join('\n')
   }
-  return [...head, `Code: ${status}. Errors:`, '', ...texts.map((text) => `* ${String(text)}`)].join('\n')
+  return [...head, `Code: ${status}. Errors:`, '', ...texts.map((text) => `* ${text}`)].join('\n')
+}
+
+/** The errors of an answer, else its warnings; undefined when it has neither. */
+export const textsOf = (bytes: Buffer): string[] | undefined => {
+  const body = parseBody(bytes)
+  const texts = body?.errors ?? body?.warnings
+  return Array.isArray(texts) ? texts.map(String) : undefined
 }
 
 /** Why no answer came. */

@@ -1,7 +1,7 @@
 /** Requests as the reference's client sends them: retried, redirected once, wrapped when asked for, or only shown. */
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
-import { describeRefusal, describeUnreachable } from './api-error.js'
-import { remoteError } from './cli-error.js'
+import { describeRefusal, describeUnreachable, textsOf } from './api-error.js'
+import { CliError, remoteError, VAULT_EXIT } from './cli-error.js'
 import { printExactJson } from './exact-json.js'
 import type { VaultIo } from './io.js'
 import { Preview, renderPreview } from './preview.js'
@@ -69,7 +69,8 @@ export class VaultApi {
     const { status, bytes } = answer
     if (status >= 400 && !options.expected?.includes(status)) {
       const namespace = call.headers?.['X-Vault-Namespace'] ?? ''
-      throw remoteError(`${what}: ${describeRefusal({ method, url, namespace, status, bytes })}`)
+      const text = `${what}: ${describeRefusal({ method, url, namespace, status, bytes })}`
+      throw new CliError(VAULT_EXIT.remote, text, { answer: { status, texts: textsOf(bytes) ?? [] } })
     }
     return { status, bytes, body: parseBody(bytes) ?? {}, secret: parseSecret(bytes) }
   }

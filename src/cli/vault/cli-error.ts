@@ -5,10 +5,13 @@ export const VAULT_EXIT = { ok: 0, local: 1, remote: 2 } as const
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly status: number
+  /** What a server said no with, when one did. */
+  readonly answer: { readonly status: number; readonly texts: readonly string[] } | undefined
 
-  constructor(status: number, text: string, options?: ErrorOptions) {
+  constructor(status: number, text: string, options: ErrorOptions & Pick<Partial<CliError>, 'answer'> = {}) {
     super(text, options)
     this.status = status
+    this.answer = options.answer
   }
 }
 

@@ -27,6 +27,8 @@ export interface Command {
   readonly usage: string
   readonly summary: string
   readonly flags: FlagTable
+  /** Why there is no such command here, for one that others have. */
+  readonly refusal?: string
   readonly run: (session: Session, parsed: ParsedArguments) => Promise<number>
 }
 

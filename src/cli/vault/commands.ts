@@ -13,12 +13,16 @@ import { authCommands } from './mounts/auth.js'
 import { secretsCommands } from './mounts/secrets.js'
 import { namespaceCommands } from './namespace.js'
 import { generateRootCommand } from './operator/generate-root.js'
+import { autopilotCommands } from './operator/autopilot.js'
 import { initCommand } from './operator/init.js'
 import { raftCommands } from './operator/raft.js'
+import { rekeyCommand } from './operator/rekey.js'
 import { sealCommands } from './operator/seal.js'
 import { policyCommands } from './policy.js'
+import { refusedCommands } from './refused.js'
 import { statusCommand } from './status.js'
 import { tokenCommands } from './token.js'
+import { versionHistoryCommand } from './version-history.js'
 
 const ALL: readonly Command[] = [
   statusCommand,
@@ -39,7 +43,11 @@ const ALL: readonly Command[] = [
   initCommand,
   ...sealCommands,
   generateRootCommand,
+  rekeyCommand,
   ...raftCommands,
+  ...autopilotCommands,
+  versionHistoryCommand,
+  ...refusedCommands,
 ]
 
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(ALL.map((command) => [command.name, command]))

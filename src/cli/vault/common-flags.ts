@@ -22,4 +22,7 @@ export const COMMON_FLAGS = {
   field: flag.text('Print this field alone.'),
 } as const
 
+/** Flags of how a command prints, which the reference finds wherever they stand; all others come before arguments. */
+export const LATE_FLAGS: ReadonlySet<string> = new Set(['format', 'detailed', 'output-curl-string', 'output-policy'])
+
 export type CommonFlags = FlagValues<typeof COMMON_FLAGS>

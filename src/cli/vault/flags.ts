@@ -53,28 +53,80 @@ export interface ParsedArguments {
   readonly isHelpWanted: boolean
 }
 
-/** Flags come before arguments; the first argument that is no flag ends them, as does `--`. */
-export const parseArguments = (args: readonly string[], table: FlagTable): ParsedArguments => {
-  const names = new Map(
+/** Main name of a flag by each of its names. */
+const namesOf = (table: FlagTable): ReadonlyMap<string, string> =>
+  new Map(
     Object.entries(table).flatMap(([name, { aliases }]) => [name, ...aliases].map((each) => [each, name] as const)),
   )
+
+/**
+ * Flags come before arguments; the first argument that is no flag ends them, as does `--`. Those in `late` are flags
+ * wherever they stand before a `--`.
+ */
+export const parseArguments = (
+  args: readonly string[],
+  table: FlagTable,
+  late: ReadonlySet<string> = new Set(),
+): ParsedArguments => {
+  const names = namesOf(table)
   const written = new Map<string, string[]>()
   let at = 0
   for (; at < args.length; at++) {
     const arg = args[at] ?? ''
-    if (!arg.startsWith('-') || arg === '-') break
+    if (!isFlag(arg)) break
     if (arg === '--') return { written, positional: args.slice(at + 1), isHelpWanted: false }
-    const [, given = '', value] = /^--?([^=]*)(?:=(.*))?$/s.exec(arg) ?? []
+    const { given, value } = splitFlag(arg)
     const name = names.get(given)
     if (name === undefined && ['h', 'help'].includes(given)) return { written, positional: [], isHelpWanted: true }
     if (name === undefined) throw localError(`flag provided but not defined: -${given}`)
-    const needsValue = table[name]?.kind !== 'bool' && value === undefined
+    const needsValue = takesNext(table, name, value)
     if (needsValue && at + 1 >= args.length) throw localError(`flag needs an argument: -${given}`)
     const text = needsValue ? (args[++at] ?? '') : (value ?? 'true')
     written.set(name, [...(written.get(name) ?? []), text])
   }
-  return { written, positional: args.slice(at), isHelpWanted: false }
+  const rest = pickFlags(args.slice(at), table, (name) => late.has(name))
+  for (const [name, texts] of rest.written) written.set(name, [...(written.get(name) ?? []), ...texts])
+  return { written, positional: rest.others, isHelpWanted: false }
 }
+
+/** Takes the flags that `isWanted` names out of `args`, up to a `--`; what is left stays in its order. */
+const pickFlags = (args: readonly string[], table: FlagTable, isWanted: (name: string) => boolean) => {
+  const names = namesOf(table)
+  const written = new Map<string, string[]>()
+  const others: string[] = []
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? ''
+    if (arg === '--') return { written, others: [...others, ...args.slice(at)] }
+    const { given, value } = splitFlag(arg)
+    const name = isFlag(arg) ? names.get(given) : undefined
+    if (name === undefined || !isWanted(name)) {
+      others.push(arg)
+      continue
+    }
+    const text = takesNext(table, name, value) ? args[++at] : (value ?? 'true')
+    if (text === undefined) throw localError(`flag needs an argument: -${given}`)
+    written.set(name, [...(written.get(name) ?? []), text])
+  }
+  return { written, others }
+}
+
+/** How many of the first `args` are one flag of this table with its value: 0, 1 or 2. */
+export const flagWidth = ([arg = '']: readonly string[], table: FlagTable): 0 | 1 | 2 => {
+  const { given, value } = splitFlag(arg)
+  const name = isFlag(arg) ? namesOf(table).get(given) : undefined
+  if (name === undefined) return 0
+  return takesNext(table, name, value) ? 2 : 1
+}
+
+const isFlag = (arg: string): boolean => arg.startsWith('-') && arg !== '-'
+
+const splitFlag = (arg: string): { readonly given: string; readonly value: string | undefined } => {
+  const [, given = '', value] = /^--?([^=]*)(?:=(.*))?$/s.exec(arg) ?? []
+  return { given, value }
+}
+
+const takesNext = (table: FlagTable, name: string, value: string | undefined): boolean =>
+  table[name]?.kind !== 'bool' && value === undefined
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -7,12 +7,15 @@ import type { FlagTable } from './flags.js'
 const INTRODUCTION = 'Usage: vault COMMAND [options] [arguments]\n\nA client of the HTTP API. Commands:\n'
 
 export const describeAll = (): string =>
-  `${INTRODUCTION}${lines(COMMANDS.values())}\n  server            Run a server\n  version           Print the version\n`
+  `${INTRODUCTION}${lines(offered())}\n  server            Run a server\n  version           Print the version\n`
+
+/** All but those that are refused. */
+const offered = (): Command[] => [...COMMANDS.values()].filter(({ refusal }) => refusal === undefined)
 
 /** The commands that begin with these words; undefined when there are none. */
 export const describeFamily = (words: readonly string[]): string | undefined => {
   const prefix = `${words.join(' ')} `
-  const members = [...COMMANDS.values()].filter(({ name }) => name.startsWith(prefix))
+  const members = offered().filter(({ name }) => name.startsWith(prefix))
   return words.length === 0 || members.length === 0
     ? undefined
     : `Usage: vault ${words.join(' ')} SUBCOMMAND [options] [arguments]\n${lines(members)}\n`

@@ -2,19 +2,21 @@ import { VaultApi } from './api.js'
 import { CliError, localError, messageOf, VAULT_EXIT } from './cli-error.js'
 import type { Command } from './command.js'
 import { COMMANDS } from './commands.js'
-import { COMMON_FLAGS } from './common-flags.js'
-import { flagValues, parseArguments } from './flags.js'
+import { COMMON_FLAGS, LATE_FLAGS } from './common-flags.js'
+import { flagValues, flagWidth, parseArguments, type ParsedArguments } from './flags.js'
 import { describeAll, describeCommand, describeFamily } from './help.js'
+import { findHint } from './hints.js'
 import type { VaultIo } from './io.js'
 import { Preview } from './preview.js'
 import { Output, parseFormat } from './render/output.js'
+import { COLUMNS, wrapText } from './render/wrap.js'
 import { readSettings } from './settings.js'
+import { suggest } from './suggest.js'
 import { versionLine } from './version.js'
 
 const WORDS_MAX = 4
 const VERSION_WORDS: ReadonlySet<string> = new Set(['version', '-v', '-version', '--version'])
 const HELP_WORDS: ReadonlySet<string> = new Set(['-h', '-help', '--help', 'help'])
-const REFUSED: ReadonlySet<string> = new Set(['agent', 'proxy'])
 
 /** Runs one command of the `vault`-named command line; resolves to the exit status. `args` without the program's name. */
 export const runVault = async (args: readonly string[], io: VaultIo): Promise<number> => {
@@ -41,24 +43,35 @@ const runNamed = async (args: readonly string[], io: VaultIo): Promise<number> =
     io.write(`${versionLine()}\n`)
     return VAULT_EXIT.ok
   }
-  if (REFUSED.has(first)) {
-    throw localError(`There is no ${first} here: use the ${first} of the reference, which works against this server.`)
-  }
-  const command = findCommand(args)
-  return command ? runCommand(command, args.slice(command.name.split(' ').length), io) : explain(args, io)
+  const found = findCommand(args)
+  return found ? runCommand(found.command, found.args, io) : explain(args, io)
 }
 
-/** The command with the most words that `args` begin with. */
-const findCommand = (args: readonly string[]): Command | undefined => {
-  for (let count = Math.min(WORDS_MAX, args.length); count > 0; count--) {
-    const command = COMMANDS.get(args.slice(0, count).join(' '))
-    if (command) return command
+interface FoundCommand {
+  readonly command: Command
+  /** What is left without its words. */
+  readonly args: readonly string[]
+}
+
+/** The command with the most words that `args` begin with. Common flags may stand before and between the words. */
+const findCommand = (args: readonly string[]): FoundCommand | undefined => {
+  const words: string[] = []
+  const flags: string[] = []
+  let found: FoundCommand | undefined
+  for (let at = 0; at < args.length && words.length < WORDS_MAX; ) {
+    const width = flagWidth(args.slice(at), COMMON_FLAGS)
+    if (width > 0) flags.push(...args.slice(at, at + width))
+    else words.push(args[at] ?? '')
+    at += Math.max(width, 1)
+    const command = width === 0 ? COMMANDS.get(words.join(' ')) : undefined
+    if (command) found = { command, args: [...flags, ...args.slice(at)] }
   }
-  return undefined
+  return found
 }
 
 const runCommand = async (command: Command, args: readonly string[], io: VaultIo): Promise<number> => {
-  const parsed = parseArguments(args, { ...COMMON_FLAGS, ...command.flags })
+  if (command.refusal !== undefined) throw localError(command.refusal)
+  const parsed = parseArguments(args, { ...COMMON_FLAGS, ...command.flags }, LATE_FLAGS)
   if (parsed.isHelpWanted) {
     io.write(describeCommand(command))
     return VAULT_EXIT.ok
@@ -68,9 +81,25 @@ const runCommand = async (command: Command, args: readonly string[], io: VaultIo
   const api = new VaultApi(readSettings(common, io), io)
   try {
     return await command.run({ io, api, out, isInteractive: !common['non-interactive'] }, parsed)
+  } catch (error) {
+    throw error instanceof CliError && error.answer ? withHint(error, command, parsed, error.answer) : error
   } finally {
     api.close()
   }
+}
+
+const withHint = (
+  error: CliError,
+  command: Command,
+  { written }: ParsedArguments,
+  answer: NonNullable<CliError['answer']>,
+): CliError => {
+  const hint = findHint({ command, written, answer })
+  if (hint === undefined) return error
+  return new CliError(error.status, `${error.message}\n\n${wrapText(hint, COLUMNS).join('\n')}`, {
+    cause: error,
+    answer,
+  })
 }
 
 /** No command: what there is, on standard output when it was asked for, else as a complaint. */
@@ -84,6 +113,18 @@ const explain = (args: readonly string[], io: VaultIo): number => {
     else io.complain(text.trimEnd())
     return isAsked ? VAULT_EXIT.ok : VAULT_EXIT.local
   }
+  const meant = suggest(words, names())
+  const question = meant.length > 0 ? `Did you mean ${meant.map((name) => `"${name}"`).join(' or ')}?\n\n` : ''
   const near = describeFamily(words.slice(0, -1)) ?? 'vault -help lists the commands.'
-  throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${near.trimEnd()}`)
+  throw localError(`There is no command ${JSON.stringify(words.join(' '))}.\n\n${question}${near.trimEnd()}`)
+}
+
+/** Every command and every beginning of one that stands for a family. */
+const names = (): Set<string> => {
+  const all = new Set(['server', 'version'])
+  for (const name of COMMANDS.keys()) {
+    const words = name.split(' ')
+    for (let count = 1; count <= words.length; count++) all.add(words.slice(0, count).join(' '))
+  }
+  return all
 }

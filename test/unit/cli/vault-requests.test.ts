@@ -183,6 +183,53 @@ const SEQUENCES: readonly [string, readonly Answer[], readonly string[]][] = [
     ['GET /v1/sys/generate-root/attempt', 'PUT /v1/sys/generate-root/update {"key":"K","nonce":"n"}'],
   ],
   ['operator generate-root -cancel', [DONE], ['DELETE /v1/sys/generate-root/attempt']],
+  [
+    'operator rekey -init -n=1 -key-threshold 1 -verify -format=json',
+    [{ body: { started: true } }],
+    ['PUT /v1/sys/rekey/init {"secret_shares":1,"secret_threshold":1,"backup":false,"require_verification":true}'],
+  ],
+  [
+    'operator rekey -init -target=recovery -format=json',
+    [{ body: { started: true } }],
+    [
+      'PUT /v1/sys/rekey-recovery-key/init {"secret_shares":5,"secret_threshold":3,"backup":false,"require_verification":false}',
+    ],
+  ],
+  ['operator rekey -status', [{ body: { started: false } }], ['GET /v1/sys/rekey/init']],
+  ['operator rekey -verify -status', [{ body: { started: true } }], ['GET /v1/sys/rekey/verify']],
+  ['operator rekey -cancel', [DONE], ['DELETE /v1/sys/rekey/init']],
+  ['operator rekey -verify -cancel -target=hsm', [DONE], ['DELETE /v1/sys/rekey-recovery-key/verify']],
+  ['operator rekey -backup-retrieve', [{ body: { keys: { f: ['k'] } } }], ['GET /v1/sys/rekey/backup']],
+  ['operator rekey -backup-delete -target=recovery', [DONE], ['DELETE /v1/sys/rekey/recovery-key-backup']],
+  [
+    'operator rekey K',
+    [{ body: { started: true, nonce: 'n' } }, { body: { started: true } }],
+    ['GET /v1/sys/rekey/init', 'PUT /v1/sys/rekey/update {"key":"K","nonce":"n"}'],
+  ],
+  [
+    'operator rekey -verify -nonce=v K',
+    [{ body: { started: true, nonce: 'n' } }, { body: { complete: true } }],
+    ['GET /v1/sys/rekey/verify', 'PUT /v1/sys/rekey/verify {"key":"K","nonce":"v"}'],
+  ],
+  ['version-history', [{ body: { data: { keys: ['1.0.0'] } } }], ['GET /v1/sys/version-history?list=true']],
+  [
+    'operator raft autopilot get-config -dr-token=o',
+    [SECRET],
+    ['GET /v1/sys/storage/raft/autopilot/configuration?dr_operation_token=o'],
+  ],
+  [
+    'operator raft autopilot set-config -min-quorum=3 -cleanup-dead-servers',
+    [DONE],
+    ['PUT /v1/sys/storage/raft/autopilot/configuration {"cleanup_dead_servers":true,"min_quorum":3}'],
+  ],
+  ['operator raft remove-peer n2', [DONE], ['PUT /v1/sys/storage/raft/remove-peer {"server_id":"n2"}']],
+  [
+    'operator raft join -retry -non-voter -leader-ca-cert=C -leader-client-cert=D -leader-client-key=E http://a',
+    [{ body: { joined: true } }],
+    [
+      'POST /v1/sys/storage/raft/join {"leader_api_addr":"http://a","auto_join":"","auto_join_scheme":"https","auto_join_port":8200,"leader_ca_cert":"C","leader_client_cert":"D","leader_client_key":"E","retry":true,"non_voter":true}',
+    ],
+  ],
 ]
 
 describe('requests of a command', () => {
@@ -273,6 +320,173 @@ describe('other answers', () => {
   })
 })
 
+describe('what a command prints', () => {
+  it('wraps warnings at 78 columns', async () => {
+    const words = Array.from({ length: 40 }, (_, index) => `word${index}`)
+    answers = [{ body: { request_id: 'r', data: null, warnings: [words.join(' '), 'short\none'] } }]
+    const { stderr } = await shell.run(['write', '-f', 'x'])
+    expect(stderr).toMatch(/\n {2}\* word0 word1 .*\n {2}word\d+ /)
+    expect(stderr).toContain('\n\n  * short one\n')
+    expect(Math.max(...stderr.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(78)
+  })
+
+  it('is nothing when a snapshot was saved or restored', async () => {
+    const file = path.join(shell.home, 'a.snap')
+    answers = [{ body: 'bytes' }, DONE]
+    expect(await shell.ok(['operator', 'raft', 'snapshot', 'save', file])).toBe('')
+    expect(await shell.ok(['operator', 'raft', 'snapshot', 'restore', file])).toBe('')
+    expect(seen[1]?.body).toBe('"bytes"')
+  })
+
+  it('is the history of versions in three columns', async () => {
+    const info = { timestamp_installed: '2024-01-02T03:04:05Z', previous_version: null }
+    const entries = {
+      '1.9.0': { ...info, build_date: null },
+      '1.11.0': { ...info, build_date: '2023-01-01T00:00:00Z' },
+    }
+    answers = [{ body: { request_id: 'r', data: { keys: Object.keys(entries), key_info: entries } } }]
+    expect(await shell.ok(['version-history'])).toBe(
+      [
+        'Version    Installation Time       Build Date',
+        '-------    -----------------       ----------',
+        '1.9.0      2024-01-02T03:04:05Z    n/a',
+        '1.11.0     2024-01-02T03:04:05Z    2023-01-01T00:00:00Z\n',
+      ].join('\n'),
+    )
+  })
+
+  it('is the state of autopilot as indented lines', async () => {
+    const server = {
+      id: 'n1',
+      name: 'n1',
+      address: 'a:1',
+      status: 'leader',
+      healthy: true,
+      last_contact: '0s',
+      last_term: 1,
+    }
+    const state = { healthy: true, failure_tolerance: 0, leader: 'n1', voters: ['n1'], servers: { n1: server } }
+    answers = [{ body: { request_id: 'r', data: state } }]
+    expect((await shell.ok(['operator', 'raft', 'autopilot', 'state'])).split('\n')).toEqual([
+      'Healthy:                         true',
+      'Failure Tolerance:               0',
+      'Leader:                          n1',
+      'Voters:',
+      '   n1',
+      'Servers:',
+      '   n1',
+      '      Name:              n1',
+      '      Address:           a:1',
+      '      Status:            leader',
+      '      Healthy:           true',
+      '      Last Contact:      0s',
+      '      Last Term:         1',
+      '',
+    ])
+  })
+})
+
+describe('operator rekey', () => {
+  const status = { nonce: 'n', started: true, t: 2, n: 3, progress: 1, required: 2, verification_required: false }
+
+  it('prints how far it is', async () => {
+    answers = [{ body: status }]
+    expect(await shell.ok(['operator', 'rekey', '-status'])).toBe(
+      [
+        'Key                      Value',
+        '---                      -----',
+        'Nonce                    n',
+        'Started                  true',
+        'Rekey Progress           1/2',
+        'New Shares               3',
+        'New Threshold            2',
+        'Verification Required    false\n',
+      ].join('\n'),
+    )
+  })
+
+  it('prints the new keys in lines that scripts cut, with what they are encrypted for', async () => {
+    answers = [{ body: status }, { body: { nonce: 'n', complete: true, keys: ['0a'], keys_base64: ['Cg=='] } }]
+    expect(await shell.ok(['operator', 'rekey', 'K'])).toMatch(/^Key 1: Cg==\n\nOperation nonce: n\n\nSuccess! /)
+    const sealed = { nonce: 'n', complete: true, keys_base64: ['Cg=='], pgp_fingerprints: ['f'], backup: true }
+    answers = [{ body: status }, { body: { ...sealed, verification_required: true, verification_nonce: 'v' } }]
+    const shown = await shell.ok(['operator', 'rekey', 'K'])
+    expect(shown).toMatch(/^Key 1 fingerprint: f; value: Cg==\n/)
+    expect(shown).toContain('-backup-retrieve')
+    expect(shown).toContain('Verification nonce: v')
+  })
+
+  it('asks for a share that is not given, and names the operation', async () => {
+    answers = [{ body: status }, { body: { ...status, progress: 0 } }]
+    await shell.ok(['operator', 'rekey'], { answers: ['K'] })
+    expect(seen[1]?.body).toBe('{"key":"K","nonce":"n"}')
+  })
+
+  it('warns that keys without -pgp-keys are shown once', async () => {
+    answers = [{ body: status }]
+    const { stderr } = await shell.run(['operator', 'rekey', '-init'])
+    expect(stderr).toMatch(/^WARNING! .*-pgp-keys/s)
+  })
+})
+
+describe('a server that says no for a reason which a flag would mend', () => {
+  const refusal = { status: 400, body: { errors: ['path disabled in replication DR secondary mode'] } }
+
+  it.each([
+    ['operator raft list-peers', '-dr-token=TOKEN shows it an operation token'],
+    ['operator raft autopilot state', '-dr-token=TOKEN shows it an operation token'],
+    ['license get', '-dr-token=TOKEN shows it an operation token'],
+    ['operator generate-root -init', 'with -dr-token this command makes its operation token'],
+  ])('is told of -dr-token: vault %s', async (line, text) => {
+    answers = [refusal]
+    const { status, stderr } = await shell.run(line.split(' '))
+    expect(status).toBe(2)
+    expect(stderr).toContain('* path disabled in replication DR secondary mode\n\n')
+    expect(stderr.replaceAll('\n', ' ')).toContain(text)
+  })
+
+  it('is not told of it when it was given, or does not matter', async () => {
+    for (const line of ['operator raft list-peers -dr-token=o', 'read a']) {
+      answers = [refusal]
+      expect((await shell.run(line.split(' '))).stderr).not.toContain('-dr-token')
+    }
+    answers = [{ status: 403, body: { errors: ['permission denied'] } }]
+    expect((await shell.run(['operator', 'raft', 'list-peers'])).stderr).not.toContain('-dr-token')
+  })
+
+  it('is told that one node has no peers and no autopilot to change', async () => {
+    answers = [{ status: 404, body: { errors: [] } }]
+    expect((await shell.run('operator raft remove-peer x'.split(' '))).stderr).toContain('has no peers to remove')
+    answers = [{ status: 405, body: { errors: ['unsupported operation'] } }]
+    const { stderr } = await shell.run('operator raft autopilot set-config -min-quorum=3'.split(' '))
+    expect(stderr).toContain('has no autopilot')
+  })
+})
+
+describe('a misspelt command', () => {
+  it.each([
+    ['staus', '"status"'],
+    ['stauts', '"status"'],
+    ['opertor init', '"operator init"'],
+    ['operator unsael', '"operator unseal"'],
+    ['kv gte secret/a', '"kv get"'],
+    ['kv metdata get a', '"kv metadata get"'],
+    ['operator raft lst-peers', '"operator raft list-peers"'],
+    ['servr -dev', '"server"'],
+    ['polcy', '"policy"'],
+  ])('vault %s is asked about: %s', async (line, meant) => {
+    const { status, stderr } = await shell.run(line.split(' '))
+    expect(status).toBe(1)
+    expect(stderr).toContain(`Did you mean ${meant}`)
+  })
+
+  it('that resembles nothing is not', async () => {
+    for (const line of ['zzzzzz', 'operator frobnicate']) {
+      expect((await shell.run(line.split(' '))).stderr).not.toContain('Did you mean')
+    }
+  })
+})
+
 describe('operator init', () => {
   it('prints keys and token in lines that scripts cut', async () => {
     answers = [SEAL, { body: { keys: ['0a'], keys_base64: ['Cg=='], root_token: 'hvs.r' } }]
@@ -338,6 +552,14 @@ describe('the caller’s own mistakes end with 1 and ask nothing', () => {
     ['operator generate-root -recovery-token -init', 'no recovery tokens'],
     ['operator unseal -non-interactive', 'nobody to ask'],
     ['agent -config=x', 'use the agent of the reference'],
+    ['plugin list', 'vault plugin is refused: auth methods and secret engines are built in'],
+    ['plugin info -version=1 auth approle', 'built in'],
+    ['-format=json plugin list', 'built in'],
+    ['namespace lock ns1', 'vault namespace lock is refused'],
+    ['namespace unlock -unlock-key=x ns1', 'vault namespace unlock is refused'],
+    ['operator raft autopilot set-config', 'name at least one setting'],
+    ['operator raft remove-peer', 'Not enough arguments'],
+    ['operator rekey -target=moon', 'targets are barrier and recovery'],
     ['kv bogus', 'Usage: vault kv'],
     ['bogus', 'There is no command "bogus"'],
   ])('vault %s', async (line, text) => {

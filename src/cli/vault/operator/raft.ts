@@ -1,18 +1,26 @@
 /** operator raft: the storage of a node, its snapshots and its peers. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Command, defineCommand } from '../command.js'
-import { localError, messageOf, remoteError } from '../cli-error.js'
+import { localError, messageOf, remoteError, VAULT_EXIT } from '../cli-error.js'
 import { isMap, type JsonMap } from '../exact-json.js'
 import { flag } from '../flags.js'
 import { formatPairs, formatTable, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'
 import { textOf } from '../secret.js'
-
-const DR_FLAG = { 'dr-token': flag.text('Operation token, for a DR secondary.') } as const
-
-const drQuery = (token: string) => ({ query: token ? { dr_operation_token: token } : {} })
+import { readText } from '../values.js'
+import { DR_FLAG, drQuery } from './dr-token.js'
 
 const ROOT = { isInRoot: true } as const
+
+const JOIN_FLAGS = {
+  retry: flag.bool('Try again until the other node answers.'),
+  'non-voter': flag.bool('Join without a vote.'),
+  'leader-ca-cert': flag.text('Certificate authority of the other node, or @FILE.'),
+  'leader-client-cert': flag.text('Certificate to show to the other node, or @FILE.'),
+  'leader-client-key': flag.text('Key of that certificate, or @FILE.'),
+  'auto-join-scheme': flag.text('Scheme of the addresses that are found.', { fallback: 'https' }),
+  'auto-join-port': flag.int('Port of the addresses that are found.', { fallback: '8200' }),
+} as const
 
 export const raftCommands: readonly Command[] = [
   defineCommand({
@@ -32,11 +40,11 @@ export const raftCommands: readonly Command[] = [
     takes: 'FILE',
     count: [1, 1],
     summary: 'Save a snapshot of the cluster to a file',
-    run: async ({ api, out, args: [file = ''] }) => {
+    run: async ({ api, args: [file = ''] }) => {
       const { bytes } = await api.request('Error taking the snapshot', 'GET', 'sys/storage/raft/snapshot', ROOT)
       if (bytes.length === 0) throw remoteError('Error taking the snapshot: the answer is empty')
       inFile(() => writeFileSync(file, bytes, { mode: 0o600 }))
-      return out.success(`Snapshot saved to: ${file}`)
+      return VAULT_EXIT.ok
     },
   }),
   defineCommand({
@@ -45,39 +53,58 @@ export const raftCommands: readonly Command[] = [
     count: [1, 1],
     summary: 'Make the cluster what a snapshot says',
     flags: { force: flag.bool('Restore a snapshot of another cluster, with other keys.') },
-    run: async ({ api, out, args: [file = ''], flags }) => {
+    run: async ({ api, args: [file = ''], flags }) => {
       const raw = inFile(() => readFileSync(file))
       const path = `sys/storage/raft/snapshot${flags.force ? '-force' : ''}`
       await api.request('Error installing the snapshot', 'POST', path, { raw, ...ROOT })
-      return out.success(`Snapshot restored from: ${file}`)
-    },
-  }),
-  defineCommand({
-    name: 'operator raft autopilot state',
-    summary: 'Tell how healthy the nodes are',
-    flags: DR_FLAG,
-    run: async ({ api, out, flags }) => {
-      const options = { ...ROOT, ...drQuery(flags['dr-token']) }
-      const path = 'sys/storage/raft/autopilot/state'
-      const secret = await api.find('Error checking autopilot state', 'GET', path, options)
-      const state = secret?.data
-      if (!state) throw remoteError('No autopilot state found')
-      return out.record(state, () => formatState(state))
+      return VAULT_EXIT.ok
     },
   }),
   defineCommand({
     name: 'operator raft join',
-    takes: 'LEADER_API_ADDRESS',
+    takes: '[LEADER_API_ADDRESS | AUTO_JOIN]',
     count: [0, 1],
     summary: 'Join another node; refused by servers that are alone in their cluster',
-    flags: { retry: flag.bool('Try again until the other node answers.') },
-    run: async ({ api, out, args: [address = ''], flags }) => {
-      const body = { leader_api_addr: address, retry: flags.retry }
+    flags: JOIN_FLAGS,
+    run: async ({ api, out, io, args: [place = ''], flags }) => {
+      // What is no address tells how addresses are found: `provider=...`.
+      const isAddress = URL.canParse(place) || !place.includes('=')
+      const [caCert, clientCert, clientKey] = await Promise.all(
+        [flags['leader-ca-cert'], flags['leader-client-cert'], flags['leader-client-key']].map((text) =>
+          readText(text, io),
+        ),
+      )
+      const body = {
+        leader_api_addr: isAddress ? place : '',
+        auto_join: isAddress ? '' : place,
+        auto_join_scheme: flags['auto-join-scheme'],
+        auto_join_port: flags['auto-join-port'] ?? 0,
+        leader_ca_cert: caCert,
+        leader_client_cert: clientCert,
+        leader_client_key: clientKey,
+        retry: flags.retry,
+        non_voter: flags['non-voter'],
+      }
       const reply = await api.request('Error joining the node to the Raft cluster', 'POST', 'sys/storage/raft/join', {
         body,
         ...ROOT,
       })
       return out.record(reply.body, () => formatPairs([['Joined', goText(reply.body.joined)]]))
+    },
+  }),
+  defineCommand({
+    name: 'operator raft remove-peer',
+    takes: 'SERVER_ID',
+    count: [1, 1],
+    summary: 'Take a node out of the cluster; refused by servers that are alone in theirs',
+    flags: DR_FLAG,
+    run: async ({ api, out, args: [id = ''], flags }) => {
+      const token = flags['dr-token']
+      const body = { server_id: id, ...(token && { dr_operation_token: token }) }
+      const what = 'Error removing the peer from raft cluster'
+      await api.request(what, 'PUT', 'sys/storage/raft/remove-peer', { body, ...ROOT })
+      if (out.isTable) out.line('Peer removed successfully!')
+      return VAULT_EXIT.ok
     },
   }),
 ]
@@ -101,25 +128,4 @@ const formatPeers = (data: JsonMap): string => {
     ],
   )
   return formatTable(['Node', 'Address', 'State', 'Voter'], rows)
-}
-
-const formatState = (state: JsonMap): string => {
-  const servers = Object.values(isMap(state.servers) ? state.servers : {}).filter(isMap)
-  const head = [
-    ['Healthy', goText(state.healthy)],
-    ['Failure Tolerance', goText(state.failure_tolerance)],
-    ['Leader', goText(state.leader)],
-    ['Voters', goText(state.voters)],
-  ]
-  const rows = servers.map(
-    (server): Row => [
-      textOf(server.id),
-      textOf(server.address),
-      textOf(server.status),
-      textOf(server.node_status),
-      goText(server.healthy),
-      goText(server.last_index ?? ''),
-    ],
-  )
-  return `${formatPairs(head)}\n\n${formatTable(['Server', 'Address', 'Status', 'Node Status', 'Healthy', 'Last Index'], rows)}`
 }

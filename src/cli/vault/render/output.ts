@@ -6,6 +6,7 @@ import type { VaultIo } from '../io.js'
 import type { Secret } from '../secret.js'
 import { formatPairs, formatTable } from './columns.js'
 import { goText } from './go-text.js'
+import { wrapIndented } from './wrap.js'
 import { findField, secretJson, secretRows } from './secret-rows.js'
 
 const FORMATS = ['table', 'json', 'yaml', 'raw'] as const
@@ -101,7 +102,7 @@ export class Output {
 
   warn({ warnings }: Pick<Secret, 'warnings'>): void {
     if (warnings.length === 0) return
-    const lines = warnings.map((warning) => `  * ${warning.replaceAll('\n', '\n    ')}\n`)
+    const lines = warnings.map((warning) => `${wrapIndented(`* ${warning}`, 2)}\n`)
     this.note(`WARNING! The following warnings were returned from Vault:\n\n${lines.join('\n')}`)
   }
 

@@ -1,0 +1,51 @@
+/** What to try next when a server said no. */
+import type { CliError } from './cli-error.js'
+import type { Command } from './command.js'
+import type { ParsedArguments } from './flags.js'
+
+const DR_REFUSAL = 'disabled in replication DR secondary mode'
+
+interface Facts {
+  readonly command: Command
+  readonly written: ParsedArguments['written']
+  readonly answer: NonNullable<CliError['answer']>
+}
+
+interface Hint {
+  readonly applies: (facts: Facts) => boolean
+  readonly text: string
+}
+
+const lacksDrToken =
+  (kind: 'bool' | 'text') =>
+  ({ command, written, answer }: Facts): boolean =>
+    command.flags['dr-token']?.kind === kind &&
+    !written.has('dr-token') &&
+    answer.texts.some((text) => text.includes(DR_REFUSAL))
+
+const saysNo =
+  (name: string, ...statuses: readonly number[]) =>
+  ({ command, answer }: Facts): boolean =>
+    command.name === name && statuses.includes(answer.status)
+
+const HINTS: readonly Hint[] = [
+  {
+    applies: lacksDrToken('text'),
+    text: 'This server is a DR secondary: -dr-token=TOKEN shows it an operation token, which operator generate-root -dr-token makes.',
+  },
+  {
+    applies: lacksDrToken('bool'),
+    text: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
+  },
+  {
+    applies: saysNo('operator raft remove-peer', 404, 405),
+    text: 'A server that is alone in its cluster has no peers to remove.',
+  },
+  {
+    applies: saysNo('operator raft autopilot set-config', 404, 405),
+    text: 'A server that is alone in its cluster has no autopilot whose settings could be changed.',
+  },
+]
+
+/** Undefined where nothing more can be said. */
+export const findHint = (facts: Facts): string | undefined => HINTS.find(({ applies }) => applies(facts))?.text

@@ -1,0 +1,206 @@
+/** operator rekey: new key shares from the present ones, those that unseal or those that recover. */
+import type { Reply } from '../api.js'
+import { type Call, defineCommand } from '../command.js'
+import { localError } from '../cli-error.js'
+import type { JsonMap } from '../exact-json.js'
+import { flag } from '../flags.js'
+import { formatPairs, type Row } from '../render/columns.js'
+import { goText } from '../render/go-text.js'
+import { wrapText, COLUMNS } from '../render/wrap.js'
+import { textOf } from '../secret.js'
+import { readPgpKeys } from './pgp-keys.js'
+import { readShare } from './seal.js'
+
+const FLAGS = {
+  init: flag.bool('Start a rekey.'),
+  cancel: flag.bool('End the rekey; with -verify only begin its verification anew.'),
+  status: flag.bool('Print how far the rekey is; with -verify its verification.'),
+  verify: flag.bool('With -init: the new shares must be shown before they count. Else: show one of them.'),
+  'key-shares': flag.int('Number of new shares.', { aliases: ['n'], fallback: '5' }),
+  'key-threshold': flag.int('How many of them are needed.', { aliases: ['t'], fallback: '3' }),
+  nonce: flag.text('Nonce of the rekey, or of its verification.'),
+  'pgp-keys': flag.list('Files with public keys, one for each new share.'),
+  target: flag.text('barrier for the shares that unseal, recovery for those of an auto-unseal seal.', {
+    fallback: 'barrier',
+  }),
+  backup: flag.bool('Keep the encrypted new shares with the cluster, too; with -pgp-keys only.'),
+  'backup-retrieve': flag.bool('Print the encrypted shares that are kept.'),
+  'backup-delete': flag.bool('Delete the encrypted shares that are kept.'),
+} as const
+
+type RekeyCall = Call<typeof FLAGS>
+
+interface Target {
+  /** The part of the paths before `init`, `update` and `verify`. */
+  readonly base: string
+  readonly backup: string
+  readonly key: string
+}
+
+const BARRIER: Target = { base: 'sys/rekey', backup: 'sys/rekey/backup', key: 'Unseal Key' }
+const RECOVERY: Target = {
+  base: 'sys/rekey-recovery-key',
+  backup: 'sys/rekey/recovery-key-backup',
+  key: 'Recovery Key',
+}
+const TARGETS: ReadonlyMap<string, Target> = new Map([
+  ['barrier', BARRIER],
+  ['recovery', RECOVERY],
+  ['hsm', RECOVERY],
+])
+
+const ROOT = { isInRoot: true } as const
+
+export const rekeyCommand = defineCommand({
+  name: 'operator rekey',
+  takes: '[KEY]',
+  count: [0, 1],
+  summary: 'Make new key shares from the present ones',
+  flags: FLAGS,
+  run: (call) => {
+    const { flags } = call
+    const target = TARGETS.get(flags.target.trim().toLowerCase())
+    if (!target) throw localError(`Unknown target: ${flags.target}; targets are barrier and recovery`)
+    if (flags['backup-delete']) return deleteBackup(call, target)
+    if (flags['backup-retrieve']) return retrieveBackup(call, target)
+    if (flags.cancel) return cancel(call, target)
+    if (flags.status) return printStatus(call, target)
+    return flags.init ? start(call, target) : provide(call, target)
+  },
+})
+
+const start = async (call: RekeyCall, { base }: Target): Promise<number> => {
+  const { api, flags, out } = call
+  const pgpKeys = readPgpKeys(flags['pgp-keys'])
+  const body = {
+    secret_shares: flags['key-shares'],
+    secret_threshold: flags['key-threshold'],
+    ...(pgpKeys.length > 0 && { pgp_keys: pgpKeys }),
+    backup: flags.backup,
+    require_verification: flags.verify,
+  }
+  const reply = await api.request('Error initializing rekey', 'PUT', `${base}/init`, { body, ...ROOT })
+  if (out.isTable) for (const text of cautions(flags)) out.note(`${wrapText(`WARNING! ${text}`, COLUMNS).join('\n')}\n`)
+  return print(call, reply.body, attemptRows)
+}
+
+const cautions = (flags: RekeyCall['flags']): string[] => {
+  if (flags['pgp-keys'].length === 0)
+    return ['The new keys are shown once, and nobody can show them again. With -pgp-keys they would be encrypted.']
+  if (flags.backup) return []
+  return ['The new keys are encrypted and shown once. With -backup a copy of them would stay with the cluster.']
+}
+
+const cancel = async ({ api, flags, out }: RekeyCall, { base }: Target): Promise<number> => {
+  const [path, noun] = flags.verify ? ['verify', 'rekeying verification'] : ['init', 'rekeying']
+  await api.request(`Error canceling ${noun}`, 'DELETE', `${base}/${path}`, ROOT)
+  return out.success(`Canceled ${noun} (if it was started)`)
+}
+
+/** How far the rekey is, or its verification. */
+const readStatus = ({ api, flags }: RekeyCall, { base }: Target): Promise<Reply> =>
+  flags.verify
+    ? api.request('Error getting rekey verification status', 'GET', `${base}/verify`, ROOT)
+    : api.request('Error getting rekey status', 'GET', `${base}/init`, ROOT)
+
+const printStatus = async (call: RekeyCall, target: Target): Promise<number> => {
+  const { body } = await readStatus(call, target)
+  return print(call, body, call.flags.verify ? verificationRows : attemptRows)
+}
+
+/** Gives one share to the rekey that is under way, or to its verification. */
+const provide = async (call: RekeyCall, target: Target): Promise<number> => {
+  const { api, flags, args } = call
+  const status = (await readStatus(call, target)).body
+  if (status.started !== true) {
+    throw localError(
+      flags.verify ? 'No rekey waits for its verification' : 'No rekey is in progress: start one with -init',
+    )
+  }
+  if (args[0] === '-' && flags.nonce === '') throw localError('-nonce is needed when the key comes from standard input')
+  const nonce = flags.nonce || textOf(status.nonce)
+  const operation = flags.verify ? 'Rekey verification nonce' : 'Rekey operation nonce'
+  const key = await readShare(call, args[0], `${operation}: ${nonce}\n${target.key} (will be hidden): `)
+  const path = `${target.base}/${flags.verify ? 'verify' : 'update'}`
+  const { body } = await api.request('Error posting unseal key', 'PUT', path, { body: { key, nonce }, ...ROOT })
+  if (body.complete !== true) return print(call, body, flags.verify ? verificationRows : attemptRows)
+  return flags.verify ? printVerified(call, body) : printKeys(call, body, status)
+}
+
+const printVerified = ({ out }: RekeyCall, body: JsonMap): number =>
+  out.record(body, () => 'Success! Rekey verification is complete: the new key shares count from now on.')
+
+const printKeys = ({ out }: RekeyCall, body: JsonMap, status: JsonMap): number => {
+  const fingerprints = listOf(body.pgp_fingerprints)
+  const lines = listOf(body.keys_base64 ?? body.keys).map((key, index) => {
+    const fingerprint = fingerprints[index]
+    return fingerprint === undefined
+      ? `Key ${index + 1}: ${key}`
+      : `Key ${index + 1} fingerprint: ${fingerprint}; value: ${key}`
+  })
+  return out.record(body, () =>
+    [...lines, '', `Operation nonce: ${textOf(body.nonce)}`, ...afterwards(body, status)].join('\n'),
+  )
+}
+
+const afterwards = (body: JsonMap, { n, t }: JsonMap): string[] => {
+  const made = `${goText(n)} key shares, of which ${goText(t)} are needed`
+  const kept =
+    'The encrypted shares are kept with the cluster, too: -backup-retrieve prints them, -backup-delete ends that.'
+  const texts =
+    body.verification_required === true
+      ? [
+          `There are ${made}. They count as soon as that many were shown with -verify; until then the old ones do.`,
+          `Verification nonce: ${textOf(body.verification_nonce)}`,
+        ]
+      : [`Success! There are ${made}; the old ones are void. Nobody can show the new ones again: keep them apart.`]
+  return [...(body.backup === true ? [kept] : []), ...texts].flatMap((text) => ['', ...wrapText(text, COLUMNS)])
+}
+
+const retrieveBackup = async ({ api, out }: RekeyCall, { backup }: Target): Promise<number> => {
+  const { secret } = await api.request('Error retrieving rekey stored keys', 'GET', backup, ROOT)
+  if (!secret) throw localError('No keys are kept')
+  return out.secret(secret)
+}
+
+const deleteBackup = async ({ api, out }: RekeyCall, { backup }: Target): Promise<number> => {
+  await api.request('Error deleting rekey stored keys', 'DELETE', backup, ROOT)
+  return out.success('Deleted the stored keys (if there were any)')
+}
+
+const print = ({ out }: RekeyCall, body: JsonMap, rows: (body: JsonMap) => Row[]): number =>
+  out.record(body, () => formatPairs(rows(body)))
+
+const attemptRows = (status: JsonMap): Row[] => {
+  const isProvided = status.progress === status.required || textOf(status.verification_nonce) !== ''
+  const progress = `${goText(status.progress)}/${goText(status.required)}`
+  const started: Row[] = [
+    ['Rekey Progress', isProvided ? `${progress} (verification in progress)` : progress],
+    ['New Shares', goText(status.n)],
+    ['New Threshold', goText(status.t)],
+    ['Verification Required', goText(status.verification_required)],
+    ...(status.verification_nonce ? [['Verification Nonce', textOf(status.verification_nonce)]] : []),
+  ]
+  const fingerprints = listOf(status.pgp_fingerprints)
+  return [
+    ['Nonce', textOf(status.nonce)],
+    ['Started', goText(status.started)],
+    ...(status.started === true ? started : []),
+    ...(fingerprints.length > 0
+      ? [
+          ['PGP Fingerprints', goText(fingerprints)],
+          ['Backup', goText(status.backup)],
+        ]
+      : []),
+  ]
+}
+
+const verificationRows = (status: JsonMap): Row[] => [
+  ['Started', goText(status.started)],
+  ['New Shares', goText(status.n)],
+  ['New Threshold', goText(status.t)],
+  ['Verification Nonce', textOf(status.nonce)],
+  ['Verification Progress', `${goText(status.progress)}/${goText(status.t)}`],
+]
+
+const listOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

@@ -1,0 +1,117 @@
+/** New key shares, by the commands that operators type, and what else they ask of one server. */
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ServerProcess, startServerProcess } from '../support/server-process.js'
+import { openShell, type Shell } from '../unit/cli/vault-io.js'
+
+let server: ServerProcess
+let shell: Shell
+let keys: string[]
+
+const words = (line: string) => line.split(' ')
+const ok = (line: string) => shell.ok(words(line))
+const json = async (line: string) => (await shell.json(words(line))) as Record<string, unknown>
+const keysIn = (text: string): string[] => [...text.matchAll(/^Key \d+: (\S+)$/gm)].map(([, key = '']) => key)
+
+beforeAll(async () => {
+  server = await startServerProcess()
+  shell = openShell({ VAULT_ADDR: server.address })
+  const made = await json('operator init -n=2 -t=2')
+  keys = made.unseal_keys_b64 as string[]
+  shell.env.VAULT_TOKEN = String(made.root_token)
+  for (const key of keys) await ok(`operator unseal ${key}`)
+})
+
+afterAll(async () => {
+  shell[Symbol.dispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+const unseal = async (shares: readonly string[]) => {
+  await ok('operator seal')
+  let status: Record<string, unknown> = {}
+  for (const share of shares) status = await json(`operator unseal ${share}`)
+  return status
+}
+
+describe('operator rekey', () => {
+  it('is started, cancelled and started again', async () => {
+    expect(await ok('operator rekey -init -n=3 -t=2')).toContain('New Shares               3')
+    expect(await ok('operator rekey -cancel')).toBe('Success! Canceled rekeying (if it was started)\n')
+    expect(await json('operator rekey -status')).toMatchObject({ started: false, required: 2 })
+    const refused = await shell.run(words(`operator rekey ${keys[0]}`))
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('start one with -init') })
+  })
+
+  it('makes new shares with the last old one, and only the new ones unseal', async () => {
+    const { nonce } = await json('operator rekey -init -n=3 -t=2')
+    const wrong = await shell.run(words(`operator rekey -nonce=wrong ${keys[0]}`))
+    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringContaining('incorrect nonce supplied') })
+    expect(await ok(`operator rekey -nonce=${nonce} ${keys[0]}`)).toContain('Rekey Progress           1/2')
+    const shown = await ok(`operator rekey -nonce=${nonce} ${keys[1]}`)
+    expect(shown).toContain(`Operation nonce: ${nonce}\n`)
+    const made = keysIn(shown)
+    expect(made).toHaveLength(3)
+    expect(await unseal(made.slice(1))).toMatchObject({ sealed: false, n: 3, t: 2 })
+    keys = made
+  })
+
+  it('with -verify counts when enough of the new shares were shown', async () => {
+    await ok('operator rekey -init -n=1 -t=1 -verify')
+    await ok(`operator rekey ${keys[0]}`)
+    const [made = ''] = keysIn(await ok(`operator rekey ${keys[1]}`))
+    const before = await json('operator rekey -verify -status')
+    expect(before).toMatchObject({ started: true, progress: 0, n: 1, t: 1 })
+    expect(await ok('operator rekey -status')).toContain('Verification Nonce')
+    await ok('operator rekey -verify -cancel')
+    expect((await json('operator rekey -verify -status')).nonce).not.toBe(before.nonce)
+    expect(await json(`operator rekey -verify ${made}`)).toMatchObject({ complete: true })
+    expect(await unseal([made])).toMatchObject({ sealed: false, n: 1, t: 1 })
+    keys = [made]
+  })
+
+  it('refuses recovery keys and a backup where there are none', async () => {
+    const recovery = await shell.run(words('operator rekey -target=recovery -init'))
+    expect(recovery).toMatchObject({ status: 2, stderr: expect.stringContaining('recovery rekeying not supported') })
+    expect((await shell.run(words('operator rekey -backup-retrieve'))).status).toBe(2)
+    expect(await ok('operator rekey -backup-delete')).toContain('Success!')
+  })
+})
+
+describe('what else operators ask', () => {
+  it('the versions that ran here, the state and the measures of autopilot', async () => {
+    expect(await ok('version-history')).toMatch(/^Version +Installation Time +Build Date\n/)
+    expect(await json('version-history')).toMatchObject({ data: { keys: [expect.stringMatching(/^\d/)] } })
+    expect(await ok('operator raft autopilot state')).toMatch(/^Healthy: +true\n[^]*\n {6}Node Type: +voter\n$/)
+    expect(await ok('operator raft autopilot get-config')).toMatch(/\nMin Quorum +0\n/)
+  })
+
+  it('what one node cannot do is refused with its reason', async () => {
+    for (const line of [
+      'operator raft autopilot set-config -min-quorum=3',
+      'operator raft remove-peer other',
+      'operator raft join -retry -non-voter -leader-ca-cert=x http://127.0.0.1:1',
+    ]) {
+      const { status, stderr } = await shell.run(words(line))
+      expect([line, status]).toEqual([line, 2])
+      expect(stderr).toMatch(/alone in its cluster|several nodes per cluster are not supported/)
+    }
+  })
+
+  it('a snapshot is saved without a word', async () => {
+    const file = path.join(shell.home, 'a.snap')
+    expect(await shell.run(['operator', 'raft', 'snapshot', 'save', file])).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: '',
+    })
+    expect(readFileSync(file).length).toBeGreaterThan(100)
+  })
+
+  it('-format=json after the path, as scripts write it to a file', async () => {
+    const made = await shell.ok(words('write auth/token/create -format=json ttl=1h policies=default'))
+    expect(JSON.parse(made)).toMatchObject({ auth: { lease_duration: 3600 } })
+    expect(JSON.parse(await shell.ok(words('secrets -format=json list')))).toHaveProperty('sys/')
+  })
+})

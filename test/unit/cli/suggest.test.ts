@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { suggest } from '../../../src/cli/vault/suggest.js'
+
+const NAMES = [
+  'kv get',
+  'kv put',
+  'kv',
+  'list',
+  'lease',
+  'lease lookup',
+  'operator',
+  'operator unseal',
+  'operator seal',
+]
+
+describe('a suggestion', () => {
+  it.each([
+    ['lsit', ['list']],
+    ['kv gett a', ['kv get']],
+    ['kv pet', ['kv get', 'kv put']],
+    ['operatr unseal', ['operator unseal']],
+    ['leas', ['lease']],
+  ])('for %s is %j', (line, meant) => {
+    expect(suggest(line.split(' '), NAMES)).toEqual(meant)
+  })
+
+  it('is none for what is right, and for what is like nothing', () => {
+    expect(suggest(['kv'], NAMES)).toEqual([])
+    expect(suggest(['xyzzy'], NAMES)).toEqual([])
+    expect(suggest([], NAMES)).toEqual([])
+  })
+})
