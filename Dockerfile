@@ -12,9 +12,16 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY proto proto
 COPY src src
 COPY scripts/bundle.ts scripts/
-RUN npm run build && npm prune --omit=dev --no-audit --no-fund && chmod 755 dist/main.js dist/cli/container-entrypoint.js
+RUN npm run build && npm prune --omit=dev --no-audit --no-fund && chmod 755 dist/main.js dist/cli/container-entrypoint.js src/cli/container/healthcheck.sh
 
 FROM ${BASE}
+# What scripts and health checks of labs call. A base that has no apt-get brings these tools itself.
+RUN if command -v apt-get >/dev/null; then \
+      apt-get update -qq \
+   && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+        bash ca-certificates coreutils curl findutils jq mawk netcat-openbsd wget \
+   && rm -rf /var/lib/apt/lists/*; \
+    fi
 LABEL org.opencontainers.image.title="Understudy" \
       org.opencontainers.image.description="An independent simulator of the Vault HTTP API with replication between clusters" \
       org.opencontainers.image.licenses="Apache-2.0"
@@ -27,13 +34,19 @@ COPY --from=build /opt/understudy/package.json /opt/understudy/LICENSE* /opt/und
 COPY --from=build /opt/understudy/node_modules /opt/understudy/node_modules
 COPY --from=build /opt/understudy/proto /opt/understudy/proto
 COPY --from=build /opt/understudy/dist /opt/understudy/dist
-# `vault` is the one compatibility link: compose files and test suites exec it by that name.
+COPY --from=build /opt/understudy/src/cli/container/healthcheck.sh /usr/local/bin/understudy-health
+# `vault` and the entrypoint's second name are compatibility links: compose files and test suites call them so.
 RUN ln -s /opt/understudy/dist/main.js /usr/local/bin/understudy \
  && ln -s /opt/understudy/dist/main.js /usr/local/bin/vault \
- && ln -s /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/understudy-entrypoint
-ENV NODE_ENV=production
+ && ln -s /opt/understudy/dist/main.js /bin/vault \
+ && ln -s /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/understudy-entrypoint \
+ && ln -sf /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/docker-entrypoint.sh
+ENV NODE_ENV=production \
+    UNDERSTUDY_ADDRESS_FILE=/tmp/understudy-addresses
 EXPOSE 8200 8201
-HEALTHCHECK --interval=2s --timeout=5s --start-period=2s --retries=5 CMD ["understudy", "healthcheck"]
+# The check itself waits between one time and the next. On a busy machine a server is slow, not ill: each check has time, and
+# until the first one has passed none counts for a minute.
+HEALTHCHECK --interval=1s --timeout=30s --start-period=60s --retries=3 CMD ["understudy-health"]
 # No USER: the entrypoint begins as root to mend the ownership of volumes, then becomes `vault` for good.
 ENTRYPOINT ["understudy-entrypoint"]
 CMD ["server", "-dev"]

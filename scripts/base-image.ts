@@ -19,15 +19,44 @@ import { read } from './support/run.js'
  * Makes a base image for the Dockerfile out of this machine's own Node, for places where no image can be pulled: Node, npm,
  * a shell, the small tools that the Dockerfile uses, and the shared libraries that these name. Linux only.
  *
- *   tsx scripts/base-image.ts [NAME]        (default: understudy-base)
+ *   tsx scripts/base-image.ts NAME
  */
-
-export const BASE_IMAGE = 'understudy-base'
 
 const TOOLS = [
   ...['cat', 'chmod', 'chown', 'cp', 'date', 'echo', 'env', 'false', 'head', 'id', 'kill', 'ln', 'ls', 'mkdir', 'mv'],
   ...['printf', 'ps', 'pwd', 'readlink', 'rm', 'rmdir', 'sleep', 'sort', 'stat', 'tail', 'test', 'touch', 'tr', 'true'],
-  ...['uname', 'wc', 'grep', 'sed'],
+  ...[
+    'uname',
+    'wc',
+    'grep',
+    'sed',
+    'basename',
+    'cmp',
+    'cut',
+    'dirname',
+    'expr',
+    'mktemp',
+    'nproc',
+    'seq',
+    'tee',
+    'timeout',
+  ],
+  ...[
+    'uniq',
+    'whoami',
+    'xargs',
+    'awk',
+    'base64',
+    'bash',
+    'curl',
+    'diff',
+    'find',
+    'hostname',
+    'jq',
+    'nc',
+    'sha256sum',
+    'wget',
+  ],
 ]
 
 const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
@@ -68,6 +97,8 @@ const layOut = (root: string): void => {
     chmodSync(path.join(root, directory), 0o1777)
   }
   const programs = new Map([['node', process.execPath], ...['sh', ...TOOLS].flatMap(locate)])
+  const missing = TOOLS.filter((name) => !programs.has(name))
+  if (missing.length > 0) console.warn(`this machine has no ${missing.join(', ')}: the image will have none either`)
   for (const [name, file] of programs) install(file, path.join(root, 'usr/bin', name))
   for (const library of new Set([...programs.values()].flatMap(librariesOf))) install(library, path.join(root, library))
   installNpm(root)
@@ -131,4 +162,6 @@ const importImage = (root: string, name: string): Promise<void> =>
     )
   })
 
-await main(process.argv[2] ?? BASE_IMAGE)
+const [wanted = ''] = process.argv.slice(2)
+if (wanted === '') throw new Error('the name of the image is missing')
+await main(wanted)

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { findEngine, hasImage } from './support/docker.js'
 import { run, runAll } from './support/run.js'
@@ -11,7 +14,11 @@ import { run, runAll } from './support/run.js'
  */
 const DEFAULT_BASE = 'node:20-bookworm-slim'
 const MACHINE = 'machine'
-const MACHINE_BASE = 'understudy-base'
+/** One that was made by another edition of the program that makes it has other tools in it. */
+const MACHINE_BASE = `understudy-base:${createHash('sha256')
+  .update(readFileSync(path.join(import.meta.dirname, 'base-image.ts')))
+  .digest('hex')
+  .slice(0, 12)}`
 
 const { values } = parseArgs({
   options: {

@@ -83,7 +83,7 @@ describe('what else operators ask', () => {
   it('the versions that ran here, the state and the measures of autopilot', async () => {
     expect(await ok('version-history')).toMatch(/^Version +Installation Time +Build Date\n/)
     expect(await json('version-history')).toMatchObject({ data: { keys: [expect.stringMatching(/^\d/)] } })
-    expect(await ok('operator raft autopilot state')).toMatch(/^Healthy: +true\n[^]*\n {6}Node Type: +voter\n$/)
+    expect(await ok('operator raft autopilot state')).toMatch(/^Healthy: +true\n.*\n {6}Node Type: +voter\n$/s)
     expect(await ok('operator raft autopilot get-config')).toMatch(/\nMin Quorum +0\n/)
   })
 

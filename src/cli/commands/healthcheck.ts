@@ -4,6 +4,7 @@ import { Command, Option } from 'commander'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
 import { ApiClient } from '../../client/api-client.js'
 import { LabError } from '../../lab/lab-error.js'
+import { readAddressFile } from '../../server/address-file.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { readLaunchFacts } from '../container/facts.js'
 import { decideLaunch } from '../container/launch.js'
@@ -19,7 +20,7 @@ const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
 export const healthcheckCommand = (output: Output): Command =>
   new Command('healthcheck')
     .description('succeed when the server in this container answers, sealed or not')
-    .addOption(new Option('--addr <url>', 'the server to ask; else what the first process listens on'))
+    .addOption(new Option('--addr <url>', 'the server to ask; else what listens in this container'))
     .action(async (flags: { addr?: string }) => {
       const addresses = flags.addr ? [flags.addr] : addressesOfThisContainer(process.env)
       const answers = await Promise.all(addresses.map(askHealth))
@@ -43,6 +44,8 @@ const askHealth = async (address: string): Promise<{ status: number | undefined;
 }
 
 const addressesOfThisContainer = (env: NodeJS.ProcessEnv): readonly string[] => {
+  const told = readAddressFile(env.UNDERSTUDY_ADDRESS_FILE ?? '')
+  if (told.length > 0) return told
   const listening = addressesOf(commandLineOfFirstProcess(), env)
   if (listening.length > 0) return listening
   return env.VAULT_ADDR ? [env.VAULT_ADDR] : DEFAULT_ADDRESSES
@@ -58,7 +61,7 @@ export const addressesOf = (commandLine: readonly string[], env: NodeJS.ProcessE
   const { config } = loadServerConfig(launch.args.slice(1), env)
   return (config?.listeners ?? []).map(({ address, tls }) => {
     const { host, port } = parseHostPort(address)
-    const reachable = host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '::' ? '::1' : host
+    const reachable = host === '0.0.0.0' || host === '' ? '127.0.0.1' : host === '::' ? 'localhost' : host
     return `${tls ? 'https' : 'http'}://${formatHostPort(reachable, port)}`
   })
 }

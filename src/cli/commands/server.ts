@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { systemClock } from '../../base/clock.js'
 import { createPinoLog, fileSink, type PinoLog, streamSink } from '../../base/pino-log.js'
+import { addressLines, removeAddressFile, writeAddressFile } from '../../server/address-file.js'
 import { prepareDevTls } from '../../server/dev-tls.js'
 import { describeServer, StartFailure, startServerFrom } from '../../server/start.js'
 import type { Server } from '../../server/server.js'
@@ -42,8 +43,11 @@ export const runServer = async (args: readonly string[], output: Output): Promis
   for (const line of describeServer(server, config, certificates)) output.data(line)
   output.data('\n==> Vault server started! Log data will stream in below:\n')
   if (config.pidFile !== '') writeFileSync(config.pidFile, `${process.pid}\n`)
+  const lines = addressLines(server.addresses, config.listeners)
+  tellAddresses(config.own.addressFile, lines, log)
   process.on('SIGHUP', () => void reload(server, log, args))
   const status = await serveUntilStopped(server, log)
+  if (config.own.addressFile !== '') removeAddressFile(config.own.addressFile, lines)
   cleanUp()
   // Standard output may be a pipe that nobody reads: nothing may wait for it.
   process.exit(status)
@@ -57,6 +61,16 @@ const openLog = (config: ServerConfig): PinoLog =>
     format: config.log.format,
     sink: config.log.file === '' ? streamSink(process.stderr) : fileSink(config.log.file),
   })
+
+/** Nothing of the server rests on this file, so one that cannot be written does not stop it. */
+const tellAddresses = (file: string, lines: readonly string[], log: PinoLog): void => {
+  if (file === '') return
+  try {
+    writeAddressFile(file, lines)
+  } catch (error) {
+    log.warn('the addresses could not be written', { file, error })
+  }
+}
 
 /** Reads certificates, audit files and the log level anew; what cannot be used is told and stays as it was. */
 const reload = async (server: Server, log: PinoLog, args: readonly string[]): Promise<void> => {

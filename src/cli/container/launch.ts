@@ -11,7 +11,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set(['vault', 'understudy'])
 const SUBCOMMANDS: ReadonlySet<string> = new Set(
   [
     'version status login print read write list delete patch unwrap path-help kv secrets auth policy audit lease namespace',
-    'token operator license server agent',
+    'token operator license version-history plugin server agent proxy',
     'healthcheck wire wait up env down',
   ].flatMap((line) => line.split(' ')),
 )

@@ -119,6 +119,8 @@ export interface OwnSettings {
   readonly allowOlderSecondary: boolean
   readonly syncWrites: boolean
   readonly approleTidyIntervalMs: number
+  /** Where the server writes the addresses it listens on; empty for nowhere. */
+  readonly addressFile: string
   readonly labApi: boolean
   readonly labApiToken: string
   /** What is dialled, `host:port`, for the addresses of other clusters: a lab's links stand there. */

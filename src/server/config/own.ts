@@ -54,6 +54,7 @@ export const resolveOwnSettings = (
     allowOlderSecondary: flag('allow_older_secondary', false),
     syncWrites: flag('sync_writes', true),
     approleTidyIntervalMs: time('approle_tidy_interval', 60_000),
+    addressFile: text('address_file', ''),
     labApi: flag('lab_api', isDev),
     labApiToken: settled.secret('understudy.lab_api_token', [given.lab_api_token]),
     dialRoutes: parseRoutes(settled.list('understudy.dial_routes', [given.dial_routes]), refuse),

@@ -104,6 +104,7 @@ export const OWN_KEYS: KeyTable = {
   sync_writes: real('bool'),
   user_lockout: real('bool'),
   approle_tidy_interval: real('duration'),
+  address_file: real('string'),
   lab_api: real('bool'),
   lab_api_token: real('string'),
   dial_routes: real('list'),
