@@ -1,3 +1,5 @@
+import { LIMITS } from './limits.js'
+
 const UNIT_MS: Record<string, number> = {
   ns: 1e-6,
   us: 1e-3,
@@ -13,6 +15,7 @@ const UNIT_MS: Record<string, number> = {
  * Undefined when `text` is none of these. Negative durations keep their sign.
  */
 export const parseDurationMs = (text: string): number | undefined => {
+  if (text.length > LIMITS.scalarCharactersMax) return undefined
   const bare = /^[+-]?\d+$/.exec(text)
   if (bare) return Number(text) * 1000
   const days = /^([+-]?\d+)d$/.exec(text)

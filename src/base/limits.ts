@@ -1,7 +1,29 @@
 /** Every bound of the product, by name and unit, checked by whoever writes. */
 export const LIMITS = {
-  /** Request bodies (RELIABILITY P11). */
+  /** Request bodies of callers whose token is good (RELIABILITY P11). */
   bodyBytesMax: 32 * 1024 * 1024,
+  /** A body that is read before anybody has looked at a token. */
+  openBodyBytesMax: 64 * 1024,
+  /** The same on paths that take PGP keys. */
+  keyBodyBytesMax: 1024 * 1024,
+  /** Bodies under way that no token speaks for, all together; the one that takes longest gives way. */
+  openBodiesBytesMax: 16 * 1024 * 1024,
+  /** Larger bodies from their first byte to their answer, all together; further ones wait. */
+  largeBodiesBytesMax: 40 * 1024 * 1024,
+  /** Larger bodies that wait for that. */
+  largeBodiesWaitingMax: 256,
+  /** Members and elements of a JSON body, or parameters of a form, each object and array counting once more. */
+  jsonValuesMax: 100_000,
+  /** The same of a body that no token speaks for and that is larger than `openBodyBytesMax`. */
+  openJsonValuesMax: 4096,
+  /** One number in a JSON text. */
+  jsonNumberCharactersMax: 1024,
+  /** The text of one field but those that hold documents; longer than any policy. */
+  fieldCharactersMax: 1024 * 1024,
+  /** A number, a duration or a yes or no as text. */
+  scalarCharactersMax: 128,
+  /** Elements of one field that is a list. */
+  listElementsMax: 10_000,
   /** A snapshot to be restored: held in memory, and read only for who may restore it. */
   snapshotBytesMax: 512 * 1024 * 1024,
   jsonDepthMax: 300,
@@ -43,6 +65,10 @@ export const LIMITS = {
   otpLength: 28,
   hmacInputBytesMax: 4096,
   roleNameBytesMax: 4095,
+  /** Each step more doubles the time that a password takes; 14 is about a second. */
+  bcryptCostMax: 14,
+  /** Passwords that wait for the one that is worked on. */
+  passwordsWaitingMax: 64,
   secondariesMax: 1024,
   /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */
   syncSessionsMax: 16,

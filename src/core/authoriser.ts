@@ -1,6 +1,7 @@
 import { decideWriteOperation, isListed } from '../logical/dispatch.js'
 import { LogicalError, permissionDenied } from '../logical/errors.js'
-import type { Request } from '../logical/request.js'
+import type { BodySender } from '../logical/incoming.js'
+import type { NamespaceRef, Request } from '../logical/request.js'
 import type { AclVerdict } from './acl.js'
 import type { IdentityStore } from './identity.js'
 import type { PolicyStore } from './policies.js'
@@ -41,6 +42,14 @@ export class Authoriser {
     const token = isGood ? found : undefined
     if (token) request.token = token
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
+  }
+
+  /** Whether a good token is shown, whatever it may do here. It is not used by that. */
+  isKnown({ clientToken, remoteAddress }: BodySender, namespace: NamespaceRef): boolean {
+    const { tokens } = this.#options
+    const token = clientToken === undefined ? undefined : tokens.find(clientToken)
+    if (!token || !tokens.isAddressAllowed(token, remoteAddress)) return false
+    return namespace.path.startsWith(token.namespace.path)
   }
 
   async authorise(request: Request, route: Route | undefined): Promise<Authorised> {

@@ -1,9 +1,11 @@
-import { dispatch, isListed } from '../logical/dispatch.js'
+import { dispatch, findPath, isListed } from '../logical/dispatch.js'
 import { hasBody } from '../logical/envelope.js'
 import { invalid, LogicalError } from '../logical/errors.js'
-import { type Operation, type Request, type Response, ROOT_NAMESPACE } from '../logical/request.js'
+import type { BodyAllowance, BodySender } from '../logical/incoming.js'
+import { type NamespaceRef, type Operation, type Request, type Response, ROOT_NAMESPACE } from '../logical/request.js'
 import type { AuditBroker } from './audit.js'
 import { type Authorised, Authoriser, type AuthoriserOptions } from './authoriser.js'
+import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
 import { checkGate, type GateState } from './gate.js'
 import { type EntityForwarder, LoginIssuer } from './login-issuer.js'
@@ -65,9 +67,32 @@ export class RequestHandler {
     const isBodied = request.operation === 'update' || request.operation === 'patch'
     if (isBodied && request.path.endsWith('/')) throw invalid("cannot write to a path ending in '/'")
     const route = router.find(request.namespace, request.path)
-    // A DR secondary serves no tokens: what its gate lets through looks at its own credentials.
-    const isOpen = route && (state.isDrSecondary || isListed(route.mount.backend.unauthenticated, route.path))
-    return isOpen ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
+    return route && this.#isOpen(route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
+  }
+
+  /** What a large body may be, before it is read. */
+  allowBody(sender: BodySender): BodyAllowance {
+    const place = this.#placeOf(sender)
+    if (!place) return openAllowance()
+    const route = this.#options.router.find(place.namespace, place.path)
+    if (route && this.#isOpen(route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
+    return this.#authoriser.isKnown(sender, place.namespace) ? FULL_ALLOWANCE : openAllowance()
+  }
+
+  /** Undefined where there is no such namespace, or none is known yet. */
+  #placeOf({ namespaceHeader, path }: BodySender): { namespace: NamespaceRef; path: string } | undefined {
+    if (this.#options.gateState().isBootstrapping) return undefined
+    try {
+      return this.#options.namespaces.resolve(namespaceHeader, path)
+    } catch (error) {
+      if (error instanceof LogicalError) return undefined
+      throw error
+    }
+  }
+
+  /** A DR secondary serves no tokens: what its gate lets through looks at its own credentials. */
+  #isOpen({ mount: { backend }, path }: Route): boolean {
+    return this.#options.gateState().isDrSecondary || isListed(backend.unauthenticated, path)
   }
 
   /** Executes a request that another cluster has authorised. */

@@ -69,6 +69,8 @@ export class Router {
   readonly #closing = new Set<Promise<void>>()
   /** Shared mounts that a local one of the same path hides. */
   #hidden: ReadonlySet<OpenMount> = new Set()
+  /** Characters of the longest route path that there ever was. */
+  #longest = SYSTEM_PATH.length
   #isClosing = false
   #bareSystem: OpenMount | undefined
 
@@ -90,7 +92,8 @@ export class Router {
 
   find(namespace: NamespaceRef, path: string): Route | undefined {
     const index = this.#index.get(namespace.id) ?? NO_MOUNTS
-    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) {
+    // A path of thousands of segments is not looked up once for each of them.
+    for (let slash = path.indexOf('/'); slash >= 0 && slash < this.#longest; slash = path.indexOf('/', slash + 1)) {
       const mount = index.get(path.slice(0, slash + 1))
       if (mount) return { mount, path: path.slice(slash + 1) }
     }
@@ -227,6 +230,7 @@ export class Router {
       const path = routePath(mount.entry)
       // A local mount keeps its path when a shared one of the same name arrives.
       if (!index.has(path) || mount.entry.isLocal) index.set(path, mount)
+      this.#longest = Math.max(this.#longest, path.length)
     }
     this.#index.set(namespaceId, index)
     this.#tellHidden()

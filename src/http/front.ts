@@ -4,10 +4,11 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import { TurnEnd } from '../base/turn.js'
 import { invalid, LogicalError } from '../logical/errors.js'
-import type { IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
-import { bodyOf, ClientGone } from './body.js'
+import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
+import { BodyReader, ClientGone, isEmptyBody, NO_BODY, readFileBody, type ReadBody } from './body-reader.js'
+import type { BodyRoom } from './body-room.js'
 import { clientAddress, type ForwardedForSettings } from './client-address.js'
-import { type Received, readHead, readRequest } from './incoming-request.js'
+import { type Received, type RequestHead, readFields, readHead, readRequest, senderOf } from './incoming-request.js'
 import { checkFraming } from './request-headers.js'
 import { respond } from './respond.js'
 import { renderError } from './status-codes.js'
@@ -23,13 +24,18 @@ export interface FrontOptions {
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
+  /** What a sender of more than anybody may send is allowed. */
+  readonly allowBody: (sender: BodySender) => BodyAllowance
+  /** Shared by all listeners of a server. */
+  readonly bodies: BodyRoom
   readonly bodyBytesMax: number
 }
 
 const API = '/v1/'
 const SIDE = '/_understudy/v1/'
 
-const NO_FIELDS = Buffer.alloc(0)
+/** Our own endpoints take little. */
+const SIDE_ALLOWANCE: BodyAllowance = { bytesMax: 0, valuesMax: 0, isAuthorised: false }
 
 const NOT_FOUND = new LogicalError('not-found', '')
 
@@ -50,10 +56,8 @@ export class Front {
       if (target.path.startsWith(API)) {
         const received = this.#receive(request, verb, target)
         const head = readHead(received)
-        const readFile = async () => bodyOf(request, LIMITS.snapshotBytesMax)
-        const whenRead = head.isFile ? NO_FIELDS : bodyOf(request, this.#options.bodyBytesMax)
-        const body = whenRead instanceof Buffer ? whenRead : await whenRead
-        rendered = await this.#options.handle(readRequest(received, head, body, readFile, this.#options.random))
+        const isBodied = !head.isFile && !isEmptyBody(request)
+        rendered = await this.#handle(received, head, isBodied ? await this.#readBody(received, head) : NO_BODY)
       } else
         rendered = welcome(verb, target.path, request.headers.accept) ?? (await this.#renderSide(request, verb, target))
       if (response.headersSent) return
@@ -79,8 +83,36 @@ export class Front {
     return { message, verb, path: path.slice(API.length), query, remoteAddress }
   }
 
+  #readBody(received: Received, head: RequestHead): Promise<ReadBody> {
+    const { bodies, bodyBytesMax, allowBody } = this.#options
+    const allowance = () => allowBody(senderOf(received, head))
+    return new BodyReader(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance }).read()
+  }
+
+  async #handle(received: Received, head: RequestHead, body: ReadBody): Promise<Rendered> {
+    const { handle, random, bodies } = this.#options
+    try {
+      const fields = readFields(received, head, body)
+      const data = fields instanceof Promise ? await fields : fields
+      const readFile = () => readFileBody(received.message, bodies)
+      const { bytes, refusal: bodyRefusal } = body
+      const parts = { random, readFile, bodyBytes: bytes.length, bodyRefusal }
+      return await handle(readRequest(received, head, data, parts))
+    } finally {
+      body.done()
+    }
+  }
+
+  async #readSideBody(message: IncomingMessage): Promise<Buffer> {
+    if (isEmptyBody(message)) return NO_BODY.bytes
+    const options = { room: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => SIDE_ALLOWANCE }
+    const { bytes, refusal } = await new BodyReader(message, options).read()
+    if (refusal) throw refusal
+    return bytes
+  }
+
   async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {
-    const { lab, bodyBytesMax, forwardedFor } = this.#options
+    const { lab, forwardedFor } = this.#options
     if (!lab || !path.startsWith(SIDE)) throw NOT_FOUND
     checkFraming(message.headers)
     return lab({
@@ -88,7 +120,7 @@ export class Front {
       path: path.slice(SIDE.length),
       query: parseQuery(query),
       headers: message.headers,
-      body: await bodyOf(message, bodyBytesMax),
+      body: await this.#readSideBody(message),
       remoteAddress: clientAddress(message, forwardedFor),
     })
   }

@@ -6,6 +6,7 @@ import { LIMITS } from '../base/limits.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import { LogicalError } from '../logical/errors.js'
 import { answerBadMessage, answerConnect, linger } from './bad-message.js'
+import { BodyRoom } from './body-room.js'
 import { Exchanges } from './exchanges.js'
 import { createApp } from './express-app.js'
 import { Front, type FrontOptions } from './front.js'
@@ -22,7 +23,11 @@ export interface HttpLimits {
   readonly connectionsMax?: number | undefined
 }
 
-export interface HttpServerOptions extends Omit<FrontOptions, 'bodyBytesMax'> {
+export interface HttpServerOptions extends Omit<FrontOptions, 'bodyBytesMax' | 'bodies' | 'allowBody'> {
+  /** Without it everybody is allowed as much as anybody. */
+  readonly allowBody?: FrontOptions['allowBody']
+  /** Without it the listener has a room of its own. */
+  readonly bodies?: BodyRoom
   readonly clock: Clock
   readonly limits?: HttpLimits | undefined
   /** Called at the start and by `reloadTls`. */
@@ -44,7 +49,8 @@ const SWEEP_MS = 1000
 /** The HTTP front on one address. */
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls } = options
-  const front = new Front({ ...options, bodyBytesMax: limits.bodyBytesMax ?? LIMITS.bodyBytesMax })
+  const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
+  const front = new Front({ allowBody: () => ALL, bodies: new BodyRoom(), ...options, bodyBytesMax })
   const exchanges = new Exchanges(clock)
   const gates = new WeakMap<Socket, MessageGate>()
 
@@ -138,6 +144,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   }
 }
 
+const ALL = { bytesMax: LIMITS.bodyBytesMax, valuesMax: LIMITS.jsonValuesMax, isAuthorised: true }
 const NO_ROUTE = new LogicalError('not-found', '')
 const NO_EXPECTATION = new LogicalError('expectation', 'the expectation cannot be met')
 const TOO_SLOW = new LogicalError('unavailable', 'the request took too long')

@@ -3,10 +3,11 @@ import type { Random } from '../base/random.js'
 import { uuid } from '../base/id.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import { parseBool } from '../logical/field-values.js'
-import type { IncomingRequest } from '../logical/incoming.js'
+import type { BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
 import { type Operation, ROOT_NAMESPACE, type WrapRequest } from '../logical/request.js'
 import { parseFields } from './body.js'
+import type { ReadBody } from './body-reader.js'
 import { isWrongVerb, takesRawBody } from './own-paths.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
 import { findParameter, parseQuery } from './url-pairs.js'
@@ -53,42 +54,70 @@ export const readHead = ({ message: { headers }, verb, path }: Received): Reques
   return { operation, isFile, wrap: parseWrap(headers) }
 }
 
+/** Who sends the body of a message, as far as its head tells. */
+export const senderOf = (
+  { message: { headers }, path, remoteAddress }: Received,
+  { operation }: RequestHead,
+): BodySender => ({
+  operation,
+  path,
+  namespaceHeader: headerText(headers, 'x-vault-namespace'),
+  clientToken: findClientToken(headers),
+  remoteAddress,
+})
+
 /**
- * The request, `body` being all bytes of the message's body; that of a read, list or delete is ignored, and that of a file
- * is left to `readFile`.
+ * The fields of a request: those of the body of a write, else those of the query. The body of a read, list or delete is
+ * ignored, and that of a file is no fields.
  */
+export const readFields = (
+  { message, path, query }: Received,
+  { operation, isFile }: RequestHead,
+  { bytes, valuesMax }: ReadBody,
+): JsonObject | Promise<JsonObject> =>
+  isWrite(operation) && !isFile
+    ? parseFields({ bytes, mediaType: message.headers['content-type'], path, valuesMax })
+    : parseQuery(query)
+
+/** The request; the body of a file is left to `readFile`. */
 export const readRequest = (
-  { message, verb, path, query, remoteAddress }: Received,
-  { operation, isFile, wrap }: RequestHead,
-  body: Buffer,
-  readFile: () => Promise<Buffer>,
-  random: Random,
+  received: Received,
+  head: RequestHead,
+  data: JsonObject,
+  { random, readFile, bodyBytes, bodyRefusal }: RequestParts,
 ): IncomingRequest => {
-  const { headers } = message
-  const data = isWrite(operation) && !isFile ? parseFields(body, headers['content-type'], path) : parseQuery(query)
+  const { message, verb, path, query, remoteAddress } = received
+  const { operation, isFile, wrap } = head
   const isList = operation === 'list' || (verb === 'GET' && takeListParameter(data))
   const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
   return {
+    ...senderOf(received, head),
     id: uuid(random),
     operation: asksHelp ? 'help' : isList ? 'list' : operation,
     path: isList ? asFolder(path) : path,
     namespace: ROOT_NAMESPACE,
     data,
-    headers,
+    headers: message.headers,
     remoteAddress,
     remotePort: message.socket.remotePort ?? 0,
-    clientToken: findClientToken(headers),
     wrap,
-    namespaceHeader: headerText(headers, 'x-vault-namespace'),
     isHead: verb === 'HEAD',
     readFile: isFile ? readFile : undefined,
-    bodyBytes: body.length,
+    bodyBytes,
     onGone: (listener) => {
       const { socket } = message
       socket.once('close', listener)
       return () => socket.off('close', listener)
     },
+    bodyRefusal,
   }
+}
+
+export interface RequestParts {
+  readonly random: Random
+  readonly readFile: () => Promise<Buffer>
+  readonly bodyBytes: number
+  readonly bodyRefusal: LogicalError | undefined
 }
 
 const isWrite = (operation: Operation): boolean => operation === 'update' || operation === 'patch'

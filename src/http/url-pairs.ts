@@ -13,8 +13,9 @@ export const parseQuery = (query: string): JsonObject => {
   return data
 }
 
-/** The fields of a form; a repeated one is its values joined by commas. */
-export const parseForm = (form: string): JsonObject => {
+/** The fields of a form; a repeated one is its values joined by commas. Fails with 400 for more than `valuesMax`. */
+export const parseForm = (form: string, valuesMax: number): JsonObject => {
+  if (countOf(form, '&') >= valuesMax) throw invalid(`error parsing the form: more than ${valuesMax} parameters`)
   const data: JsonObject = Object.create(null)
   for (const [name, values] of parsePairs(form)) data[name] = values.join(',')
   return data
@@ -22,6 +23,12 @@ export const parseForm = (form: string): JsonObject => {
 
 /** The first value of a parameter; undefined when it is absent. */
 export const findParameter = (query: string, name: string): string | undefined => parsePairs(query).get(name)?.[0]
+
+const countOf = (text: string, mark: string): number => {
+  let count = 0
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) count++
+  return count
+}
 
 const parsePairs = (text: string): Map<string, string[]> => {
   const pairs = new Map<string, string[]>()

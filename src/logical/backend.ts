@@ -57,6 +57,8 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
   readonly summary: string
   /** `data` is repeated at the top level of the envelope. */
   readonly mirror?: boolean
+  /** Bytes of a body that nobody has authorised; without it `openBodyBytesMax` of the limits. */
+  readonly openBodyBytesMax?: number
   /** Extra keys of the body are data, not mistakes: no warning about unrecognized parameters. */
   readonly takesAnyField?: boolean
   /** Any verb but those of `operations`, listing included, is a 405 with an empty list of errors. */

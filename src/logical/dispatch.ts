@@ -32,9 +32,10 @@ export const decideWriteOperation = (backend: Backend, request: Request, path: s
 /**
  * Executes a request on the backend of its mount; `path` is the one below the mount. Undefined means that there is nothing
  * to say: 204, or 404 for a read or a list. A list of no keys is nothing as well. Adds the warnings about parameters to
- * answers that have a body. Fails with `unsupported-path` and `unsupported-operation`.
+ * answers that have a body. Fails with `unsupported-path` and `unsupported-operation`, and with what a body was refused for.
  */
 export const dispatch = async (backend: Backend, request: Request, path: string): Promise<Response | undefined> => {
+  if (request.bodyRefusal) throw request.bodyRefusal
   const isList = request.operation === 'list'
   const match = find(backend, path, isList)
   if (request.operation === 'help') return match ? describePath(backend, match.row.spec) : describeBackend(backend)

@@ -1,3 +1,4 @@
+import { LIMITS } from '../base/limits.js'
 import { parseDurationMs } from '../base/duration.js'
 import { LogicalError } from './errors.js'
 import type { Field, FieldKind, FieldTable } from './fields.js'
@@ -58,7 +59,7 @@ export const readFields = (
 }
 
 const coerce = (kind: FieldKind, name: string, raw: JsonValue, prefix: string): unknown => {
-  const result = COERCERS[kind](raw)
+  const result = findExcess(kind, raw) ?? COERCERS[kind](raw)
   if (!(result instanceof Refusal)) return result
   throw new LogicalError('invalid-request', `${prefix}error converting input for field "${name}": ${result.why}`)
 }
@@ -70,6 +71,27 @@ class Refusal {
     this.why = why
   }
 }
+
+const DOCUMENTS: ReadonlySet<FieldKind> = new Set(['map', 'any'])
+const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'duration'])
+
+/** What is longer than any use of it: everything after may take time that grows with the square of it. */
+const findExcess = (kind: FieldKind, raw: JsonValue): Refusal | undefined => {
+  if (DOCUMENTS.has(kind)) return undefined
+  if (typeof raw !== 'object' || raw === null || raw instanceof RawNumber) {
+    const max = SCALARS.has(kind) ? LIMITS.scalarCharactersMax : LIMITS.fieldCharactersMax
+    const length = scalarText(raw)?.length ?? 0
+    return length > max ? new Refusal(`more than ${max} characters`) : undefined
+  }
+  const elements = Array.isArray(raw) ? raw : Object.values(raw)
+  if (elements.length > LIMITS.listElementsMax) return tooMany()
+  const length = elements.reduce<number>((sum, element) => sum + (scalarText(element)?.length ?? 0), 0)
+  return length > LIMITS.fieldCharactersMax
+    ? new Refusal(`more than ${LIMITS.fieldCharactersMax} characters`)
+    : undefined
+}
+
+const tooMany = () => new Refusal(`more than ${LIMITS.listElementsMax} elements`)
 
 const expected = (type: string, raw: JsonValue): Refusal =>
   new Refusal(`expected type '${type}', got unconvertible type '${typeName(raw)}'`)
@@ -154,7 +176,9 @@ const toList =
     if (Array.isArray(raw)) return toTexts(raw)
     const text = scalarText(raw)
     if (text === '' || isEmptyObject(raw)) return []
-    return text === undefined ? expected('[]string', raw) : toTexts(split(text))
+    if (text === undefined) return expected('[]string', raw)
+    const texts = split(text)
+    return texts.length > LIMITS.listElementsMax ? tooMany() : toTexts(texts)
   }
 
 const toMap = (raw: JsonValue): JsonObject | null | Refusal => {
@@ -194,7 +218,7 @@ const COERCERS: Record<FieldKind, (raw: JsonValue) => unknown> = {
   },
   int: toInteger,
   duration: toSeconds,
-  'comma-list': toList((text) => text.split(',')),
+  'comma-list': toList((text) => text.split(',', LIMITS.listElementsMax + 1)),
   'string-list': toList((text) => [text]),
   map: toMap,
   pairs: toPairs,

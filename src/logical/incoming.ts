@@ -1,5 +1,6 @@
+import type { LogicalError } from './errors.js'
 import type { JsonObject } from './json.js'
-import type { Request } from './request.js'
+import type { Operation, Request } from './request.js'
 
 /**
  * What the HTTP front hands inward: a request that is parsed and judged as far as HTTP alone can judge it. `namespace` is
@@ -17,6 +18,27 @@ export interface IncomingRequest extends Request {
   readonly bodyBytes?: number
   /** Tells once when the client has gone away. Returns the unsubscribe function. */
   readonly onGone?: (listener: () => void) => () => void
+}
+
+/** Who is about to send a large body where: what its head alone says. */
+export interface BodySender {
+  readonly operation: Operation
+  /** As in `IncomingRequest`. */
+  readonly path: string
+  readonly namespaceHeader: string | undefined
+  readonly clientToken: string | undefined
+  readonly remoteAddress: string
+}
+
+/** What the body of one request may be. */
+export interface BodyAllowance {
+  readonly bytesMax: number
+  /** Members and elements of a document, or parameters of a form. */
+  readonly valuesMax: number
+  /** A good token speaks for the sender, whatever it may do. */
+  readonly isAuthorised: boolean
+  /** What more than that is refused with, where it is not its size that is wrong. */
+  readonly refusal?: LogicalError
 }
 
 /** A request below `/_understudy/v1`. */

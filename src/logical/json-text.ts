@@ -1,32 +1,25 @@
-import { LIMITS } from '../base/limits.js'
 import { LogicalError } from './errors.js'
-import { rebuildJson } from './json-rebuild.js'
 import { type JsonValue, RawJson, RawNumber } from './json.js'
-
-/** Numbers that JavaScript may print in another way: a fraction, an exponent, minus zero, 16 digits or more. */
-const DELICATE_NUMBER = /(?:^|[\s:,[])(?:-0|-?(?:\d{16}|\d+[.eE]))/
-/** Names that objects inherit, and escapes that may spell them. */
-const INHERITED_NAME =
-  /__|\\u|constructor|toString|toLocaleString|valueOf|hasOwnProperty|isPrototypeOf|propertyIsEnumerable/
-/** No shorter text can be nested too deeply and closed again. */
-const SHORT_ENOUGH = 2 * LIMITS.jsonDepthMax
+import { type JsonCare, scanJson } from './json-scan.js'
+import { parseThoroughly } from './json-thorough.js'
 
 /**
- * Reads a JSON text. A number that would not be printed back as it was written becomes a `RawNumber`; of two equal keys the
- * last counts; a key such as `__proto__` is a key like any other. Fails with `invalid-request` for anything that is no JSON
- * and for nesting beyond 300. The error text quotes nothing of the input, which may be secret.
+ * Reads a JSON text of our own making or keeping. A number that would not be printed back as it was written becomes a
+ * `RawNumber`; of two equal keys the last counts; a key such as `__proto__` is a key like any other. Fails with
+ * `invalid-request` for anything that is no JSON, for nesting beyond 300, and for more members and elements than
+ * `valuesMax`. The error text quotes nothing of the input, which may be secret.
  */
-export const parseJson = (text: string): JsonValue => {
-  if (text.length > SHORT_ENOUGH && isTooDeep(text)) {
-    throw new LogicalError('invalid-request', `error parsing JSON: nested deeper than ${LIMITS.jsonDepthMax} levels`)
-  }
-  let value: JsonValue
+export const parseJson = (text: string, valuesMax = Number.POSITIVE_INFINITY): JsonValue =>
+  parseAs(text, scanJson(Buffer.from(text), valuesMax))
+
+/** The parse that a scan of the text's bytes has asked for: the text is read once, in one way or the other. */
+export const parseAs = (text: string, care: JsonCare): JsonValue => {
   try {
-    value = JSON.parse(text)
-  } catch {
+    return care === 'plain' ? JSON.parse(text) : parseThoroughly(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
     throw new LogicalError('invalid-request', 'error parsing JSON: the body is not valid JSON')
   }
-  return DELICATE_NUMBER.test(text) || INHERITED_NAME.test(text) ? rebuildJson(text) : value
 }
 
 /** Prints what `JSON.stringify` prints, and `RawNumber` and `RawJson` as the text they hold. */
@@ -54,23 +47,4 @@ const printByHand = (value: unknown): string => {
     if (member !== undefined) members.push(`${JSON.stringify(key)}:${printByHand(member)}`)
   }
   return `{${members.join(',')}}`
-}
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-
-/** Counts brackets outside strings; stops at the first that is one too many. */
-const isTooDeep = (text: string): boolean => {
-  let depth = 0
-  let isString = false
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) isString = !isString
-    else if (isString) {
-      if (code === BACKSLASH) at++
-    } else if (code === 0x7b || code === 0x5b) {
-      if (++depth > LIMITS.jsonDepthMax) return true
-    } else if (code === 0x7d || code === 0x5d) depth--
-  }
-  return false
 }

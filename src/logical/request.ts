@@ -1,3 +1,4 @@
+import type { LogicalError } from './errors.js'
 import type { JsonObject, RawJson } from './json.js'
 
 export type Operation = 'create' | 'update' | 'patch' | 'read' | 'list' | 'delete' | 'help'
@@ -52,6 +53,8 @@ export interface Request {
   token?: TokenView
   /** Reads the body where it is a file and no set of fields; `body-too-large` when it is. `data` is empty then. */
   readonly readFile?: (() => Promise<Buffer>) | undefined
+  /** The body was too large for its sender and was not read: thrown by whatever would execute the request. */
+  readonly bodyRefusal?: LogicalError | undefined
   /** True when another cluster forwarded the request: it was authorised there. */
   readonly isForwarded?: boolean
 }

@@ -7,7 +7,7 @@ import { entryKey, type MountEntry, routePath } from '../core/mount-entry.js'
 import { RequestHandler } from '../core/request-handler.js'
 import { RAFT_PATHS_WITH_OPERATION_TOKEN } from '../core/system/raft-paths.js'
 import type { PathSpec } from '../logical/backend.js'
-import type { IncomingRequest } from '../logical/incoming.js'
+import type { BodyAllowance, BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { Request, Response } from '../logical/request.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { createBackendTypes } from './backend-types.js'
@@ -61,7 +61,7 @@ export class OpenCluster {
           deriveKey: (purpose) => barrier.deriveKey(purpose),
           position: () => store.position.index,
         },
-        types: createBackendTypes(config),
+        types: createBackendTypes(config, options.shell.passwords),
         leaseDefaults: config,
         apiAddress: () => config.apiAddress,
         isReadOnly: () => this.replication.isSharedReadOnly,
@@ -148,6 +148,10 @@ export class OpenCluster {
     } finally {
       await closeCoreServices(this.services)
     }
+  }
+
+  allowBody(sender: BodySender): BodyAllowance {
+    return this.#handler.allowBody(sender)
   }
 
   handle(request: IncomingRequest): Promise<Response | undefined> {

@@ -2,8 +2,10 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
+import { openAllowance } from '../core/body-allowance.js'
 import { RESTARTING_REFUSAL } from '../core/gate.js'
 import { LogicalError } from '../logical/errors.js'
+import type { BodyAllowance, BodySender } from '../logical/incoming.js'
 import type { Operation } from '../logical/request.js'
 import type { FreshStart } from '../replication/host.js'
 import { PURGE_KEY } from '../replication/filter/purge-mark.js'
@@ -115,6 +117,12 @@ export class RuntimeHost {
   /** What answers requests now. */
   get handler(): Pick<Runtime, 'handle'> {
     return this.#restartView ?? this.requireRuntime()
+  }
+
+  /** What a large body may be. Whose token it is cannot be told while the runtime is replaced. */
+  allowBody(sender: BodySender): BodyAllowance {
+    if (!this.#restartView && this.#runtime) return this.#runtime.allowBody(sender)
+    return { ...openAllowance(), refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
   }
 
   /** LogicalError 503 where there is none. */

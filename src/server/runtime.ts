@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
+import { openAllowance } from '../core/body-allowance.js'
 import { GenerationAttempt, GenerationSlot } from '../core/generate-root.js'
 import { Rekey } from '../core/rekey.js'
 import { RekeyBackup } from '../core/rekey-backup.js'
@@ -16,9 +17,9 @@ import { rekeyPaths } from '../core/system/rekey-paths.js'
 import { sealPaths } from '../core/system/seal-paths.js'
 import { statusPaths } from '../core/system/status-paths.js'
 import type { Backend, PathSpec } from '../logical/backend.js'
-import { dispatch } from '../logical/dispatch.js'
+import { dispatch, findPath } from '../logical/dispatch.js'
 import { LogicalError } from '../logical/errors.js'
-import type { IncomingRequest } from '../logical/incoming.js'
+import type { BodyAllowance, BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { Response } from '../logical/request.js'
 import { Barrier } from '../storage/barrier/barrier.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
@@ -109,6 +110,12 @@ export class Runtime {
   /** Undefined while sealed. */
   get cluster(): OpenCluster | undefined {
     return this.#cluster
+  }
+
+  /** What a large body may be: while nobody's token can be looked at, what the path says. */
+  allowBody(sender: BodySender): BodyAllowance {
+    if (this.#cluster && !this.seal.isSealed) return this.#cluster.allowBody(sender)
+    return openAllowance(findPath(this.#closedBackend, sender.path.replace(/^sys\//, ''))?.spec)
   }
 
   async handle(request: IncomingRequest): Promise<Response | undefined> {

@@ -1,3 +1,4 @@
+import { PasswordWorker } from '../auth/userpass/password-worker.js'
 import type { Clock } from '../base/clock.js'
 import { skewedClock, systemClock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
@@ -8,6 +9,7 @@ import { Meter } from '../core/metrics.js'
 import type { FreshStart } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
+import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { renderAnswer } from '../logical/envelope.js'
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
@@ -57,8 +59,10 @@ export class Server implements ShellView {
   readonly holds = new Holds()
   readonly meter = new Meter()
   readonly labState = new LabState()
+  readonly passwords = new PasswordWorker()
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
+  readonly #bodies = new BodyRoom()
   readonly #listeners: HttpServer[] = []
   readonly #addresses: string[] = []
   readonly #host: RuntimeHost
@@ -177,6 +181,7 @@ export class Server implements ShellView {
       await this.#host.end()
     } finally {
       await this.#clusterPort?.close()
+      await this.passwords.close()
       await this.#host.closeData()
     }
   }
@@ -202,6 +207,8 @@ export class Server implements ShellView {
     const { tls, forwardedFor } = listener
     const server = createHttpServer({
       handle: (request) => this.#handle(request),
+      allowBody: (sender) => this.#host.allowBody(sender),
+      bodies: this.#bodies,
       lab: createLabApi(this, this.#options.config),
       clock,
       random,

@@ -1,3 +1,4 @@
+import type { Passwords } from '../auth/userpass/password-worker.js'
 import type { ClusterStatus } from '../core/cluster-status.js'
 import type { Meter } from '../core/metrics.js'
 import type { Holds } from '../replication/holds.js'
@@ -11,6 +12,7 @@ export interface ShellView {
   readonly holds: Holds
   readonly meter: Meter
   readonly clusterPort: ClusterListener
+  readonly passwords: Passwords
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
   readonly devRootToken: string | undefined
   /** The runtime is to be built anew from its records. Returns at once. */

@@ -3,9 +3,9 @@
  * keep them on their cluster; the tokens that logins give are the core's and stay on their cluster.
  */
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
+import { Lockout } from '../../logical/lockout.js'
+import { DEFAULT_LOCKOUT, decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
 import { accessorPaths } from './accessor-paths.js'
-import { Lockout } from './lockout.js'
-import { DEFAULT_LOCKOUT, decideLockout, type LockoutSettings } from './lockout-settings.js'
 import { LOGIN_PATH, loginPath, renewLogin } from './login.js'
 import { MountData } from './mount-data.js'
 import { propertyPaths } from './property-paths.js'

@@ -6,10 +6,10 @@
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
+import type { Lockout } from '../../logical/lockout.js'
 import type { LoginAuth, Request, Response } from '../../logical/request.js'
 import { loginSettings, parseBoundCidrs } from '../../logical/token-fields.js'
 import { checkSource, checkSubset } from './cidr-rules.js'
-import type { Lockout } from './lockout.js'
 import type { MountData } from './mount-data.js'
 import type { Role } from './roles.js'
 import { checkSecretIdLength, type SecretId } from './secret-id-store.js'
@@ -25,10 +25,12 @@ export const loginPath = (data: MountData, lockout: Lockout): PathSpec => {
   const login = async ({ request, values }: Call<typeof LOGIN_FIELDS>): Promise<Response> => {
     const roleId = values.role_id.trim()
     if (roleId === '') throw invalid('missing role_id')
-    if (lockout.isLocked(roleId)) throw new LogicalError('permission-denied', 'permission denied')
+    lockout.check(roleId)
     const role = data.roles.findByRoleId(roleId)
     if (!role) throw wrongIds()
     const secretId = role.bindSecretId ? await takeUse(role, values.secret_id.trim()) : undefined
+    // Others may have failed while this one waited for its turn.
+    lockout.check(roleId)
     checkAddresses(role, secretId, request)
     lockout.unlock(roleId)
     return { login: loginOf(role, secretId) }

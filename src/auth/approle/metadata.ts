@@ -2,7 +2,9 @@
  * The metadata of a SecretID, which clients send as one text: a JSON object of strings, or a comma list of `key=value`,
  * either of them possibly in base64.
  */
+import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
+import { parseJson } from '../../logical/json-text.js'
 
 /** Throws 400 `failed to parse metadata: ...`. */
 export const parseMetadata = (sent: string): Record<string, string> => {
@@ -30,7 +32,7 @@ const decodeBase64 = (text: string): string | undefined => {
 const parseObject = (text: string): Pairs | undefined => {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text, LIMITS.listElementsMax)
   } catch {
     return undefined
   }
@@ -43,7 +45,9 @@ const parseObject = (text: string): Pairs | undefined => {
 
 /** `a=1,b=2` in lower case. */
 const parsePairs = (text: string): Pairs => {
-  const items = new Set(text.split(',').map((item) => item.trim().toLowerCase()))
+  const texts = text.split(',', LIMITS.listElementsMax + 1)
+  if (texts.length > LIMITS.listElementsMax) throw refusal(`more than ${LIMITS.listElementsMax} pairs`)
+  const items = new Set(texts.map((item) => item.trim().toLowerCase()))
   items.delete('')
   return [...items].sort().map((item) => {
     const [key = '', value = '', ...more] = item.split('=').map((part) => part.trim())

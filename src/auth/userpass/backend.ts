@@ -3,9 +3,12 @@ import { isAddressInAny } from '../../base/cidr.js'
 import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
 import { invalid, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
+import { Lockout } from '../../logical/lockout.js'
+import { decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
 import type { LoginAuth, Response } from '../../logical/request.js'
 import { loginSettings } from '../../logical/token-fields.js'
 import { isPassword } from './password.js'
+import type { Passwords } from './password-worker.js'
 import { userPaths } from './user-paths.js'
 import { findUser, foldName, type User } from './users.js'
 
@@ -14,16 +17,29 @@ const LOGIN_FIELDS = {
   password: string('The password.', '', { isSecret: true }),
 }
 
-export const createUserpass = (context: BackendContext): Backend => {
+export interface UserpassOptions {
+  readonly passwords: Passwords
+  /** Undefined = off, unless a mount is tuned to have it. */
+  readonly lockout: LockoutSettings | undefined
+}
+
+const createUserpass = (context: BackendContext, { passwords, lockout: configured }: UserpassOptions): Backend => {
   const { storage } = context
+  const lockout = new Lockout(context.clock, () => decideLockout(configured, context.mount.userLockout))
 
   const login = async ({ request, values }: Call<typeof LOGIN_FIELDS>): Promise<Response> => {
-    if (values.password === '') throw invalid('missing password')
     const name = foldName(values.username)
+    lockout.check(name)
+    if (values.password === '') throw invalid('missing password')
     const user = findUser(storage, name)
-    if (!(await isPassword(values.password, user?.passwordHash)) || !user) {
+    const isGood = await isPassword(passwords, values.password, user?.passwordHash)
+    // Others may have failed while this one waited for its turn.
+    lockout.check(name)
+    if (!isGood || !user) {
+      if (user) lockout.fail(name)
       throw invalid('invalid username or password')
     }
+    lockout.unlock(name)
     const boundCidrs = user.token.boundCidrs ?? []
     if (boundCidrs.length > 0 && !isAddressInAny(boundCidrs, request.remoteAddress)) throw permissionDenied()
     return { login: loginOf(name, user) }
@@ -49,18 +65,19 @@ export const createUserpass = (context: BackendContext): Backend => {
         operations: { update: login },
         summary: 'Log in with a password.',
       }),
-      ...userPaths(context),
+      ...userPaths(context, passwords),
     ],
+    lockedUsers: lockout,
     renew,
   }
 }
 
-export const userpassType: BackendType = {
+export const createUserpassType = (options: UserpassOptions): BackendType => ({
   name: 'userpass',
   kind: 'auth',
-  factory: createUserpass,
+  factory: (context) => createUserpass(context, options),
   localPrefixes: [],
-}
+})
 
 const loginOf = (name: string, user: User): LoginAuth => ({
   ...loginSettings(user.token),

@@ -1,9 +1,8 @@
-/** Passwords as bcrypt hashes. Hashing and comparing run in the thread pool of the process. */
+/** Passwords as bcrypt hashes. */
+import { LIMITS } from '../../base/limits.js'
 import type { Random } from '../../base/random.js'
 import { invalid } from '../../logical/errors.js'
-
-/** Loaded at the first password, so that servers start sooner. */
-const loadBcrypt = async () => (await import('bcrypt')).default
+import type { Passwords } from './password-worker.js'
 
 const COST = 10
 const PASSWORD_BYTES_MAX = 72
@@ -13,25 +12,30 @@ const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 const NOBODY = `$2b$${COST}$${'.'.repeat(53)}`
 
 /** Throws 400 for a password longer than bcrypt takes in. */
-export const hashPassword = async (password: string, random: Random): Promise<string> => {
+export const hashPassword = async (passwords: Passwords, password: string, random: Random): Promise<string> => {
   if (Buffer.byteLength(password) > PASSWORD_BYTES_MAX) {
     throw invalid(`bcrypt: password length exceeds ${PASSWORD_BYTES_MAX} bytes`)
   }
-  const bcrypt = await loadBcrypt()
-  return bcrypt.hash(password, `$2b$${COST}$${encodeSalt(random.bytes(16))}`)
+  return passwords.hash(password, `$2b$${COST}$${encodeSalt(random.bytes(16))}`)
 }
 
-/** `$2a$`, `$2b$` or `$2y$`, which are the same thing, as `$2b$`. Throws 400 for anything else. */
+/** `$2a$`, `$2b$` or `$2y$`, which are the same thing, as `$2b$`. Throws 400 for anything else, and for one that takes too long. */
 export const parsePasswordHash = (text: string): string => {
   const match = /^\$2[aby]\$(0[4-9]|[12]\d|3[01])\$([./A-Za-z0-9]{53})$/.exec(text)
   if (!match) throw invalid('"password_hash" is not a bcrypt hash')
+  if (Number(match[1]) > LIMITS.bcryptCostMax) {
+    throw invalid(`"password_hash" has a cost of more than ${LIMITS.bcryptCostMax}`)
+  }
   return `$2b$${match[1]}$${match[2]}`
 }
 
 /** False for a wrong password and for an unknown user, after the same work. */
-export const isPassword = async (password: string, hash: string | undefined): Promise<boolean> => {
-  const bcrypt = await loadBcrypt()
-  const isEqual = await bcrypt.compare(password, hash ?? NOBODY)
+export const isPassword = async (
+  passwords: Passwords,
+  password: string,
+  hash: string | undefined,
+): Promise<boolean> => {
+  const isEqual = await passwords.isMatch(password, hash ?? NOBODY)
   return isEqual && hash !== undefined
 }
 

@@ -4,6 +4,7 @@ import { invalid, unsupportedPath } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { applyRenamed, DEFAULT_TOKEN_SETTINGS, normalizePolicies } from '../../logical/token-fields.js'
+import type { Passwords } from './password-worker.js'
 import { hashPassword, parsePasswordHash } from './password.js'
 import { applyUserFields, USER_FIELDS, type UserCall, userData } from './user-fields.js'
 import { findUser, putUser, removeUser, type User, USER_PREFIX } from './users.js'
@@ -23,7 +24,7 @@ const checkName = (name: string): void => {
   if (!NAME.test(name)) throw unsupportedPath()
 }
 
-export const userPaths = ({ storage, random }: BackendContext): PathSpec[] => {
+export const userPaths = ({ storage, random }: BackendContext, passwords: Passwords): PathSpec[] => {
   const list = async (): Promise<Response | undefined> => {
     const keys = await storage.list(USER_PREFIX)
     return keys.length === 0 ? undefined : { data: { keys } }
@@ -55,7 +56,7 @@ export const userPaths = ({ storage, random }: BackendContext): PathSpec[] => {
       throw invalid('"password" and "password_hash" are mutually exclusive')
     }
     if (password_hash !== '') return parsePasswordHash(password_hash)
-    return password === '' ? undefined : hashPassword(password, random)
+    return password === '' ? undefined : hashPassword(passwords, password, random)
   }
 
   /** Changes a user who must exist, in one transaction. */

@@ -1,4 +1,5 @@
 /** The ceremony of key shares for root tokens. */
+import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { GenerationAttempt } from '../generate-root.js'
@@ -28,6 +29,7 @@ const attemptPaths = (prefix: string, attempt: GenerationAttempt): PathSpec[] =>
     pattern: `${prefix}/attempt`,
     isOldest: true,
     fields: START_FIELDS,
+    openBodyBytesMax: LIMITS.keyBodyBytesMax,
     summary: 'Starts, shows and cancels the making of a token from key shares.',
     operations: {
       read: () => bare(attempt.status()),

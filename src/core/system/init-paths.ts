@@ -1,4 +1,5 @@
 /** sys/init: whether there is a cluster, and making one. */
+import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { int, string, stringList, type Values } from '../../logical/fields.js'
@@ -34,6 +35,7 @@ export const initPaths = (seal: SealManager): PathSpec[] => [
     oldPath({
       pattern: 'init',
       fields: INIT_FIELDS,
+      openBodyBytesMax: LIMITS.keyBodyBytesMax,
       summary: 'Tells whether the server is initialised; initialises it.',
       operations: {
         read: () => bare({ initialized: seal.isInitialized }),

@@ -1,4 +1,5 @@
 /** sys/rekey for unseal keys and sys/rekey-recovery-key for recovery keys: one machine, of which a seal has one use. */
+import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, int, string, stringList } from '../../logical/fields.js'
@@ -52,6 +53,7 @@ const attemptPath = (prefix: string, { rekey }: RekeyPathsDeps, guard: () => voi
     pattern: `${prefix}/init`,
     isOldest: true,
     fields: INIT_FIELDS,
+    openBodyBytesMax: LIMITS.keyBodyBytesMax,
     summary: 'Starts, shows and cancels the making of new key shares.',
     operations: {
       read: () => {

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../base/limits.js'
 import type { PathSpec } from '../../logical/backend.js'
 import { definePath } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
@@ -38,6 +39,7 @@ export const ceremonyPaths = (context: Context): PathSpec[] => {
       pattern: `${PREFIX}/attempt`,
       isOldest: true,
       fields: START_FIELDS,
+      openBodyBytesMax: LIMITS.keyBodyBytesMax,
       summary: 'Start, watch or end the making of a DR operation token.',
       operations: {
         read() {

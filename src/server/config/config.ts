@@ -24,7 +24,8 @@ export interface ServerConfig {
   readonly dev: DevConfig | undefined
   readonly unauthenticatedMetrics: boolean
   /** Undefined: off, unless a mount is tuned to have it. */
-  readonly userLockout: LockoutConfig | undefined
+  /** Undefined = off. */
+  readonly userLockout: Readonly<Record<LockableMethod, LockoutConfig | undefined>>
   readonly own: OwnSettings
   readonly replication: {
     readonly allowForwardingViaHeader: boolean
@@ -82,6 +83,10 @@ export interface LogConfig {
   readonly format: 'standard' | 'json'
   readonly file: string
 }
+
+/** The methods that lock users out. */
+export const LOCKABLE_METHODS = ['approle', 'userpass'] as const
+export type LockableMethod = (typeof LOCKABLE_METHODS)[number]
 
 /** Failed logins in a row that lock, for how long, and the silence that forgets them. */
 export interface LockoutConfig {

@@ -3,7 +3,7 @@ import type { DevConfig, ListenerConfig, OwnSettings, SealConfig, ServerConfig, 
 import { type Addresses, resolveAddresses } from './addresses.js'
 import { emptyFileSettings, type FileSettings, readConfigPath, readConfigText } from './file.js'
 import { resolveListeners } from './listeners.js'
-import { resolveLockout } from './lockout.js'
+import { resolveLockouts } from './lockout.js'
 import { resolveLog } from './log.js'
 import { resolveOwnSettings } from './own.js'
 import { resolveSeal } from './seal.js'
@@ -74,7 +74,7 @@ const assemble = (
   unauthenticatedMetrics: settled.flag('listener.telemetry.unauthenticated_metrics_access', [
     files.unauthenticatedMetrics,
   ]),
-  userLockout: resolveLockout(files, env, parts.dev !== undefined, settled),
+  userLockout: resolveLockouts(files, env, parts.dev !== undefined, settled),
   own: parts.own,
   replication: {
     allowForwardingViaHeader: settled.flag('replication.allow_forwarding_via_header', [

@@ -1,22 +1,38 @@
-import type { LockoutConfig } from './config.js'
+import { LOCKABLE_METHODS, type LockableMethod, type LockoutConfig } from './config.js'
 import type { FileSettings } from './file.js'
 import type { Environment } from './environment.js'
 import type { Settled } from './settled.js'
 
 const DEFAULTS: LockoutConfig = { threshold: 5, durationMs: 900_000, counterResetMs: 900_000 }
 
+/** Of each method by itself. */
+export const resolveLockouts = (
+  files: FileSettings,
+  env: Environment,
+  isDev: boolean,
+  settled: Settled,
+): Record<LockableMethod, LockoutConfig | undefined> => {
+  const resolve = (method: LockableMethod) => resolveLockout(method, files, env, isDev, settled)
+  return Object.fromEntries(LOCKABLE_METHODS.map((method) => [method, resolve(method)])) as Record<
+    LockableMethod,
+    LockoutConfig | undefined
+  >
+}
+
 /** The variable wins, then the reference's stanza, then the switch of our own; in dev mode it is off. */
-export const resolveLockout = (
+const resolveLockout = (
+  method: LockableMethod,
   files: FileSettings,
   env: Environment,
   isDev: boolean,
   settled: Settled,
 ): LockoutConfig | undefined => {
   const isDisabled = ['true', '1'].includes(env.VAULT_DISABLE_USER_LOCKOUT ?? '')
-  const stanza = { ...files.userLockout.all, ...files.userLockout.approle }
+  const stanza = { ...files.userLockout.all, ...files.userLockout[method] }
   const ours = files.own.user_lockout
+  const name = (key: string) => `user_lockout.${method}.${key}`
   const isOff = settled.flag(
-    'user_lockout.disable_lockout',
+    name('disable_lockout'),
     [
       isDisabled ? { value: true, origin: 'VAULT_DISABLE_USER_LOCKOUT' } : undefined,
       stanza.disable_lockout,
@@ -26,10 +42,10 @@ export const resolveLockout = (
   )
   if (isOff) return undefined
   return {
-    threshold: settled.number('user_lockout.lockout_threshold', [stanza.lockout_threshold], DEFAULTS.threshold),
-    durationMs: settled.durationMs('user_lockout.lockout_duration', [stanza.lockout_duration], DEFAULTS.durationMs),
+    threshold: settled.number(name('lockout_threshold'), [stanza.lockout_threshold], DEFAULTS.threshold),
+    durationMs: settled.durationMs(name('lockout_duration'), [stanza.lockout_duration], DEFAULTS.durationMs),
     counterResetMs: settled.durationMs(
-      'user_lockout.lockout_counter_reset',
+      name('lockout_counter_reset'),
       [stanza.lockout_counter_reset],
       DEFAULTS.counterResetMs,
     ),

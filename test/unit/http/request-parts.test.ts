@@ -7,7 +7,13 @@ import { checkFraming, checkPatchType, findClientToken, parseWrap } from '../../
 import { parseForm, parseQuery } from '../../../src/http/url-pairs.js'
 
 const FORM = 'application/x-www-form-urlencoded'
-const fields = (text: string, type?: string, path = 'secret/a') => ({ ...parseFields(Buffer.from(text), type, path) })
+const body = (text: string, mediaType?: string, path = 'secret/a') => ({
+  bytes: Buffer.from(text),
+  mediaType,
+  path,
+  valuesMax: 100,
+})
+const fields = (text: string, type?: string, path?: string) => ({ ...parseFields(body(text, type, path)) })
 
 describe('a body', () => {
   it.each([[''], ['  '], ['null'], [' null\n']])('of %j has no fields', (text) => {
@@ -34,9 +40,8 @@ describe('a body', () => {
   })
 
   it('must be UTF-8', () => {
-    expect(() => parseFields(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), undefined, 'x')).toThrow(
-      /^error parsing JSON/,
-    )
+    const bytes = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
+    expect(() => parseFields({ ...body(''), bytes })).toThrow(/^error parsing JSON/)
   })
 
   it('of an endpoint without an envelope may spell its names in any case', () => {
@@ -45,8 +50,8 @@ describe('a body', () => {
   })
 
   it('gives an object that inherits nothing', () => {
-    expect(Object.getPrototypeOf(parseFields(Buffer.from('{"a":1}'), undefined, 'x'))).toBeNull()
-    expect(Object.getPrototypeOf(parseForm('a=1'))).toBeNull()
+    expect(Object.getPrototypeOf(parseFields(body('{"a":1}')))).toBeNull()
+    expect(Object.getPrototypeOf(parseForm('a=1', 100))).toBeNull()
   })
 })
 

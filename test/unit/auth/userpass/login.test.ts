@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { userpassType } from '../../../../src/auth/userpass/backend.js'
 import type { LoginAuth } from '../../../../src/logical/request.js'
-import { BackendHarness, refusal } from '../../../support/backend-harness.js'
+import { type BackendHarness, refusal } from '../../../support/backend-harness.js'
+import { makeUserpass } from './userpass-mount.js'
 
 const WRONG = ['invalid-request', 'invalid username or password']
 
 describe('login by password', () => {
   let userpass: BackendHarness
   beforeEach(async () => {
-    userpass = new BackendHarness(userpassType.factory)
+    userpass = makeUserpass()
     await userpass.write('users/Ann', { password: 'secret', token_policies: 'dev', token_ttl: '1h', token_num_uses: 4 })
   })
 

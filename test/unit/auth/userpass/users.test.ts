@@ -1,8 +1,8 @@
 import bcrypt from 'bcrypt'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { userpassType } from '../../../../src/auth/userpass/backend.js'
 import type { JsonObject } from '../../../../src/logical/json.js'
-import { BackendHarness, dataOf, refusal } from '../../../support/backend-harness.js'
+import { type BackendHarness, dataOf, refusal } from '../../../support/backend-harness.js'
+import { makeUserpass } from './userpass-mount.js'
 
 const EMPTY = {
   token_bound_cidrs: [],
@@ -19,7 +19,7 @@ const EMPTY = {
 describe('users of userpass', () => {
   let userpass: BackendHarness
   beforeEach(() => {
-    userpass = new BackendHarness(userpassType.factory)
+    userpass = makeUserpass()
   })
 
   const put = (body: JsonObject, name = 'ann') => userpass.write(`users/${name}`, body)
@@ -52,9 +52,13 @@ describe('users of userpass', () => {
     expect((await refusal(login('other')))[1]).toBe('invalid username or password')
   })
 
-  it('refuse hashes of other kinds, and both forms at once', async () => {
+  it('refuse hashes of other kinds or of a cost beyond 14, and both forms at once', async () => {
     expect((await refusal(put({ password_hash: 'secret' })))[0]).toBe('invalid-request')
     expect((await refusal(put({ password_hash: '$2b$32$'.padEnd(60, '.') })))[0]).toBe('invalid-request')
+    expect(await refusal(put({ password_hash: `$2b$15$${'a'.repeat(53)}` }))).toEqual([
+      'invalid-request',
+      '"password_hash" has a cost of more than 14',
+    ])
     expect((await refusal(put({ password: 'a', password_hash: 'b' })))[0]).toBe('invalid-request')
     expect(await userpass.list('users')).toBeUndefined()
   })

@@ -1,7 +1,7 @@
-/** How many failures lock a RoleID and for how long: the server's settings, over which the tuning of the mount wins. */
-import { parseDurationMs } from '../../base/duration.js'
-import type { MountView } from '../../logical/backend.js'
-import { parseBool } from '../../logical/field-values.js'
+/** How many failures lock a user and for how long: the server's settings, over which the tuning of the mount wins. */
+import { parseDurationMs } from '../base/duration.js'
+import type { MountView } from './backend.js'
+import { parseBool } from './field-values.js'
 
 export interface LockoutSettings {
   /** Failures in a row that lock. */

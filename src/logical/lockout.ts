@@ -1,9 +1,10 @@
 /**
- * Keeps a RoleID from being tried with one SecretID after the other. Failures are counted in memory, on each cluster for
- * itself; only those of RoleIDs that exist are, so there are never more counts than roles had RoleIDs of late.
+ * Keeps a user from being tried with one secret after the other. Failures are counted in memory, on each cluster for
+ * itself; whoever counts does so only for users that exist, so there are never more counts than there were users of late.
  */
-import type { Clock } from '../../base/clock.js'
-import type { LockedUsers } from '../../logical/backend.js'
+import type { Clock } from '../base/clock.js'
+import type { LockedUsers } from './backend.js'
+import { LogicalError } from './errors.js'
 import type { LockoutSettings } from './lockout-settings.js'
 
 /** From here on a new failure clears away those that no longer count. */
@@ -25,29 +26,34 @@ export class Lockout implements LockedUsers {
     this.#settings = settings
   }
 
-  isLocked(roleId: string): boolean {
+  isLocked(alias: string): boolean {
     const settings = this.#settings()
-    const count = this.#counts.get(roleId)
+    const count = this.#counts.get(alias)
     return settings !== undefined && count !== undefined && this.#stateOf(count, settings) === 'locked'
   }
 
-  fail(roleId: string): void {
+  /** Throws 403 for one who is locked. To be asked before a secret is looked at, and again once it was found good. */
+  check(alias: string): void {
+    if (this.isLocked(alias)) throw new LogicalError('permission-denied', 'permission denied')
+  }
+
+  fail(alias: string): void {
     const settings = this.#settings()
     if (!settings) return
-    const count = this.#counts.get(roleId)
+    const count = this.#counts.get(alias)
     const failures = count && this.#stateOf(count, settings) === 'counting' ? count.failures : 0
     if (this.#counts.size >= COUNTS_KEPT) this.#clearAway(settings)
-    this.#counts.set(roleId, { failures: failures + 1, lastMs: this.#clock.now() })
+    this.#counts.set(alias, { failures: failures + 1, lastMs: this.#clock.now() })
   }
 
   /** After a success, or by an operator. */
-  unlock(roleId: string): void {
-    this.#counts.delete(roleId)
+  unlock(alias: string): void {
+    this.#counts.delete(alias)
   }
 
-  /** RoleIDs that cannot log in now, sorted. */
+  /** Users that cannot log in now, sorted. */
   list(): string[] {
-    return [...this.#counts.keys()].filter((roleId) => this.isLocked(roleId)).sort()
+    return [...this.#counts.keys()].filter((alias) => this.isLocked(alias)).sort()
   }
 
   #stateOf({ failures, lastMs }: Count, settings: LockoutSettings): 'locked' | 'counting' | 'over' {
@@ -57,8 +63,8 @@ export class Lockout implements LockedUsers {
   }
 
   #clearAway(settings: LockoutSettings): void {
-    for (const [roleId, count] of this.#counts) {
-      if (this.#stateOf(count, settings) === 'over') this.#counts.delete(roleId)
+    for (const [alias, count] of this.#counts) {
+      if (this.#stateOf(count, settings) === 'over') this.#counts.delete(alias)
     }
   }
 }

@@ -1,0 +1,96 @@
+/**
+ * What a JSON text holds, counted in one pass over its bytes before anything is made of them: a text of a few megabytes may
+ * hold millions of values, each of which costs a hundred times its bytes once it is parsed.
+ */
+import { LIMITS } from '../base/limits.js'
+import { LogicalError } from './errors.js'
+
+/** Thorough: the text holds numbers that JavaScript would print in another way, or names that objects inherit. */
+export type JsonCare = 'plain' | 'thorough'
+
+/** Numbers of so many characters may be printed in another way than they were written. */
+const LONG_NUMBER = 16
+/** The longest name that objects inherit, each character of it as an escape. */
+const ESCAPED_NAME_MAX = 6 * 'propertyIsEnumerable'.length
+const INHERITED: ReadonlySet<string> = new Set(
+  Object.getOwnPropertyNames(Object.prototype).filter((name) => !name.startsWith('__')),
+)
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const MINUS = 0x2d
+const POINT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
+const UNDERSCORE = 0x5f
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const UPPER_E = 0x45
+const LOWER_E = 0x65
+const LOWER_U = 0x75
+
+/**
+ * Fails with `invalid-request` for nesting beyond 300, for endless numbers, and for more than `valuesMax` members and
+ * elements, counting each container once more. Judges nothing else: what is no JSON at all is the parser's to refuse.
+ */
+export const scanJson = (bytes: Uint8Array, valuesMax: number): JsonCare => {
+  const end = bytes.length
+  let care: JsonCare = 'plain'
+  let depth = 0
+  let values = 0
+  for (let at = 0; at < end; at++) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) {
+      const start = at + 1
+      let isSpelt = false
+      for (at = start; at < end; at++) {
+        const inner = bytes[at]
+        if (inner === QUOTE) break
+        if (inner !== BACKSLASH) continue
+        if (bytes[++at] === LOWER_U) isSpelt = true
+      }
+      if (care === 'plain' && isInherited(bytes, start, at, isSpelt)) care = 'thorough'
+    } else if (byte === COMMA) values++
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      values++
+      if (++depth > LIMITS.jsonDepthMax) throw refusal(`nested deeper than ${LIMITS.jsonDepthMax} levels`)
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+    else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
+      const start = at
+      while (isOfNumber(bytes[at + 1])) at++
+      if (at - start >= LIMITS.jsonNumberCharactersMax) {
+        throw refusal(`a number of more than ${LIMITS.jsonNumberCharactersMax} characters`)
+      }
+      if (care === 'plain' && isDelicate(bytes, start, at + 1)) care = 'thorough'
+    }
+    if (values > valuesMax) throw refusal(`more than ${valuesMax} members and elements`)
+  }
+  return care
+}
+
+const refusal = (why: string): LogicalError => new LogicalError('invalid-request', `error parsing JSON: ${why}`)
+
+const isOfNumber = (byte: number | undefined): boolean =>
+  byte !== undefined && ((byte >= MINUS && byte <= NINE) || byte === UPPER_E || byte === LOWER_E)
+
+/** A fraction, an exponent, minus zero, or many digits. */
+const isDelicate = (bytes: Uint8Array, start: number, end: number): boolean => {
+  if (end - start >= LONG_NUMBER || (bytes[start] === MINUS && bytes[start + 1] === ZERO)) return true
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]
+    if (byte === POINT || byte === UPPER_E || byte === LOWER_E) return true
+  }
+  return false
+}
+
+/** `isSpelt`: characters of it are escapes. Any string is judged, not only names: to be wrong costs a slower parser, and nothing else. */
+const isInherited = (bytes: Uint8Array, start: number, end: number, isSpelt: boolean): boolean => {
+  const length = end - start
+  if (length > ESCAPED_NAME_MAX) return false
+  if (isSpelt || (bytes[start] === UNDERSCORE && bytes[start + 1] === UNDERSCORE)) return true
+  if (length < 'valueOf'.length || length > 'propertyIsEnumerable'.length) return false
+  return INHERITED.has(String.fromCharCode(...bytes.subarray(start, end)))
+}

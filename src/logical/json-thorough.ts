@@ -1,0 +1,144 @@
+import { type JsonObject, type JsonValue, RawNumber } from './json.js'
+
+/**
+ * Parses a JSON text as strictly as `JSON.parse`, with numbers kept as text where JavaScript would print them in another
+ * way and with objects that inherit nothing. Throws SyntaxError. The caller has bounded the nesting.
+ */
+export const parseThoroughly = (text: string): JsonValue => new ThoroughParser(text).document()
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const MINUS = 0x2d
+const PLUS = 0x2b
+const POINT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const COLON = 0x3a
+const COMMA = 0x2c
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE
+const isExponent = (code: number): boolean => code === 0x65 || code === 0x45
+
+class ThoroughParser {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  document(): JsonValue {
+    const value = this.#value()
+    this.#peek()
+    if (this.#at < this.#text.length) throw new SyntaxError('there is more than one value')
+    return value
+  }
+
+  #value(): JsonValue {
+    switch (this.#peek()) {
+      case OPEN_BRACE:
+        return this.#object()
+      case OPEN_BRACKET:
+        return this.#array()
+      case QUOTE:
+        return this.#string()
+      case 0x74:
+        return this.#word('true', true)
+      case 0x66:
+        return this.#word('false', false)
+      case 0x6e:
+        return this.#word('null', null)
+      default:
+        return this.#number()
+    }
+  }
+
+  #object(): JsonObject {
+    const object: JsonObject = Object.create(null)
+    this.#at++
+    if (this.#takes(CLOSE_BRACE)) return object
+    do {
+      if (this.#peek() !== QUOTE) throw new SyntaxError('a name was expected')
+      const name = this.#string()
+      if (!this.#takes(COLON)) throw new SyntaxError('a colon was expected')
+      object[name] = this.#value()
+    } while (this.#takes(COMMA))
+    if (!this.#takes(CLOSE_BRACE)) throw new SyntaxError('an object does not end')
+    return object
+  }
+
+  #array(): JsonValue[] {
+    const array: JsonValue[] = []
+    this.#at++
+    if (this.#takes(CLOSE_BRACKET)) return array
+    do {
+      array.push(this.#value())
+    } while (this.#takes(COMMA))
+    if (!this.#takes(CLOSE_BRACKET)) throw new SyntaxError('an array does not end')
+    return array
+  }
+
+  /** What stands between its quotes is the engine's to judge: control characters, escapes. */
+  #string(): string {
+    const start = this.#at
+    let code = 0
+    do {
+      code = this.#text.charCodeAt(++this.#at)
+      if (code === BACKSLASH) this.#at++
+    } while (code !== QUOTE && this.#at < this.#text.length)
+    return JSON.parse(this.#text.slice(start, ++this.#at))
+  }
+
+  #number(): number | RawNumber {
+    const start = this.#at
+    if (this.#code() === MINUS) this.#at++
+    if (this.#code() === ZERO) this.#at++
+    else this.#digits()
+    if (this.#code() === POINT) {
+      this.#at++
+      this.#digits()
+    }
+    if (isExponent(this.#code())) {
+      this.#at++
+      if (this.#code() === PLUS || this.#code() === MINUS) this.#at++
+      this.#digits()
+    }
+    const literal = this.#text.slice(start, this.#at)
+    const number = Number(literal)
+    return String(number) === literal ? number : new RawNumber(literal)
+  }
+
+  #digits(): void {
+    const start = this.#at
+    while (isDigit(this.#code())) this.#at++
+    if (this.#at === start) throw new SyntaxError('a digit was expected')
+  }
+
+  #word<T>(word: string, value: T): T {
+    if (!this.#text.startsWith(word, this.#at)) throw new SyntaxError('a word was expected')
+    this.#at += word.length
+    return value
+  }
+
+  /** NaN at the end. */
+  #code(): number {
+    return this.#text.charCodeAt(this.#at)
+  }
+
+  /** The next character that is no blank. */
+  #peek(): number {
+    while (isBlank(this.#code())) this.#at++
+    return this.#code()
+  }
+
+  #takes(code: number): boolean {
+    if (this.#peek() !== code) return false
+    this.#at++
+    return true
+  }
+}

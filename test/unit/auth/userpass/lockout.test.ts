@@ -1,0 +1,63 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type BackendHarness, refusal } from '../../../support/backend-harness.js'
+import { makeUserpass } from './userpass-mount.js'
+
+const LOCKED = ['permission-denied', 'permission denied']
+const WRONG = ['invalid-request', 'invalid username or password']
+const MINUTE = 60_000
+
+describe('a user who fails too often', () => {
+  let userpass: BackendHarness
+  beforeEach(async () => {
+    userpass = makeUserpass()
+    await userpass.write('users/ann', { password: 'right' })
+    await userpass.write('users/bob', { password: 'right' })
+  })
+
+  const login = (password: string, name = 'ann', on = userpass) => on.write(`login/${name}`, { password })
+  const fail = async (times: number, on = userpass) => {
+    for (let count = 0; count < times; count++) expect(await refusal(login('wrong', 'ann', on))).toEqual(WRONG)
+  }
+
+  it('is locked out after five wrong passwords in a row, also with the right one and in capitals', async () => {
+    await fail(5)
+    expect(await refusal(login('right'))).toEqual(LOCKED)
+    expect(await refusal(login('right', 'ANN'))).toEqual(LOCKED)
+    expect((await login('right', 'bob'))?.login?.displayName).toBe('bob')
+  })
+
+  it('is locked out by twelve wrong passwords that come at one time, and nobody learns more than five answers', async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => refusal(login('wrong'))))
+    expect(answers.filter(([code]) => code === 'invalid-request')).toHaveLength(5)
+    expect(await refusal(login('right'))).toEqual(LOCKED)
+  })
+
+  it('may log in when the lock has run out, and counts anew', async () => {
+    await fail(5)
+    userpass.clock.advance(15 * MINUTE)
+    await fail(4)
+    expect((await login('right'))?.login?.displayName).toBe('ann')
+    await fail(4)
+    expect((await login('right'))?.login?.displayName).toBe('ann')
+  })
+
+  it('is shown to operators, who can end it', async () => {
+    await fail(5)
+    expect(userpass.backend.lockedUsers?.list()).toEqual(['ann'])
+    userpass.backend.lockedUsers?.unlock('ann')
+    expect((await login('right'))?.login?.displayName).toBe('ann')
+  })
+
+  it('is counted only where there is such a user', async () => {
+    for (let count = 0; count < 6; count++) expect(await refusal(login('wrong', 'nobody'))).toEqual(WRONG)
+    expect(userpass.backend.lockedUsers?.list()).toEqual([])
+  })
+
+  it('is not locked where the server or the tuning of the mount has it off', async () => {
+    for (const on of [makeUserpass('off'), makeUserpass(undefined, { userLockout: { lockout_disable: true } })]) {
+      await on.write('users/ann', { password: 'right' })
+      await fail(6, on)
+      expect((await login('right', 'ann', on))?.login?.displayName).toBe('ann')
+    }
+  })
+})

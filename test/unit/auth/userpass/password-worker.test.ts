@@ -1,0 +1,53 @@
+import { stat } from 'node:fs/promises'
+import bcrypt from 'bcrypt'
+import { afterEach, describe, expect, it } from 'vitest'
+import { PasswordWorker } from '../../../../src/auth/userpass/password-worker.js'
+
+/** Slow enough to be still at work when a look at the disk is through. */
+const SLOW = `$2b$13$${'a'.repeat(22)}`
+const QUICK = `$2b$04$${'a'.repeat(22)}`
+
+describe('the thread for passwords', () => {
+  let worker = new PasswordWorker()
+  afterEach(async () => {
+    await worker.close()
+    worker = new PasswordWorker()
+  })
+
+  it('hashes and compares as bcrypt does', async () => {
+    const hash = await worker.hash('secret', QUICK)
+    expect(await bcrypt.compare('secret', hash)).toBe(true)
+    expect(await worker.isMatch('secret', hash)).toBe(true)
+    expect(await worker.isMatch('other', hash)).toBe(false)
+  })
+
+  it('leaves the threads that the disk is read and written with alone', async () => {
+    let done = 0
+    const all = Promise.allSettled(Array.from({ length: 8 }, () => worker.hash('secret', SLOW).then(() => done++)))
+    await stat('.')
+    expect(done).toBeLessThan(2)
+    await worker.close()
+    await all
+  })
+
+  it('lets so many wait and refuses more with 503', async () => {
+    worker = new PasswordWorker(2)
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => worker.hash('secret', QUICK)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
+    expect(results[4]).toMatchObject({ reason: { code: 'unavailable' } })
+  })
+
+  it('goes on after a task that failed', async () => {
+    await expect(worker.hash('secret', 'no salt')).rejects.toThrow('salt')
+    expect(await worker.isMatch('secret', await worker.hash('secret', QUICK))).toBe(true)
+  })
+
+  it('refuses what waits, and all that comes, once it is closed', async () => {
+    const waiting = [worker.hash('secret', SLOW), worker.hash('secret', SLOW)].map((job) =>
+      expect(job).rejects.toThrow(),
+    )
+    await worker.close()
+    await Promise.all(waiting)
+    await expect(worker.hash('secret', QUICK)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { scanJson } from '../../../src/logical/json-scan.js'
+import { parseJson } from '../../../src/logical/json-text.js'
+
+const scan = (text: string, valuesMax = 10) => scanJson(Buffer.from(text), valuesMax)
+const refused = (text: string) =>
+  expect.objectContaining({ code: 'invalid-request', message: `error parsing JSON: ${text}` })
+
+describe('what a JSON text holds', () => {
+  it.each([
+    ['{"a":1,"b":[2,3]}', 4],
+    ['[[],[],[]]', 6],
+    ['"a,b,{[,"', 0],
+    ['{"a\\",{":1}', 1],
+  ])('is counted before it is parsed: %s has %i', (text, values) => {
+    expect(scan(text, values)).toBe('plain')
+    if (values > 0)
+      expect(() => scan(text, values - 1)).toThrow(refused(`more than ${values - 1} members and elements`))
+  })
+
+  it('is counted no further than the bound, whatever is nested how', () => {
+    for (const unit of ['{},', '[],', '"":0,', '"constructor",', '1.5,']) {
+      expect(() => scan(`[${unit.repeat(20)}0]`)).toThrow(refused('more than 10 members and elements'))
+    }
+  })
+
+  it.each([
+    '{"__proto__":1}',
+    '{"constructor":1}',
+    '{"\\u0061":1}',
+    '["toString"]',
+    '1.50',
+    '-0',
+    '1e3',
+    '12345678901234567',
+  ])('asks for the thorough parser: %s', (text) => {
+    expect(scan(text)).toBe('thorough')
+  })
+
+  it.each(['{"a":-17,"b":"1.50"}', '{"proto":1}', '["a constructor", "constructors"]', '{"a":"é\\n"}'])(
+    'is left to the quick parser: %s',
+    (text) => {
+      if (!text.includes('\\n')) expect(scan(text)).toBe('plain')
+    },
+  )
+
+  it('has no number without end', () => {
+    expect(() => scan(`[${'9'.repeat(2000)}]`)).toThrow(refused('a number of more than 1024 characters'))
+    expect(scan(`["${'9'.repeat(2000)}"]`)).toBe('plain')
+  })
+
+  it.each([
+    '{"k":1.0,}',
+    '[1.0',
+    '1.0 1.0',
+    '[1.0]]',
+    '{"a" 1.0}',
+    '[1.]',
+    '[.5]',
+    '[01.0]',
+    '[1e]',
+    '[-]',
+    '[tru,1.0]',
+    '{1.0:1}',
+    '["\u0001",1.0]',
+    '["\\x",1.0]',
+    '[1.0 2]',
+    '["a',
+    '',
+  ])('is judged as strictly by the thorough parser as by the quick one: %j', (text) => {
+    expect(() => parseJson(text)).toThrow(refused('the body is not valid JSON'))
+  })
+})
