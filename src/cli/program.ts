@@ -9,6 +9,8 @@ import { healthcheckCommand } from './commands/healthcheck.js'
 import { downCommand } from './commands/lab/down.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
 import { faultCommand, healCommand } from './commands/lab/fault.js'
+import { operationCommands } from './commands/lab/operations.js'
+import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
@@ -26,7 +28,7 @@ const packageVersion = (): string => {
 
 /** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
 const OWN_ONLY: ReadonlySet<string> = new Set(
-  'healthcheck wire wait up ls env exec shell down start stop restart crash fault heal keeper storage config doctor'.split(
+  'healthcheck wire wait up ls logs env exec shell down start stop restart crash fault heal keeper failover switchover rejoin activate storage config doctor'.split(
     ' ',
   ),
 )
@@ -95,9 +97,10 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     status = code
   }
   const lab = [
-    ...[upCommand, downCommand, lsCommand, statusCommand, envCommand].map((make) => make(output)),
+    ...[upCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),
+    ...operationCommands(output),
     ...[faultCommand, healCommand].map((make) => make(output)),
   ]
   const tools = [doctorCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map((make) =>

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js'
-import type { ApiClient } from '../client/api-client.js'
+import { type ApiClient, ApiError } from '../client/api-client.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { waitFor } from './wait.js'
@@ -61,18 +61,38 @@ export const findLag = async (primary: ApiClient, secondary: ApiClient, kind: Ki
   return undefined
 }
 
+type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>
+
 /** A root token of a performance secondary, from the shares of its primary: its own died in the wipe. */
 export const generateRoot = async (client: ApiClient, keys: readonly string[]): Promise<string> => {
   await client.delete('sys/generate-root/attempt')
-  const attempt = await client.write('sys/generate-root/attempt')
+  const token = await giveShares((path, body) => client.write(path, body), 'sys/generate-root', keys)
+  if (token === undefined) throw new LabError('remote', 'generate-root did not complete with the shares at hand')
+  return token
+}
+
+/** An operation token of a DR secondary. Undefined when the shares are not those of this cluster. */
+export const generateOperationToken = async (call: Call, keys: readonly string[]): Promise<string | undefined> => {
+  try {
+    return await giveShares(call, 'sys/replication/dr/secondary/generate-operation-token', keys)
+  } catch (error) {
+    // What is left of the attempt would keep the next one from beginning; wrong shares end it by themselves.
+    if (error instanceof ApiError && error.status === 400) return undefined
+    throw error
+  }
+}
+
+/** The ceremony of sharing a secret out: an attempt, then one share after the other. */
+const giveShares = async (call: Call, path: string, keys: readonly string[]): Promise<string | undefined> => {
+  const attempt = await call(`${path}/attempt`)
   const otp = Buffer.from(String(attempt.otp))
   for (const key of keys) {
-    const update = await client.write('sys/generate-root/update', { key, nonce: attempt.nonce })
+    const update = await call(`${path}/update`, { key, nonce: String(attempt.nonce) })
     if (update.complete !== true) continue
     const encoded = Buffer.from(String(update.encoded_token), 'base64')
     return Buffer.from(encoded.map((byte, index) => byte ^ (otp[index] ?? 0))).toString()
   }
-  throw new LabError('remote', 'generate-root did not complete with the shares at hand')
+  return undefined
 }
 
 /** Waits until the server answers at all. */

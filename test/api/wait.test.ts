@@ -27,4 +27,8 @@ it('waits for a server to be as far as is asked, and says what is still false', 
 it('refuses what is no state and no duration', async () => {
   expect((await wait('--for', 'ever')).status).toBe(1)
   expect((await runProgram(['wait', '--addr', server.address, '--timeout', 'soon'])).status).toBe(1)
+  expect(await runProgram(['wait', '--addr', '127.0.0.1:8200', '--timeout', '1m'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('is not an address such as'),
+  })
 })

@@ -1,0 +1,108 @@
+import { Command, Option } from 'commander'
+import { type Clock, systemClock } from '../../../base/clock.js'
+import type { Kind } from '../../../lab/kinds.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { activate, failOver, operationToken, rejoin, switchOver } from '../../../lab/operations/operations.js'
+import { Runbook } from '../../../lab/operations/runbook.js'
+import type { Output } from '../../output.js'
+import { nameOption, parseTimeout, timeoutOption } from './options.js'
+
+interface Flags {
+  readonly name: string
+  readonly timeout: string
+  readonly explain?: true
+  readonly dryRun?: true
+  readonly force?: true
+  readonly kind: Kind
+  readonly filter?: string
+}
+
+/** Commands that do a whole operation on a lab, and with --explain print each call as a runbook would have it. */
+export const operationCommands = (output: Output, clock: Clock = systemClock): Command[] => {
+  const make = (name: string, about: string, examples: readonly string[]) =>
+    new Command(name)
+      .description(about)
+      .addOption(nameOption())
+      .addOption(timeoutOption())
+      .option('--explain', 'print each call as the command that does it by hand')
+      .option('--dry-run', 'print the calls and make none')
+      .addHelpText('after', `\nExamples:\n${examples.map((line) => `  understudy ${line}`).join('\n')}`)
+  const runbook = (flags: Flags) =>
+    new Runbook(requireLab(flags.name), {
+      clock,
+      timeoutMs: parseTimeout(flags.timeout),
+      onProgress: output.progress,
+      onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
+      isDryRun: flags.dryRun === true,
+    })
+  return [
+    make('failover', 'the DR secondary takes over from a primary that is lost', [
+      'failover A B',
+      'failover A B --force --explain',
+    ])
+      .argument('<lost>', 'the primary that is lost')
+      .argument('<to>', 'its DR secondary')
+      .option('--force', 'also when it may lack what the primary had')
+      .action(async (lost: string, to: string, flags: Flags) => {
+        const book = runbook(flags)
+        requireTwo(book, lost, to)
+        await failOver(book, to, flags.force === true)
+        book.say(`when ${lost} is back: understudy rejoin ${lost} ${to}`)
+      }),
+    make('switchover', 'primary and DR secondary change places, without losing anything', [
+      'switchover A B',
+      'switchover A B --dry-run',
+    ])
+      .argument('<primary>')
+      .argument('<secondary>')
+      .action(async (primary: string, secondary: string, flags: Flags) => {
+        const book = runbook(flags)
+        requireTwo(book, primary, secondary)
+        await switchOver(book, primary, secondary)
+      }),
+    make('rejoin', 'a former primary follows its successor', ['rejoin A B', 'rejoin A B --explain'])
+      .argument('<former>')
+      .argument('<primary>')
+      .action(async (former: string, primary: string, flags: Flags) => {
+        const book = runbook(flags)
+        requireTwo(book, former, primary)
+        await rejoin(book, former, primary)
+      }),
+    make('activate', 'make one cluster a secondary of another; it is wiped', [
+      'activate A C --kind performance',
+      'activate A C --kind performance --filter deny:EU/',
+    ])
+      .argument('<primary>')
+      .argument('<secondary>')
+      .addOption(new Option('--kind <kind>', 'of replication').choices(['dr', 'performance']).default('performance'))
+      .option('--filter <mode:paths>', 'allow or deny, and mounts or namespaces with commas between, such as deny:EU/')
+      .action(async (primary: string, secondary: string, flags: Flags) => {
+        const book = runbook(flags)
+        requireTwo(book, primary, secondary)
+        await activate(book, primary, secondary, flags.kind, parseFilter(flags))
+      }),
+    make('token', 'make a one-time token; `dr-operation` is the one a DR secondary takes', [
+      'token dr-operation B',
+      'token dr-operation B --explain',
+    ])
+      .addArgument(new Command().createArgument('<what>').choices(['dr-operation']))
+      .argument('<cluster>')
+      .action(async (_what: string, cluster: string, flags: Flags) => {
+        const token = await operationToken(runbook(flags), cluster)
+        if (!flags.dryRun) output.data(token)
+      }),
+  ]
+}
+
+const requireTwo = (book: Runbook, one: string, other: string): void => {
+  if (book.cluster(one) === book.cluster(other)) throw new LabError('usage', 'name two clusters')
+}
+
+const parseFilter = ({ filter, kind }: Flags): { mode: 'allow' | 'deny'; paths: string } | undefined => {
+  if (filter === undefined) return undefined
+  const [, mode, paths] = /^(allow|deny):(.+)$/.exec(filter) ?? []
+  if (!mode || !paths) throw new LabError('usage', `"${filter}" is not of the form deny:EU/ or allow:a/,b/`)
+  if (kind !== 'performance') throw new LabError('usage', 'only performance secondaries have filters')
+  return { mode: mode as 'allow' | 'deny', paths }
+}

@@ -1,0 +1,148 @@
+import { clientOf } from '../cluster.js'
+import type { Kind } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import { findLag, generateOperationToken, statusOf } from '../replication.js'
+import type { Runbook } from './runbook.js'
+
+/**
+ * The operations on a replicated lab that people get wrong by hand: each is a few calls in the right order, with a wait for
+ * the fact that the next one needs.
+ */
+
+const REPLICATION = 'sys/replication'
+
+/** A one-time token that a DR secondary takes for an operation, from the key shares that the lab holds. */
+export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
+  const attempt = {
+    cluster: name,
+    method: 'PUT',
+    path: `${REPLICATION}/dr/secondary/generate-operation-token/attempt`,
+  } as const
+  const update = { ...attempt, path: `${REPLICATION}/dr/secondary/generate-operation-token/update` }
+  if (runbook.isDryRun) {
+    await runbook.call(attempt)
+    await runbook.call({ ...update, body: { nonce: '<nonce>', key: '<key share>' } })
+    return '<operation token>'
+  }
+  for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
+    const token = await generateOperationToken(
+      (path, body) => runbook.call({ cluster: name, method: 'PUT', path, ...(body ? { body } : {}) }),
+      unsealKeys.slice(0, threshold),
+    )
+    if (token !== undefined) return token
+  }
+  throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
+}
+
+/** The primary is lost: its DR secondary takes over, with `isForced` also when it may lack something. */
+export const failOver = async (runbook: Runbook, to: string, isForced: boolean): Promise<void> => {
+  const token = await operationToken(runbook, to)
+  await promote(runbook, to, token, isForced)
+  runbook.say(`${to} is the DR primary now`)
+}
+
+/** Primary and DR secondary change places while both are well: nothing is lost. */
+export const switchOver = async (runbook: Runbook, from: string, to: string): Promise<void> => {
+  const token = await operationToken(runbook, to)
+  await runbook.call({ cluster: from, method: 'PUT', path: `${REPLICATION}/dr/primary/demote`, isAuthenticated: true })
+  await promote(runbook, to, token, false)
+  runbook.say(`${to} is the DR primary now`)
+  await follow(runbook, from, to)
+}
+
+/** A former primary that is back after a failover follows its successor. */
+export const rejoin = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
+  const { mode } = runbook.isDryRun ? { mode: 'primary' } : await statusOf(runbook.anonymous(name), 'dr')
+  if (mode === 'primary')
+    await runbook.call({
+      cluster: name,
+      method: 'PUT',
+      path: `${REPLICATION}/dr/primary/demote`,
+      isAuthenticated: true,
+    })
+  await follow(runbook, name, primary)
+}
+
+/** Makes one cluster a secondary of another; everything on it is wiped. A filter holds mounts or namespaces back. */
+export const activate = async (
+  runbook: Runbook,
+  primary: string,
+  secondary: string,
+  kind: Kind,
+  filter?: { readonly mode: 'allow' | 'deny'; readonly paths: string },
+): Promise<void> => {
+  const id = `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
+  const { mode } = runbook.isDryRun ? { mode: 'disabled' } : await statusOf(runbook.anonymous(primary), kind)
+  const on = (path: string, body?: Record<string, string>) =>
+    runbook.call({ cluster: primary, method: 'PUT', path, isAuthenticated: true, ...(body ? { body } : {}) })
+  if (mode !== 'primary') await on(`${REPLICATION}/${kind}/primary/enable`)
+  await runbook.wait(`${primary} to be a ${kind} primary`, () => findMissingMode(runbook, primary, kind, 'primary'))
+  await freeId(runbook, primary, kind, id)
+  if (filter) await on(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
+  const token = await activationToken(runbook, primary, kind, id)
+  const path = `${REPLICATION}/${kind}/secondary/enable`
+  await runbook.call({ cluster: secondary, method: 'PUT', path, body: { token }, isAuthenticated: true })
+  await runbook.wait(`${secondary} to follow ${primary}`, () =>
+    findLag(runbook.anonymous(primary), runbook.anonymous(secondary), kind),
+  )
+  runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
+}
+
+const promote = async (runbook: Runbook, name: string, token: string, isForced: boolean): Promise<void> => {
+  const body = { dr_operation_token: token, ...(isForced ? { force: true } : {}) }
+  await runbook.call({ cluster: name, method: 'PUT', path: `${REPLICATION}/dr/secondary/promote`, body })
+  await runbook.wait(`${name} to be the DR primary`, () => findMissingMode(runbook, name, 'dr', 'primary'))
+}
+
+const follow = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
+  const operation = await operationToken(runbook, name)
+  const id = `dr-${name.toLowerCase()}`
+  await freeId(runbook, primary, 'dr', id)
+  const token = await activationToken(runbook, primary, 'dr', id)
+  const path = `${REPLICATION}/dr/secondary/update-primary`
+  await runbook.call({ cluster: name, method: 'PUT', path, body: { dr_operation_token: operation, token } })
+  await runbook.wait(`${name} to follow ${primary}`, () =>
+    findLag(runbook.anonymous(primary), runbook.anonymous(name), 'dr'),
+  )
+  runbook.say(`${name} is a DR secondary of ${primary} and replicated`)
+}
+
+/** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */
+const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
+  if (runbook.isDryRun) return
+  const known = (await statusOf(runbook.anonymous(primary), kind)).known_secondaries
+  if (Array.isArray(known) && known.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
+}
+
+const activationToken = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<string> => {
+  const answer = await onPrimary(runbook, primary, kind, 'secondary-token', id)
+  if (runbook.isDryRun) return '<activation token>'
+  const wrapped = answer.wrap_info as { token?: unknown } | null
+  if (typeof wrapped?.token !== 'string')
+    throw new LabError('remote', 'the primary answered without an activation token')
+  return wrapped.token
+}
+
+const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) =>
+  runbook.call({
+    cluster,
+    method: 'PUT',
+    path: `${REPLICATION}/${kind}/primary/${action}`,
+    body: { id },
+    isAuthenticated: true,
+  })
+
+const findMissingMode = async (
+  runbook: Runbook,
+  name: string,
+  kind: Kind,
+  wanted: string,
+): Promise<string | undefined> => {
+  const client = clientOf({ ...runbook.cluster(name), rootToken: '' })
+  try {
+    const { mode } = await statusOf(client, kind)
+    return mode === wanted ? undefined : `its mode is ${mode}`
+  } finally {
+    client.close()
+  }
+}

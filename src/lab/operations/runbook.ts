@@ -1,0 +1,119 @@
+import type { Clock } from '../../base/clock.js'
+import { type ApiClient, ApiError } from '../../client/api-client.js'
+import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import { LabError } from '../lab-error.js'
+import { waitFor } from '../wait.js'
+
+/** One request of an operation, as a runbook would have it. Names in `<angle brackets>` stand for what is not known yet. */
+export interface Step {
+  readonly cluster: string
+  readonly method: 'PUT' | 'GET' | 'DELETE'
+  readonly path: string
+  readonly body?: Readonly<Record<string, string | boolean>>
+  /** Sent with the root token of the cluster; what operators do with key shares or a batch token needs none. */
+  readonly isAuthenticated?: boolean
+}
+
+export interface RunbookOptions {
+  readonly clock: Clock
+  /** Bound on each wait. */
+  readonly timeoutMs: number
+  readonly onProgress: (text: string) => void
+  /** Each call is shown as the command that does it by hand. */
+  readonly onCall?: ((line: string) => void) | undefined
+  /** Only shows what would be done. */
+  readonly isDryRun?: boolean | undefined
+}
+
+type Body = Record<string, unknown>
+
+/** Does the calls of an operation one after the other, shows them, and never more than shows them in a dry run. */
+export class Runbook {
+  readonly lab: LabRecord
+  readonly #options: RunbookOptions
+
+  constructor(lab: LabRecord, options: RunbookOptions) {
+    this.lab = lab
+    this.#options = options
+  }
+
+  /** A dry run answers nothing. A server that restarts after a change of role is asked again. */
+  async call(step: Step): Promise<Body> {
+    const cluster = this.cluster(step.cluster)
+    this.#options.onCall?.(describeStep(step, cluster.apiAddress))
+    if (this.#options.isDryRun) return {}
+    const client = clientOf(step.isAuthenticated ? this.#holder(cluster) : { ...cluster, rootToken: '' })
+    const ask = () => client.call(step.method, step.path, step.body ? { body: step.body } : {})
+    let outcome: () => Body = () => ({})
+    try {
+      await this.wait(`cluster ${cluster.name} to serve again`, async () => {
+        const settled = await ask().then(
+          (answer) => ({ answer }),
+          (error: unknown) => ({ error }),
+        )
+        if ('error' in settled && isRestarting(settled.error)) return 'it is restarting after a replication change'
+        outcome = () => {
+          if ('error' in settled) throw settled.error
+          return settled.answer
+        }
+        return undefined
+      })
+      return outcome()
+    } finally {
+      client.close()
+    }
+  }
+
+  /** Waits for a fact about the servers; a dry run has nothing to wait for. */
+  async wait(what: string, fact: () => Promise<string | undefined>): Promise<void> {
+    const { clock, timeoutMs, isDryRun } = this.#options
+    if (!isDryRun) await waitFor(clock, what, fact, timeoutMs)
+  }
+
+  say(text: string): void {
+    if (!this.#options.isDryRun) this.#options.onProgress(text)
+  }
+
+  cluster(name: string): ClusterRecord {
+    const found = this.lab.clusters.find((cluster) => cluster.name === name)
+    if (found) return found
+    const names = this.lab.clusters.map((cluster) => cluster.name).join(', ')
+    throw new LabError('usage', `the lab "${this.lab.name}" has no cluster "${name}"; it has ${names}`)
+  }
+
+  get isDryRun(): boolean {
+    return this.#options.isDryRun === true
+  }
+
+  /** Sets of key shares to try on a cluster: its own, then those of clusters that it may have followed since. */
+  keysFor(name: string): readonly Pick<ClusterRecord, 'unsealKeys' | 'threshold'>[] {
+    const own = this.cluster(name)
+    const others = this.lab.clusters.filter((cluster) => cluster !== own)
+    return [own, ...others].filter(({ unsealKeys }) => unsealKeys.length > 0)
+  }
+
+  /** For status reads, which need no token. Its connection ends with the process. */
+  anonymous(name: string): ApiClient {
+    return clientOf({ ...this.cluster(name), rootToken: '' })
+  }
+
+  /** A promoted cluster has the tokens of the one that it was a copy of. */
+  #holder(cluster: ClusterRecord): ClusterRecord {
+    if (cluster.rootToken !== '') return cluster
+    const other = this.lab.clusters.find(({ rootToken }) => rootToken !== '')
+    return other ? { ...cluster, rootToken: other.rootToken } : cluster
+  }
+}
+
+const isRestarting = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 503 && error.message.includes('is restarting')
+
+/** The line of a shell that makes the same request. */
+export const describeStep = ({ method, path, body = {} }: Step, address: string): string => {
+  const verb = method === 'PUT' ? 'write' : method === 'GET' ? 'read' : 'delete'
+  const pairs = Object.entries(body).map(([key, value]) => `${key}=${quote(String(value))}`)
+  const force = method === 'PUT' && pairs.length === 0 ? ['-f'] : []
+  return ['vault', verb, `-address=${address}`, ...force, path, ...pairs].join(' ')
+}
+
+const quote = (text: string): string => (/^[\w.:/@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { LabHome } from '../support/lab-home.js'
+import { until } from '../support/until.js'
+
+const NAMED = ['--name', 'one'] as const
+
+it('fails over, rejoins and switches over, and shows the calls', { timeout: 240_000 }, async () => {
+  await using home = new LabHome()
+  const on = (...args: string[]) => home.run(...args, ...NAMED)
+  const vault = (cluster: string, ...args: string[]) =>
+    home.run('exec', cluster, ...NAMED, '--', process.execPath, 'dist/main.js', 'vault', ...args)
+  expect((await on('up', 'dr', '--ports', 'random', '--shamir', '3/2')).status).toBe(0)
+  expect((await vault('A', 'secrets', 'enable', '-path=kv', 'kv')).status).toBe(0)
+  expect((await vault('A', 'write', 'kv/a', 'word=kept')).status).toBe(0)
+  expect((await on('wait', '--for', 'replicated', '--cluster', 'B')).stderr).toContain('cluster B is replicated')
+
+  const plan = await on('switchover', 'A', 'B', '--dry-run')
+  expect(
+    plan.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/-address=\S+ /, '')),
+  ).toEqual([
+    'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
+    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
+    'vault write -f sys/replication/dr/primary/demote',
+    "vault write sys/replication/dr/secondary/promote dr_operation_token='<operation token>'",
+    'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
+    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
+    'vault write sys/replication/dr/primary/secondary-token id=dr-a',
+    "vault write sys/replication/dr/secondary/update-primary dr_operation_token='<operation token>' token='<activation token>'",
+  ])
+  expect((await on('status')).status).toBe(0)
+
+  expect((await on('crash', 'A')).status).toBe(0)
+  const failover = await on('failover', 'A', 'B', '--force', '--explain')
+  expect([failover.status, failover.stderr]).toEqual([0, expect.stringContaining('understudy rejoin A B')])
+  expect(failover.stdout).toMatch(/sys\/replication\/dr\/secondary\/promote dr_operation_token=hvs?\.\S+ force=true/)
+  expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('kept')
+
+  expect((await on('start', 'A')).status).toBe(0)
+  expect(await on('rejoin', 'A', 'B')).toMatchObject({ status: 0, stderr: expect.stringContaining('replicated') })
+  await until(async () => (await on('status')).status === 0)
+
+  expect((await vault('B', 'write', 'kv/a', 'word=newer')).status).toBe(0)
+  expect((await on('switchover', 'B', 'A')).status).toBe(0)
+  expect((await vault('A', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('newer')
+  expect((await on('status')).status).toBe(0)
+  expect((await on('token', 'dr-operation', 'B')).stdout).toMatch(/^hvs?\./)
+  expect(await on('failover', 'A', 'Q')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('has no cluster "Q"'),
+  })
+})
+
+it('activates a secondary behind a filter, and collects logs', async () => {
+  await using home = new LabHome()
+  const on = (...args: string[]) => home.run(...args, ...NAMED)
+  expect((await on('up', 'pr', '--ports', 'random')).status).toBe(0)
+  const vault = (cluster: string, ...args: string[]) =>
+    home.run('exec', cluster, ...NAMED, '--', process.execPath, 'dist/main.js', 'vault', ...args)
+  expect((await vault('C', 'write', '-f', 'sys/replication/performance/secondary/disable')).status).toBe(0)
+  expect((await vault('A', 'secrets', 'enable', '-path=EU', 'kv')).status).toBe(0)
+  expect((await vault('A', 'write', 'EU/a', 'word=here')).status).toBe(0)
+  const activated = await on('activate', 'A', 'C', '--kind', 'performance', '--filter', 'deny:EU/')
+  expect([activated.status, activated.stderr]).toEqual([
+    0,
+    expect.stringContaining('C is a performance secondary of A'),
+  ])
+  expect((await vault('A', 'read', '-field=word', 'EU/a')).stdout.trim()).toBe('here')
+  expect((await vault('C', 'read', 'EU/a')).status).toBe(2)
+
+  const lines = (await on('logs')).stdout.trim().split('\n')
+  expect(new Set(lines.map((line) => line.slice(0, 2)))).toEqual(new Set(['A ', 'C ']))
+  expect((await on('logs', '--export', path.join(home.directory, 'out'))).status).toBe(0)
+  for (const name of ['A', 'C', 'keeper'])
+    expect(existsSync(path.join(home.directory, 'out', `${name}.log`)), name).toBe(true)
+  expect((await on('logs', 'Q')).status).toBe(1)
+})
