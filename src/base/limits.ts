@@ -31,6 +31,8 @@ export const LIMITS = {
   hclCharactersMax: 1024 * 1024,
   hclDepthMax: 100,
   headerBytesMax: 32 * 1024,
+  /** The id that each request gets, when another cluster hands it on. */
+  requestIdBytesMax: 256,
   headerReadMs: 10_000,
   bodyReadMs: 30_000,
   requestMs: 90_000,
@@ -69,11 +71,15 @@ export const LIMITS = {
   bcryptCostMax: 14,
   /** Passwords that wait for the one that is worked on. */
   passwordsWaitingMax: 64,
+  /** What an auth method calls somebody, when a secondary asks for the entity behind it. */
+  aliasNameBytesMax: 4096,
   secondariesMax: 1024,
   /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */
   syncSessionsMax: 16,
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
+  /** Mounts that one filter remembers as unmounted, or as moved, while it held them back. */
+  filterMountsKeptMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,
   /** The path of one access rule. */
   rulePathCharactersMax: 8192,

@@ -1,8 +1,10 @@
-import { LogicalError } from '../logical/errors.js'
+import { LIMITS } from '../base/limits.js'
+import { invalid, LogicalError } from '../logical/errors.js'
 import type { JsonObject } from '../logical/json.js'
 import type { LoginAuth, Request, Response } from '../logical/request.js'
 import type { LogState } from './consistency.js'
-import type { OpenMount } from './router.js'
+import { routePath } from './mount-entry.js'
+import type { OpenMount, Router } from './router.js'
 import type { TokenStore } from './tokens.js'
 
 export type EntityForwarder = (
@@ -18,10 +20,16 @@ const ENTITY_PATH = 'sys/internal/replicated-entity'
  */
 export class LoginIssuer {
   readonly #tokens: TokenStore
+  readonly #router: Router
   readonly #askPrimary: EntityForwarder
 
-  constructor(options: { readonly tokens: TokenStore; readonly askPrimary: EntityForwarder }) {
+  constructor(options: {
+    readonly tokens: TokenStore
+    readonly router: Router
+    readonly askPrimary: EntityForwarder
+  }) {
     this.#tokens = options.tokens
+    this.#router = options.router
     this.#askPrimary = options.askPrimary
   }
 
@@ -46,7 +54,15 @@ export class LoginIssuer {
   async answerPrimary(request: Request): Promise<Response | undefined> {
     if (request.path !== ENTITY_PATH) return undefined
     const { accessor, name } = request.data
-    const id = await this.#tokens.aliasEntityId(String(accessor), String(name), request.namespace.id)
+    const entry = typeof accessor === 'string' ? this.#router.findByAccessor(accessor)?.entry : undefined
+    if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
+      throw invalid('an entity is asked for without a name')
+    }
+    if (!entry || entry.isLocal || entry.kind !== 'auth' || entry.namespaceId !== request.namespace.id) {
+      throw invalid('an entity is asked for without an auth method that is shared')
+    }
+    this.#router.requirePresent(entry, request, routePath(entry))
+    const id = await this.#tokens.aliasEntityId(entry.accessor, name, request.namespace.id)
     return { data: { id } }
   }
 

@@ -6,6 +6,12 @@ import type { NamespaceEntry, NamespaceStore } from './namespaces.js'
 import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from './path-conflict.js'
 
 /**
+ * Takes part in a transaction that moves or removes (no `after`) a mount. What it returns is called when that is stored, or
+ * has failed.
+ */
+export type MountFollower = (tx: Transaction, before: MountEntry, after: MountEntry | undefined) => () => void
+
+/**
  * The mount tables of all namespaces: one stored record per mount, an index by namespace and path in memory. Replication
  * changes records one at a time, so the table follows it key by key and never needs to be read anew.
  */
@@ -14,6 +20,8 @@ export class MountTable {
   readonly #namespaces: Pick<NamespaceStore, 'all' | 'findById'>
   readonly #byKey = new Map<string, MountEntry>()
   #listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void = () => {}
+
+  #follower: MountFollower = () => () => undefined
 
   constructor(storage: Storage, namespaces: Pick<NamespaceStore, 'all' | 'findById'>) {
     this.#storage = storage
@@ -30,6 +38,10 @@ export class MountTable {
   /** Called with every change of a row, whoever made it. */
   onChange(listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void): void {
     this.#listener = listener
+  }
+
+  follow(follower: MountFollower): void {
+    this.#follower = follower
   }
 
   /**
@@ -91,22 +103,39 @@ export class MountTable {
   /** Replaces a row by what `change` makes of its current state. Refuses a path that another mount has taken meanwhile. */
   async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
     const key = entryKey(entry)
+    let settled = () => {}
     const stored = this.#storage.write((tx) => {
       const current = readJson<MountEntry>(tx, key)
       if (!current) throw new LogicalError('invalid-request', `no mount entry at ${entry.path}`)
       const changed = change(current)
-      if (changed.path !== current.path) this.refuseTaken(changed)
+      if (changed.path !== current.path) {
+        this.refuseTaken(changed)
+        settled = this.#follower(tx, current, changed)
+      }
       putJson(tx, key, changed)
       // As in `add`: whoever decides next sees it. What listens is told when it is durable.
       this.#byKey.set(key, changed)
       return changed
     })
-    return stored.finally(() => this.refresh(key))
+    return stored.finally(() => {
+      this.refresh(key)
+      settled()
+    })
   }
 
-  async remove(entry: MountEntry): Promise<void> {
-    await this.#storage.write((tx) => tx.delete(entryKey(entry)))
-    this.refresh(entryKey(entry))
+  /** Removes a row in one transaction, to which `also` may add. */
+  async remove(entry: MountEntry, also?: (tx: Transaction) => void): Promise<void> {
+    const key = entryKey(entry)
+    let settled = () => {}
+    const stored = this.#storage.write((tx) => {
+      settled = this.#follower(tx, readJson<MountEntry>(tx, key) ?? entry, undefined)
+      tx.delete(key)
+      also?.(tx)
+    })
+    await stored.finally(() => {
+      this.refresh(key)
+      settled()
+    })
   }
 
   /** For within the transaction that makes a namespace: refuses one at a path where it would hide a mount. */

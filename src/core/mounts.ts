@@ -10,7 +10,6 @@ import {
   dataPrefix,
   defaultMounts,
   effectiveLeaseTtls,
-  entryKey,
   type LeaseDefaults,
   localDataPrefix,
   type MountEntry,
@@ -104,13 +103,11 @@ export class MountService {
 
   /** Removes any mount, also those that a namespace has from the start. */
   async discard(entry: MountEntry): Promise<void> {
-    const { table, storage, purge, revokeLeases } = this.#options
+    const { table, purge, revokeLeases } = this.#options
     // Row and order to delete go in one transaction: after a crash the rest of the data is still known to be garbage.
-    await storage.write((tx) => {
-      tx.delete(entryKey(entry))
-      putJson(tx, purgeKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] })
-    })
-    table.refresh(entryKey(entry))
+    await table.remove(entry, (tx) =>
+      putJson(tx, purgeKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] }),
+    )
     await revokeLeases(entry.namespaceId, routePath(entry))
     await purge.run(purgeKey(entry))
   }

@@ -1,11 +1,14 @@
 import { LogicalError } from '../logical/errors.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../logical/request.js'
-import type { Storage } from '../logical/storage.js'
+import type { Storage, Transaction } from '../logical/storage.js'
 import { putJson, readJson } from '../logical/storage.js'
 
 export interface NamespaceEntry extends NamespaceRef {
   readonly customMetadata: Readonly<Record<string, string>>
 }
+
+/** Takes part in the transaction that removes a namespace. What it returns is called when that is stored, or has failed. */
+export type NamespaceFollower = (tx: Transaction, gone: NamespaceEntry) => () => void
 
 const PREFIX = 'core/namespaces/'
 
@@ -14,6 +17,8 @@ export class NamespaceStore {
   readonly #storage: Storage
   readonly #byPath = new Map<string, NamespaceEntry>()
   readonly #byId = new Map<string, NamespaceEntry>()
+
+  #follower: NamespaceFollower = () => () => undefined
 
   constructor(storage: Storage) {
     this.#storage = storage
@@ -34,6 +39,10 @@ export class NamespaceStore {
     }
     const after = readJson<NamespaceEntry>(this.#storage, key)
     if (after) this.#index(after)
+  }
+
+  follow(follower: NamespaceFollower): void {
+    this.#follower = follower
   }
 
   find(path: string): NamespaceEntry | undefined {
@@ -100,8 +109,15 @@ export class NamespaceStore {
   }
 
   async remove(entry: NamespaceEntry): Promise<void> {
-    await this.#storage.write((tx) => tx.delete(PREFIX + entry.id))
-    this.refresh(PREFIX + entry.id)
+    let settled = () => {}
+    const stored = this.#storage.write((tx) => {
+      settled = this.#follower(tx, entry)
+      tx.delete(PREFIX + entry.id)
+    })
+    await stored.finally(() => {
+      this.refresh(PREFIX + entry.id)
+      settled()
+    })
   }
 
   #index(entry: NamespaceEntry): void {

@@ -26,9 +26,13 @@ export interface RequestHandlerOptions extends AuthoriserOptions {
   /** True for an overtaken primary that is configured to refuse what it could only lose. */
   readonly refusesWrites: () => boolean
   readonly namespaces: NamespaceStore
+  /** True for a namespace that a path filter keeps from this cluster. */
+  readonly hidesNamespace: (path: string) => boolean
   readonly router: Router
   readonly audit: AuditBroker
   readonly forwarder: RequestForwarder
+  /** True for what a performance secondary hands on to its primary. */
+  readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
   /** Last index of this cluster's log. */
   readonly lastIndex: () => number
@@ -60,6 +64,7 @@ export class RequestHandler {
       request.path = resolved.path
       const isNamed = Boolean(namespaceHeader) || resolved.namespace.id !== ROOT_NAMESPACE.id
       request.namespace = (isNamed ? undefined : findHomeNamespace(request, namespaces)) ?? resolved.namespace
+      this.#requireNamespace(request.namespace, request)
     }
     if (request.namespace.id !== 'root') refuseOutsideRoot(request.path)
     checkGate(request.path, request.operation, state, drAllowed)
@@ -95,11 +100,19 @@ export class RequestHandler {
     return this.#options.gateState().isDrSecondary || isListed(backend.unauthenticated, path)
   }
 
-  /** Executes a request that another cluster has authorised. */
+  /** Executes a request that another cluster has authorised, as far as that may ask for it and see it. */
   async handleForwarded(request: Request): Promise<Response | undefined> {
+    const { namespaces, router, mayForward } = this.#options
+    const namespace = namespaces.findById(request.namespace.id)
+    if (namespace?.path !== request.namespace.path) throw new LogicalError('not-found', 'namespace not found')
+    this.#requireNamespace(namespace, request)
+    const found = router.find(namespace, request.path)
+    if (found && !mayForward({ ...found, request })) {
+      throw new LogicalError('permission-denied', 'this is not taken from a secondary', { wrapped: true })
+    }
     const entity = await this.#logins.answerPrimary(request)
     if (entity) return entity
-    const route = this.#routeOrFail(request, this.#options.router.find(request.namespace, request.path))
+    const route = this.#routeOrFail(request, found)
     const response = await dispatch(route.mount.backend, request, route.path)
     if (response?.login) await this.#logins.addEntity(request, route.mount, response.login)
     return response
@@ -126,11 +139,16 @@ export class RequestHandler {
     }
   }
 
+  /** One that a filter keeps from whoever asks is as good as none. */
+  #requireNamespace({ path }: NamespaceRef, { sight }: Request): void {
+    if (path === '' || !(this.#options.hidesNamespace(path) || sight?.hidesNamespace(path))) return
+    throw new LogicalError('not-found', 'namespace not found')
+  }
+
   #routeOrFail(request: Request, route: Route | undefined): Route {
-    const text = `no handler for route "${request.path}".`
-    if (!route) throw new LogicalError('not-found', `${text} route entry not found.`)
-    if (!this.#options.router.isHeldBack(route.mount)) return route
-    throw new LogicalError('not-found', `${text} route entry found, but backend is nil.`)
+    if (!route) throw new LogicalError('not-found', `no handler for route "${request.path}". route entry not found.`)
+    this.#options.router.requirePresent(route.mount.entry, request, request.path)
+    return route
   }
 
   async #auditRefusal(request: Request, route: Route | undefined, refused: Authorised): Promise<void> {
@@ -183,6 +201,9 @@ export class RequestHandler {
       return { response: await dispatch(route.mount.backend, request, route.path) }
     } catch (error) {
       if (!isReadOnly(error)) throw error
+      if (!this.#options.mayForward({ ...route, request })) {
+        throw new LogicalError('invalid-request', 'this cluster is a performance secondary; ask its primary')
+      }
       return this.#askPrimary(request)
     }
   }

@@ -2,7 +2,8 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { Backend, BackendType, MountView } from '../logical/backend.js'
-import { type NamespaceRef, ROOT_NAMESPACE } from '../logical/request.js'
+import { LogicalError } from '../logical/errors.js'
+import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../logical/request.js'
 import type { Storage } from '../logical/storage.js'
 import {
   dataPrefix,
@@ -42,12 +43,17 @@ export interface RouterOptions {
   readonly leaseDefaults: LeaseDefaults
   /** True where replicated keys cannot be written on this cluster. */
   readonly isReadOnly: () => boolean
-  /** True when a path filter keeps the data of the mount from this cluster. */
-  readonly isHeldBack: (entry: MountEntry) => boolean
+  readonly presenceOf: (entry: MountEntry) => Presence
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
 }
+
+/**
+ * Whether the data of a mount is on this cluster: `held-back` by a path filter, or `arriving` because one was lifted and
+ * not all of it is here yet.
+ */
+export type Presence = 'here' | 'held-back' | 'arriving'
 
 const SYSTEM_PATH = 'sys/'
 const BARE_SYSTEM = defaultMounts(
@@ -121,8 +127,20 @@ export class Router {
     return this.#byUuid.get(uuid)
   }
 
-  isHeldBack(mount: OpenMount): boolean {
-    return this.#options.isHeldBack(mount.entry)
+  /** True when a path filter keeps the mount from this cluster, or from the one that the request came from. */
+  isHeldBack(entry: MountEntry, { sight }: Pick<Request, 'sight'>): boolean {
+    return this.#options.presenceOf(entry) === 'held-back' || (sight?.isHeldBack(entry.uuid) ?? false)
+  }
+
+  /** Throws what a request gets for a mount that whoever asks may not see, or that is not all here. */
+  requirePresent(entry: MountEntry, request: Pick<Request, 'sight'>, path: string): void {
+    if (this.isHeldBack(entry, request)) {
+      const text = `no handler for route "${path}". route entry found, but backend is nil.`
+      throw new LogicalError('not-found', text)
+    }
+    if (this.#options.presenceOf(entry) === 'arriving') {
+      throw new LogicalError('unavailable', `the data of "${routePath(entry)}" is still arriving on this cluster`)
+    }
   }
 
   all(): OpenMount[] {

@@ -55,8 +55,16 @@ export interface Request {
   readonly readFile?: (() => Promise<Buffer>) | undefined
   /** The body was too large for its sender and was not read: thrown by whatever would execute the request. */
   readonly bodyRefusal?: LogicalError | undefined
-  /** True when another cluster forwarded the request: it was authorised there. */
-  readonly isForwarded?: boolean
+  /** Of the secondary that forwarded the request, which was authorised there. Absent for a client of this cluster. */
+  readonly sight?: Sight
+}
+
+/** What another cluster may see of this one. */
+export interface Sight {
+  /** True for the id of a mount that is kept from it. */
+  isHeldBack(mountUuid: string): boolean
+  /** True for the path of a namespace that is kept from it. */
+  hidesNamespace(path: string): boolean
 }
 
 /** What an auth method answers to a good login: the core makes the token. Durations in seconds, 0 = not set. */

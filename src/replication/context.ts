@@ -1,5 +1,6 @@
 import type { Ingredients } from './roles/apply-effect.js'
 import type { FilterStore } from './filter/filter-store.js'
+import type { SettledFilter } from './filter/settled-filter.js'
 import type { ReplicationHost } from './host.js'
 import { uuid } from '../base/id.js'
 import type { Manager } from './roles/manager.js'
@@ -15,6 +16,7 @@ export interface ReplicationContext {
   readonly roles: Roles
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
+  readonly settledFilter: SettledFilter
   readonly upkeep: Upkeep
   readonly operationTokens: OperationTokens
   readonly managers: Readonly<Record<Kind, Manager>>

@@ -8,6 +8,7 @@ import type { Request, Response, WrapInfo } from '../logical/request.js'
 import type { Storage, Transaction } from '../logical/storage.js'
 import type { ReplicableStore, TreeUpkeep } from '../storage/replicable.js'
 import type { MountFact, NamespaceFact } from './filter/filter.js'
+import type { MountChange } from './filter/filter-record.js'
 import type { License } from './roles/machine.js'
 import type { GenerationAttempt } from './credentials/operation-token.js'
 import type { Kind, ReplicationTimes } from './types.js'
@@ -92,6 +93,14 @@ export interface ReplicationHost {
   /** The mount tables and namespaces as they are now, for path filters. */
   mounts(): readonly MountFact[]
   namespaces(): readonly NamespaceFact[]
+  /** From now on `follower` takes part in the transactions that move or remove a mount or a namespace. */
+  followMounts(follower: MountFollower): void
+}
+
+/** What each returns is called when the transaction is stored, or has failed. */
+export interface MountFollower {
+  mountChanged(tx: Transaction, change: MountChange): () => void
+  namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
 }
 
 export interface ClusterIdentity {

@@ -1,8 +1,6 @@
 import type { Response } from '../logical/request.js'
 import type { ReplicationContext } from './context.js'
 import { currentEpoch } from './roles/epoch.js'
-import type { MountFact } from './filter/filter.js'
-import { MountWatch } from './filter/filter-mounts.js'
 import { FilterStore, isFilterKey } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
 import type { Holds } from './holds.js'
@@ -16,6 +14,7 @@ import { filterIdOf } from './roles/primary-role.js'
 import { KINDS, Roles } from './roles/roles.js'
 import type { DataPlane } from './services.js'
 import { HeldDataPurge } from './filter/purge.js'
+import { SettledFilter } from './filter/settled-filter.js'
 import { ownFilterId } from './roles/secondary-role.js'
 import { recordKey } from './roles/state.js'
 import { renderStatus } from './paths/status.js'
@@ -42,8 +41,8 @@ export class Replication {
   readonly #host: ReplicationHost
   readonly #roles: Roles
   readonly #purge: HeldDataPurge
+  readonly #settledFilter: SettledFilter
   #unsubscribe: (() => void) | undefined
-  #mountWatch: MountWatch | undefined
 
   constructor({ host, dataPlane, holds }: ReplicationOptions) {
     this.#host = host
@@ -52,7 +51,13 @@ export class Replication {
       storage: host.storage,
       mounts: () => host.mounts(),
       namespaces: () => host.namespaces(),
+      onMoreHeld: (ids) => this.#moreHeld(ids),
     })
+    host.followMounts({
+      mountChanged: (tx, change) => this.filters.followMount(tx, change),
+      namespaceGone: (tx, gone) => this.filters.followNamespaceGone(tx, gone),
+    })
+    this.#settledFilter = new SettledFilter(host.storage)
     this.operationTokens = new OperationTokens({
       storage: host.storage,
       random: host.random,
@@ -80,7 +85,8 @@ export class Replication {
       performance: this.#manager('performance', dataPlane, holds, upkeep),
     }
     const { filters, operationTokens } = this
-    this.context = { host, roles: this.#roles, dataPlane, filters, upkeep, operationTokens, managers }
+    const settledFilter = this.#settledFilter
+    this.context = { host, roles: this.#roles, dataPlane, filters, settledFilter, upkeep, operationTokens, managers }
     this.forwarder = new Forwarder({
       ...host,
       follower: () => managers.performance.follower,
@@ -95,6 +101,7 @@ export class Replication {
       roles: this.#roles,
       dataPlane,
       filters: this.filters,
+      settledFilter: this.#settledFilter,
       holds,
       upkeep,
       standbys: () => this.#standbys(),
@@ -111,7 +118,7 @@ export class Replication {
   /** Brings up what the records say. What a crash left half done is finished first. */
   async start(): Promise<void> {
     await this.#settleStore()
-    if (this.#roles.record('performance').mode === 'primary') this.#mountWatch = this.#watchMounts()
+    await this.filters.load()
     this.#unsubscribe = this.#host.store.onCommit((commit) => {
       for (const { key } of commit.mutations) {
         if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
@@ -129,7 +136,6 @@ export class Replication {
     this.#unsubscribe?.()
     const { managers, upkeep } = this.context
     const endings = await Promise.allSettled([
-      this.#mountWatch?.stop(),
       this.#purge.stop(),
       managers.dr.stop(),
       managers.performance.stop(),
@@ -143,8 +149,7 @@ export class Replication {
   invalidate(key: string): void {
     if (!key.startsWith('core/')) return
     if (key === recordKey('performance')) this.#roles.reload()
-    else if (isFilterKey(key)) this.#filterChanged()
-    else if (MOUNT_KEYS.some((prefix) => key.startsWith(prefix))) this.#mountWatch?.changed()
+    else if (isFilterKey(key)) this.#filterChanged(key)
   }
 
   /** True from the moment a filter hides data until the files that held it are destroyed, as far as this runtime knows. */
@@ -152,9 +157,20 @@ export class Replication {
     return !this.#purge.isSettled
   }
 
-  #filterChanged(): void {
-    this.filters.invalidate()
+  #filterChanged(key: string): void {
+    this.filters.invalidateKey(key)
     this.#purge.check()
+    this.#renameSettled().catch((error: unknown) =>
+      this.#host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),
+    )
+  }
+
+  /** A filter that only has other names for the same mounts is still the one that the data was compared under. */
+  async #renameSettled(): Promise<void> {
+    const record = this.#roles.record('performance')
+    if (record.mode !== 'secondary') return
+    const known = this.filters.known(ownFilterId(record, this.#host, this.filters))
+    if (this.#settledFilter.is(known.digest)) await this.#settledFilter.keep(known)
   }
 
   /** What the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
@@ -167,16 +183,13 @@ export class Replication {
     return found?.heldMounts ?? NOTHING_HELD
   }
 
-  async #mountLeft(mount: MountFact, isGone: boolean): Promise<void> {
+  /** What a mount holds that was shown until it moved has to leave the secondaries of these filters. */
+  #moreHeld(ids: readonly string[]): void {
     const record = this.#roles.record('performance')
     if (record.mode !== 'primary') return
-    const isDropped = await this.filters.dropPath(mount, isGone)
-    // What was held back under the old path may be shown now, and a new mount there from its first key on. What was
-    // shown may be held back where it has moved to.
-    if (!isDropped && isGone) return
     for (const { id } of record.registrations) {
-      const isFiltered = this.filters.find(filterIdOf(record, id, this.filters)) !== undefined
-      if (isFiltered) this.context.managers.performance.primary?.filterChanged(id)
+      if (!ids.includes(filterIdOf(record, id, this.filters))) continue
+      this.context.managers.performance.primary?.filterChanged(id)
     }
   }
 
@@ -203,15 +216,6 @@ export class Replication {
       return collectSuffix(this.#host.store, kind, record.fenced.forkIndex, this.#host.mounts())
     }
     return { entries: [], entriesBeyond: 0 }
-  }
-
-  #watchMounts(): MountWatch {
-    return new MountWatch({
-      clock: this.#host.clock,
-      mounts: () => this.#host.mounts(),
-      onLeft: (mount, isGone) => this.#mountLeft(mount, isGone),
-      onError: (error) => this.#host.log.error('filters not adapted to a mount', { error: String(error) }),
-    })
   }
 
   #standbys(): readonly SecondaryView[] {
@@ -244,4 +248,3 @@ export class Replication {
 }
 
 const NOTHING_HELD: ReadonlySet<string> = new Set()
-const MOUNT_KEYS = ['core/mounts/', 'core/auth/'] as const

@@ -33,4 +33,7 @@ export const WARNINGS = {
     'No API address is configured for this cluster, so none could be embedded in the token: give primary_api_addr ' +
     'when the secondary is enabled.',
   unknownPath: (path: string) => `"${path}" is neither a mount nor a namespace now; it is kept and has no effect yet.`,
+  ignoredPath: (path: string) => `"${path}" names nothing and was ignored.`,
+  allowsNothing: 'The filter allows nothing that is there: all data of mounts is kept from the secondary.',
+  deniesNothing: 'The filter denies nothing that is there: nothing is kept from the secondary.',
 } as const

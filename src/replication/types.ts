@@ -55,6 +55,10 @@ export type RefusalCode =
   | 'superseded'
   /** Not possible now; may be tried again. */
   | 'unavailable'
+  /** The message is none that a member of the set would send. */
+  | 'invalid'
+  /** The caller may not ask that. */
+  | 'forbidden'
   /** A mistake of the caller, or a failure while answering. */
   | 'failed'
 

@@ -35,9 +35,12 @@ export interface ReplicationView {
   readonly refusesWrites: boolean
   /** What is kept from this performance secondary; undefined when it has everything. */
   readonly ownFilter: CompiledFilter | undefined
+  /** Mounts that a filter kept from this performance secondary until a moment ago: not all of their data is here yet. */
+  readonly arrivingMounts: ReadonlySet<string>
 }
 
-export const viewOf = ({ host, roles, managers, filters }: ReplicationContext): ReplicationView => {
+export const viewOf = (context: ReplicationContext): ReplicationView => {
+  const { host, roles, managers } = context
   const { dr, performance } = roles.records
   const modes = { dr: managers.dr.mode, performance: managers.performance.mode }
   const followed = modes.dr === 'secondary' || modes.dr === 'bootstrapping' ? managers.dr : managers.performance
@@ -61,9 +64,34 @@ export const viewOf = ({ host, roles, managers, filters }: ReplicationContext): 
     lagMs: primary?.lagMs ?? 0,
     fence,
     refusesWrites: fence !== undefined && host.settings.fenceClientWrites,
-    ownFilter:
-      modes.performance === 'secondary' && performance.mode === 'secondary'
-        ? filters.compiled(ownFilterId(performance, host, filters))
-        : undefined,
+    get ownFilter() {
+      return ownFilterOf(context)
+    },
+    get arrivingMounts() {
+      return arrivingMountsOf(context)
+    },
   }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** The id of the filter of a cluster that is a performance secondary now, and serves as one. */
+const findOwnFilterId = ({ host, roles, managers, filters }: ReplicationContext): string | undefined => {
+  const record = roles.record('performance')
+  const isSecondary = managers.performance.mode === 'secondary' && record.mode === 'secondary'
+  return isSecondary ? ownFilterId(record, host, filters) : undefined
+}
+
+const ownFilterOf = (context: ReplicationContext): CompiledFilter | undefined => {
+  const id = findOwnFilterId(context)
+  return id === undefined ? undefined : context.filters.compiled(id)
+}
+
+const arrivingMountsOf = (context: ReplicationContext): ReadonlySet<string> => {
+  const { filters, settledFilter } = context
+  const id = findOwnFilterId(context)
+  const { record } = settledFilter.current
+  if (id === undefined || !record || settledFilter.is(filters.known(id).digest)) return NONE
+  const held = filters.compiled(id)?.heldMounts ?? NONE
+  return new Set([...filters.compile(record).heldMounts].filter((uuid) => !held.has(uuid)))
 }

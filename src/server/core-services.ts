@@ -12,7 +12,7 @@ import { MountService } from '../core/mounts.js'
 import { NamespaceStore } from '../core/namespaces.js'
 import { PolicyStore } from '../core/policies.js'
 import { Purge } from '../core/purge.js'
-import { Router } from '../core/router.js'
+import { type Presence, Router } from '../core/router.js'
 import { tokenCreation } from '../core/token-metrics.js'
 import { TokenStore } from '../core/tokens.js'
 import { Wrapping } from '../core/wrapping.js'
@@ -37,7 +37,7 @@ export interface CoreServicesOptions {
   readonly apiAddress: () => string
   /** True where replicated keys cannot be written. */
   readonly isReadOnly: () => boolean
-  readonly isHeldBack: (entry: MountEntry) => boolean
+  readonly presenceOf: (entry: MountEntry) => Presence
   readonly meter: Pick<Meter, 'count'>
   readonly standardOutput: (text: string) => Promise<void>
   readonly clock: Clock
@@ -88,7 +88,7 @@ export const createCoreServices = (
     storageAt: (prefix) => storage.view(prefix),
     leaseDefaults,
     isReadOnly: options.isReadOnly,
-    isHeldBack: options.isHeldBack,
+    presenceOf: options.presenceOf,
     clock,
     random,
     log,

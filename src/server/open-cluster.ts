@@ -7,6 +7,7 @@ import { entryKey, type MountEntry, routePath } from '../core/mount-entry.js'
 import { RequestHandler } from '../core/request-handler.js'
 import { RAFT_PATHS_WITH_OPERATION_TOKEN } from '../core/system/raft-paths.js'
 import type { PathSpec } from '../logical/backend.js'
+import { findPath } from '../logical/dispatch.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { Request, Response } from '../logical/request.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
@@ -19,6 +20,7 @@ import {
   followChanges,
   openCoreServices,
 } from './core-services.js'
+import { isForwardable } from '../replication/forwarding/forwardable.js'
 import { DR_ALLOWED_PATHS } from '../replication/paths/paths.js'
 import { ReplicationParts } from './replication-parts.js'
 import type { Runtime } from './runtime.js'
@@ -65,7 +67,7 @@ export class OpenCluster {
         leaseDefaults: config,
         apiAddress: () => config.apiAddress,
         isReadOnly: () => this.replication.isSharedReadOnly,
-        isHeldBack: (entry) => this.replication.isHeldBack(entry),
+        presenceOf: (entry) => this.replication.presenceOf(entry),
         meter: options.shell.meter,
         standardOutput: writeStandardOutput,
         clock,
@@ -93,7 +95,10 @@ export class OpenCluster {
         ...RAFT_PATHS_WITH_OPERATION_TOKEN,
         ...(config.unauthenticatedMetrics ? ['metrics'] : []),
       ],
+      hidesNamespace: (path) => this.replication.hidesNamespace(path),
       forwarder: this.replication.forwarder,
+      mayForward: ({ mount, path, request }) =>
+        isForwardable(mount.backend.type, findPath(mount.backend, path)?.spec.pattern ?? path, request.operation),
       refusesWrites: () => this.replication.view.refusesWrites,
       lastIndex: () => store.position.index,
       consistency: new Consistency({

@@ -3,6 +3,7 @@ import { GenerationAttempt } from '../core/generate-root.js'
 import type { MountEntry } from '../core/mount-entry.js'
 import { routePath } from '../core/mount-entry.js'
 import type { RequestForwarder } from '../core/request-handler.js'
+import type { Presence } from '../core/router.js'
 import { UncountedRights } from '../core/uncounted-rights.js'
 import { licenseBody } from '../core/system/node-paths.js'
 import { LogicalError } from '../logical/errors.js'
@@ -83,8 +84,10 @@ export class ReplicationParts {
     return this.isSharedReadOnly ? { clusterId: primaryClusterId, appliedIndex: lastRemoteWal } : undefined
   }
 
-  isHeldBack(entry: MountEntry): boolean {
-    return this.view.ownFilter?.heldMounts.has(entry.uuid) ?? false
+  presenceOf({ uuid }: MountEntry): Presence {
+    const { ownFilter, arrivingMounts } = this.view
+    if (ownFilter?.heldMounts.has(uuid)) return 'held-back'
+    return arrivingMounts.has(uuid) ? 'arriving' : 'here'
   }
 
   /** True for a namespace that is kept from this performance secondary, with everything in it. */
@@ -202,6 +205,14 @@ export class ReplicationParts {
       licenseStatus: () => licenseBody(config.own.license),
       mounts: () => services.table.all().flatMap((entry) => mountFact(entry, services)),
       namespaces: () => services.namespaces.all(),
+      followMounts: ({ mountChanged, namespaceGone }) => {
+        services.table.follow((tx, before, after) => {
+          const [was] = mountFact(before, services)
+          const [is] = after ? mountFact(after, services) : []
+          return was ? mountChanged(tx, { before: was, after: is }) : () => undefined
+        })
+        services.namespaces.follow(namespaceGone)
+      },
     }
   }
 }

@@ -1,4 +1,5 @@
 import { aclPath } from '../core/acl.js'
+import { routePath } from '../core/mount-entry.js'
 import { AUDIT_SUDO_PATHS, auditPaths } from '../core/system/audit-paths.js'
 import { createSystemBackend } from '../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../core/system/capability-paths.js'
@@ -59,7 +60,11 @@ const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptio
     ...namespacePaths({
       namespaces,
       random,
-      isHidden: (path) => cluster.replication.hidesNamespace(path),
+      isHidden: (path, { sight }) => cluster.replication.hidesNamespace(path) || (sight?.hidesNamespace(path) ?? false),
+      requireAllPresent: (namespace, request) => {
+        const entries = table.all().filter(({ namespaceId }) => namespaceId === namespace.id)
+        for (const entry of entries) router.requirePresent(entry, request, routePath(entry))
+      },
       refuseTaken: (entry) => table.refuseNamespaceAt(entry),
       furnish: async (namespace) => {
         await mounts.ensureDefaults(namespace)

@@ -12,7 +12,13 @@ import { ROOT_NAMESPACE } from '../../src/logical/request.js'
 import { createDataPlane } from '../../src/replication/data-plane.js'
 import type { MountFact, NamespaceFact } from '../../src/replication/filter/filter.js'
 import { Holds } from '../../src/replication/holds.js'
-import type { KeyMaterial, PlainRecord, ReplicationHost, ReplicationSettings } from '../../src/replication/host.js'
+import type {
+  KeyMaterial,
+  MountFollower,
+  PlainRecord,
+  ReplicationHost,
+  ReplicationSettings,
+} from '../../src/replication/host.js'
 import { NO_ATTEMPT } from '../../src/replication/credentials/operation-token.js'
 import { replicationPaths } from '../../src/replication/paths/paths.js'
 import { Replication } from '../../src/replication/replication.js'
@@ -65,6 +71,7 @@ export class ControlCluster {
   #source = openMemoryGenerations()
   #destruction: Destruction | undefined
   #rootKey: Buffer | undefined
+  #mountFollower: MountFollower | undefined
   #restarting: Promise<void> = Promise.resolve()
 
   private constructor(name: string, others: Map<string, ControlCluster>) {
@@ -143,6 +150,20 @@ export class ControlCluster {
 
   async writeValue(key: string, value: string): Promise<void> {
     await this.barrier.write((tx) => tx.put(key, Buffer.from(value)))
+  }
+
+  /** Moves a mount as the mount table does; without a path it is unmounted. Secondaries are told by hand. */
+  async moveMount(uuid: string, path?: string, namespacePath = ''): Promise<void> {
+    const before = this.mounts.find((mount) => mount.uuid === uuid)
+    if (!before) throw new Error(`no mount ${uuid}`)
+    const after = path === undefined ? undefined : { ...before, path, namespacePath }
+    let settled = () => {}
+    const stored = this.barrier.write((tx) => {
+      settled = this.#mountFollower?.mountChanged(tx, { before, after }) ?? settled
+      tx.put(`core/mounts/${uuid}`, Buffer.from(String(path)))
+      this.mounts = this.mounts.flatMap((mount) => (mount.uuid === uuid ? (after ?? []) : mount))
+    })
+    await stored.finally(() => settled())
   }
 
   readValue(key: string): string | undefined {
@@ -274,6 +295,9 @@ export class ControlCluster {
       licenseStatus: () => ({ autoloading_used: true }),
       mounts: () => cluster.mounts,
       namespaces: () => cluster.namespaces,
+      followMounts: (follower) => {
+        cluster.#mountFollower = follower
+      },
     }
   }
 }

@@ -2,7 +2,7 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, map, pairs, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { MountKind } from '../mount-entry.js'
+import { type MountKind, routePath } from '../mount-entry.js'
 import type { MountTable } from '../mount-table.js'
 import type { MountService } from '../mounts.js'
 import type { Router } from '../router.js'
@@ -47,7 +47,7 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
       mirror: true,
       operations: {
         read: ({ request }) => {
-          const entries = visibleMounts(table.list(kind, request.namespace.id), router)
+          const entries = visibleMounts(table.list(kind, request.namespace.id), router, request)
           return { data: Object.fromEntries(entries.map((entry) => [entry.path, renderMount(entry, reportedVersion)])) }
         },
       },
@@ -61,7 +61,7 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
         read: ({ request, values }) => {
           const found = locate(kind, withSlash(values.path))
           const entry = table.find(found.kind, request.namespace.id, found.path)
-          if (!entry || visibleMounts([entry], router).length === 0) {
+          if (!entry || router.isHeldBack(entry, request)) {
             throw invalid(`${absent} ${withSlash(values.path)}`)
           }
           return { data: renderMount(entry, reportedVersion) }
@@ -79,6 +79,8 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
           return undefined
         },
         delete: async ({ request, values }) => {
+          const entry = table.find(kind, request.namespace.id, withSlash(values.path))
+          if (entry) router.requirePresent(entry, request, routePath(entry))
           await mounts.disable(kind, request.namespace, withSlash(values.path))
           return undefined
         },

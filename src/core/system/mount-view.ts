@@ -1,3 +1,4 @@
+import type { Request } from '../../logical/request.js'
 import type { Router } from '../router.js'
 import { renderMountConfig } from '../mount-config.js'
 import type { MountEntry } from '../mount-entry.js'
@@ -25,12 +26,9 @@ export const renderMount = (entry: MountEntry, reportedVersion: string): Record<
   uuid: entry.uuid,
 })
 
-/** The mounts of a table that this cluster shows: those that a path filter holds back are hidden. */
-export const visibleMounts = (entries: readonly MountEntry[], router: Router): MountEntry[] =>
-  entries.filter((entry) => {
-    const mount = router.findByUuid(entry.uuid)
-    return !mount || !router.isHeldBack(mount)
-  })
+/** The mounts of a table that whoever asks is shown: those that a path filter holds back are hidden. */
+export const visibleMounts = (entries: readonly MountEntry[], router: Router, request: Request): MountEntry[] =>
+  entries.filter((entry) => !router.isHeldBack(entry, request))
 
 /** Adds the one slash that ends a mount path. */
 export const withSlash = (path: string): string => `${path.replace(/^\/+|\/+$/g, '')}/`

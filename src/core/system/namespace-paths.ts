@@ -2,15 +2,17 @@ import type { Random } from '../../base/random.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { pairs, string } from '../../logical/fields.js'
-import type { NamespaceRef } from '../../logical/request.js'
+import type { NamespaceRef, Request } from '../../logical/request.js'
 import { newNamespaceId } from '../mounts.js'
 import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from '../namespaces.js'
 
 export interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
   readonly random: Random
-  /** True for a namespace that a path filter keeps from this cluster. */
-  readonly isHidden: (path: string) => boolean
+  /** True for a namespace that a path filter keeps from this cluster, or from the one that the request came from. */
+  readonly isHidden: (path: string, request: Request) => boolean
+  /** Throws 404 where the namespace holds a mount that whoever asks may not see. */
+  readonly requireAllPresent: (namespace: NamespaceRef, request: Request) => void
   /** Throws 400 where a mount is in the way. Called within the transaction that makes the namespace. */
   readonly refuseTaken: (entry: NamespaceEntry) => void
   /** Gives a new namespace its mounts and policies. */
@@ -24,9 +26,10 @@ const RESERVED = new Set(['root', 'sys', 'audit', 'auth', 'cubbyhole', 'identity
 /** sys/namespaces: children of the namespace that the request is for. */
 export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
   const { namespaces } = deps
-  const child = (parent: NamespaceRef, name: string): NamespaceEntry | undefined => {
+  const child = (request: Request, name: string): NamespaceEntry | undefined => {
     const path = normalizeNamespacePath(name)
-    return path === '' ? undefined : namespaces.find(parent.path + path)
+    const found = path === '' ? undefined : namespaces.find(request.namespace.path + path)
+    return found && !deps.isHidden(found.path, request) ? found : undefined
   }
   const render = (entry: NamespaceEntry) => ({ id: entry.id, path: entry.path, custom_metadata: entry.customMetadata })
   return [
@@ -36,7 +39,9 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
       summary: 'Lists the child namespaces.',
       operations: {
         list: ({ request }) => {
-          const children = namespaces.childrenOf(request.namespace.path).filter(({ path }) => !deps.isHidden(path))
+          const children = namespaces
+            .childrenOf(request.namespace.path)
+            .filter(({ path }) => !deps.isHidden(path, request))
           if (children.length === 0) return undefined
           const names = children.map((entry) => entry.path.slice(request.namespace.path.length))
           const info = children.map((entry, index) => [names[index] ?? '', render(entry)] as const)
@@ -50,12 +55,12 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
       summary: 'Creates, reads, changes or deletes a child namespace.',
       operations: {
         read: ({ request, values }) => {
-          const entry = child(request.namespace, values.path)
-          if (!entry || deps.isHidden(entry.path)) throw notFound()
+          const entry = child(request, values.path)
+          if (!entry) throw notFound()
           return { data: render(entry) }
         },
         update: async ({ request, values, supplied }) => {
-          const known = child(request.namespace, values.path)
+          const known = child(request, values.path)
           const customMetadata = values.custom_metadata ?? {}
           if (known) {
             if (supplied('custom_metadata')) await namespaces.put({ ...known, customMetadata })
@@ -66,21 +71,22 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
               }),
             }
           }
-          return { data: render(await create(deps, request.namespace, values.path, customMetadata)) }
+          return { data: render(await create(deps, request, values.path, customMetadata)) }
         },
         patch: async ({ request, values }) => {
-          const entry = child(request.namespace, values.path)
+          const entry = child(request, values.path)
           if (!entry) throw notFound()
           const changed = { ...entry, customMetadata: { ...entry.customMetadata, ...values.custom_metadata } }
           await namespaces.put(changed)
           return { data: render(changed) }
         },
         delete: async ({ request, values }) => {
-          const entry = child(request.namespace, values.path)
+          const entry = child(request, values.path)
           if (!entry) return undefined
           if (namespaces.childrenOf(entry.path).length > 0) {
             throw invalid(`cannot delete namespace "${entry.path}": it has child namespaces`)
           }
+          deps.requireAllPresent(entry, request)
           await deps.clear(entry)
           await namespaces.remove(entry)
           return undefined
@@ -91,11 +97,12 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
 }
 
 const create = async (
-  { namespaces, random, refuseTaken, furnish }: NamespacePathDeps,
-  parent: NamespaceRef,
+  { namespaces, random, isHidden, refuseTaken, furnish }: NamespacePathDeps,
+  request: Request,
   name: string,
   customMetadata: Readonly<Record<string, string>>,
 ): Promise<NamespaceEntry> => {
+  const parent = request.namespace
   const path = normalizeNamespacePath(name)
   const leaf = path.slice(0, -1).split('/')
   if (path === '' || /[\s]/.test(path) || leaf.some((part) => part === '' || RESERVED.has(part))) {
@@ -104,6 +111,8 @@ const create = async (
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }
+  // There is one, and it is kept from whoever asks: made anew it would be shown.
+  if (isHidden(entry.path, request)) throw notFound()
   const added = await namespaces.add(entry, refuseTaken)
   if (added === entry) await furnish(entry)
   return added

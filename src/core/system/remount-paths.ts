@@ -3,7 +3,7 @@ import type { Random } from '../../base/random.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
-import { SINGLETON_TYPES } from '../mount-entry.js'
+import { routePath, SINGLETON_TYPES } from '../mount-entry.js'
 import { locate, type MountPathDeps } from './mount-paths.js'
 import { withSlash } from './mount-view.js'
 
@@ -42,6 +42,7 @@ export const remountPaths = (deps: MountPathDeps & { readonly random: Random }):
           if (from.kind !== to.kind) throw invalid('cannot remount auth mount to non-auth mount, or vice versa')
           const entry = deps.table.find(from.kind, request.namespace.id, from.path)
           if (!entry) throw invalid(`no matching mount at "${withSlash(values.from)}"`)
+          deps.router.requirePresent(entry, request, routePath(entry))
           if (SINGLETON_TYPES.has(entry.type)) throw invalid(`cannot remount "${withSlash(values.from)}"`)
           await deps.mounts.remount(entry, to.path)
           const shown = { source_mount: withSlash(values.from), target_mount: withSlash(values.to) }

@@ -2,7 +2,7 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { any, type FieldTable, pairs, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { Response } from '../../logical/request.js'
+import type { Request, Response } from '../../logical/request.js'
 import { renderMountConfig } from '../mount-config.js'
 import type { MountEntry, MountKind } from '../mount-entry.js'
 import { routePath } from '../mount-entry.js'
@@ -41,12 +41,12 @@ export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
       mirror: true,
       operations: {
         read: ({ request, values }) => {
-          const entry = find(deps, kind, request.namespace.id, values.path)
+          const entry = find(deps, kind, request, values.path)
           if (!entry) throw invalid(`cannot fetch sysview for path "${shownPath(kind, values.path)}"`)
           return { data: renderTune(entry, deps) }
         },
         update: async (call) => {
-          const entry = find(deps, kind, call.request.namespace.id, call.values.path)
+          const entry = find(deps, kind, call.request, call.values.path)
           if (!entry) throw invalid(`tune of path "${shownPath(kind, call.values.path)}" failed: no mount entry found`)
           return tune(entry, call, deps)
         },
@@ -54,9 +54,11 @@ export const tunePaths = (deps: TunePathDeps): PathSpec[] =>
     }),
   )
 
-const find = (deps: TunePathDeps, kind: MountKind, namespaceId: string, path: string): MountEntry | undefined => {
+const find = (deps: TunePathDeps, kind: MountKind, request: Request, path: string): MountEntry | undefined => {
   const found = locate(kind, withSlash(path))
-  return deps.table.find(found.kind, namespaceId, found.path)
+  const entry = deps.table.find(found.kind, request.namespace.id, found.path)
+  if (entry) deps.router.requirePresent(entry, request, routePath(entry))
+  return entry
 }
 
 const shownPath = (kind: MountKind, path: string): string => {

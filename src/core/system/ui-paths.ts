@@ -18,7 +18,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
   const section = (kind: MountKind, request: Request): Record<string, unknown> => {
     const rights = aclOf(request)
     const out: Record<string, unknown> = {}
-    for (const entry of visibleMounts(table.list(kind, request.namespace.id), router)) {
+    for (const entry of visibleMounts(table.list(kind, request.namespace.id), router, request)) {
       if (rights?.acl.hasAccessBelow(rights.prefix + routePath(entry))) {
         out[entry.path] = renderMount(entry, reportedVersion)
       } else if (entry.config.listingVisibility === 'unauth') {
@@ -60,7 +60,7 @@ export const uiPaths = (deps: UiPathDeps): PathSpec[] => {
 
 const mountOf = (request: Request, path: string, { table, router }: UiPathDeps): MountEntry | undefined => {
   const wanted = locate('secret', withSlash(path))
-  return visibleMounts(table.list(wanted.kind, request.namespace.id), router).find((entry) =>
+  return visibleMounts(table.list(wanted.kind, request.namespace.id), router, request).find((entry) =>
     wanted.path.startsWith(entry.path),
   )
 }

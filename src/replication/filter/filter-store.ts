@@ -1,55 +1,69 @@
 import { LIMITS } from '../../base/limits.js'
-import { sha256Hex } from '../../crypto/digest.js'
-import type { Transaction } from '../../logical/storage.js'
-import { putJson, readJson, type Storage } from '../../logical/storage.js'
-import { type CompiledFilter, compileFilter, type FilterRule, type MountFact, type NamespaceFact } from './filter.js'
-
-/** As stored, below one key per secondary id. */
-interface FilterRecord extends FilterRule {
-  /** Mounts that were held back when they were unmounted: their deletions are never to be shipped. */
-  readonly retired?: readonly string[]
-  /** How many mounts were moved while they were held back: what they hold is to be shown now, under an equal rule. */
-  readonly moved?: number
-}
+import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
+import { putJson, readJson } from '../../logical/storage.js'
+import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from './filter.js'
+import {
+  compileRecord,
+  digestOf,
+  type FilterRecord,
+  followMount,
+  followNamespaceGone,
+  type MountChange,
+} from './filter-record.js'
+import type { KnownFilter } from './settled-filter.js'
 
 const PREFIX = 'core/filters/'
-const RETIRED_MAX = 1000
 const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 
 export const filterKey = (id: string): string => PREFIX + id
 
 export const isFilterKey = (key: string): boolean => key.startsWith(PREFIX)
 
+/** A mount on its way from one path to another: not stored yet, and in the mount table already. */
+interface InMotion {
+  readonly id: string
+  readonly uuid: string
+}
+
+export interface FilterStoreOptions {
+  readonly storage: Storage
+  readonly mounts: () => readonly MountFact[]
+  readonly namespaces: () => readonly NamespaceFact[]
+  /** A mount that was shown has moved to where these filters hold it back. */
+  readonly onMoreHeld?: (ids: readonly string[]) => void
+}
+
 /**
  * The path filters of all secondaries, one replicated record each, compiled against the mount tables as they are. Every
  * member of the set has all of them: a secondary hides what its own rule says, a promoted copy goes on applying them.
  */
 export class FilterStore {
+  readonly #options: FilterStoreOptions
   readonly #storage: Storage
-  readonly #mounts: () => readonly MountFact[]
-  readonly #namespaces: () => readonly NamespaceFact[]
-  readonly #records = new Map<string, FilterRecord | undefined>()
+  readonly #remembered = new Map<string, KnownFilter>()
   readonly #compiled = new Map<string, { readonly facts: string; readonly filter: CompiledFilter }>()
+  /** Of all filters that there are, or were. */
+  readonly #ids = new Set<string>()
+  readonly #inMotion = new Set<InMotion>()
 
-  constructor(options: {
-    storage: Storage
-    mounts: () => readonly MountFact[]
-    namespaces: () => readonly NamespaceFact[]
-  }) {
+  constructor(options: FilterStoreOptions) {
+    this.#options = options
     this.#storage = options.storage
-    this.#mounts = options.mounts
-    this.#namespaces = options.namespaces
+  }
+
+  /** Before mounts can be moved. */
+  async load(): Promise<void> {
+    for (const id of await this.#storage.list(PREFIX)) this.#ids.add(id)
   }
 
   find(id: string): FilterRule | undefined {
-    const record = this.#read(id)
+    const { record } = this.#read(id)
     return record && { mode: record.mode, paths: record.paths }
   }
 
-  /** Of the rule and of what happened to its mounts; empty without a rule. Equal digests ask for equal data. */
-  digest(id: string): string {
-    const record = this.#read(id)
-    return record ? sha256Hex(JSON.stringify([record.mode, record.paths, record.retired ?? [], record.moved ?? 0])) : ''
+  /** The whole filter with its digest. Equal digests ask for equal data; that of no filter is empty. */
+  known(id: string): KnownFilter {
+    return this.#read(id)
   }
 
   /**
@@ -57,81 +71,120 @@ export class FilterStore {
    * for its data is deleted key by key after it.
    */
   compiled(id: string): CompiledFilter | undefined {
-    const record = this.#read(id)
+    const { record } = this.#read(id)
     if (!record) return undefined
     const known = this.#compiled.get(id)
     const facts = this.#facts()
     if (known?.facts === facts) return known.filter
-    const retired = [...(record.retired ?? []), ...(known?.filter.heldMounts ?? [])]
-    const filter = compileFilter(record, this.#mounts(), this.#namespaces(), retired)
+    const moving = [...this.#inMotion].filter((motion) => motion.id === id).map(({ uuid }) => uuid)
+    const mounts = this.#options.mounts()
+    const filter = compileRecord(record, mounts, this.#options.namespaces(), [
+      ...moving,
+      ...goneOf(known?.filter, mounts),
+    ])
     this.#compiled.set(id, { facts, filter })
     return filter
   }
 
+  /** What a record from another time means for the mounts of now. */
+  compile(record: FilterRecord): CompiledFilter {
+    return compileRecord(record, this.#options.mounts(), this.#options.namespaces())
+  }
+
   /** Equal as long as no mount and no namespace came, went or moved. */
   #facts(): string {
-    const mounts = this.#mounts().map((mount) => `${mount.uuid} ${mount.path}`)
-    return [...mounts, '', ...this.#namespaces().map((namespace) => namespace.path)].join('\n')
+    const mounts = this.#options.mounts().map((mount) => `${mount.uuid} ${mount.path}`)
+    return [...mounts, '', ...this.#options.namespaces().map((namespace) => namespace.path)].join('\n')
   }
 
   /** Replaces the whole rule. */
   async put(id: string, rule: FilterRule): Promise<void> {
     await this.#storage.write((tx) => {
-      const { retired = [], moved = 0 } = readJson<FilterRecord>(tx, filterKey(id)) ?? {}
-      putJson(tx, filterKey(id), { ...rule, retired, moved } satisfies FilterRecord)
+      this.#ids.add(id)
+      const { retired = [], revision = 0 } = readJson<FilterRecord>(tx, filterKey(id)) ?? {}
+      putJson(tx, filterKey(id), { ...rule, retired, revision: revision + 1 } satisfies FilterRecord)
     })
-    this.invalidate()
+    this.invalidate(id)
   }
 
   async delete(id: string): Promise<void> {
     await this.#storage.write((tx) => tx.delete(filterKey(id)))
-    this.invalidate()
+    this.invalidate(id)
   }
 
   /**
-   * A mount was unmounted or moved: its path leaves every rule, so that what is mounted there next starts unfiltered.
-   * `isGone`: unmounted, its data deleted. Resolves to whether any rule changed.
+   * Part of the transaction that moves or removes a mount, so that no entry of the log is ever judged by a rule that has
+   * not followed. What it returns is to be called when the transaction is stored, or has failed.
    */
-  async dropPath(mount: MountFact, isGone: boolean): Promise<boolean> {
-    const ids = await this.#storage.list(PREFIX)
-    const holds = (rule: FilterRule) => compileFilter(rule, [mount], this.#namespaces()).heldMounts.has(mount.uuid)
-    const held = new Set(
-      ids.filter((id) => {
-        const rule = this.find(id)
-        return rule !== undefined && holds(rule)
-      }),
-    )
-    const concerned = ids.filter((id) => held.has(id) || this.find(id)?.paths.includes(mount.path))
-    if (concerned.length === 0) return false
-    await this.#storage.write((tx) => {
-      for (const id of concerned) this.#dropFrom(tx, id, mount, held.has(id) ? (isGone ? 'retired' : 'moved') : 'shown')
-    })
-    this.invalidate()
-    return true
+  followMount(tx: Transaction, change: MountChange): () => void {
+    if (change.before.isLocal) return () => undefined
+    const namespaces = this.#options.namespaces()
+    const { uuid } = change.before
+    const moving = [...this.#ids]
+      .filter((id) => this.#isHeldNow(tx, id, change.before))
+      .map((id): InMotion => ({ id, uuid }))
+    const followed = this.#rewrite(tx, (record) => followMount(record, change, namespaces))
+    for (const motion of moving) this.#inMotion.add(motion)
+    for (const { id } of moving) this.#compiled.delete(id)
+    return () => {
+      for (const motion of moving) this.#inMotion.delete(motion)
+      for (const { id } of [...moving, ...followed]) this.invalidate(id)
+      const holdingMore = followed.filter((row) => row.holdsMore).map(({ id }) => id)
+      if (holdingMore.length > 0) this.#options.onMoreHeld?.(holdingMore)
+    }
   }
 
-  #dropFrom(tx: Transaction, id: string, mount: MountFact, fate: 'retired' | 'moved' | 'shown'): void {
+  /** The same for the transaction that removes a namespace. */
+  followNamespaceGone(tx: Transaction, namespace: NamespaceFact): () => void {
+    const followed = this.#rewrite(tx, (record) => followNamespaceGone(record, namespace))
+    return () => {
+      for (const { id } of followed) this.invalidate(id)
+    }
+  }
+
+  #isHeldNow(tx: ReadStorage, id: string, mount: MountFact): boolean {
     const record = readJson<FilterRecord>(tx, filterKey(id))
-    if (!record) return
-    const { retired = [], moved = 0 } = record
-    putJson(tx, filterKey(id), {
-      mode: record.mode,
-      paths: record.paths.filter((path) => path !== mount.path),
-      retired: fate === 'retired' ? [...retired, mount.uuid].slice(-RETIRED_MAX) : retired,
-      moved: fate === 'moved' ? moved + 1 : moved,
-    } satisfies FilterRecord)
+    return record !== undefined && compileRecord(record, [mount], this.#options.namespaces()).heldMounts.has(mount.uuid)
   }
 
-  /** A filter's record changed: all rules are compiled anew when next asked for. */
-  invalidate(): void {
-    this.#records.clear()
-    this.#compiled.clear()
+  /** Returns the filters that are other ones now. */
+  #rewrite(tx: Transaction, change: (record: FilterRecord) => FilterRecord): { id: string; holdsMore: boolean }[] {
+    return [...this.#ids].flatMap((id) => {
+      const record = readJson<FilterRecord>(tx, filterKey(id))
+      const next = record && change(record)
+      if (!record || !next || next === record) return []
+      putJson(tx, filterKey(id), next)
+      return [{ id, holdsMore: next.revision !== record.revision }]
+    })
+  }
+
+  /** The record of a filter changed: it is read and compiled anew when next asked for. */
+  invalidate(id: string): void {
+    this.#ids.add(id)
+    this.#remembered.delete(id)
+    this.#compiled.delete(id)
+  }
+
+  /** The record of this key changed. */
+  invalidateKey(key: string): void {
+    this.invalidate(key.slice(PREFIX.length))
   }
 
   /** Asked for with every request on a secondary, so it is remembered, and that there is none as well. */
-  #read(id: string): FilterRecord | undefined {
-    if (this.#records.size > REMEMBERED_MAX) this.#records.clear()
-    if (!this.#records.has(id)) this.#records.set(id, readJson<FilterRecord>(this.#storage, filterKey(id)))
-    return this.#records.get(id)
+  #read(id: string): KnownFilter {
+    const known = this.#remembered.get(id)
+    if (known) return known
+    if (this.#remembered.size > REMEMBERED_MAX) this.#remembered.clear()
+    const record = readJson<FilterRecord>(this.#storage, filterKey(id))
+    const read = { record, digest: record ? digestOf(record) : '' }
+    this.#remembered.set(id, read)
+    return read
   }
+}
+
+/** Mounts that were held back a moment ago and that there are no more. */
+const goneOf = (filter: CompiledFilter | undefined, mounts: readonly MountFact[]): string[] => {
+  if (!filter) return []
+  const living = new Set(mounts.map(({ uuid }) => uuid))
+  return [...filter.heldMounts].filter((uuid) => !living.has(uuid))
 }

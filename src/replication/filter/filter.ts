@@ -103,25 +103,24 @@ const mountOfKey = (key: string): string | undefined => {
   return end < 0 ? key.slice(start) : key.slice(start, end)
 }
 
-/** `retired`: mounts that were held back when they were unmounted; their last deletions name keys, too. */
+/** `anyway`: mounts that are held back whatever the rule says: unmounted ones, whose last deletions name keys, too, and moved ones. */
 export const compileFilter = (
   rule: FilterRule,
   mounts: readonly MountFact[],
   namespaces: readonly NamespaceFact[],
-  retired: readonly string[] = [],
+  anyway: readonly string[] = [],
 ): CompiledFilter => {
   const namespacePaths = new Set(namespaces.map((namespace) => namespace.path).filter((path) => path !== ''))
   const named = new Set(rule.paths)
-  const held = new Set<string>()
+  const held = new Set(anyway)
   const dynamicMounts: string[] = []
   for (const mount of mounts) {
     if (!canBeHeld(mount)) continue
     const isCovered = coversMount(rule, mount, namespacePaths)
     if (isCovered === (rule.mode === 'deny')) held.add(mount.uuid)
-    if (isCovered && !named.has(mount.path)) dynamicMounts.push(mount.path)
+    if (isCovered && !named.has(mount.path) && held.has(mount.uuid) === (rule.mode === 'deny'))
+      dynamicMounts.push(mount.path)
   }
-  const living = new Set(mounts.map((mount) => mount.uuid))
-  for (const uuid of retired) if (!living.has(uuid)) held.add(uuid)
   const isDynamic = (namespace: NamespaceFact) =>
     namespace.path !== '' && !named.has(namespace.path) && coversNamespace(rule, namespace, namespacePaths)
   return {

@@ -1,20 +1,44 @@
-import type { ReplicationHost } from '../host.js'
+import { putJson, readJson, type Storage } from '../../logical/storage.js'
+import type { FilterRecord } from './filter-record.js'
 
 /**
- * The filter that the data of a performance secondary was last compared under, by its digest. The one that is known may
- * run ahead of it: its record arrives before what it means, and a new registration has another one. Until the two agree,
- * what is here is not what it should be. Never leaves the cluster.
+ * The filter that the data of a performance secondary was last compared under. The one that is known may run ahead of it:
+ * its record arrives before what it means, and a new registration has another one. Until the two agree, what is here is
+ * not what it should be. Never leaves the cluster.
  */
 const SETTLED_KEY = 'core/replication/settled-filter'
 
-type Host = Pick<ReplicationHost, 'storage'>
+/** `digest`: empty for no filter. */
+export interface KnownFilter {
+  readonly digest: string
+  readonly record: FilterRecord | undefined
+}
 
-/** `digest`: of the filter that is known now; empty for none. */
-export const isFilterSettled = ({ storage }: Host, digest: string): boolean =>
-  (storage.get(SETTLED_KEY)?.toString() ?? '') === digest
+const NONE: KnownFilter = { digest: '', record: undefined }
 
-/** A comparison under the filter is complete. */
-export const keepSettledFilter = async (host: Host, digest: string): Promise<void> => {
-  if (isFilterSettled(host, digest)) return
-  await host.storage.write((tx) => tx.put(SETTLED_KEY, Buffer.from(digest)))
+export class SettledFilter {
+  readonly #storage: Storage
+  #settled: KnownFilter | undefined
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  get current(): KnownFilter {
+    this.#settled ??= readJson<KnownFilter>(this.#storage, SETTLED_KEY) ?? NONE
+    return this.#settled
+  }
+
+  /** `digest`: of the filter that is known now. */
+  is(digest: string): boolean {
+    return this.current.digest === digest
+  }
+
+  /** A comparison under the filter is complete, or only its names for the same things have changed. */
+  async keep(known: KnownFilter): Promise<void> {
+    const { digest, record } = this.current
+    if (known.digest === digest && JSON.stringify(known.record) === JSON.stringify(record)) return
+    await this.#storage.write((tx) => putJson(tx, SETTLED_KEY, known))
+    this.#settled = known
+  }
 }

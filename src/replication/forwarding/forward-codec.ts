@@ -1,33 +1,9 @@
 import { LogicalError, type ErrorCode } from '../../logical/errors.js'
-import type { JsonObject, JsonValue } from '../../logical/json.js'
+import type { JsonValue } from '../../logical/json.js'
 import { parseJson, printJson } from '../../logical/json-text.js'
-import type { Request, Response } from '../../logical/request.js'
+import type { Response } from '../../logical/request.js'
 
-/**
- * How a request and its answer travel between a performance secondary and its primary. The request was authorised where
- * it came in: its token's id and secret headers stay there.
- */
-const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
-
-export const encodeRequest = (request: Request): Buffer => {
-  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !SECRET_HEADERS.has(name)))
-  const { id, operation, path, namespace, data, remoteAddress, remotePort, wrap, token } = request
-  const view = token && { ...token, id: '' }
-  return Buffer.from(
-    printJson({ id, operation, path, namespace, data, headers, remoteAddress, remotePort, wrap, token: view }),
-  )
-}
-
-export const decodeRequest = (payload: Buffer): Request => {
-  const fields = parseJson(payload.toString('utf8')) as unknown as Request
-  return {
-    ...fields,
-    data: Object.assign(Object.create(null) as JsonObject, fields.data),
-    clientToken: undefined,
-    wrap: fields.wrap ?? undefined,
-    isForwarded: true,
-  }
-}
+/** How the answer of a primary to a forwarded request travels back. */
 
 /** `index`: the end of the primary's log once the request was done, which the secondary waits to see. */
 export interface ForwardAnswer {

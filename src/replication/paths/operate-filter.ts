@@ -3,7 +3,7 @@ import { invalid, notFound, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../context.js'
 import { checkIsPrimary, isValidId } from '../roles/decide-primary.js'
-import { type FilterRule, findSingleton, findUnknown, normalizePaths } from '../filter/filter.js'
+import { type FilterRule, findSingleton, findUnknown, normalizePath, normalizePaths } from '../filter/filter.js'
 import { GUARDS } from './guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
 import { insist } from '../roles/roles.js'
@@ -26,8 +26,17 @@ export const putFilter = async (
   if (stored !== secondaryId) await filters.delete(stored)
   context.managers.performance.primary?.filterChanged(secondaryId)
   host.log.info('paths filter changed', { secondary: secondaryId, mode: rule.mode, paths: rule.paths.length })
-  const unknown = findUnknown(rule.paths, host.mounts(), host.namespaces())
-  return unknown.length === 0 ? undefined : { data: null, warnings: unknown.map(WARNINGS.unknownPath) }
+  const warnings = warningsOf(context, fields.paths, rule)
+  return warnings.length === 0 ? undefined : { data: null, warnings }
+}
+
+/** What was given and means nothing, and a rule that therefore keeps everything, or nothing, from the secondary. */
+const warningsOf = ({ host }: ReplicationContext, given: readonly string[], { mode, paths }: FilterRule): string[] => {
+  const ignored = [...new Set(given.filter((path) => normalizePath(path) === undefined))]
+  const unknown = findUnknown(paths, host.mounts(), host.namespaces())
+  const warnings = [...ignored.map(WARNINGS.ignoredPath), ...unknown.map(WARNINGS.unknownPath)]
+  if (unknown.length < paths.length) return warnings
+  return [...warnings, mode === 'allow' ? WARNINGS.allowsNothing : WARNINGS.deniesNothing]
 }
 
 export const readFilter = (context: ReplicationContext, id: string): Response => {

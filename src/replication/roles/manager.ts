@@ -11,7 +11,7 @@ import { isDormant, type Mode } from './machine.js'
 import { PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
 import { ownFilterId, SecondaryRole } from './secondary-role.js'
-import { isFilterSettled } from '../filter/settled-filter.js'
+import type { SettledFilter } from '../filter/settled-filter.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
 import type { StatusFacts } from '../paths/status.js'
@@ -24,6 +24,7 @@ export interface ManagerOptions {
   readonly roles: Roles
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
+  readonly settledFilter: SettledFilter
   readonly holds: Holds
   readonly upkeep: Upkeep
   readonly standbys: () => readonly SecondaryView[]
@@ -194,7 +195,7 @@ export class Manager {
 
   /** How safe a promotion would be now. */
   safety(): SafetyFacts {
-    const { host, kind, roles, upkeep, filters } = this.#options
+    const { host, kind, roles, upkeep, filters, settledFilter } = this.#options
     const record = roles.record(kind)
     if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('only a secondary is promoted')
     const { remotePosition, isResyncing } = host.store
@@ -203,7 +204,7 @@ export class Manager {
       : { applied: 0, announced: 0, isBehindEpoch: false }
     const filterId = ownFilterId(record, host, filters)
     const rule = kind === 'performance' ? filters.find(filterId) : undefined
-    const isSettled = kind === 'dr' || isFilterSettled(host, filters.digest(filterId))
+    const isSettled = kind === 'dr' || settledFilter.is(filters.known(filterId).digest)
     return {
       isSyncComplete: !isResyncing && (!record.hasFollowed || (remotePosition !== undefined && isSettled)),
       streamState: this.#follower?.state ?? 'idle',

@@ -1,8 +1,10 @@
 import { LogicalError } from '../../logical/errors.js'
+import type { Sight } from '../../logical/request.js'
 import { offerDevRoot } from '../credentials/dev-root.js'
 import { currentEpoch, forkPointOf, isOvertakenBy } from './epoch.js'
 import type { FilterStore } from '../filter/filter-store.js'
-import { decodeRequest, encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
+import { encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
+import { decodeRequest } from '../forwarding/forward-request.js'
 import type { ReplicationHost } from '../host.js'
 import type { Roles } from './roles.js'
 import { refusalError } from '../rpc/refusal.js'
@@ -117,15 +119,26 @@ export class PrimaryRole implements PrimaryHooks {
     return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(host, kind) : '{}' }
   }
 
-  async forward(_secondaryId: string, payload: Buffer): Promise<Buffer> {
-    const { host } = this.#options
-    this.#record()
+  async forward(secondaryId: string, payload: Buffer): Promise<Buffer> {
+    const { host, kind } = this.#options
+    if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary has nothing to forward')
+    const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
     try {
-      const response = await host.executeForwarded(decodeRequest(payload))
+      const response = await host.executeForwarded(request)
       return encodeAnswer({ index: host.store.lastReplicatedIndex, response })
     } catch (error) {
       if (!(error instanceof LogicalError) || error.code === 'read-only') throw error
       return encodeFailure(host.store.lastReplicatedIndex, error)
+    }
+  }
+
+  /** Read anew at each look: the filter may change while the request is at work. */
+  #sightOf(secondaryId: string): Sight {
+    const { filters } = this.#options
+    const filter = () => filters.compiled(filterIdOf(this.#record(), secondaryId, filters))
+    return {
+      isHeldBack: (uuid) => filter()?.heldMounts.has(uuid) ?? false,
+      hidesNamespace: (path) => filter()?.hiddenNamespaces.has(path) ?? false,
     }
   }
 

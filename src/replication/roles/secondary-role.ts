@@ -6,7 +6,7 @@ import { keepLeadLoss } from './keep-losses.js'
 import type { Roles } from './roles.js'
 import type { Lead } from '../secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
-import { isFilterSettled, keepSettledFilter } from '../filter/settled-filter.js'
+import type { SettledFilter } from '../filter/settled-filter.js'
 import type { HoldState, Kind, SecondaryHooks, Who } from '../types.js'
 
 /** No rule has this fingerprint. */
@@ -17,6 +17,7 @@ export interface SecondaryRoleOptions {
   readonly host: ReplicationHost
   readonly roles: Roles
   readonly filters: FilterStore
+  readonly settledFilter: SettledFilter
   readonly holds: Holds
   readonly onChange: () => void
   /** The first copy is complete: what turns bootstrapping into secondary. */
@@ -68,17 +69,17 @@ export class SecondaryRole implements SecondaryHooks {
 
   /** The filter arrives before what it means: until that is done the primary is to compare, whatever happened to a stream. */
   filterFingerprint(): string {
-    const { kind, filters, host, isFilterInEffect } = this.#options
+    const { kind, filters, settledFilter, host, isFilterInEffect } = this.#options
     if (kind !== 'performance') return ''
     const id = ownFilterId(this.#record(), host, filters)
-    if (!isFilterSettled(host, filters.digest(id))) return UNSETTLED
+    if (!settledFilter.is(filters.known(id).digest)) return UNSETTLED
     return isFilterInEffect() ? (filters.compiled(id)?.fingerprint ?? '') : ''
   }
 
   async onCompared(): Promise<void> {
-    const { kind, filters, host } = this.#options
+    const { kind, filters, settledFilter, host } = this.#options
     if (kind !== 'performance') return
-    await keepSettledFilter(host, filters.digest(ownFilterId(this.#record(), host, filters)))
+    await settledFilter.keep(filters.known(ownFilterId(this.#record(), host, filters)))
   }
 
   reindex(): Promise<void> {

@@ -11,6 +11,8 @@ const STATUS_OF: Readonly<Record<RefusalCode, status>> = {
   set: status.FAILED_PRECONDITION,
   superseded: status.ABORTED,
   unavailable: status.UNAVAILABLE,
+  invalid: status.INVALID_ARGUMENT,
+  forbidden: status.PERMISSION_DENIED,
   failed: status.INTERNAL,
 }
 

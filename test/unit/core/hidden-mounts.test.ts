@@ -38,7 +38,7 @@ test('a local mount keeps its path from a shared one, which shows when it is gon
     storageAt: () => storage,
     leaseDefaults: { defaultLeaseTtlSeconds: 60, maxLeaseTtlSeconds: 60 },
     isReadOnly: () => false,
-    isHeldBack: () => false,
+    presenceOf: () => 'here',
     clock: systemClock,
     random: createSeededRandom('router'),
     log,

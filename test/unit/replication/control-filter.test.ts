@@ -94,14 +94,131 @@ test('fingerprints are equal for equal rules over equal mounts, and differ other
   )
 })
 
-test('an unmounted path leaves every rule, and the last deletions of its mount stay held back', async () => {
+const move = (from: MountFact, path: string, namespacePath = ''): MountFact => ({ ...from, path, namespacePath })
+const EU = mount('eu', 'EU_data/')
+const US = mount('us', 'US_data/')
+const NKV = mount('nkv', 'ns1/kv/', { namespacePath: 'ns1/' })
+
+/** A filter for `c`, whose mounts move as those of a primary do. */
+const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   let mounts = MOUNTS
-  const filters = new FilterStore({ storage: new MemoryStorage(), mounts: () => mounts, namespaces: () => NAMESPACES })
-  await filters.put('c', { mode: 'deny', paths: ['EU_data/', 'US_data/'] })
-  expect(await filters.dropPath(mount('eu', 'EU_data/'), true)).toBe(true)
-  mounts = [...MOUNTS.filter(({ uuid }) => uuid !== 'eu'), mount('new', 'EU_data/')]
-  filters.invalidate()
-  expect(filters.find('c')).toEqual({ mode: 'deny', paths: ['US_data/'] })
-  expect(filters.compiled('c')?.isHeldBack('logical/eu/secret')).toBe(true)
-  expect(filters.compiled('c')?.isHeldBack('logical/new/secret')).toBe(false)
+  const storage = new MemoryStorage()
+  const more: string[] = []
+  const onMoreHeld = (ids: readonly string[]) => more.push(...ids)
+  const filters = new FilterStore({ storage, mounts: () => mounts, namespaces: () => NAMESPACES, onMoreHeld })
+  await filters.put('c', { mode, paths })
+  const change = async (before: MountFact, after: MountFact | undefined, fails = false): Promise<void> => {
+    let settled = () => {}
+    const stored = storage.write((tx) => {
+      settled = filters.followMount(tx, { before, after })
+      mounts = mounts.flatMap((row) => (row.uuid === before.uuid ? (after ?? []) : row))
+      if (fails) throw new Error('no space left on device')
+    })
+    // The table says the new path, the record is not stored yet.
+    expect(filters.compiled('c')?.heldMounts.has(before.uuid)).toBe(true)
+    await stored.finally(() => {
+      if (fails) mounts = MOUNTS
+      settled()
+    })
+  }
+  const shows = (uuid: string) => !filters.compiled('c')?.isHeldBack(`logical/${uuid}/secret`)
+  const add = (row: MountFact) => {
+    mounts = [...mounts, row]
+  }
+  return { filters, change, add, shows, more, paths: () => filters.find('c')?.paths }
+}
+
+test('a mount that is denied stays denied wherever it is moved to, and the rule shows where it is', async () => {
+  const world = await createWorld('deny', 'EU_data/', 'x/')
+  await world.change(EU, move(EU, 'us-deny/'))
+  expect([world.shows('eu'), world.paths()]).toEqual([false, ['us-deny/', 'x/']])
+  await world.change(move(EU, 'us-deny/'), move(EU, 'ns1/in/', 'ns1/'))
+  expect([world.shows('eu'), world.paths()]).toEqual([false, ['ns1/in/', 'x/']])
+  world.add(mount('new', 'EU_data/'))
+  expect(world.shows('new')).toBe(true)
+  expect(world.more).toEqual([])
+})
+
+test('a mount that is denied with its namespace stays denied outside of it, by a name of its own', async () => {
+  const world = await createWorld('deny', 'ns1/')
+  await world.change(NKV, move(NKV, 'kv/'))
+  expect([world.shows('nkv'), world.paths()]).toEqual([false, ['ns1/', 'kv/']])
+})
+
+test('a mount that is not allowed stays so in an allowed namespace, and at a path that is allowed to nobody yet', async () => {
+  const world = await createWorld('allow', 'ns1/', 'soon/')
+  await world.change(EU, move(EU, 'ns1/eu/', 'ns1/'))
+  await world.change(US, move(US, 'soon/'))
+  expect([world.shows('eu'), world.shows('us'), world.paths()]).toEqual([false, false, ['ns1/']])
+  expect(world.filters.compiled('c')?.dynamicMounts).not.toContain('ns1/eu/')
+  // A new rule is a new decision.
+  await world.filters.put('c', { mode: 'allow', paths: ['ns1/eu/'] })
+  expect(world.shows('eu')).toBe(true)
+})
+
+test('a mount that is allowed stays allowed by its new path, and what it was allowed by is free', async () => {
+  let mounts = MOUNTS
+  const storage = new MemoryStorage()
+  const filters = new FilterStore({ storage, mounts: () => mounts, namespaces: () => NAMESPACES })
+  await filters.put('c', { mode: 'allow', paths: ['US_data/', 'ns1/'] })
+  const { digest } = filters.known('c')
+  const follow = async (before: MountFact, after: MountFact) => {
+    const settled = await storage.write((tx) => filters.followMount(tx, { before, after }))
+    mounts = mounts.map((row) => (row.uuid === before.uuid ? after : row))
+    settled()
+  }
+  await follow(US, move(US, 'here/'))
+  expect(filters.find('c')?.paths).toEqual(['here/', 'ns1/'])
+  expect(filters.compiled('c')?.heldMounts.has('us')).toBe(false)
+  expect(filters.known('c').digest, 'nothing has to be compared').toBe(digest)
+  // What was allowed with its namespace only is not allowed outside of it.
+  await follow(NKV, move(NKV, 'kv/'))
+  expect(filters.compiled('c')?.heldMounts.has('nkv')).toBe(true)
+  expect(filters.known('c').digest).not.toBe(digest)
+})
+
+test('a mount that is unmounted stays held back until the last of it is deleted; a denied path stays denied', async () => {
+  const world = await createWorld('deny', 'EU_data/', 'US_data/')
+  await world.change(EU, undefined)
+  world.add(mount('new', 'EU_data/'))
+  expect(world.paths()).toEqual(['EU_data/', 'US_data/'])
+  expect([world.shows('eu'), world.shows('new')]).toEqual([false, false])
+})
+
+test('a mount that is unmounted leaves a rule that allows it: who comes to its path next was never asked for', async () => {
+  const storage = new MemoryStorage()
+  const filters = new FilterStore({ storage, mounts: () => MOUNTS, namespaces: () => NAMESPACES })
+  await filters.put('c', { mode: 'allow', paths: ['US_data/', 'auth/approle/'] })
+  const settled = await storage.write((tx) => filters.followMount(tx, { before: US, after: undefined }))
+  settled()
+  expect(filters.find('c')?.paths).toEqual(['auth/approle/'])
+})
+
+test('a namespace that is deleted leaves a rule that allows it with all below it, and stays in one that denies it', async () => {
+  const storage = new MemoryStorage()
+  const filters = new FilterStore({ storage, mounts: () => MOUNTS, namespaces: () => NAMESPACES })
+  const paths = ['ns1/', 'ns1/kv/', 'US_data/']
+  await filters.put('allows', { mode: 'allow', paths })
+  await filters.put('denies', { mode: 'deny', paths })
+  const settled = await storage.write((tx) => filters.followNamespaceGone(tx, { id: 'n1', path: 'ns1/' }))
+  settled()
+  expect(filters.find('allows')?.paths).toEqual(['US_data/'])
+  expect(filters.find('denies')?.paths).toEqual(paths)
+})
+
+test('a move that could not be stored changes no rule', async () => {
+  const world = await createWorld('deny', 'EU_data/')
+  await expect(world.change(EU, move(EU, 'kv/'), true)).rejects.toThrow('no space')
+  expect([world.shows('eu'), world.paths()]).toEqual([false, ['EU_data/']])
+})
+
+test('rules that nobody has asked for since the start follow as well', async () => {
+  const storage = new MemoryStorage()
+  const options = { storage, mounts: () => MOUNTS, namespaces: () => NAMESPACES }
+  await new FilterStore(options).put('unregistered', { mode: 'deny', paths: ['EU_data/'] })
+  const filters = new FilterStore(options)
+  await filters.load()
+  const settled = await storage.write((tx) => filters.followMount(tx, { before: EU, after: move(EU, 'kv/') }))
+  settled()
+  expect(filters.find('unregistered')?.paths).toEqual(['kv/'])
 })

@@ -227,17 +227,36 @@ test('filters are kept for whoever comes, and refused where they mean nothing', 
   expect(ambiguous).toBe(`invalid-request: id "${setId}" is ambiguous; use one of: c, d`)
 })
 
-test('an unmounted path leaves the filters, and a new mount at that path is not held back', async () => {
+test('a filter that names what is not there, or nothing, says what comes of it', async () => {
+  const a = await start('a')
+  await a.change('replication/performance/primary/enable')
+  const put = async (data: JsonObject) =>
+    (await a.post('replication/performance/primary/paths-filter/c', data))?.warnings
+  const gone = (path: string) => `"${path}" is neither a mount nor a namespace now; it is kept and has no effect yet.`
+  const ignored = (path: string) => `"${path}" names nothing and was ignored.`
+  const all = 'The filter allows nothing that is there: all data of mounts is kept from the secondary.'
+  const none = 'The filter denies nothing that is there: nothing is kept from the secondary.'
+  expect(await put({})).toEqual([all])
+  expect(await put({ mode: 'allow', paths: [] })).toEqual([all])
+  expect(await put({ mode: 'allow', paths: ['', '/', '', 'secret'] })).toEqual([ignored(''), ignored('/')])
+  expect(await put({ mode: 'allow', paths: ['gone'] })).toEqual([gone('gone/'), all])
+  expect(await put({ mode: 'deny', paths: ['/'] })).toEqual([ignored('/'), none])
+  expect(await put({ mode: 'deny', paths: [] })).toEqual([none])
+  expect(await put({ mode: 'deny', paths: ['gone', 'secret'] })).toEqual([gone('gone/')])
+  expect(await put({ mode: 'allow', paths: ['secret'] })).toBeUndefined()
+  expect(await put({ mode: 'deny', paths: ['secret'] })).toBeUndefined()
+})
+
+test('a denied path stays denied when its mount is unmounted, for whoever is mounted there next', async () => {
   const a = await start('a')
   await a.change('replication/performance/primary/enable')
   const filter = 'replication/performance/primary/paths-filter/c'
   await a.post(filter, { mode: 'deny', paths: 'secret' })
   const { filters } = a.replication
   expect(filters.compiled('c')?.isHeldBack('logical/m1/x')).toBe(true)
+  await a.moveMount('m1')
   a.mounts = [{ uuid: 'm9', path: 'secret/', namespacePath: '', type: 'kv', isLocal: false }]
-  await a.writeValue('core/mounts/m1', 'gone')
-  await until(() => filters.find('c')?.paths.length === 0)
-  expect(filters.compiled('c')?.isHeldBack('logical/m9/x')).toBe(false)
+  expect(filters.compiled('c')?.isHeldBack('logical/m9/x')).toBe(true)
   expect(filters.compiled('c')?.isHeldBack('logical/m1/x')).toBe(true)
 })
 

@@ -7,13 +7,8 @@ import {
   forkPointOf,
   isOvertakenBy,
 } from '../../../src/replication/roles/epoch.js'
-import {
-  decodeAnswer,
-  decodeRequest,
-  encodeAnswer,
-  encodeFailure,
-  encodeRequest,
-} from '../../../src/replication/forwarding/forward-codec.js'
+import { decodeAnswer, encodeAnswer, encodeFailure } from '../../../src/replication/forwarding/forward-codec.js'
+import { decodeRequest, encodeRequest } from '../../../src/replication/forwarding/forward-request.js'
 import { collectSuffix, readLosses, writeLoss } from '../../../src/replication/roles/losses.js'
 import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/roles/state.js'
 import { LogicalError } from '../../../src/logical/errors.js'
@@ -126,7 +121,7 @@ test('a forwarded request keeps numbers as written and leaves its secrets behind
   const payload = encodeRequest(request)
   expect(payload.toString()).not.toContain('hvs.secret')
   const decoded = decodeRequest(payload)
-  expect(decoded).toMatchObject({ path: 'secret/a', headers: { 'x-trace': 't' }, isForwarded: true })
+  expect(decoded).toMatchObject({ path: 'secret/a', headers: { 'x-trace': 't' } })
   expect(decoded.data.price).toEqual(new RawNumber('1.50'))
   expect(Object.getPrototypeOf(decoded.data)).toBeNull()
 })

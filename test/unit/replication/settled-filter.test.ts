@@ -112,22 +112,21 @@ test('a mount that is moved to a path that a filter names leaves the secondary',
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
   await until(() => c.readValue(SHARED_KEY) === 'shown')
   await until(streams(c))
-  for (const cluster of [a, c]) cluster.mounts = cluster.mounts.map((row) => ({ ...row, path: 'late/' }))
-  await a.writeValue('core/mounts/m1', 'moved')
+  c.mounts = c.mounts.map((row) => ({ ...row, path: 'late/' }))
+  await a.moveMount('m1', 'late/')
   await until(() => c.readValue(SHARED_KEY) === undefined)
   await until(streams(c))
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
-test('a mount that is moved out of a namespace that is held back arrives, a crash of the secondary between or not', async () => {
+test('a mount that is moved out of a namespace that is held back stays away, and a move costs no comparison', async () => {
   const a = await ControlCluster.start('a', clusters)
   const c = await ControlCluster.start('c', clusters)
-  const namespaces = [
-    { id: 'root', path: '' },
-    { id: 'n1', path: 'ns1/' },
-  ]
   for (const cluster of [a, c]) {
-    cluster.namespaces = namespaces
+    cluster.namespaces = [
+      { id: 'root', path: '' },
+      { id: 'n1', path: 'ns1/' },
+    ]
     cluster.mounts = [{ uuid: 'm1', path: 'ns1/kv/', namespacePath: 'ns1/', type: 'kv', isLocal: false }]
   }
   await a.change('replication/performance/primary/enable')
@@ -135,14 +134,30 @@ test('a mount that is moved out of a namespace that is held back arrives, a cras
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'ns1' })
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
   await until(streams(c))
-  expect(c.readValue(SHARED_KEY)).toBeUndefined()
   c.holds.hold('performance', 'merkle-diff')
-  for (const cluster of [a, c])
-    cluster.mounts = cluster.mounts.map((row) => ({ ...row, path: 'kv/', namespacePath: '' }))
-  await a.writeValue('core/mounts/m1', 'moved')
+  await a.moveMount('m1', 'kv/')
+  c.mounts = a.mounts
+  await a.writeValue(SHARED_KEY, 'still held back')
+  await a.writeValue('logical/other/a', 'shown')
+  await until(() => c.readValue('logical/other/a') === 'shown')
+  expect(c.readValue(SHARED_KEY)).toBeUndefined()
+  expect(c.replication.view.ownFilter?.heldMounts).toEqual(new Set(['m1']))
+  expect((await a.call('read', `${FILTER}/c`))?.data).toEqual({ mode: 'deny', paths: ['ns1/', 'kv/'] })
+  expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
+  expect(c.holds.list()).toMatchObject([{ isReached: false }])
+  expect(c.replication.view.arrivingMounts.size).toBe(0)
+})
+
+test('while the data of a lifted filter is on its way its mount is arriving, and no other is', async () => {
+  const { a, c } = await filteredPair()
+  expect(c.replication.view.arrivingMounts.size).toBe(0)
+  c.holds.hold('performance', 'merkle-diff')
+  await a.call('delete', `${FILTER}/c`)
   await until(() => c.holds.list().some(({ isReached }) => isReached))
+  expect(c.replication.view.arrivingMounts).toEqual(new Set(['m1']))
   await c.restart()
-  await until(() => c.holds.list().some(({ isReached }) => isReached))
+  expect(c.replication.view.arrivingMounts).toEqual(new Set(['m1']))
   c.holds.release()
-  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.replication.view.arrivingMounts.size === 0)
+  expect(c.readValue(SHARED_KEY)).toBe('held back')
 })

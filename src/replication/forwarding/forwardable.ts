@@ -1,0 +1,80 @@
+import type { Operation } from '../../logical/request.js'
+
+type Write = 'update' | 'patch' | 'delete'
+
+/**
+ * All that a performance secondary hands on to its primary: writes of replicated storage, by the type of the mount and the
+ * pattern of the path below it. A secondary asks nothing else, and a primary takes nothing else, whoever holds the
+ * certificate: reads are answered where they are asked; roles, seals, keys and audit devices of the primary are no affair
+ * of a secondary's.
+ */
+export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly Write[]>>>> = {
+  system: {
+    'mounts/*path': ['update', 'delete'],
+    'mounts/*path/tune': ['update'],
+    'auth/*path': ['update', 'delete'],
+    'auth/*path/tune': ['update'],
+    remount: ['update'],
+    'policy/*name': ['update', 'delete'],
+    'policies/acl/*name': ['update', 'delete'],
+    'namespaces/*path': ['update', 'patch', 'delete'],
+    // The entity behind a login, which no client can ask for.
+    'internal/replicated-entity': ['update'],
+  },
+  token: {
+    'roles/:name': ['update', 'delete'],
+  },
+  identity: {
+    entity: ['update'],
+    'entity/id/:id': ['update', 'delete'],
+    'entity/name/:name': ['update', 'delete'],
+    'entity-alias': ['update'],
+    'entity-alias/id/:id': ['update', 'delete'],
+  },
+  approle: {
+    // A shared SecretID counts its uses for all clusters together.
+    login: ['update'],
+    'role/:role_name': ['update', 'delete'],
+    'role/:role_name/role-id': ['update'],
+    'role/:role_name/policies': ['update', 'delete'],
+    'role/:role_name/bind-secret-id': ['update', 'delete'],
+    'role/:role_name/secret-id-bound-cidrs': ['update', 'delete'],
+    'role/:role_name/secret-id-num-uses': ['update', 'delete'],
+    'role/:role_name/secret-id-ttl': ['update', 'delete'],
+    'role/:role_name/token-bound-cidrs': ['update', 'delete'],
+    'role/:role_name/token-ttl': ['update', 'delete'],
+    'role/:role_name/token-max-ttl': ['update', 'delete'],
+    'role/:role_name/token-num-uses': ['update', 'delete'],
+    'role/:role_name/period': ['update', 'delete'],
+    'role/:role_name/bound-cidr-list': ['update', 'delete'],
+    'role/:role_name/secret-id/?': ['update'],
+    'role/:role_name/custom-secret-id': ['update'],
+    'role/:role_name/secret-id/destroy/?': ['update', 'delete'],
+    'role/:role_name/secret-id-accessor/destroy/?': ['update', 'delete'],
+    'tidy/secret-id': ['update'],
+  },
+  userpass: {
+    'users/:username': ['update', 'delete'],
+    'users/:username/password': ['update'],
+    'users/:username/policies': ['update'],
+  },
+  kv: {
+    '*path': ['update', 'delete'],
+    config: ['update'],
+    'data/*path': ['update', 'patch', 'delete'],
+    'metadata/*path': ['update', 'patch', 'delete'],
+    'delete/*path': ['update'],
+    'undelete/*path': ['update'],
+    'destroy/*path': ['update'],
+  },
+}
+
+const KNOWN: ReadonlySet<string> = new Set(
+  Object.entries(FORWARDED).flatMap(([mount, patterns]) =>
+    Object.entries(patterns).flatMap(([pattern, writes]) => writes.map((write) => [mount, pattern, write].join('\n'))),
+  ),
+)
+
+/** `mount`: the type of its backend. Making something is an update of what is not there yet. */
+export const isForwardable = (mount: string, pattern: string, operation: Operation): boolean =>
+  KNOWN.has([mount, pattern, operation === 'create' ? 'update' : operation].join('\n'))

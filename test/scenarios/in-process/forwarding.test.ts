@@ -1,0 +1,299 @@
+import { expect, it } from 'vitest'
+import { startLab } from '../../../src/index.js'
+import { FORWARDED } from '../../../src/replication/forwarding/forwardable.js'
+import { RogueSecondary } from '../../support/rogue-secondary.js'
+
+const MERGE = { 'Content-Type': 'application/merge-patch+json' }
+const FILTERS = 'sys/replication/performance/primary/paths-filter'
+
+interface Write {
+  readonly method: string
+  readonly path: string
+  readonly body?: object | (() => object)
+  readonly namespace?: string
+  readonly status?: number
+}
+
+const write = (method: string, path: string, body?: Write['body'], more: Partial<Write> = {}): Write => ({
+  method,
+  path,
+  ...(body && { body }),
+  ...more,
+})
+
+/** One request on the secondary for each pattern and operation of the table, in an order in which all of them succeed. */
+const createWrites = (ids: Map<string, string>): readonly (readonly [string, Write])[] => {
+  const role = 'auth/approle/role/r'
+  const property = (name: string, field: string, value: unknown): [string, Write][] => [
+    [`approle role/:role_name/${name} update`, write('POST', `${role}/${name}`, { [field]: value })],
+    [`approle role/:role_name/${name} delete`, write('DELETE', `${role}/${name}`)],
+  ]
+  const secretId = () => ({ secret_id: ids.get('secret_id') })
+  const accessor = () => ({ secret_id_accessor: ids.get('secret_id_accessor') })
+  return [
+    ['system mounts/*path update', write('POST', 'sys/mounts/two', { type: 'kv', options: { version: '2' } })],
+    ['system mounts/*path/tune update', write('POST', 'sys/mounts/two/tune', { description: 'd' })],
+    ['system auth/*path update', write('POST', 'sys/auth/approle', { type: 'approle' })],
+    ['', write('POST', 'sys/auth/userpass', { type: 'userpass' })],
+    ['', write('POST', 'sys/mounts/one', { type: 'kv' })],
+    ['system auth/*path/tune update', write('POST', 'sys/auth/approle/tune', { description: 'd' })],
+    ['system policy/*name update', write('PUT', 'sys/policy/p', { policy: 'path "a" { capabilities = ["read"] }' })],
+    ['system policy/*name delete', write('DELETE', 'sys/policy/p')],
+    [
+      'system policies/acl/*name update',
+      write('PUT', 'sys/policies/acl/q', { policy: 'path "a" { capabilities = ["read"] }' }),
+    ],
+    ['system policies/acl/*name delete', write('DELETE', 'sys/policies/acl/q')],
+    ['system namespaces/*path update', write('POST', 'sys/namespaces/ns1', {})],
+    ['system namespaces/*path patch', write('PATCH', 'sys/namespaces/ns1', { custom_metadata: { a: 'b' } })],
+    ['', write('POST', 'sys/mounts/inner', { type: 'kv' }, { namespace: 'ns1' })],
+    ['', write('POST', 'inner/a', { v: 1 }, { namespace: 'ns1' })],
+    ['system namespaces/*path delete', write('DELETE', 'sys/namespaces/ns1')],
+    ['token roles/:name update', write('POST', 'auth/token/roles/t', { orphan: true })],
+    ['token roles/:name delete', write('DELETE', 'auth/token/roles/t')],
+    ['kv *path update', write('PUT', 'one/a', { v: 1 })],
+    ['kv *path delete', write('DELETE', 'one/a')],
+    ['system remount update', write('POST', 'sys/remount', { from: 'one', to: 'moved' })],
+    ['system mounts/*path delete', write('DELETE', 'sys/mounts/moved')],
+    ['kv config update', write('POST', 'two/config', { max_versions: 5 })],
+    ['kv data/*path update', write('POST', 'two/data/a', { data: { v: 1 } })],
+    ['kv data/*path patch', write('PATCH', 'two/data/a', { data: { w: 1 } })],
+    ['kv data/*path delete', write('DELETE', 'two/data/a')],
+    ['kv undelete/*path update', write('POST', 'two/undelete/a', { versions: [2] })],
+    ['kv delete/*path update', write('POST', 'two/delete/a', { versions: [1] })],
+    ['kv destroy/*path update', write('POST', 'two/destroy/a', { versions: [1] })],
+    ['kv metadata/*path update', write('POST', 'two/metadata/a', { max_versions: 3 })],
+    ['kv metadata/*path patch', write('PATCH', 'two/metadata/a', { custom_metadata: { a: 'b' } })],
+    ['kv metadata/*path delete', write('DELETE', 'two/metadata/a')],
+    ['userpass users/:username update', write('POST', 'auth/userpass/users/u', { password: 'p' })],
+    ['userpass users/:username/password update', write('POST', 'auth/userpass/users/u/password', { password: 'q' })],
+    ['userpass users/:username/policies update', write('POST', 'auth/userpass/users/u/policies', { policies: 'a' })],
+    // The entity of this login is made by the primary, the token is not.
+    ['system internal/replicated-entity update', write('POST', 'auth/userpass/login/u', { password: 'q' })],
+    ['userpass users/:username delete', write('DELETE', 'auth/userpass/users/u')],
+    ['approle role/:role_name update', write('POST', role, { policies: 'default' })],
+    ['approle role/:role_name/role-id update', write('POST', `${role}/role-id`, { role_id: 'rid' })],
+    ...property('policies', 'token_policies', 'a'),
+    ...property('secret-id-num-uses', 'secret_id_num_uses', 5),
+    ...property('secret-id-ttl', 'secret_id_ttl', 600),
+    ...property('token-ttl', 'token_ttl', 60),
+    ...property('token-max-ttl', 'token_max_ttl', 600),
+    ...property('token-num-uses', 'token_num_uses', 5),
+    ...property('period', 'token_period', 60),
+    ...property('secret-id-bound-cidrs', 'secret_id_bound_cidrs', '127.0.0.0/8'),
+    ...property('token-bound-cidrs', 'token_bound_cidrs', '127.0.0.0/8'),
+    ...property('bound-cidr-list', 'bound_cidr_list', '127.0.0.0/8'),
+    ['', write('POST', `${role}/secret-id-bound-cidrs`, { secret_id_bound_cidrs: '127.0.0.0/8' })],
+    [
+      'approle role/:role_name/bind-secret-id update',
+      write('POST', `${role}/bind-secret-id`, { bind_secret_id: false }),
+    ],
+    ['approle role/:role_name/bind-secret-id delete', write('DELETE', `${role}/bind-secret-id`)],
+    ['approle role/:role_name/secret-id/? update', write('POST', `${role}/secret-id`, { num_uses: 5 })],
+    ['approle login update', write('POST', 'auth/approle/login', () => ({ role_id: 'rid', ...secretId() }))],
+    ['approle role/:role_name/secret-id/destroy/? update', write('POST', `${role}/secret-id/destroy`, secretId)],
+    [
+      'approle role/:role_name/custom-secret-id update',
+      write('POST', `${role}/custom-secret-id`, { secret_id: 'mine' }),
+    ],
+    ['approle role/:role_name/secret-id/destroy/? delete', write('DELETE', `${role}/secret-id/destroy`, secretId)],
+    ['', write('POST', `${role}/secret-id`, {})],
+    [
+      'approle role/:role_name/secret-id-accessor/destroy/? update',
+      write('POST', `${role}/secret-id-accessor/destroy`, accessor),
+    ],
+    ['', write('POST', `${role}/secret-id`, {})],
+    [
+      'approle role/:role_name/secret-id-accessor/destroy/? delete',
+      write('DELETE', `${role}/secret-id-accessor/destroy`, accessor),
+    ],
+    ['approle tidy/secret-id update', write('POST', 'auth/approle/tidy/secret-id')],
+    ['approle role/:role_name delete', write('DELETE', role)],
+    ['system auth/*path delete', write('DELETE', 'sys/auth/approle')],
+  ]
+}
+
+/** Deletions have their fields in the query. */
+const inPlace = (method: string, fields: object | undefined) =>
+  fields && (method === 'DELETE' ? { query: fields as Record<string, string> } : { body: fields })
+
+/** What is served by no backend yet. */
+const TO_COME = new Set(['identity'])
+
+const rows = (): string[] =>
+  Object.entries(FORWARDED).flatMap(([mount, patterns]) =>
+    TO_COME.has(mount)
+      ? []
+      : Object.entries(patterns).flatMap(([pattern, writes]) => writes.map((name) => `${mount} ${pattern} ${name}`)),
+  )
+
+it('every row of the table of what is forwarded is a write that works on a secondary', async () => {
+  await using lab = await startLab('pr')
+  const { A, C } = lab
+  await C.takeRoot()
+  const ids = new Map<string, string>()
+  const writes = createWrites(ids)
+  expect(
+    writes
+      .map(([row]) => row)
+      .filter((row) => row !== '')
+      .sort(),
+  ).toEqual(rows().sort())
+  for (const [row, { method, path, body, namespace }] of writes) {
+    await lab.converged()
+    const before = Number((await A.status('performance')).last_performance_wal)
+    const headers = { ...(method === 'PATCH' && MERGE), ...(namespace && { 'X-Vault-Namespace': namespace }) }
+    const given = typeof body === 'function' ? body() : body
+    const { status, json } = await C.client.send(method, path, { ...inPlace(method, given), headers })
+    expect(status, `${row}: ${method} ${path}: ${JSON.stringify(json?.errors)}`).toBeLessThan(300)
+    const data = (json?.data ?? {}) as Record<string, unknown>
+    for (const name of ['secret_id', 'secret_id_accessor']) if (data[name]) ids.set(name, String(data[name]))
+    const isSilent = path.endsWith('tidy/secret-id') || path.endsWith('/bound-cidr-list')
+    if (!isSilent) {
+      expect(Number((await A.status('performance')).last_performance_wal), `${row} was made by A`).toBeGreaterThan(
+        before,
+      )
+    }
+  }
+})
+
+it('what belongs to the primary alone is refused on a secondary, and not handed on', async () => {
+  await using lab = await startLab('pr')
+  const { A, C } = lab
+  await C.takeRoot()
+  const audit = { type: 'file', options: { file_path: 'discard' } }
+  for (const [method, path, body] of [
+    ['PUT', 'sys/audit/shared', audit],
+    ['PUT', 'sys/config/auditing/request-headers/x-trace', { hmac: false }],
+    ['PUT', 'sys/rotate', {}],
+  ] as const) {
+    const { status, json } = await C.client.send(method, path, { body })
+    expect([status, json?.errors], path).toEqual([400, ['this cluster is a performance secondary; ask its primary']])
+  }
+  expect((await C.client.send('PUT', 'sys/audit/own', { body: { ...audit, local: true } })).status).toBe(204)
+  expect((await A.client.read('sys/audit')).data).toEqual({})
+})
+
+/** What a forwarded request looks like; the path is below a namespace, with the type of operation. */
+const forged = (operation: string, path: string, data: object = {}) =>
+  JSON.stringify({
+    id: 'forged',
+    operation,
+    path,
+    namespace: { id: 'root', path: '' },
+    data,
+    headers: {},
+    remoteAddress: '127.0.0.1',
+    remotePort: 1,
+    token: { isRoot: true, policies: ['root'] },
+  })
+
+it('whoever has the certificate of a secondary gets nothing but writes that its filter shows', async () => {
+  await using lab = await startLab('pr')
+  const { A } = lab
+  const { client } = A
+  for (const mount of ['denied', 'shown']) await client.write(`sys/mounts/${mount}`, { type: 'kv' })
+  await client.write('sys/auth/denied', { type: 'approle' })
+  await client.write('sys/namespaces/ns1', {})
+  await client.write('denied/secret', { v: 'canary' })
+  await client.write('shown/secret', { v: 1 })
+  await client.write(`${FILTERS}/rogue`, { mode: 'deny', paths: ['denied', 'auth/denied', 'ns1'] })
+  await using rogue = await RogueSecondary.join(A, 'performance', 'rogue')
+  const { known_secondaries: known } = await A.status('performance')
+
+  const ask = async (payload: string): Promise<string> => {
+    try {
+      const { error, response } = await rogue.forward(payload)
+      const failure = error as { code: string; message: string } | undefined
+      return failure ? `${failure.code}: ${failure.message}` : `done ${JSON.stringify(response)}`
+    } catch (error) {
+      return `refused: ${(error as Error).message}`
+    }
+  }
+  expect(await ask(forged('update', 'shown/secret', { v: 2 })), 'what a secondary may do').toMatch(/^done/)
+  for (const operation of ['read', 'list', 'help']) {
+    for (const path of ['denied/secret', 'shown/secret', 'sys/mounts', 'sys/policies/acl', 'sys/raw/core/mounts']) {
+      expect(await ask(forged(operation, path))).toBe('refused: a forwarded request with an unusable operation')
+    }
+  }
+  const NOT_TAKEN: readonly (readonly [string, string, object?])[] = [
+    ['update', 'sys/seal'],
+    ['update', 'sys/step-down'],
+    ['update', 'sys/rotate'],
+    ['update', 'sys/unseal', { key: '00' }],
+    ['update', 'sys/audit/file', { type: 'file', options: { file_path: '/tmp/of-a-rogue' } }],
+    ['delete', 'sys/audit/file'],
+    ['update', 'sys/audit-hash/file', { input: 'x' }],
+    ['update', 'sys/config/auditing/request-headers/x', {}],
+    ['delete', `${FILTERS}/rogue`],
+    ['update', `${FILTERS}/rogue`, { mode: 'deny', paths: [] }],
+    ['update', 'sys/replication/performance/primary/revoke-secondary', { id: known }],
+    ['update', 'sys/replication/performance/primary/secondary-token', { id: 'more' }],
+    ['update', 'sys/replication/performance/primary/demote'],
+    ['update', 'sys/replication/dr/primary/enable'],
+    ['update', 'sys/replication/recover'],
+    ['update', 'sys/generate-root/attempt'],
+    ['update', 'sys/rekey/init', { secret_shares: 1, secret_threshold: 1 }],
+    ['update', 'sys/wrapping/unwrap', { token: 'x' }],
+    ['update', 'sys/wrapping/wrap', { a: 1 }],
+    ['update', 'sys/capabilities', { token: A.rootToken, paths: ['a'] }],
+    ['update', 'sys/leases/revoke-prefix/auth'],
+    ['update', 'sys/storage/raft/snapshot-force'],
+    ['update', 'auth/token/create'],
+    ['update', 'auth/token/lookup', { token: A.rootToken }],
+    ['update', 'auth/token/revoke', { token: A.rootToken }],
+    ['update', 'auth/approle/role/r/secret-id/lookup', { secret_id: 'x' }],
+    ['update', 'cubbyhole/x', { v: 1 }],
+    ['update', 'auth/userpass/login/u', { password: 'p' }],
+  ]
+  await client.write('sys/auth/approle', { type: 'approle' })
+  await client.write('sys/auth/userpass', { type: 'userpass' })
+  for (const [operation, path, data] of NOT_TAKEN) {
+    expect(await ask(forged(operation, path, data)), path).toBe('permission-denied: this is not taken from a secondary')
+  }
+  const HELD: readonly (readonly [string, string, object?])[] = [
+    ['update', 'denied/secret', { v: 2 }],
+    ['delete', 'denied/secret'],
+    ['update', 'auth/denied/login', { role_id: 'x', secret_id: 'y' }],
+    ['update', 'sys/mounts/denied/tune', { description: 'x' }],
+    ['delete', 'sys/mounts/denied'],
+    ['delete', 'sys/auth/denied'],
+    ['update', 'sys/remount', { from: 'denied', to: 'open' }],
+  ]
+  for (const [operation, path, data] of HELD) {
+    expect(await ask(forged(operation, path, data)), path).toMatch(
+      /^not-found: .*route entry found, but backend is nil\.$/,
+    )
+  }
+  const { id: namespaceId } = (await client.call('GET', 'sys/namespaces/ns1')).data as { id: string }
+  for (const namespace of [
+    { id: namespaceId, path: 'ns1/' },
+    { id: namespaceId, path: '' },
+    { id: 'nowhere', path: 'nowhere/' },
+  ]) {
+    const payload = JSON.stringify({ ...JSON.parse(forged('update', 'sys/policies/acl/p', { policy: '' })), namespace })
+    expect(await ask(payload)).toBe('not-found: namespace not found')
+  }
+  const accessorOf = async (mount: string) => ((await client.read('sys/auth'))[mount] as { accessor: string }).accessor
+  const entity = (accessor: unknown, name: unknown) =>
+    ask(forged('update', 'sys/internal/replicated-entity', { accessor, name }))
+  expect(await entity(await accessorOf('approle/'), 'me')).toMatch(/^done/)
+  expect(await entity(await accessorOf('denied/'), 'me')).toMatch(/^not-found/)
+  expect(await entity('auth_none_1', 'me')).toMatch(/^invalid-request/)
+  expect(await entity(await accessorOf('approle/'), '')).toMatch(/^invalid-request/)
+  expect(await entity({}, [])).toMatch(/^invalid-request/)
+  expect(await ask('null')).toBe('refused: a forwarded request with an unusable request')
+  // The primary is what it was.
+  expect((await client.read('denied/secret')).data).toEqual({ v: 'canary' })
+  expect((await client.read(`${FILTERS}/rogue`)).data).toMatchObject({ mode: 'deny' })
+  expect((await A.status('performance')).known_secondaries).toEqual(known)
+  expect((await client.read('sys/seal-status')).sealed).toBe(false)
+})
+
+it('the certificate of a DR secondary forwards nothing', async () => {
+  await using lab = await startLab('dr')
+  await using rogue = await RogueSecondary.join(lab.A, 'dr', 'rogue')
+  await expect(rogue.forward(forged('update', 'sys/policies/acl/p', { policy: '' }))).rejects.toThrow(
+    'a DR secondary has nothing to forward',
+  )
+})

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { createApproleType, DEFAULT_APPROLE_OPTIONS } from '../../../src/auth/approle/backend.js'
+import { FORWARDED, isForwardable } from '../../../src/replication/forwarding/forwardable.js'
+import { kvType } from '../../../src/secrets/kv/backend.js'
+import { BackendHarness } from '../../support/backend-harness.js'
+import { makeUserpass } from '../auth/userpass/userpass-mount.js'
+
+/** Writes by their verb that change nothing that is shared: a secondary answers them itself. */
+const ANSWERED_HERE: ReadonlySet<string> = new Set([
+  'approle role/:role_name/secret-id/lookup/? update',
+  'approle role/:role_name/secret-id-accessor/lookup/? update',
+  'userpass login/:username update',
+])
+
+const BACKENDS = [
+  new BackendHarness(createApproleType(DEFAULT_APPROLE_OPTIONS).factory),
+  makeUserpass(),
+  new BackendHarness(kvType.factory, { options: { version: '1' } }),
+  new BackendHarness(kvType.factory, { options: { version: '2' } }),
+].map(({ backend }) => backend)
+
+test('every write of every mount is either handed on to the primary or answered by the secondary, on purpose', () => {
+  const undecided = BACKENDS.flatMap(({ type, paths }) =>
+    paths.flatMap(({ pattern, operations }) =>
+      (['create', 'update', 'patch', 'delete'] as const)
+        .filter((operation) => operations[operation] && !isForwardable(type, pattern, operation))
+        .map((operation) => `${type} ${pattern} ${operation}`),
+    ),
+  )
+  expect(undecided.filter((row) => !ANSWERED_HERE.has(row))).toEqual([])
+  expect(new Set(undecided)).toEqual(ANSWERED_HERE)
+})
+
+test('nothing is in the table that no mount has', () => {
+  for (const name of ['approle', 'userpass', 'kv']) {
+    const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
+      paths.map((row) => row.pattern),
+    )
+    for (const pattern of Object.keys(FORWARDED[name] ?? {})) expect(patterns, `${name} ${pattern}`).toContain(pattern)
+  }
+})
+
+test('no read, and nothing that an object inherits, is handed on', () => {
+  for (const operation of ['read', 'list', 'help'] as const) expect(isForwardable('kv', '*path', operation)).toBe(false)
+  expect(isForwardable('constructor', 'name', 'update')).toBe(false)
+  expect(isForwardable('kv', 'toString', 'update')).toBe(false)
+})
