@@ -29,18 +29,26 @@ const loadOn = (cluster: Cluster, folder: string): WriteLoad =>
     bodyOf: (n) => ({ value: n }),
   })
 
+const keysOf = async (cluster: Cluster, folder: string, below: string): Promise<string[]> => {
+  const answer = await cluster.client.send('LIST', `kv/${folder}/${below}`)
+  const { keys = [] } = (answer.json?.data ?? {}) as { keys?: string[] }
+  return keys.map((key) => below + key)
+}
+
 /** What was acknowledged and is not there. */
 const findMissing = async (cluster: Cluster, folder: string, written: Iterable<string>): Promise<string[]> => {
-  const answer = await cluster.client.send('LIST', `kv/${folder}`)
-  const { keys = [] } = (answer.json?.data ?? {}) as { keys?: string[] }
-  const stored = new Set(keys)
+  const stored = new Set(await keysOf(cluster, folder, ''))
+  for (const key of await keysOf(cluster, folder, 'forwarded/')) stored.add(key)
   return [...written].filter((key) => !stored.has(key))
 }
 
 /** One exchange of roles under load. Resolves to how long the demotion took. */
 const exchange = async (on: Drill, kind: Kind, from: Cluster, to: Cluster, folder: string) => {
   const old = loadOn(from, folder)
+  // A performance secondary hands writes on to its primary, also to one that steps back.
+  const forwarded = kind === 'performance' ? loadOn(to, `${folder}/forwarded`) : undefined
   old.start()
+  forwarded?.start()
   await from.until('acknowledge writes', async () => (old.acknowledged.size >= 20 ? undefined : 'too few'))
   const startedMs = systemClock.monotonic()
   const demoted = await on.change(from, `${kind}/primary/demote`, {}, 'is being demoted')
@@ -59,10 +67,12 @@ const exchange = async (on: Drill, kind: Kind, from: Cluster, to: Cluster, folde
   await on.change(from, `${kind}/secondary/update-primary`, { token, ...(await authority(from, kind)) }, 'successfully')
   await old.stop()
   await fresh.stop()
+  await forwarded?.stop()
   await clusters.untilReplicated(to, from, kind)
   const written = [
     ...[...old.acknowledged].map((n) => `${from.name}-${n}`),
     ...[...fresh.acknowledged].map((n) => `${to.name}-${n}`),
+    ...[...(forwarded?.acknowledged ?? [])].map((n) => `forwarded/${to.name}-${n}`),
   ]
   return { demotedMs, written }
 }

@@ -51,6 +51,7 @@ const SETTINGS = {
   heartbeat_interval: '100ms',
   reconnect_backoff_initial: '10ms',
   reconnect_backoff_max: '100ms',
+  demote_drain_timeout: '500ms',
 }
 
 const UNTIL_MS = 15_000
