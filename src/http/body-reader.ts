@@ -21,7 +21,7 @@ export interface BodyReaderOptions {
   /** Of the listener. */
   readonly bytesMax: number
   /** Asked once the body is, or will be, larger than what anybody may send. */
-  readonly allowance: () => BodyAllowance
+  readonly allowance: (gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -119,14 +119,22 @@ export class BodyReader {
     this.#open?.grow(capacity - before.length)
   }
 
-  /** Who sends this, and how much may he? What has arrived beyond the limit waits for the answer. */
+  /** Who sends this, and how much may he? What has arrived beyond the limit waits for the answer, what has not is not read. */
   #ask(chunk: Buffer): void {
     const needed = Math.max(this.#announced ?? 0, this.#size + chunk.length)
     if (needed > this.#options.bytesMax) {
       this.#fail(tooLarge())
       return
     }
-    const allowance = this.#allowance ?? this.#options.allowance()
+    this.#request.pause()
+    Promise.resolve(this.#allowance ?? this.#options.allowance(this.#gone.signal)).then(
+      (allowance) => this.#decide(allowance, needed, chunk),
+      (error) => this.#fail(error),
+    )
+  }
+
+  #decide(allowance: BodyAllowance, needed: number, chunk: Buffer): void {
+    if (this.#isOver) return
     const bytesMax = Math.min(allowance.bytesMax, this.#options.bytesMax)
     if (needed > bytesMax) {
       this.#refuse(allowance.refusal ?? tooLarge())
@@ -136,9 +144,9 @@ export class BodyReader {
     this.#limit = bytesMax
     if (!allowance.isAuthorised) {
       this.#add(chunk)
+      this.#request.resume()
       return
     }
-    this.#request.pause()
     this.#options.room.enter(this.#announced ?? bytesMax, this.#gone.signal).then(
       (place) => this.#goOn(place, chunk),
       (error) => this.#fail(error),

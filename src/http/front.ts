@@ -25,7 +25,7 @@ export interface FrontOptions {
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
   /** What a sender of more than anybody may send is allowed. */
-  readonly allowBody: (sender: BodySender) => BodyAllowance
+  readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
   /** Shared by all listeners of a server. */
   readonly bodies: BodyRoom
   readonly bodyBytesMax: number
@@ -85,7 +85,7 @@ export class Front {
 
   #readBody(received: Received, head: RequestHead): Promise<ReadBody> {
     const { bodies, bodyBytesMax, allowBody } = this.#options
-    const allowance = () => allowBody(senderOf(received, head))
+    const allowance = (gone: AbortSignal) => allowBody(senderOf(received, head), gone)
     return new BodyReader(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance }).read()
   }
 

@@ -119,8 +119,13 @@ export class RuntimeHost {
     return this.#restartView ?? this.requireRuntime()
   }
 
-  /** What a large body may be. Whose token it is cannot be told while the runtime is replaced. */
-  allowBody(sender: BodySender): BodyAllowance {
+  /** What a large body may be. Whose token it is cannot be told while the runtime is replaced: it waits for that, unread. */
+  async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
+    const onGone = (listener: () => void) => {
+      gone.addEventListener('abort', listener, { once: true })
+      return () => gone.removeEventListener('abort', listener)
+    }
+    await this.#room.pass({ onGone }, () => this.#restartView !== undefined)
     if (!this.#restartView && this.#runtime) return this.#runtime.allowBody(sender)
     return { ...openAllowance(), refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
   }

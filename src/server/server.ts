@@ -207,7 +207,7 @@ export class Server implements ShellView {
     const { tls, forwardedFor } = listener
     const server = createHttpServer({
       handle: (request) => this.#handle(request),
-      allowBody: (sender) => this.#host.allowBody(sender),
+      allowBody: (sender, gone) => this.#host.allowBody(sender, gone),
       bodies: this.#bodies,
       lab: createLabApi(this, this.#options.config),
       clock,

@@ -9,6 +9,8 @@ export interface WaitingRoomOptions {
   readonly waitMs: number
 }
 
+type Waiting = Pick<IncomingRequest, 'bodyBytes' | 'onGone'>
+
 /**
  * Requests that wait for a change of the cluster to be over, instead of being refused. They are as they came: whoever lets
  * them in judges them by what holds then. Bounded in number and in bytes; whose client leaves is dropped.
@@ -27,7 +29,7 @@ export class WaitingRoom {
   }
 
   /** Resolves as soon as the request need not wait any more, when it has waited long enough, or when there is no room. */
-  async pass(request: IncomingRequest, mustWait: () => boolean): Promise<void> {
+  async pass(request: Waiting, mustWait: () => boolean): Promise<void> {
     if (!mustWait()) return
     const { clock, waitMs } = this.#options
     const deadlineMs = clock.monotonic() + waitMs
@@ -43,11 +45,11 @@ export class WaitingRoom {
     for (const check of [...this.#waiting]) check()
   }
 
-  #hasRoom({ bodyBytes = 0 }: IncomingRequest): boolean {
+  #hasRoom({ bodyBytes = 0 }: Waiting): boolean {
     return this.#waiting.size < LIMITS.waitingRequestsMax && this.#bytes + bodyBytes <= LIMITS.waitingBytesMax
   }
 
-  async #wait({ bodyBytes = 0, onGone }: IncomingRequest, leftMs: number): Promise<void> {
+  async #wait({ bodyBytes = 0, onGone }: Waiting, leftMs: number): Promise<void> {
     let leave: () => void = () => undefined
     try {
       await new Promise<void>((resolve, reject) => {
