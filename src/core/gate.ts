@@ -1,6 +1,7 @@
 import { LogicalError } from '../logical/errors.js'
 import { isListed } from '../logical/dispatch.js'
 import type { Operation } from '../logical/request.js'
+import { GENERATE_ROOT_PATHS } from './system/generate-root-paths.js'
 
 /** What decides whether this server serves a path now. */
 export interface GateState {
@@ -11,6 +12,8 @@ export interface GateState {
   readonly isDrSecondary: boolean
   /** The first copy of a secondary is on its way: there is nothing to serve yet. */
   readonly isBootstrapping: boolean
+  /** The primary will not have this cluster any more. */
+  readonly isRevoked: boolean
 }
 
 /** Served in every state, sealed or not; each of them says itself what it cannot do. Below `sys/`. */
@@ -18,6 +21,16 @@ const ALWAYS = ['init', 'seal-status', 'unseal', 'health', 'leader', 'seal'] as 
 
 /** Also served while the server restarts after a role change. */
 const WHILE_RESTARTING = ['replication/status', 'replication/dr/status', 'replication/performance/status'] as const
+
+/**
+ * Also served by a performance secondary that was revoked before its first copy was complete: nobody has a token there, so
+ * holders of the key shares make one, with which the cluster is given up. A DR secondary has an operation token for that.
+ */
+const WHEN_LOST = [
+  ...GENERATE_ROOT_PATHS,
+  'replication/performance/secondary/disable',
+  'replication/secondary/disable',
+] as const
 
 /** Sealing has nothing to seal while the server restarts, and on a DR secondary it is gated. */
 const GATED_BUT_ALWAYS: ReadonlySet<string> = new Set(['seal'])
@@ -52,6 +65,7 @@ export const checkGate = (path: string, operation: Operation, state: GateState, 
   }
   if (state.isBootstrapping && !state.isDrSecondary) {
     if (sysPath !== undefined && (isAlways || isListed(WHILE_RESTARTING, sysPath))) return
+    if (sysPath !== undefined && state.isRevoked && isListed(WHEN_LOST, sysPath)) return
     throw new LogicalError('unavailable', RESTARTING_REFUSAL)
   }
   if (!state.isDrSecondary) return

@@ -6,6 +6,7 @@ import type {
   PrimaryCredentials,
   PrimaryHooks,
   PrimaryView,
+  RefusalCode,
   SecondaryHooks,
   SecondaryView,
   ServerIdentity,
@@ -79,6 +80,8 @@ export interface FollowerService {
   /** The last place that the primary said it has, since the start; undefined before it answered. */
   readonly announced: LogPlace | undefined
   readonly syncProgress: SyncProgress | undefined
+  /** Why the primary refuses this cluster, while it does. */
+  readonly refusal: RefusalCode | undefined
   /** Runs a request at the primary. Rejects with `unavailable` when it cannot be asked, or its answer is missing. */
   forward(payload: Buffer, signal?: AbortSignal): Promise<Buffer>
   /** Goes over to the first that answers as our primary. Rejects, and changes nothing, when none does. */

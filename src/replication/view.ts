@@ -17,6 +17,8 @@ export interface ReplicationView {
   readonly isPerformanceSecondary: boolean
   /** The first copy is on its way: nothing can be served yet. */
   readonly isBootstrapping: boolean
+  /** The primary that is followed says that this cluster is none of its secondaries any more. */
+  readonly isRevoked: boolean
   /** A role has changed, and this runtime is about to end. */
   readonly isRestarting: boolean
   /** Last index of the primary's log that is applied here, of whichever kind this cluster follows. */
@@ -54,6 +56,7 @@ export const viewOf = (context: ReplicationContext): ReplicationView => {
     isDrSecondary: modes.dr === 'secondary' || modes.dr === 'bootstrapping',
     isPerformanceSecondary: modes.performance === 'secondary' || modes.performance === 'bootstrapping',
     isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
+    isRevoked: followed.follower?.refusal === 'revoked',
     isRestarting: roles.isLeaving,
     lastRemoteWal: followed.appliedIndex,
     announcedIndex: followed.follower?.announced?.index ?? 0,

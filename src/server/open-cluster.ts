@@ -89,6 +89,7 @@ export class OpenCluster {
         isRestarting: options.shell.status.isRestarting,
         isDrSecondary: this.replication.isDrSecondary,
         isBootstrapping: this.replication.view.isBootstrapping,
+        isRevoked: this.replication.view.isRevoked,
       }),
       drAllowed: [
         ...DR_ALLOWED_PATHS,

@@ -20,6 +20,7 @@ const RESTARTING = {
   isRestarting: true,
   isDrSecondary: false,
   isBootstrapping: false,
+  isRevoked: false,
 } as const
 
 /**

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { type Kind, startLabOf } from '../../../src/index.js'
+import { systemClock } from '../../../src/base/clock.js'
+import { type Kind, startLabOf, waitFor } from '../../../src/index.js'
 import { enablePrimary, secondaryToken } from '../../../src/lab/replication.js'
 
 const TOPOLOGY = { name: 'strangers', about: 'two strangers', clusters: ['A', 'B'], links: [] }
@@ -34,4 +35,48 @@ it.each(KINDS)('a %s secondary that was wiped and cannot reach its primary still
   await lab.B.start()
   expect(await answersOf()).toEqual(expected)
   expect(await lab.B.status(kind)).toMatchObject({ mode: 'bootstrapping' })
+})
+
+it('a performance secondary that was revoked before its first copy is given up by holders of the key shares', async () => {
+  await using lab = await startLabOf<'A' | 'B'>(TOPOLOGY)
+  const { A, B } = lab
+  await B.anonymous.send('POST', '/_understudy/v1/states/hold', {
+    body: { kind: 'performance', state: 'bootstrapping' },
+  })
+  await enablePrimary(A.client, 'performance')
+  await A.client.write('sys/mounts/kv', { type: 'kv' })
+  const token = await secondaryToken(A.client, 'performance', 'b')
+  const former = B.rootToken
+  await B.client.write('sys/replication/performance/secondary/enable', { token })
+  B.useKeys({ rootToken: '', unsealKeys: A.unsealKeys, threshold: A.threshold })
+  const disable = 'sys/replication/performance/secondary/disable'
+  const ask = async (as?: string, path = disable) =>
+    (await B.anonymous.send('POST', path, { body: {}, ...(as && { token: as }) })).status
+  expect((await B.anonymous.send('GET', 'sys/generate-root/attempt')).status, 'while it is awaited').toBe(503)
+  await A.client.write('sys/replication/performance/primary/revoke-secondary', { id: 'b' })
+  await B.anonymous.send('POST', '/_understudy/v1/states/release')
+  await waitFor(systemClock, 'B to know', async () => ((await ask()) === 403 ? undefined : 'it waits'), 10_000)
+  // Neither nobody, nor its own token of before, nor one of the primary.
+  for (const who of [undefined, former, A.rootToken]) expect(await ask(who)).toBe(403)
+  await B.takeRoot()
+  expect(await ask(B.rootToken, 'sys/replication/performance/secondary/promote')).toBe(503)
+  expect((await B.client.send('GET', 'sys/mounts')).status).toBe(503)
+  expect(await ask(B.rootToken)).toBe(200)
+  const isGivenUp = async () => {
+    const { mode } = await B.status('performance')
+    return mode === 'disabled' ? undefined : `it is ${String(mode)}`
+  }
+  await waitFor(systemClock, 'B to be given up', isGivenUp, 10_000)
+  await waitFor(
+    systemClock,
+    'B to serve',
+    async () => ((await B.client.send('GET', 'sys/mounts')).status === 200 ? undefined : 'not yet'),
+    10_000,
+  )
+  await B.client.write('sys/mounts/own', { type: 'kv' })
+  await B.client.write('own/a', { v: 1 })
+  // What it is given up for it may become again.
+  const again = await secondaryToken(A.client, 'performance', 'b')
+  await B.client.write('sys/replication/performance/secondary/enable', { token: again })
+  await lab.converged()
 })
