@@ -83,6 +83,12 @@ export const LIMITS = {
   activationTtlSecondsMax: 768 * 3600,
   /** The path of one access rule. */
   rulePathCharactersMax: 8192,
+  /** What may be told about an entity or an alias: keys, and the size of each key and value. */
+  identityTextsMax: 64,
+  identityTextNameBytesMax: 128,
+  identityTextBytesMax: 512,
+  /** Name of an entity or an alias. */
+  identityNameBytesMax: 4095,
   /** Series of counted events, by name and labels. */
   metricSeriesMax: 10_000,
   /** Access rules kept ready per (policies, namespace, entity). */

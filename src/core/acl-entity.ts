@@ -3,11 +3,12 @@ export interface EntityView {
   readonly id: string
   readonly name: string
   readonly metadata: Readonly<Record<string, string>>
-  readonly aliases: readonly EntityAlias[]
+  readonly aliases: readonly EntityAliasView[]
 }
 
-export interface EntityAlias {
+export interface EntityAliasView {
   readonly mountAccessor: string
   readonly name: string
   readonly metadata: Readonly<Record<string, string>>
+  readonly customMetadata: Readonly<Record<string, string>>
 }

@@ -28,6 +28,7 @@ const attributeOf = (name: string, entity: EntityView): string | undefined => {
   const alias = accessor === undefined ? undefined : entity.aliases.find((one) => one.mountAccessor === accessor)
   if (!alias || field === undefined) return undefined
   if (field === 'name') return alias.name
+  if (field.startsWith('custom_metadata.')) return own(alias.customMetadata, field.slice('custom_metadata.'.length))
   return field.startsWith('metadata.') ? own(alias.metadata, field.slice('metadata.'.length)) : undefined
 }
 

@@ -6,6 +6,7 @@ import { RawJson } from '../logical/json.js'
 import type { AuthAnswer, NamespaceRef, Request, Response, TokenView } from '../logical/request.js'
 import type { Hider, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from './mount-entry.js'
+import { allPolicies } from './token-answer.js'
 
 /** One request, as the pipeline knows it when it is logged. */
 export interface AuditEntry {
@@ -15,6 +16,8 @@ export interface AuditEntry {
   readonly token: AuditedToken | undefined
   /** Undefined where no rights were asked for. */
   readonly verdict: AuditedVerdict | undefined
+  /** What the entity behind the token adds to its policies. */
+  readonly identityPolicies?: readonly string[]
   /** What the request failed with, if it did. */
   readonly error?: unknown
 }
@@ -75,7 +78,7 @@ export const describeResponse = (
 
 /** Of a login the token that it gave, else the token of the request. */
 const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
-  const { request, token, verdict, error } = entry
+  const { request, token, identityPolicies = [], verdict, error } = entry
   const { hider } = style
   const policyResults = {
     allowed: verdict?.isAllowed ?? !(error instanceof LogicalError && error.code === 'permission-denied'),
@@ -94,8 +97,9 @@ const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditS
     ...hidden,
     ...(token.accessor !== '' && { accessor: hider.accessor(token.accessor) }),
     display_name: token.displayName,
-    policies: token.policies,
+    policies: allPolicies(token.policies, identityPolicies),
     token_policies: token.policies,
+    ...(identityPolicies.length > 0 && { identity_policies: identityPolicies }),
     policy_results: policyResults,
     ...(token.meta && Object.keys(token.meta).length > 0 && { metadata: token.meta }),
     ...(token.entityId !== '' && { entity_id: token.entityId }),

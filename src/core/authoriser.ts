@@ -7,6 +7,7 @@ import type { IdentityStore } from './identity.js'
 import type { PolicyStore } from './policies.js'
 import type { Route } from './router.js'
 import { WRAPPING_PATHS } from './system/wrapping-paths.js'
+import { aclOf } from './token-rights.js'
 import type { TokenEntry, TokenStore } from './tokens.js'
 import type { Wrapping } from './wrapping.js'
 
@@ -36,9 +37,13 @@ export class Authoriser {
 
   /** For paths that need no token: one that is good is seen, one that is not is ignored. */
   identify(request: Request): Authorised {
-    const { tokens } = this.#options
+    const { tokens, identity } = this.#options
     const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
-    const isGood = found && found.numUses >= 0 && tokens.isAddressAllowed(found, request.remoteAddress)
+    const isGood =
+      found &&
+      found.numUses >= 0 &&
+      tokens.isAddressAllowed(found, request.remoteAddress) &&
+      !identity.isDisabled(found)
     const token = isGood ? found : undefined
     if (token) request.token = token
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
@@ -53,7 +58,7 @@ export class Authoriser {
   }
 
   async authorise(request: Request, route: Route | undefined): Promise<Authorised> {
-    const { tokens, wrapping } = this.#options
+    const { tokens, wrapping, identity } = this.#options
     const isWrapping = WRAPPING_PATHS.has(request.path)
     const { clientToken } = request
     const presented = isWrapping && clientToken ? await wrapping.resolve(clientToken) : clientToken
@@ -65,6 +70,7 @@ export class Authoriser {
     if (isWrapping) this.#validateWrapped(request, token)
     request.token = token
     if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
+    if (identity.isDisabled(token)) return refused(permissionDenied())
     if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
     const mistake = route && decideOperation(request, route)
     const verdict = mistake ? undefined : this.#check(request, token, route)
@@ -86,8 +92,7 @@ export class Authoriser {
   }
 
   #check(request: Request, token: TokenEntry, route: Route | undefined): AclVerdict {
-    const { policies, identity } = this.#options
-    const acl = policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId))
+    const acl = aclOf(token, this.#options)
     const prefix = request.namespace.path.slice(token.namespace.path.length)
     return acl.check({
       path: prefix + pathWithMount(request.path, route),

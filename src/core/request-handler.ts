@@ -155,7 +155,7 @@ export class RequestHandler {
     const { audit } = this.#options
     if (!audit.isEnabled) return
     const { token, verdict, failure } = refused
-    const entry = { request, mount: route?.mount, token, verdict, error: failure }
+    const entry = { request, mount: route?.mount, ...this.#audited(token), verdict, error: failure }
     await audit.logRequest(entry)
     await audit.logResponse({ ...entry, response: undefined })
   }
@@ -163,7 +163,7 @@ export class RequestHandler {
   async #run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
     const { audit } = this.#options
     if (!audit.isEnabled || isUnaudited(request.path)) return this.#execute(request, route)
-    const entry = { request, mount: route.mount, token, verdict, error: undefined }
+    const entry = { request, mount: route.mount, ...this.#audited(token), verdict, error: undefined }
     await audit.logRequest(entry)
     const outcome = await this.#execute(request, route).then(
       (response) => ({ response, error: undefined }),
@@ -174,6 +174,10 @@ export class RequestHandler {
     })
     if (outcome.error !== undefined) throw outcome.error
     return outcome.response
+  }
+
+  #audited(token: Authorised['token']): { token: Authorised['token']; identityPolicies: readonly string[] } {
+    return { token, identityPolicies: token ? this.#options.identity.policiesOf(token) : [] }
   }
 
   async #execute(request: Request, route: Route): Promise<Response | undefined> {

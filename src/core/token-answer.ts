@@ -7,13 +7,21 @@ export interface IssuedToken {
   readonly warnings: string[]
 }
 
-/** `auth` of an answer; `clientToken` is the token as the client knows it, or empty. */
-export const answerOf = (entry: TokenEntry, clientToken: string, ttlSeconds: number): AuthAnswer => ({
+/**
+ * `auth` of an answer; `clientToken` is the token as the client knows it, or empty, and `identityPolicies` are what the
+ * entity behind the token adds to its own.
+ */
+export const answerOf = (
+  entry: TokenEntry,
+  clientToken: string,
+  ttlSeconds: number,
+  identityPolicies: readonly string[],
+): AuthAnswer => ({
   clientToken,
   accessor: entry.accessor,
-  policies: [...entry.policies],
+  policies: allPolicies(entry.policies, identityPolicies),
   tokenPolicies: [...entry.policies],
-  identityPolicies: [],
+  identityPolicies: [...identityPolicies],
   metadata: entry.meta,
   leaseDurationSeconds: ttlSeconds,
   renewable: entry.isRenewable,
@@ -22,3 +30,7 @@ export const answerOf = (entry: TokenEntry, clientToken: string, ttlSeconds: num
   orphan: entry.isOrphan,
   numUses: entry.numUses,
 })
+
+/** The policies of a token and of its entity as one list; in the order of the token's own where the entity adds none. */
+export const allPolicies = (own: readonly string[], identityPolicies: readonly string[]): string[] =>
+  identityPolicies.length === 0 ? [...own] : [...new Set([...own, ...identityPolicies])].sort()

@@ -10,14 +10,14 @@ import type { TokenTable } from './token-table.js'
 
 /** Makes tokens of wishes: batch tokens out of nothing, service tokens with all their keys in one transaction. */
 export class TokenMaker {
-  readonly #options: Pick<TokenStoreOptions, 'clock' | 'random' | 'onIssued'>
+  readonly #options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
   readonly #table: TokenTable
   readonly #forms: TokenForms
   readonly #onMade: (endMs: number) => void
 
   /** `onMade` is told when a token that was stored will end. */
   constructor(parts: {
-    options: Pick<TokenStoreOptions, 'clock' | 'random' | 'onIssued'>
+    options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
     table: TokenTable
     forms: TokenForms
     onMade: (endMs: number) => void
@@ -36,7 +36,8 @@ export class TokenMaker {
         ? this.#forms.makeBatch(makeRecord(wish, { id: '', accessor: '' }, ttlSeconds, nowMs), wish.namespace)
         : await this.store(wish, ttlSeconds)
     this.#options.onIssued?.(entry)
-    return { auth: answerOf(entry, this.#forms.present(entry), ttlSeconds), warnings: [...warnings] }
+    const identityPolicies = this.#options.identity.policiesOf(entry)
+    return { auth: answerOf(entry, this.#forms.present(entry), ttlSeconds, identityPolicies), warnings: [...warnings] }
   }
 
   /**

@@ -90,6 +90,11 @@ export class TokenStore {
     return this.#options.hasPolicy(namespaceId, name)
   }
 
+  /** What the entity behind the token adds to its policies. */
+  identityPoliciesOf(token: TokenView): string[] {
+    return this.#options.identity.policiesOf(token)
+  }
+
   hasSudo(token: TokenView, path: string): boolean {
     return this.#options.hasSudo(token, path)
   }
@@ -196,7 +201,10 @@ export class TokenStore {
     })
     this.#table.forget(entry.storageId)
     this.#sweep.noteEnd(nowMs + ttlSeconds * 1000)
-    return { auth: answerOf(entry, options.presented, ttlSeconds), warnings: [...warnings] }
+    return {
+      auth: answerOf(entry, options.presented, ttlSeconds, this.identityPoliciesOf(entry)),
+      warnings: [...warnings],
+    }
   }
 
   /** Ends the token, all it created, their cubbyholes and leases. Nothing happens to a batch token. */

@@ -2,6 +2,7 @@ import { LogicalError } from '../logical/errors.js'
 import { type Request, ROOT_NAMESPACE } from '../logical/request.js'
 import type { IdentityStore } from './identity.js'
 import type { PolicyStore } from './policies.js'
+import { aclOf } from './token-rights.js'
 import type { TokenEntry, TokenStore } from './tokens.js'
 
 export interface UncountedRightsOptions {
@@ -46,7 +47,7 @@ export class UncountedRights {
     if (token.namespace.id !== ROOT_NAMESPACE.id || request.namespace.id !== ROOT_NAMESPACE.id) return false
     if (!tokens.isAddressAllowed(token, request.remoteAddress)) return false
     const { [CREDENTIAL]: _, ...data } = request.data
-    const acl = policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId))
-    return acl.check({ path, operation, data, wrap, needsSudo: false }).isAllowed
+    if (identity.isDisabled(token)) return false
+    return aclOf(token, { policies, identity }).check({ path, operation, data, wrap, needsSudo: false }).isAllowed
   }
 }

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import { createTokenBackend } from '../auth/token/backend.js'
 import { AuditBroker } from '../core/audit.js'
+import { IdentityDirectory } from '../core/identity-directory.js'
 import { IdentityStore } from '../core/identity.js'
 import { LeaseStore } from '../core/leases.js'
 import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../core/mount-entry.js'
@@ -14,6 +15,7 @@ import { PolicyStore } from '../core/policies.js'
 import { Purge } from '../core/purge.js'
 import { type Presence, Router } from '../core/router.js'
 import { tokenCreation } from '../core/token-metrics.js'
+import { aclOf } from '../core/token-rights.js'
 import { TokenStore } from '../core/tokens.js'
 import { Wrapping } from '../core/wrapping.js'
 import type { Backend, BackendType } from '../logical/backend.js'
@@ -70,7 +72,7 @@ export const createCoreServices = (
   const namespaces = new NamespaceStore(all)
   const table = new MountTable(all, namespaces)
   const policies = new PolicyStore({ storage: storage.view('sys/policy/') })
-  const identity = new IdentityStore({ storage: storage.view('sys/identity/'), random })
+  const identity = new IdentityStore({ storage: storage.view('sys/identity/'), random, clock })
   const audit = new AuditBroker({
     storage: storage.view('core/'),
     clock,
@@ -111,9 +113,13 @@ export const createCoreServices = (
     },
     hasPolicy: (namespaceId, name) => policies.find(namespaceId, name) !== undefined,
     hasSudo: (token, path) =>
-      policies
-        .aclFor(token.policies, token.namespace, identity.findEntity(token.entityId))
-        .check({ path, operation: 'update', data: {}, wrap: undefined, needsSudo: true }).isAllowed,
+      aclOf(token, { policies, identity }).check({
+        path,
+        operation: 'update',
+        data: {},
+        wrap: undefined,
+        needsSudo: true,
+      }).isAllowed,
     renewLogin: (entry) => {
       const mount = router.find(entry.namespace, entry.path)?.mount
       if (!entry.login || !mount?.backend.renew) throw new Error('a login token without a backend to renew it')
@@ -145,7 +151,16 @@ export const createCoreServices = (
   const wrapping = new Wrapping({ tokens, cubbyhole: storage.view('cubbyhole/'), signer, clock })
   const services = { namespaces, table, mounts, router, policies, identity, tokens, leases, wrapping, audit, purge }
   singletons.set('system', systemBackend(services))
-  singletons.set('identity', createIdentityBackend())
+  const directory = new IdentityDirectory({
+    store: identity,
+    findMount: (accessor) => {
+      const mount = router.findByAccessor(accessor)
+      return mount && { ...mount.entry, path: mount.view.path }
+    },
+    isReadOnly: options.isReadOnly,
+    now: () => clock.now(),
+  })
+  singletons.set('identity', createIdentityBackend(directory))
   singletons.set(
     'cubbyhole',
     createCubbyhole(

@@ -18,6 +18,7 @@ import { remountPaths } from '../core/system/remount-paths.js'
 import { tunePaths } from '../core/system/tune-paths.js'
 import { uiPaths } from '../core/system/ui-paths.js'
 import { wrappingPaths } from '../core/system/wrapping-paths.js'
+import { aclOf } from '../core/token-rights.js'
 import type { Backend, PathSpec } from '../logical/backend.js'
 import { invalid } from '../logical/errors.js'
 import type { Request, TokenView } from '../logical/request.js'
@@ -44,7 +45,7 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
 
 /** Mounts, and the namespaces that have them. */
 const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptions): PathSpec[] => {
-  const { table, mounts, router, namespaces, policies, tokens, purge } = services
+  const { table, mounts, router, namespaces, policies, identity, tokens, purge } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
   return [
     ...tunePaths({
@@ -76,6 +77,7 @@ const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptio
           for (const entry of table.list(kind, namespace.id)) await mounts.discard(entry)
         }
         await policies.removeAll(namespace.id)
+        await identity.removeNamespace(namespace.id)
         await purge.deleteBelow(`sys/token-roles/${namespace.id}/`)
       },
     }),
@@ -156,8 +158,7 @@ const aclOfRequest = (
   return rights && prefix !== undefined ? { acl: rights.acl, prefix } : undefined
 }
 
-const aclOfToken = ({ policies, identity }: CoreServices, token: TokenView | undefined): TokenAcl | undefined =>
-  token && {
-    acl: policies.aclFor(token.policies, token.namespace, identity.findEntity(token.entityId)),
-    namespace: token.namespace,
-  }
+const aclOfToken = (services: CoreServices, token: TokenView | undefined): TokenAcl | undefined =>
+  token && !services.identity.isDisabled(token)
+    ? { acl: aclOf(token, services), namespace: token.namespace }
+    : undefined

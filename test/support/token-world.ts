@@ -54,7 +54,7 @@ export class TokenWorld {
     const random = createSeededRandom(options.seed ?? 'token-world')
     this.clock = options.clock ?? new ManualClock()
     this.storage = options.storage ?? new MemoryStorage()
-    this.identity = new IdentityStore({ storage: this.shared.identity, random })
+    this.identity = new IdentityStore({ storage: this.shared.identity, random, clock: this.clock })
     this.tokens = new TokenStore({
       storage: this.storage,
       deriveKey: (purpose) => deriveKey(Buffer.from(options.keyring ?? 'keyring'), purpose),

@@ -61,6 +61,8 @@ export interface TokenAuthority {
   renew(token: TokenInfo, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken>
   revokeTree(token: TokenInfo): Promise<void>
   revokeAndOrphan(token: TokenInfo): Promise<void>
+  /** What the entity behind the token adds to its policies, sorted. */
+  identityPoliciesOf(token: TokenView): string[]
   /** Whether the token has the sudo capability on a path of its own namespace. */
   hasSudo(token: TokenView, path: string): boolean
   hasPolicy(namespaceId: string, name: string): boolean

@@ -1,22 +1,24 @@
 import type { Clock } from '../../base/clock.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import type { Request, Response } from '../../logical/request.js'
-import type { TokenAuthority } from './authority.js'
+import type { TokenAuthority, TokenInfo } from './authority.js'
 import { ACCESSOR_FIELD, badToken, TOKEN_FIELD, TokenFinder } from './finder.js'
 import { lookupData } from './lookup.js'
 
 /** auth/token: telling about tokens. */
 export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[] => {
   const finder = new TokenFinder(authority)
+  const show = (token: TokenInfo, id: string) =>
+    lookupData(token, id, { nowMs: clock.now(), identityPolicies: authority.identityPoliciesOf(token) })
   const lookupSelf = ({ request }: { readonly request: Request }): Response => ({
-    data: lookupData(finder.own(request), request.clientToken ?? '', clock.now()),
+    data: show(finder.own(request), request.clientToken ?? ''),
   })
   const lookup = (call: Call<typeof TOKEN_FIELD>): Response => {
     const { request, values } = call
     if (values.token === '') return lookupSelf(call)
     const token = finder.find(request, values.token)
     if (!token) throw badToken()
-    return { data: lookupData(token, values.token, clock.now()) }
+    return { data: show(token, values.token) }
   }
   return [
     definePath({
@@ -35,7 +37,7 @@ export const lookupPaths = (authority: TokenAuthority, clock: Clock): PathSpec[]
       pattern: 'lookup-accessor',
       fields: ACCESSOR_FIELD,
       summary: 'Tells about the token of an accessor, but not what it is.',
-      operations: { update: (call) => ({ data: lookupData(finder.byAccessor(call), '', clock.now()) }) },
+      operations: { update: (call) => ({ data: show(finder.byAccessor(call), '') }) },
     }),
     definePath({
       pattern: 'accessors/?',

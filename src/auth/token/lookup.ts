@@ -2,7 +2,11 @@ import { END_SHOWN_EARLIER_US, formatNanoTime } from '../../base/rfc3339.js'
 import type { TokenInfo } from './authority.js'
 
 /** `data` of a lookup. `id` is what was presented, or empty where the token was found by its accessor. */
-export const lookupData = (token: TokenInfo, id: string, nowMs: number): Record<string, unknown> => {
+export const lookupData = (
+  token: TokenInfo,
+  id: string,
+  { nowMs, identityPolicies }: { readonly nowMs: number; readonly identityPolicies: readonly string[] },
+): Record<string, unknown> => {
   const { expiresAtMs, lastRenewalMs } = token
   const isEndless = expiresAtMs === undefined
   return {
@@ -15,6 +19,7 @@ export const lookupData = (token: TokenInfo, id: string, nowMs: number): Record<
     expire_time: isEndless ? null : formatNanoTime(expiresAtMs, END_SHOWN_EARLIER_US),
     explicit_max_ttl: token.explicitMaxTtlSeconds,
     id,
+    ...(identityPolicies.length > 0 ? { identity_policies: identityPolicies } : {}),
     ...(isEndless ? {} : { issue_time: formatNanoTime(token.createdAtMs) }),
     ...(lastRenewalMs === undefined
       ? {}

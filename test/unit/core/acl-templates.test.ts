@@ -9,6 +9,7 @@ const RULES = `
   path "m/{{identity.entity.metadata.team}}/x" { capabilities = ["read"] }
   path "m/{{identity.entity.metadata.none}}*" { capabilities = ["read"] }
   path "a/{{identity.entity.aliases.auth_approle_1.name}}" { capabilities = ["read"] }
+  path "d/{{identity.entity.aliases.auth_approle_1.custom_metadata.desk}}" { capabilities = ["read"] }
   path "a/{{identity.entity.aliases.auth_approle_1.metadata.role}}/+" { capabilities = ["list"] }
   path "a/{{identity.entity.aliases.unknown.name}}*" { capabilities = ["update"] }
   path "g/{{identity.groups.ids.1.name}}*" { capabilities = ["read"] }
@@ -20,7 +21,9 @@ const ENTITY: EntityView = {
   id: 'e-1',
   name: 'entity one',
   metadata: { team: 'red/blue', empty: '' },
-  aliases: [{ mountAccessor: 'auth_approle_1', name: 'role-1', metadata: { role: 'web' } }],
+  aliases: [
+    { mountAccessor: 'auth_approle_1', name: 'role-1', metadata: { role: 'web' }, customMetadata: { desk: '7' } },
+  ],
 }
 
 describe('templates', () => {
@@ -32,6 +35,8 @@ describe('templates', () => {
     { may: 'read', path: 'm/', is: false },
     { may: 'read', path: 'm/anything', is: false },
     { may: 'read', path: 'a/role-1', is: true },
+    { may: 'read', path: 'd/7', is: true },
+    { may: 'read', path: 'd/8', is: false },
     { may: 'list', path: 'a/web/one', is: true },
     { may: 'list', path: 'a/web/one/two', is: false },
     { may: 'update', path: 'a/x', is: false },

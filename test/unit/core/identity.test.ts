@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { IdentityStore } from '../../../src/core/identity.js'
 import { LogicalError } from '../../../src/logical/errors.js'
@@ -11,7 +12,7 @@ let storage: MemoryStorage
 let identity: IdentityStore
 beforeEach(() => {
   storage = new MemoryStorage()
-  identity = new IdentityStore({ storage, random: createSeededRandom('identity') })
+  identity = new IdentityStore({ storage, random: createSeededRandom('identity'), clock: new ManualClock() })
 })
 
 describe('entities', () => {
@@ -67,7 +68,7 @@ describe('where shared data cannot be written', () => {
   })
 
   it('what replication brings is seen', async () => {
-    const primary = new IdentityStore({ storage, random: createSeededRandom('primary') })
+    const primary = new IdentityStore({ storage, random: createSeededRandom('primary'), clock: new ManualClock() })
     expect(identity.findByAlias(ALIAS)).toBeUndefined()
     const { id } = await primary.findOrCreate(ALIAS)
     expect(identity.findByAlias(ALIAS)?.id).toBe(id)

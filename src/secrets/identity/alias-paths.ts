@@ -1,0 +1,75 @@
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { pairs, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import type { EntityDirectory } from './directory.js'
+import { cleanName, cleanTexts } from './texts.js'
+import { listedAlias, singleAliasData } from './view.js'
+
+const FIELDS = {
+  id: string('The alias to be changed.'),
+  name: string('What the auth method calls the client: a RoleID, a user name.'),
+  mount_accessor: string('The mount of the auth method.'),
+  canonical_id: string('The entity; a new one unless given.'),
+  entity_id: string('Old name of canonical_id.', '', { isDeprecated: true }),
+  custom_metadata: pairs('Texts about the alias, which replace those that it has.'),
+} as const
+
+type AliasCall = Call<typeof FIELDS>
+
+/** identity/entity-alias: by which name an auth method knows an entity. */
+export const aliasPaths = (directory: EntityDirectory): PathSpec[] => {
+  const find = ({ request, values }: AliasCall) => {
+    const entity = directory.findByAliasId(request.namespace.id, values.id)
+    const alias = entity?.aliases.find(({ id }) => id === values.id)
+    return entity && alias && { alias, entity }
+  }
+  const write = async ({ request, values, supplied }: AliasCall): Promise<Response> => {
+    const { alias, entity } = await directory.putAlias({
+      namespaceId: request.namespace.id,
+      id: values.id || undefined,
+      name: cleanName(values.name),
+      mountAccessor: values.mount_accessor || undefined,
+      canonicalId: values.canonical_id || values.entity_id || undefined,
+      customMetadata: supplied('custom_metadata') ? cleanTexts(values.custom_metadata) : undefined,
+    })
+    return { data: { canonical_id: entity.id, id: alias.id } }
+  }
+  return [
+    definePath({
+      pattern: 'entity-alias',
+      fields: FIELDS,
+      summary: 'Makes an alias, or changes the one of an id or of a name at a mount.',
+      operations: { update: write },
+    }),
+    definePath({
+      pattern: 'entity-alias/id/?',
+      fields: {},
+      summary: 'Lists the aliases.',
+      operations: {
+        list: async ({ request }) => {
+          const entities = await directory.list(request.namespace.id)
+          const all = entities.flatMap((entity) => entity.aliases.map((alias) => ({ alias, entity })))
+          const sorted = all.sort((a, b) => (a.alias.id < b.alias.id ? -1 : 1))
+          const info = sorted.map(({ alias, entity }) => [alias.id, listedAlias(alias, entity, directory)])
+          return { data: { key_info: Object.fromEntries(info), keys: sorted.map(({ alias }) => alias.id) } }
+        },
+      },
+    }),
+    definePath({
+      pattern: 'entity-alias/id/:id',
+      fields: FIELDS,
+      summary: 'An alias by its id.',
+      operations: {
+        read: (call) => {
+          const found = find(call)
+          return found && { data: singleAliasData(found.alias, found.entity, directory) }
+        },
+        update: write,
+        delete: async ({ request, values }) => {
+          await directory.removeAlias(request.namespace.id, values.id)
+          return undefined
+        },
+      },
+    }),
+  ]
+}

@@ -1,0 +1,36 @@
+import { LIMITS } from '../../base/limits.js'
+import { invalid } from '../../logical/errors.js'
+import { lowerNames } from '../../logical/token-fields.js'
+import type { Texts } from './directory.js'
+
+/** What is told about an entity or an alias. Throws 400 for more than there is room for. */
+export const cleanTexts = (texts: Texts | null): Texts => {
+  const entries = Object.entries(texts ?? {})
+  const { identityTextsMax, identityTextNameBytesMax, identityTextBytesMax } = LIMITS
+  if (entries.length > identityTextsMax) {
+    throw invalid(`metadata may have at most ${identityTextsMax} keys, and has ${entries.length}`)
+  }
+  for (const [name, text] of entries) {
+    if (name === '' || Buffer.byteLength(name) > identityTextNameBytesMax) {
+      throw invalid(`a key of metadata must have 1 to ${identityTextNameBytesMax} bytes`)
+    }
+    if (Buffer.byteLength(text) > identityTextBytesMax) {
+      throw invalid(`the value of metadata key ${JSON.stringify(name)} has more than ${identityTextBytesMax} bytes`)
+    }
+  }
+  return Object.fromEntries(entries)
+}
+
+/** Each once, sorted, letter case as written. Throws 400 for root, in whatever case: policies are found in lower case. */
+export const cleanPolicies = (names: readonly string[]): string[] => {
+  if (lowerNames(names).includes('root')) throw invalid('policies cannot contain root')
+  return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].sort()
+}
+
+/** A name that was sent; undefined for none. Throws 400 for one that is too long. */
+export const cleanName = (name: string): string | undefined => {
+  if (Buffer.byteLength(name) > LIMITS.identityNameBytesMax) {
+    throw invalid(`name is longer than ${LIMITS.identityNameBytesMax} bytes`)
+  }
+  return name || undefined
+}

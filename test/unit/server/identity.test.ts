@@ -1,0 +1,170 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { ApiClient } from '../../../src/client/api-client.js'
+import { type DevServer, startDevServer } from '../../support/dev-server.js'
+
+/** Entities take part in what a token may do. */
+
+type Fields = Record<string, unknown>
+interface Auth {
+  readonly client_token: string
+  readonly entity_id: string
+  readonly policies: string[]
+  readonly token_policies: string[]
+  readonly identity_policies?: string[]
+}
+
+let server: DevServer
+let root: ApiClient
+let accessor = ''
+beforeAll(async () => {
+  server = await startDevServer()
+  root = server.client
+  await root.write('sys/auth/userpass', { type: 'userpass' })
+  accessor = String((await data(root.read('sys/auth/userpass'))).accessor)
+  await root.write('sys/policies/acl/reader', { policy: 'path "secret/data/*" { capabilities = ["read"] }' })
+  await root.write('secret/data/a', { data: { k: 'v' } })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+const data = async (answer: Promise<Fields>): Promise<Fields> => (await answer).data as Fields
+const login = async (user: string, body: Fields = {}): Promise<Auth> => {
+  await root.write(`auth/userpass/users/${user}`, { password: 'correct', ...body })
+  return (await root.write(`auth/userpass/login/${user}`, { password: 'correct' })).auth as Auth
+}
+const reading = async (token: string) => (await root.send('GET', 'secret/data/a', { token })).status
+
+it('the policies of an entity count for the tokens that it has already, and are shown beside their own', async () => {
+  const before = await login('joe')
+  expect(before).not.toHaveProperty('identity_policies')
+  expect(await reading(before.client_token)).toBe(403)
+  await root.write(`identity/entity/id/${before.entity_id}`, { policies: ['Reader'] })
+  expect(await reading(before.client_token)).toBe(200)
+  const after = await login('joe')
+  expect(after).toMatchObject({
+    policies: ['default', 'reader'],
+    token_policies: ['default'],
+    identity_policies: ['reader'],
+    entity_id: before.entity_id,
+  })
+  const lookup = await data(root.write('auth/token/lookup', { token: after.client_token }))
+  expect(lookup).toMatchObject({ policies: ['default'], identity_policies: ['reader'] })
+  const renewed = await root.call('PUT', 'auth/token/renew-self', { token: after.client_token })
+  expect(renewed.auth).toMatchObject({ identity_policies: ['reader'], token_policies: ['default'] })
+  const seen = root.write('sys/capabilities', { token: after.client_token, paths: ['secret/data/a'] })
+  expect(await data(seen)).toMatchObject({ 'secret/data/a': ['read'] })
+  await root.write(`identity/entity/id/${before.entity_id}`, { policies: [] })
+  expect(await reading(after.client_token)).toBe(403)
+})
+
+it('they count for batch tokens and for children, who have the entity of their parent', async () => {
+  const batch = await login('bob', { token_type: 'batch' })
+  await root.write(`identity/entity/id/${batch.entity_id}`, { policies: ['reader'] })
+  expect(await reading(batch.client_token)).toBe(200)
+  await root.write('sys/policies/acl/parent', { policy: 'path "auth/token/create" { capabilities = ["update"] }' })
+  const parent = await login('bea', { token_policies: ['parent'] })
+  await root.write(`identity/entity/id/${parent.entity_id}`, { policies: ['reader'] })
+  const child = await root.call('PUT', 'auth/token/create', { token: parent.client_token, body: {} })
+  expect(child.auth).toMatchObject({ entity_id: parent.entity_id, identity_policies: ['reader'] })
+  expect(await reading((child.auth as Auth).client_token)).toBe(200)
+})
+
+it('the tokens of a disabled entity are refused, and good again when it is enabled; it cannot log in meanwhile', async () => {
+  const { client_token: token, entity_id } = await login('eve')
+  const self = () => root.send('GET', 'auth/token/lookup-self', { token })
+  await root.write(`identity/entity/id/${entity_id}`, { disabled: true })
+  expect(await self()).toMatchObject({
+    status: 403,
+    json: { errors: ['1 error occurred:\n\t* permission denied\n\n'] },
+  })
+  const again = await root.send('PUT', 'auth/userpass/login/eve', { body: { password: 'correct' } })
+  expect([again.status, again.json]).toEqual([403, { errors: ['permission denied'] }])
+  expect((await root.write('auth/token/lookup', { token })).data).toMatchObject({ entity_id })
+  await root.write(`identity/entity/id/${entity_id}`, { disabled: false })
+  expect((await self()).status).toBe(200)
+})
+
+it('the tokens of a deleted entity live on without it, and the next login makes another', async () => {
+  const { client_token: token, entity_id } = await login('dan')
+  await root.write(`identity/entity/id/${entity_id}`, { policies: ['reader'] })
+  expect(await reading(token)).toBe(200)
+  expect((await root.send('DELETE', `identity/entity/id/${entity_id}`)).status).toBe(204)
+  expect(await reading(token)).toBe(403)
+  const shown = await data(root.call('GET', 'auth/token/lookup-self', { token }))
+  expect(shown).not.toHaveProperty('identity_policies')
+  expect((await login('dan')).entity_id).not.toBe(entity_id)
+})
+
+it('who logs in under an alias that an operator has made has that entity, and reads himself by the default policy', async () => {
+  const { id } = await data(root.write('identity/entity', { name: 'ann', policies: ['reader'] }))
+  await root.write('identity/entity-alias', { name: 'ann', mount_accessor: accessor, canonical_id: id })
+  const auth = await login('ann')
+  expect(auth.entity_id).toBe(id)
+  expect(await reading(auth.client_token)).toBe(200)
+  const own = (method: string, at: string) => root.send(method, at, { token: auth.client_token })
+  expect((await own('GET', `identity/entity/id/${id}`)).status).toBe(200)
+  expect((await own('GET', 'identity/entity/name/ann')).status).toBe(200)
+  expect((await own('DELETE', `identity/entity/id/${id}`)).status).toBe(403)
+})
+
+it('a lookup is 200 with the entity and 204 when there is none, by PUT and by POST', async () => {
+  const { entity_id } = await login('lou')
+  const body = { alias_name: 'lou', alias_mount_accessor: accessor }
+  for (const method of ['PUT', 'POST']) {
+    const found = await root.send(method, 'identity/lookup/entity', { body })
+    expect([found.status, (found.json?.data as Fields).id]).toEqual([200, entity_id])
+    const none = await root.send(method, 'identity/lookup/entity', { body: { ...body, alias_name: 'nobody' } })
+    expect([none.status, none.bytes.length]).toEqual([204, 0])
+  }
+})
+
+it.each([
+  'identity/group',
+  'identity/lookup/group',
+  'identity/oidc/config',
+  'identity/entity/merge',
+  'identity/mfa/method',
+])('%s is an unknown path', async (at) => {
+  const { status, json } = await root.send('POST', at, { body: {} })
+  expect([status, json]).toEqual([404, { errors: ['1 error occurred:\n\t* unsupported path\n\n'] }])
+})
+
+it('a namespace that goes away takes its entities with it', async () => {
+  await root.write('sys/namespaces/team')
+  const inside = root.with({ namespace: 'team' })
+  const { id } = await data(inside.write('identity/entity', { name: 'joe' }))
+  expect((await root.send('GET', `identity/entity/id/${id}`)).status).toBe(404)
+  const count = async () =>
+    ((await data(root.read('sys/internal/counters/entities'))).counters as { entities: { total: number } }).entities
+      .total
+  const before = await count()
+  await root.delete('sys/namespaces/team')
+  expect(await count()).toBe(before - 1)
+  inside.close()
+})
+
+it('audit entries tell what the entity adds', async () => {
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-audit-'))
+  const file = path.join(directory, 'audit.log')
+  try {
+    const { client_token: token, entity_id } = await login('amy')
+    await root.write(`identity/entity/id/${entity_id}`, { policies: ['reader'] })
+    await root.write('sys/audit/file', { type: 'file', options: { file_path: file } })
+    expect(await reading(token)).toBe(200)
+    await root.delete('sys/audit/file')
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
+    const entries = lines.map((line) => JSON.parse(line) as { auth: Fields; request: { path: string } })
+    expect(entries.find(({ request }) => request.path === 'secret/data/a')?.auth).toMatchObject({
+      policies: ['default', 'reader'],
+      token_policies: ['default'],
+      identity_policies: ['reader'],
+      policy_results: { allowed: true, granting_policies: [{ name: 'reader' }] },
+    })
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+})
