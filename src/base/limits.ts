@@ -71,7 +71,7 @@ export const LIMITS = {
   bcryptCostMax: 14,
   /** Passwords that wait for the one that is worked on. */
   passwordsWaitingMax: 64,
-  /** What an auth method calls somebody, when a secondary asks for the entity behind it. */
+  /** What an auth method calls somebody, and the name of an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,
   /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */
@@ -87,8 +87,6 @@ export const LIMITS = {
   identityTextsMax: 64,
   identityTextNameBytesMax: 128,
   identityTextBytesMax: 512,
-  /** Name of an entity or an alias. */
-  identityNameBytesMax: 4095,
   /** Series of counted events, by name and labels. */
   metricSeriesMax: 10_000,
   /** Access rules kept ready per (policies, namespace, entity). */

@@ -29,8 +29,8 @@ export const cleanPolicies = (names: readonly string[]): string[] => {
 
 /** A name that was sent; undefined for none. Throws 400 for one that is too long. */
 export const cleanName = (name: string): string | undefined => {
-  if (Buffer.byteLength(name) > LIMITS.identityNameBytesMax) {
-    throw invalid(`name is longer than ${LIMITS.identityNameBytesMax} bytes`)
+  if (Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
+    throw invalid(`name is longer than ${LIMITS.aliasNameBytesMax} bytes`)
   }
   return name || undefined
 }

@@ -3,6 +3,7 @@ import { createApproleType, DEFAULT_APPROLE_OPTIONS } from '../../../src/auth/ap
 import { FORWARDED, isForwardable } from '../../../src/replication/forwarding/forwardable.js'
 import { kvType } from '../../../src/secrets/kv/backend.js'
 import { BackendHarness } from '../../support/backend-harness.js'
+import { makeIdentity } from '../../support/identity-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
 
 /** Writes by their verb that change nothing that is shared: a secondary answers them itself. */
@@ -10,11 +11,13 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'approle role/:role_name/secret-id/lookup/? update',
   'approle role/:role_name/secret-id-accessor/lookup/? update',
   'userpass login/:username update',
+  'identity lookup/entity update',
 ])
 
 const BACKENDS = [
   new BackendHarness(createApproleType(DEFAULT_APPROLE_OPTIONS).factory),
   makeUserpass(),
+  makeIdentity().harness,
   new BackendHarness(kvType.factory, { options: { version: '1' } }),
   new BackendHarness(kvType.factory, { options: { version: '2' } }),
 ].map(({ backend }) => backend)
@@ -32,7 +35,7 @@ test('every write of every mount is either handed on to the primary or answered 
 })
 
 test('nothing is in the table that no mount has', () => {
-  for (const name of ['approle', 'userpass', 'kv']) {
+  for (const name of ['approle', 'userpass', 'kv', 'identity']) {
     const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
       paths.map((row) => row.pattern),
     )

@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createSeededRandom } from '../../../src/base/random.js'
-import { type AliasMount, IdentityDirectory } from '../../../src/core/identity-directory.js'
-import { IdentityStore } from '../../../src/core/identity.js'
+import type { AliasMount } from '../../../src/core/identity-directory.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { NamespaceRef, Operation } from '../../../src/logical/request.js'
-import { createIdentityBackend } from '../../../src/secrets/identity/backend.js'
-import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
+import { dataOf, refusal } from '../../support/backend-harness.js'
+import { makeIdentity } from '../../support/identity-mount.js'
 
 const MOUNTS: Record<string, AliasMount> = {
   auth_approle_1: { type: 'approle', path: 'auth/approle/', namespaceId: 'root', isLocal: false },
@@ -15,22 +13,14 @@ const MOUNTS: Record<string, AliasMount> = {
 }
 const TEAM: NamespaceRef = { id: 'team1', path: 'team/' }
 
-let store: IdentityStore
-let isReadOnly = false
-let harness: BackendHarness
+let identity: ReturnType<typeof makeIdentity>
 beforeEach(() => {
-  isReadOnly = false
-  harness = new BackendHarness(({ storage, clock }) => {
-    store = new IdentityStore({ storage, random: createSeededRandom('identity'), clock })
-    const now = () => clock.now()
-    const findMount = (accessor: string) => MOUNTS[accessor]
-    return createIdentityBackend(new IdentityDirectory({ store, findMount, isReadOnly: () => isReadOnly, now }))
-  })
+  identity = makeIdentity(MOUNTS)
 })
 
 type Shown = Record<string, unknown>
 const call = (operation: Operation, path: string, body: JsonObject = {}, namespace?: NamespaceRef) =>
-  harness.call(operation, path, body, namespace && { namespace })
+  identity.harness.call(operation, path, body, namespace && { namespace })
 const write = async (path: string, body: JsonObject = {}, namespace?: NamespaceRef): Promise<Shown | undefined> => {
   const response = await call('update', path, body, namespace)
   return response && (dataOf(response) as Shown)
@@ -45,7 +35,7 @@ const refused = async (path: string, body: JsonObject, namespace?: NamespaceRef)
   (await refusal(write(path, body, namespace)))[1]
 const alias = (body: JsonObject) => write('entity-alias', { name: 'joe', mount_accessor: 'auth_userpass_1', ...body })
 const login = (name: string, mountAccessor = 'auth_approle_1', namespaceId = 'root') =>
-  store.findOrCreate({ name, mountAccessor, metadata: { role_name: 'web' }, namespaceId })
+  identity.store.findOrCreate({ name, mountAccessor, metadata: { role_name: 'web' }, namespaceId })
 
 describe('an entity', () => {
   it('is made with a name or without, and read by id and by name', async () => {
@@ -75,7 +65,7 @@ describe('an entity', () => {
 
   it('is changed by id, by name and at the place where it was made; what is not sent stays', async () => {
     const id = await make({ name: 'joe', policies: ['a'], metadata: { team: 'red' } })
-    harness.clock.advance(1000)
+    identity.harness.clock.advance(1000)
     expect(await write(`entity/id/${id}`, { disabled: true })).toBeUndefined()
     expect(await write('entity/name/joe', { policies: ['c'] })).toBeUndefined()
     expect(await write('entity', { name: 'joe', metadata: { desk: '7' } })).toBeUndefined()
@@ -103,7 +93,7 @@ describe('an entity', () => {
     for (const metadata of [many, { k: 'v'.repeat(513) }, { ['k'.repeat(129)]: 'v' }]) {
       expect(await refused('entity', { metadata })).toMatch(/metadata/)
     }
-    expect(await refused('entity', { name: 'n'.repeat(4096) })).toMatch(/name/)
+    expect(await refused('entity', { name: 'n'.repeat(4097) })).toMatch(/name/)
   })
 
   it('is listed by id and by name, and gone with its aliases after deletion, which may happen twice', async () => {
@@ -122,7 +112,7 @@ describe('an entity', () => {
     await call('delete', 'entity/name/b')
     expect(await call('list', 'entity/name/')).toBeUndefined()
     expect(await call('list', 'entity-alias/id/')).toBeUndefined()
-    expect(await harness.storage.keys('')).toEqual([])
+    expect(await identity.harness.storage.keys('')).toEqual([])
   })
 
   it('can be deleted together with others', async () => {
@@ -250,7 +240,7 @@ describe('a lookup', () => {
 
   it('is answered where nothing can be written; everything else is for the primary', async () => {
     const id = await make({ name: 'joe' })
-    isReadOnly = true
+    identity.state.isReadOnly = true
     expect(await write('lookup/entity', { name: 'joe' })).toMatchObject({ id })
     const writes: [Operation, string, JsonObject][] = [
       ['update', 'entity', { id: 'not here yet' }],
@@ -277,16 +267,16 @@ describe('namespaces', () => {
     await call('delete', `entity/id/${there}`)
     expect(await read('entity/name/joe', TEAM)).toMatchObject({ id: there })
     await login('role-1', 'auth_team_1', 'team1')
-    await store.removeNamespace('team1')
+    await identity.store.removeNamespace('team1')
     expect(await call('list', 'entity/id/', {}, TEAM)).toBeUndefined()
     expect(dataOf(await call('list', 'entity/id/'))).toMatchObject({ keys: [here] })
     await call('delete', 'entity/name/joe')
-    expect(await harness.storage.keys('')).toEqual([])
+    expect(await identity.harness.storage.keys('')).toEqual([])
   })
 })
 
 it('of many who make one name at the same moment, one makes it and the others change it', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => write('entity/name/joe')))
   expect(answers.filter((answer) => answer !== undefined)).toHaveLength(1)
-  expect((await harness.storage.keys('entity/')).length).toBe(1)
+  expect((await identity.harness.storage.keys('entity/')).length).toBe(1)
 })

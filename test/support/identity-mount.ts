@@ -1,0 +1,23 @@
+import { createSeededRandom } from '../../src/base/random.js'
+import { type AliasMount, IdentityDirectory } from '../../src/core/identity-directory.js'
+import { IdentityStore } from '../../src/core/identity.js'
+import { createIdentityBackend } from '../../src/secrets/identity/backend.js'
+import { BackendHarness } from './backend-harness.js'
+
+/** The identity endpoints over a store of their own. `mounts` by accessor; `state` may be changed at any time. */
+export const makeIdentity = (mounts: Readonly<Record<string, AliasMount>> = {}) => {
+  const state = { isReadOnly: false }
+  let store: IdentityStore | undefined
+  const harness = new BackendHarness(({ storage, clock }) => {
+    store = new IdentityStore({ storage, random: createSeededRandom('identity'), clock })
+    const directory = new IdentityDirectory({
+      store,
+      findMount: (accessor) => mounts[accessor],
+      isReadOnly: () => state.isReadOnly,
+      now: () => clock.now(),
+    })
+    return createIdentityBackend(directory)
+  })
+  if (!store) throw new Error('the backend was not made')
+  return { harness, store, state }
+}
