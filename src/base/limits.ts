@@ -74,6 +74,8 @@ export const LIMITS = {
   /** What an auth method calls somebody, and the name of an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,
+  /** Connections on the cluster port that have not shown who they are; beyond it the oldest is cut. */
+  clusterHandshakesMax: 128,
   /** Secondaries that may compare themselves with a primary at one time; each holds a snapshot. */
   syncSessionsMax: 16,
   secondaryIdBytesMax: 256,

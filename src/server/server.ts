@@ -187,10 +187,11 @@ export class Server implements ShellView {
   }
 
   async #start(): Promise<void> {
-    const { config, log, network, openStorage } = this.#options
+    const { config, log, network, clock, openStorage } = this.#options
     this.#host.adopt(await openStorage())
     this.#clusterPort = await ClusterListener.start({
       network,
+      clock,
       address: config.clusterBindAddress,
       times: replicationTimes(config),
       log,

@@ -92,6 +92,7 @@ export class ControlCluster {
     prepare(cluster)
     others.set(cluster.apiAddress, cluster)
     cluster.listener = await ClusterListener.start({
+      clock: systemClock,
       network: systemNetwork,
       address: '127.0.0.1:0',
       times: TIMES,

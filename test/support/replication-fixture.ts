@@ -257,6 +257,7 @@ export class TestPrimary {
     const listener =
       options.listener ??
       (await ClusterListener.start({
+        clock: systemClock,
         network: options.network ?? systemNetwork,
         address: options.address ?? '127.0.0.1:0',
         times: TIMES,

@@ -2,6 +2,7 @@ import { constants } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Clock, Timer } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import type { Log } from '../../base/log.js'
 import type { Network, NetworkListener } from '../../base/network.js'
@@ -11,6 +12,7 @@ import { type ClusterService, toHandlers } from './service.js'
 
 export interface ClusterListenerOptions {
   readonly network: Network
+  readonly clock: Clock
   /** `host:port` to bind; port 0 picks one. */
   readonly address: string
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
@@ -27,37 +29,19 @@ interface Served {
 /**
  * The cluster port: one TCP listener behind which each kind of replication is told by the TLS server name, the name of its
  * CA. A connection reaches a service only with a certificate of that very CA, checked on this connection: sessions are
- * never resumed. Identities come and go without the port being bound again.
+ * never resumed. Whoever has not shown it in time is cut, and so is the oldest of too many. Identities come and go without
+ * the port being bound again.
  */
 export class ClusterListener {
   readonly #options: ClusterListenerOptions
-  readonly #front: tls.Server
   readonly #served = new Map<string, Served>()
-  readonly #handshaking = new Set<Duplex>()
+  /** Connections whose handshake is under way, the oldest first. */
+  readonly #handshaking = new Map<Duplex, Timer>()
+  readonly #open = new Set<Duplex>()
   #listener: NetworkListener | undefined
 
   private constructor(options: ClusterListenerOptions) {
     this.#options = options
-    this.#front = tls.createServer(
-      {
-        minVersion: 'TLSv1.3',
-        requestCert: true,
-        rejectUnauthorized: true,
-        ALPNProtocols: ['h2'],
-        // A ticket taken under one name would be accepted under another, without a certificate.
-        secureOptions: constants.SSL_OP_NO_TICKET,
-        handshakeTimeout: options.times.connectTimeoutMs,
-        SNICallback: (name, done) => {
-          const served = this.#served.get(name)
-          if (served) done(null, served.context)
-          else done(new Error('unknown server name'))
-        },
-      },
-      (socket) => this.#accept(socket),
-    )
-    this.#front.on('tlsClientError', (error) => {
-      options.log.debug('cluster connection refused', { error: error.message })
-    })
   }
 
   /** Binds the port; nothing is served until an identity is added. Rejects when the address is taken. */
@@ -117,16 +101,66 @@ export class ClusterListener {
   /** Closes the port and every connection. */
   async close(): Promise<void> {
     for (const serverName of [...this.#served.keys()]) this.withdraw(serverName)
-    for (const raw of this.#handshaking) raw.destroy()
+    for (const raw of this.#open) raw.destroy()
     await this.#listener?.close()
   }
 
   #handshake(raw: Duplex): void {
-    this.#handshaking.add(raw)
-    raw.once('close', () => this.#handshaking.delete(raw))
+    const { clock, times } = this.#options
+    this.#open.add(raw)
+    // The library's own limit leaves the connection below it open, and begins anew with every byte.
+    this.#handshaking.set(
+      raw,
+      clock.setTimer(times.connectTimeoutMs, () => raw.destroy()),
+    )
+    raw.once('close', () => {
+      this.#open.delete(raw)
+      this.#endHandshake(raw)
+    })
+    this.#makeRoom()
     // A connection that fails before its handshake has nobody else to hear of it.
     raw.on('error', () => raw.destroy())
-    this.#front.emit('connection', raw)
+    this.#frontOf(raw).emit('connection', raw)
+  }
+
+  /** One for each connection, since the library does not tell which connection a handshake belonged to. */
+  #frontOf(raw: Duplex): tls.Server {
+    const front = tls.createServer(
+      {
+        minVersion: 'TLSv1.3',
+        requestCert: true,
+        rejectUnauthorized: true,
+        ALPNProtocols: ['h2'],
+        // A ticket taken under one name would be accepted under another, without a certificate.
+        secureOptions: constants.SSL_OP_NO_TICKET,
+        SNICallback: (name, done) => {
+          const served = this.#served.get(name)
+          if (served) done(null, served.context)
+          else done(new Error('unknown server name'))
+        },
+      },
+      (socket) => {
+        this.#endHandshake(raw)
+        this.#accept(socket)
+      },
+    )
+    front.on('tlsClientError', (error) => {
+      this.#options.log.debug('cluster connection refused', { error: error.message })
+      raw.destroy()
+    })
+    return front
+  }
+
+  #makeRoom(): void {
+    const [oldest] = this.#handshaking.keys()
+    if (!oldest || this.#handshaking.size <= LIMITS.clusterHandshakesMax) return
+    this.#endHandshake(oldest)
+    oldest.destroy()
+  }
+
+  #endHandshake(raw: Duplex): void {
+    this.#handshaking.get(raw)?.cancel()
+    this.#handshaking.delete(raw)
   }
 
   #accept(socket: tls.TLSSocket): void {

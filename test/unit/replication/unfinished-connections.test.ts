@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import tls from 'node:tls'
+import { afterEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../src/base/limits.js'
+import { systemClock } from '../../../src/base/clock.js'
+import { silentLog } from '../../../src/base/log.js'
+import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
+import { ClusterListener } from '../../../src/replication/rpc/cluster-listener.js'
+import {
+  CuttableNetwork,
+  openStore,
+  pair,
+  put,
+  stopAll,
+  stopLater,
+  TestPrimary,
+  TestSet,
+  TIMES,
+} from '../../support/replication-fixture.js'
+import { until } from '../../support/until.js'
+
+afterEach(stopAll)
+
+/** The first bytes of a message that says hello and is longer than what comes. */
+const HALF_A_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03])
+
+const startListener = (connectTimeoutMs: number) =>
+  ClusterListener.start({
+    network: systemNetwork,
+    clock: systemClock,
+    address: '127.0.0.1:0',
+    times: { ...TIMES, connectTimeoutMs },
+    log: silentLog,
+  })
+
+const dial = async (listener: ClusterListener): Promise<net.Socket> => {
+  const socket = net.connect(parseHostPort(listener.address))
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.resume()
+  return socket
+}
+
+describe('a connection to the cluster port', () => {
+  test('that says nothing, or half of a hello, or a byte of it now and then, ends in time', async () => {
+    const listener = await startListener(300)
+    stopLater({ stop: () => listener.close() })
+    const [silent, half, slow] = await Promise.all([dial(listener), dial(listener), dial(listener)])
+    half?.write(HALF_A_HELLO)
+    const drip = setInterval(() => slow?.write(HALF_A_HELLO.subarray(0, 1)), 50)
+    await Promise.all([silent, half, slow].map((socket) => socket && once(socket, 'close')))
+    clearInterval(drip)
+  })
+
+  test('that shows its certificate and then speaks no HTTP/2 ends, too', async () => {
+    const set = await TestSet.create()
+    const primary = stopLater(await TestPrimary.start({ kind: 'dr', store: await openStore(), set }))
+    const { serverName, caCertificate, certificate, privateKey } = await set.credentials('cn-c')
+    const identity = { servername: serverName, ca: caCertificate, cert: certificate, key: privateKey }
+    const socket = tls.connect({ ...parseHostPort(primary.listener.address), ...identity, ALPNProtocols: ['h2'] })
+    socket.on('error', () => undefined)
+    await once(socket, 'secureConnect')
+    socket.resume()
+    await once(socket, 'close')
+  })
+
+  test('gives way to a later one when too many are unfinished, and secondaries come through meanwhile', async () => {
+    const network = new CuttableNetwork()
+    const [a, b] = [await openStore(), await openStore()]
+    const { primary, secondary } = await pair('dr', a, b, { network })
+    const sockets: net.Socket[] = []
+    let closed = 0
+    for (let n = 0; n < LIMITS.clusterHandshakesMax + 50; n++) {
+      const socket = await dial(primary.listener)
+      socket.once('close', () => closed++)
+      sockets.push(socket)
+    }
+    await until(() => closed >= 50)
+    expect(sockets.slice(-50).filter(({ destroyed }) => destroyed)).toEqual([])
+    network.cut()
+    await until(() => secondary.follower.connectionState !== 'ready')
+    await put(a, 'logical/x', 'x')
+    await secondary.caughtUp(a, 'dr')
+    for (const socket of sockets) socket.destroy()
+  })
+})
