@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/base/clock.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import { silentLog } from '../../../src/base/log.js'
 import { ApiClient, errorsOf } from '../../../src/client/api-client.js'
+import type { IncomingRequest } from '../../../src/logical/incoming.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { Server } from '../../../src/server/server.js'
 import { WaitingRoom } from '../../../src/server/waiting-room.js'
@@ -126,19 +127,6 @@ test('of those who wait one whose client has left is dropped, and never made', a
   expect((await it.client.send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
 })
 
-test('how much may wait is bounded in bytes', async () => {
-  const room = new WaitingRoom({ clock: systemClock, waitMs: 20_000 })
-  let mustWait = true
-  const bodyBytes = 20 * 1024 * 1024
-  const fit = Math.floor(LIMITS.waitingBytesMax / bodyBytes)
-  const waits = Array.from({ length: fit }, () => room.pass({ bodyBytes }, () => mustWait))
-  await room.pass({ bodyBytes }, () => mustWait)
-  expect(room.size).toBe(fit)
-  mustWait = false
-  room.wake()
-  await Promise.all(waits)
-})
-
 test('large bodies wait unread, and all of them are served', async () => {
   const it = await startServer({ role_change_wait: '20s' })
   it.door.isHeld = true
@@ -148,4 +136,29 @@ test('large bodies wait unread, and all of them are served', async () => {
   await until(() => waiting(it) === 4)
   it.door.isHeld = false
   expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([204, 204, 204, 204])
+})
+
+test('how much may wait is bounded in number and in bytes, and whoever has left makes room', async () => {
+  const room = new WaitingRoom({ clock: systemClock, waitMs: 20_000 })
+  let mustWait = true
+  const enter = (bodyBytes: number, onGone?: IncomingRequest['onGone']) =>
+    room.pass({ bodyBytes, ...(onGone && { onGone }) }, () => mustWait)
+  let leave = () => {}
+  const large = enter(LIMITS.waitingBytesMax, (listener) => {
+    leave = listener
+    return () => {}
+  })
+  expect(room.size).toBe(1)
+  await enter(1)
+  const empty = Array.from({ length: LIMITS.waitingRequestsMax - 1 }, () => enter(0))
+  await enter(0)
+  expect(room.size).toBe(LIMITS.waitingRequestsMax)
+  leave()
+  await expect(large).rejects.toThrow('the client went away')
+  const second = enter(LIMITS.waitingBytesMax)
+  expect(room.size).toBe(LIMITS.waitingRequestsMax)
+  mustWait = false
+  room.wake()
+  await Promise.all([...empty, second])
+  expect(room.size).toBe(0)
 })
