@@ -62,6 +62,7 @@ export const PREFIXES: readonly Prefix[] = [
     what: "the root key, wrapped by this cluster's auto-unseal",
   },
   { prefix: 'core/dr-operation-token', category: 'ignored', what: 'hash of the operation token' },
+  { prefix: 'core/dev-root', category: 'ignored', what: 'a root token on its way between -dev servers' },
   { prefix: 'core/losses/', category: 'ignored', what: 'what was discarded when this cluster rejoined' },
   { prefix: 'core/replication/', category: 'ignored', what: 'positions, epochs, progress' },
 ]

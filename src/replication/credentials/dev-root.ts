@@ -6,7 +6,7 @@ import type { Kind } from '../types.js'
  * own died in the wipe. It travels in the bootstrap package, lies encrypted in the new storage until the first copy is
  * complete, and is asked for, given and taken by servers that run with -dev only.
  */
-const DEV_ROOT_KEY = 'core/replication/dev-root'
+export const DEV_ROOT_KEY = 'core/dev-root'
 
 type Host = Pick<ReplicationHost, 'dev' | 'storage' | 'log'>
 

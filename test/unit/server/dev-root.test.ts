@@ -3,6 +3,7 @@ import type { Log } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
 import { randomPorts } from '../../../src/lab/ports.js'
 import { enablePrimary, enableSecondary, initialise, secondaryToken, statusOf } from '../../../src/lab/replication.js'
+import { DEV_ROOT_KEY } from '../../../src/replication/credentials/dev-root.js'
 import { Server } from '../../../src/server/server.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
@@ -22,6 +23,8 @@ interface Started {
   readonly rootToken: string
   readonly client: ApiClient
   readonly data: EngineSource
+  /** What a wiped cluster began with: its new generation as it was when it became the live one. */
+  readonly begun: { readonly key: string; readonly value: string }[]
   readonly logged: string[]
 }
 
@@ -42,7 +45,26 @@ const start = async (isDev: boolean, chosenRoot: string): Promise<Started> => {
     ? loadServerConfig(flags, { VAULT_LOCAL_CONFIG: JSON.stringify(own) })
     : loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify({ ...own, listener, storage: { inmem: {} } }) })
   if (!config) throw new Error(JSON.stringify(problems))
-  const data = openMemoryGenerations()
+  const source = openMemoryGenerations()
+  const begun: Started['begun'] = []
+  const data: EngineSource = {
+    get generation() {
+      return source.generation
+    },
+    get engine() {
+      return source.engine
+    },
+    begin: () => source.begin(),
+    close: () => source.close(),
+    die: () => source.die(),
+    replace: (prepare) =>
+      source.replace(async (fresh) => {
+        await prepare(fresh)
+        for await (const chunk of fresh.scan({})) {
+          for (const { key, value } of chunk) begun.push({ key, value: value.toString('latin1') })
+        }
+      }),
+  }
   const logged: string[] = []
   const server = await Server.start({ config, log: recording(logged), openStorage: async () => data })
   const anonymous = new ApiClient({ address: own.api_addr })
@@ -53,7 +75,7 @@ const start = async (isDev: boolean, chosenRoot: string): Promise<Started> => {
     client.close()
     await server.close(0)
   })
-  return { rootToken: token, client, data, logged }
+  return { rootToken: token, client, data, begun, logged }
 }
 
 const join = async (primary: ApiClient, secondary: ApiClient, kind: 'performance' | 'dr'): Promise<void> => {
@@ -89,10 +111,18 @@ test('works on a performance secondary when both run with -dev, as a root token 
     expect(await findText(data, ROOT)).toEqual([])
     expect(logged.filter((line) => line.includes(ROOT))).toEqual([])
   }
-  expect(await findText(c.data, 'core/replication/dev-root')).toEqual([])
+  expect(await findText(c.data, DEV_ROOT_KEY)).toEqual([])
 
   expect((await c.client.send('POST', 'auth/token/revoke-self', { token: ROOT })).status).toBe(204)
   expect([(await lookUp(c.client, ROOT)).status, (await lookUp(a.client, ROOT)).status]).toEqual([403, 200])
+})
+
+test('lies encrypted in the storage of the secondary until it is planted', async () => {
+  const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
+  await join(a.client, c.client, 'performance')
+  expect(c.begun.filter(({ key }) => key.endsWith(DEV_ROOT_KEY))).toHaveLength(1)
+  const inner = Buffer.from(ROOT).toString('base64').slice(0, 24)
+  for (const { key, value } of c.begun) expect(value.includes(ROOT) || value.includes(inner), key).toBe(false)
 })
 
 test.each([
@@ -103,7 +133,7 @@ test.each([
   await join(a.client, c.client, 'performance')
   expect((await lookUp(a.client, a.rootToken)).status).toBe(200)
   for (const token of [a.rootToken, c.rootToken]) expect((await lookUp(c.client, token)).status).toBe(403)
-  expect(await findText(c.data, 'core/replication/dev-root')).toEqual([])
+  expect(await findText(c.data, DEV_ROOT_KEY)).toEqual([])
 })
 
 test('does not when it was revoked before', async () => {
@@ -120,5 +150,5 @@ test('comes to a DR secondary with all other tokens, and in no other way', async
   const [a, b] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, b.client, 'dr')
   expect((await lookUp(b.client, ROOT)).status).toBe(400)
-  expect(await findText(b.data, 'core/replication/dev-root')).toEqual([])
+  expect(await findText(b.data, DEV_ROOT_KEY)).toEqual([])
 })
