@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import pino from 'pino'
 import type { Log, LogLevel } from './log.js'
+import { redact } from './redact.js'
 
 /** Where lines go. It may drop them, it never blocks and never keeps the process alive. */
 export interface LogSink {
@@ -42,9 +43,6 @@ export const fileSink = (path: string): LogSink => ({
   write: (line) => appendFileSync(path, line, { mode: 0o600 }),
 })
 
-/** Field names whose values never reach a line, however deep they are passed by mistake. */
-const SECRET_FIELDS = ['token', 'key', 'keys', 'secret', 'password', 'secret_id', 'rootKey', 'clientToken', 'otp']
-
 export interface PinoLog extends Log {
   /** Takes effect for every log made from this one. */
   setLevel(level: LogLevel): void
@@ -64,8 +62,6 @@ export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'stan
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: pino.stdSerializers.err },
-      redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' },
     },
     destination,
   )
@@ -73,7 +69,7 @@ export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'stan
     const line =
       (level: LogLevel) =>
       (message: string, fields: Record<string, unknown> = {}) => {
-        if (RANK[level] >= RANK[state.level]) logger[level](fields, message)
+        if (RANK[level] >= RANK[state.level]) logger[level](redact(fields), message)
       }
     return {
       trace: line('trace'),
@@ -81,7 +77,7 @@ export const createPinoLog = (options: { level: LogLevel; format: 'json' | 'stan
       info: line('info'),
       warn: line('warn'),
       error: line('error'),
-      with: (fields) => wrap(logger.child(fields)),
+      with: (fields) => wrap(logger.child(redact(fields))),
     }
   }
   return {
