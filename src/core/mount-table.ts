@@ -1,3 +1,4 @@
+import { Claims } from './claims.js'
 import { LogicalError } from '../logical/errors.js'
 import type { Storage, Transaction } from '../logical/storage.js'
 import { putJson, readJson } from '../logical/storage.js'
@@ -17,13 +18,14 @@ export type MountFollower = (tx: Transaction, before: MountEntry, after: MountEn
  */
 export class MountTable {
   readonly #storage: Storage
-  readonly #namespaces: Pick<NamespaceStore, 'all' | 'findById'>
+  readonly #namespaces: Pick<NamespaceStore, 'allDecided' | 'findById'>
   readonly #byKey = new Map<string, MountEntry>()
+  readonly #claims = new Claims<MountEntry>()
   #listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void = () => {}
 
   #follower: MountFollower = () => () => undefined
 
-  constructor(storage: Storage, namespaces: Pick<NamespaceStore, 'all' | 'findById'>) {
+  constructor(storage: Storage, namespaces: Pick<NamespaceStore, 'allDecided' | 'findById'>) {
     this.#storage = storage
     this.#namespaces = namespaces
   }
@@ -65,14 +67,14 @@ export class MountTable {
     return [...this.#byKey.values()]
   }
 
+  /** With those whose record is on its way to the disk, as it will be. */
+  allDecided(): MountEntry[] {
+    return this.#claims.over(this.#byKey)
+  }
+
   /** The rows of one table and namespace, ordered by path. A local mount hides a shared one at the same path. */
   list(kind: MountKind, namespaceId: string): MountEntry[] {
-    const byPath = new Map<string, MountEntry>()
-    for (const entry of this.#byKey.values()) {
-      if (entry.kind !== kind || entry.namespaceId !== namespaceId) continue
-      if (!byPath.has(entry.path) || entry.isLocal) byPath.set(entry.path, entry)
-    }
-    return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+    return listOf(this.#byKey.values(), kind, namespaceId)
   }
 
   find(kind: MountKind, namespaceId: string, path: string): MountEntry | undefined {
@@ -92,17 +94,17 @@ export class MountTable {
         putJson(tx, entryKey(entry), entry)
       }
       also?.(tx)
-      // Taken from this moment on for whoever decides next; the record is durable when the promise resolves.
-      for (const entry of entries) this.#byKey.set(entryKey(entry), entry)
+      for (const entry of entries) this.#claims.claim(entryKey(entry), entry)
     })
     await stored.finally(() => {
-      for (const entry of entries) this.refresh(entryKey(entry))
+      for (const entry of entries) this.#settle(entryKey(entry), entry)
     })
   }
 
   /** Replaces a row by what `change` makes of its current state. Refuses a path that another mount has taken meanwhile. */
   async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
     const key = entryKey(entry)
+    let claimed = entry
     let settled = () => {}
     const stored = this.#storage.write((tx) => {
       const current = readJson<MountEntry>(tx, key)
@@ -113,12 +115,12 @@ export class MountTable {
         settled = this.#follower(tx, current, changed)
       }
       putJson(tx, key, changed)
-      // As in `add`: whoever decides next sees it. What listens is told when it is durable.
-      this.#byKey.set(key, changed)
+      claimed = changed
+      this.#claims.claim(key, changed)
       return changed
     })
     return stored.finally(() => {
-      this.refresh(key)
+      this.#settle(key, claimed)
       settled()
     })
   }
@@ -142,7 +144,7 @@ export class MountTable {
   refuseNamespaceAt({ path }: Pick<NamespaceEntry, 'path'>): void {
     const mount = findMountInTheWay(
       path,
-      this.all().flatMap((entry) => this.#place(entry)),
+      this.allDecided().flatMap((entry) => this.#place(entry)),
     )
     if (mount) throw taken(mount.namespacePath + routePath(mount.entry))
   }
@@ -150,11 +152,19 @@ export class MountTable {
   /** Throws 400 when another mount or a namespace makes the path of the entry impossible. */
   refuseTaken(entry: MountEntry): void {
     const { kind, namespaceId, path, uuid } = entry
-    const conflict = this.list(kind, namespaceId).find((other) => other.uuid !== uuid && isConflict(other.path, path))
+    const conflict = listOf(this.allDecided(), kind, namespaceId).find(
+      (other) => other.uuid !== uuid && isConflict(other.path, path),
+    )
     if (conflict) throw taken(conflict.path)
     const [placed] = this.#place(entry)
-    const namespace = placed && findNamespaceInTheWay(placed, this.#namespaces.all())
+    const namespace = placed && findNamespaceInTheWay(placed, this.#namespaces.allDecided())
     if (namespace) throw taken(namespace.path)
+  }
+
+  /** The write has ended, well or not. */
+  #settle(key: string, claimed: MountEntry): void {
+    this.#claims.release(key, claimed)
+    this.refresh(key)
   }
 
   /** Nothing where the namespace has yet to arrive. */
@@ -162,6 +172,15 @@ export class MountTable {
     const namespace = this.#namespaces.findById(entry.namespaceId)
     return namespace ? [{ entry, namespacePath: namespace.path }] : []
   }
+}
+
+const listOf = (rows: Iterable<MountEntry>, kind: MountKind, namespaceId: string): MountEntry[] => {
+  const byPath = new Map<string, MountEntry>()
+  for (const entry of rows) {
+    if (entry.kind !== kind || entry.namespaceId !== namespaceId) continue
+    if (!byPath.has(entry.path) || entry.isLocal) byPath.set(entry.path, entry)
+  }
+  return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 const taken = (path: string): LogicalError => new LogicalError('invalid-request', `path is already in use at ${path}`)

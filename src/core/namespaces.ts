@@ -1,3 +1,4 @@
+import { Claims } from './claims.js'
 import { LogicalError } from '../logical/errors.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../logical/request.js'
 import type { Storage, Transaction } from '../logical/storage.js'
@@ -17,6 +18,8 @@ export class NamespaceStore {
   readonly #storage: Storage
   readonly #byPath = new Map<string, NamespaceEntry>()
   readonly #byId = new Map<string, NamespaceEntry>()
+  /** By path. */
+  readonly #claims = new Claims<NamespaceEntry>()
 
   #follower: NamespaceFollower = () => () => undefined
 
@@ -57,6 +60,11 @@ export class NamespaceStore {
     return [...this.#byId.values()]
   }
 
+  /** With those whose record is on its way to the disk. */
+  allDecided(): NamespaceEntry[] {
+    return this.#claims.over(this.#byPath)
+  }
+
   childrenOf(path: string): NamespaceEntry[] {
     const depth = path.split('/').length
     return [...this.#byPath.values()]
@@ -92,15 +100,17 @@ export class NamespaceStore {
    */
   async add(entry: NamespaceEntry, refuse: (entry: NamespaceEntry) => void): Promise<NamespaceEntry> {
     const stored = this.#storage.write((tx) => {
-      const taken = this.#byPath.get(entry.path)
+      const taken = this.#byPath.get(entry.path) ?? this.#claims.find(entry.path)
       if (taken) return taken
       refuse(entry)
       putJson(tx, PREFIX + entry.id, entry)
-      // Taken from this moment on for whoever decides next; durable when the promise resolves.
-      this.#index(entry)
+      this.#claims.claim(entry.path, entry)
       return entry
     })
-    return stored.finally(() => this.refresh(PREFIX + entry.id))
+    return stored.finally(() => {
+      this.#claims.release(entry.path, entry)
+      this.refresh(PREFIX + entry.id)
+    })
   }
 
   async put(entry: NamespaceEntry): Promise<void> {

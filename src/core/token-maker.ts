@@ -67,7 +67,7 @@ export class TokenMaker {
   }
 
   #refuseTaken(id: string, reader: ReadStorage): void {
-    const storageId = this.#table.storageId(id, reader)
+    const storageId = this.#table.storageIdIn(reader, id)
     if (storageId !== undefined && this.#table.read(reader, storageId)) {
       throw invalid('cannot create a token with a duplicate ID')
     }

@@ -24,6 +24,7 @@ export class TokenTable {
   readonly storage: Storage
   readonly #options: TokenTableOptions
   readonly #entries = new TokenCache<TokenEntry>(CACHED_TOKENS)
+  /** Only ever what is committed: a salt of a write that fails must not be remembered. */
   #salt: Buffer | undefined
 
   constructor(options: TokenTableOptions) {
@@ -32,9 +33,15 @@ export class TokenTable {
   }
 
   /** Undefined as long as this cluster has no token at all. */
-  storageId(id: string, reader: ReadStorage = this.storage): string | undefined {
-    this.#salt ??= reader.get(TOKEN_KEYS.salt)
-    return this.#salt && saltedId(this.#salt, id)
+  storageId(id: string): string | undefined {
+    const salt = this.#committedSalt()
+    return salt && saltedId(salt, id)
+  }
+
+  /** The same as the transaction sees it: a salt that it brings counts within it, and is not remembered. */
+  storageIdIn(tx: ReadStorage, id: string): string | undefined {
+    const salt = tx.get(TOKEN_KEYS.salt)
+    return salt && saltedId(salt, id)
   }
 
   find(storageId: string): TokenEntry | undefined {
@@ -91,9 +98,9 @@ export class TokenTable {
   }
 
   findByAccessor(accessor: string): TokenEntry | undefined {
-    this.#salt ??= this.storage.get(TOKEN_KEYS.salt)
-    if (!this.#salt || accessor === '') return undefined
-    const row = readJson<{ token: string }>(this.storage, accessorKey(this.#salt, accessor))
+    const salt = this.#committedSalt()
+    if (!salt || accessor === '') return undefined
+    const row = readJson<{ token: string }>(this.storage, accessorKey(salt, accessor))
     return row && this.find(row.token)
   }
 
@@ -137,6 +144,11 @@ export class TokenTable {
   #decode(storageId: string, record: StoredToken | undefined): TokenEntry | undefined {
     const namespace = record && this.#options.findNamespace(record.namespaceId)
     return namespace && toEntry(record, namespace, storageId)
+  }
+
+  #committedSalt(): Buffer | undefined {
+    this.#salt ??= this.storage.get(TOKEN_KEYS.salt)
+    return this.#salt
   }
 
   #makeSalt(tx: Transaction): Buffer {

@@ -203,8 +203,9 @@ export class ReplicationParts {
       executeForwarded: execute,
       dev: config.dev && devServerOf(services, shell),
       licenseStatus: () => licenseBody(config.own.license),
-      mounts: () => services.table.all().flatMap((entry) => mountFact(entry, services)),
-      namespaces: () => services.namespaces.all(),
+      // A filter judges by what is decided: entries of a mount that moves may be shipped in the batch that moves it.
+      mounts: () => services.table.allDecided().flatMap((entry) => mountFact(entry, services)),
+      namespaces: () => services.namespaces.allDecided(),
       followMounts: ({ mountChanged, namespaceGone }) => {
         services.table.follow((tx, before, after) => {
           const [was] = mountFact(before, services)

@@ -10,6 +10,8 @@ export class MemoryStorage implements Storage {
   readonly #queued = new Map<string, { readonly value: Buffer | undefined }>()
   /** Set to make writes fail as they do where replicated keys may not be written. */
   writeError: Error | undefined
+  /** Set to make writes fail as on a disk that does: after their function has run. */
+  commitError: Error | undefined
   /** How many writes were made. */
   writes = 0
 
@@ -46,11 +48,17 @@ export class MemoryStorage implements Storage {
     for (const [key, entry] of queued) this.#queued.set(key, entry)
     this.writes++
     await undefined
+    const failure = this.commitError
     for (const [key, entry] of queued) {
+      if (failure) {
+        if (this.#queued.get(key) === entry) this.#queued.delete(key)
+        continue
+      }
       if (entry.value) this.#committed.set(key, entry.value)
       else this.#committed.delete(key)
       if (this.#queued.get(key) === entry) this.#queued.delete(key)
     }
+    if (failure) throw failure
     return result
   }
 

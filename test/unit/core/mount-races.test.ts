@@ -104,3 +104,35 @@ test('a shared mount that left takes its local data along', async () => {
   await new Purge(storage).runLocal(entry)
   expect(await storage.keys('')).toEqual(['local/logical/other/x'])
 })
+
+test('what is decided and not yet committed is taken, and shown to nobody', async () => {
+  const { table, namespaces } = createMounts()
+  const adding = table.add([mount('a/')])
+  expect(pathsOf(table)).toEqual([])
+  await expect(table.add([mount('a/b/')])).rejects.toThrow('path is already in use at a/')
+  await adding
+  expect(pathsOf(table)).toEqual(['a/'])
+  const made = namespaces.add({ id: 'n1', path: 'ns1/', customMetadata: {} }, () => undefined)
+  expect(namespaces.find('ns1/')).toBeUndefined()
+  await expect(table.add([mount('ns1/')])).rejects.toThrow('path is already in use at ns1/')
+  await made
+  expect(namespaces.find('ns1/')?.id).toBe('n1')
+})
+
+test('what could not be committed takes no place and is remembered by nobody', async () => {
+  const { storage, table, namespaces, mounts } = createMounts()
+  const a = mount('a/')
+  await table.add([a])
+  storage.commitError = new Error('no space left on device')
+  const failed = await Promise.allSettled([
+    table.add([mount('b/')]),
+    mounts.remount(a, 'c/'),
+    namespaces.add({ id: 'n1', path: 'ns1/', customMetadata: {} }, () => undefined),
+  ])
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  storage.commitError = undefined
+  expect(pathsOf(table)).toEqual(['a/'])
+  expect(namespaces.allDecided().map(({ path }) => path)).toEqual([''])
+  for (const path of ['b/', 'c/', 'ns1/']) await table.add([mount(path)])
+  expect(pathsOf(table).sort()).toEqual(['a/', 'b/', 'c/', 'ns1/'])
+})

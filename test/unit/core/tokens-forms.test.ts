@@ -6,6 +6,18 @@ beforeEach(async () => {
   world = await TokenWorld.open()
 })
 
+it('a salt of a write that failed is remembered by nobody', async () => {
+  const fresh = new TokenWorld()
+  fresh.storage.commitError = new Error('no space left on device')
+  const failed = await Promise.allSettled([fresh.tokens.createRoot('first'), fresh.tokens.createRoot('first')])
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  fresh.storage.commitError = undefined
+  const { id } = await fresh.tokens.createRoot('first')
+  expect(fresh.tokens.find(id)?.isRoot).toBe(true)
+  const again = await TokenWorld.open({ storage: fresh.storage })
+  expect(again.tokens.find(id)?.isRoot).toBe(true)
+})
+
 describe('what tokens look like', () => {
   it('a root token is hvs. and 24 letters and digits, and its accessor 24', async () => {
     const { id, accessor } = await world.tokens.createRoot()
