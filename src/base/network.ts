@@ -38,7 +38,9 @@ export const systemNetwork: Network = {
         reject(error)
       }
       const onAbort = () => fail(signal?.reason ?? new Error('aborted'))
-      socket.setTimeout(timeoutMs, () => fail(new Error(`no connection to ${address} within ${timeoutMs} ms`)))
+      socket.setTimeout(timeoutMs, () =>
+        fail(new Error(`no connection to ${address} within ${Math.round(timeoutMs)} ms`)),
+      )
       signal?.addEventListener('abort', onAbort, { once: true })
       socket.once('error', fail)
       socket.once('connect', () => {

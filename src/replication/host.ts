@@ -68,10 +68,11 @@ export interface ReplicationHost {
   wrapActivation(payload: JsonObject, ttlSeconds: number, creationPath: string): Promise<WrapInfo>
 
   /**
-   * `PUT {address}/v1/sys/wrapping/unwrap` with the whole token. Resolves to status and body text; rejects with the
-   * system's or the TLS layer's own error. `caPems` empty: the system's roots.
+   * `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which spends nothing, or the unwrapping.
+   * Resolves to status and body text; rejects with a LogicalError that says what was tried and what to check. `caPems`
+   * empty: the system's roots.
    */
-  fetchUnwrap(call: UnwrapCall): Promise<{ status: number; body: string }>
+  fetchWrapped(call: WrappedCall): Promise<{ status: number; body: string }>
 
   /** On a DR secondary: throws the pipeline's 403 unless the request's own token may do what it asks for. */
   authorize(request: Request): void
@@ -150,7 +151,8 @@ export interface FreshStart {
   readonly joining: { readonly kind: Kind; readonly setId: string }
 }
 
-export interface UnwrapCall {
+export interface WrappedCall {
+  readonly step: 'lookup' | 'unwrap'
   /** `https://host:port`, or http. */
   readonly address: string
   readonly token: string

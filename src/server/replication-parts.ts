@@ -21,7 +21,7 @@ import type { ServerConfig } from './config/config.js'
 import type { CoreServices } from './core-services.js'
 import { Destruction } from './destruction.js'
 import { devServerOf } from './dev-server.js'
-import { fetchUnwrap } from './fetch-unwrap.js'
+import { fetchWrapped } from './fetch-wrapped.js'
 import type { OpenClusterOptions } from './open-cluster.js'
 import { fenceWrites } from './write-fence.js'
 
@@ -196,7 +196,7 @@ export class ReplicationParts {
           body: JSON.stringify(activationEnvelope(payload)),
           wrappedAccessor: '',
         }),
-      fetchUnwrap: (call) => fetchUnwrap(call, network),
+      fetchWrapped: (call) => fetchWrapped(call, network),
       authorize: (request) => rights.require(request),
       isBatchTokenAllowed: (presented, request) => rights.isOperationAllowed(presented, request),
       generation,

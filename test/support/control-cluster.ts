@@ -48,7 +48,7 @@ export class ControlCluster {
   readonly clusterId = uuid(random)
   readonly name: string
   readonly holds = new Holds()
-  readonly wrapped = new Map<string, JsonObject>()
+  readonly wrapped = new Map<string, { readonly payload: JsonObject; readonly creationPath: string }>()
   readonly batchTokens = new Map<string, readonly string[]>()
   settings: ReplicationSettings = {
     times: TIMES,
@@ -266,15 +266,16 @@ export class ControlCluster {
       wrapActivation: async (payload, ttlSeconds, creationPath): Promise<WrapInfo> => {
         const claims = Buffer.from(JSON.stringify({ addr: cluster.apiAddress, jti: base62(random, 24) }))
         const token = `e30.${claims.toString('base64url')}.${base62(random, 24)}`
-        cluster.wrapped.set(token, payload)
+        cluster.wrapped.set(token, { payload, creationPath })
         const creationTime = new Date(systemClock.now()).toISOString()
         return { token, accessor: '', ttlSeconds, creationTime, creationPath, wrappedAccessor: '' }
       },
-      async fetchUnwrap({ address, token }) {
+      async fetchWrapped({ address, token, step }) {
         const primary = cluster.#others.get(address)
         if (!primary) throw new Error(`connect ECONNREFUSED ${address}`)
-        const data = primary.wrapped.get(token)
-        primary.wrapped.delete(token)
+        const wrapped = primary.wrapped.get(token)
+        if (step === 'unwrap') primary.wrapped.delete(token)
+        const data = step === 'unwrap' ? wrapped?.payload : wrapped && { creation_path: wrapped.creationPath }
         return data
           ? { status: 200, body: JSON.stringify({ data }) }
           : { status: 400, body: JSON.stringify({ errors: ['wrapping token is not valid or does not exist'] }) }

@@ -25,13 +25,17 @@ export const GUARDS = {
   idInUse: (id: string) => `id "${id}" is already in use by a secondary; revoke it first`,
   invalidTtl: 'invalid ttl',
   invalidPublicKey: 'invalid secondary_public_key',
+  publicKeyVersion: (version: string) =>
+    `invalid secondary_public_key: tokens for a public key need version 1.3 or newer, this cluster has ${version}`,
   missingToken: 'missing token',
   invalidToken: 'invalid token',
   exclusive: 'token and update_primary_addrs are mutually exclusive',
   oneRequired: 'one of token or update_primary_addrs is required',
   needsCredentials: 'update_primary_addrs needs existing credentials; use a token',
   noneAnswered: (details: string) => `none of update_primary_addrs answered: ${details}`,
-  tokenOfKind: (kind: Kind) => `token is for ${kindName(kind)} replication`,
+  tokenOfKind: (kind: Kind) =>
+    `token is for ${kindName(kind)} replication: give it to sys/replication/${kind}/secondary/enable or update-primary`,
+  noActivationToken: (path: string) => `token is no activation token: it wraps an answer of "${path}"`,
   otherSet: 'token belongs to another replication set; use secondary/enable',
   ownSecondary: 'a cluster cannot be its own secondary',
   reindexRunning: 'reindex is already running',

@@ -2,6 +2,7 @@ import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { type Bundle, encodeBundle, parsePublicKey, sealBundle } from '../credentials/activation-token.js'
 import { createCa, issueClientCertificate } from '../credentials/ca.js'
+import { parsePrimaryClusterAddr } from './cluster-address.js'
 import { baseIngredients, type ReplicationContext } from '../context.js'
 import {
   decideDemote,
@@ -9,6 +10,7 @@ import {
   decideEnablePrimary,
   decideIssueToken,
   decideRevoke,
+  type TokenRequest,
 } from '../roles/decide-primary.js'
 import type { Straggler } from '../roles/drain.js'
 import { GUARDS } from './guard-texts.js'
@@ -30,8 +32,9 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
     const { host, roles } = context
     const decision = decideEnablePrimary(kind, roles.facts())
     if (!decision.ok) throw refusalToError(decision)
+    const address = parsePrimaryClusterAddr(primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now())
-    await roles.execute(decision, { ...baseIngredients(context, kind), ca, primaryClusterAddr })
+    await roles.execute(decision, { ...baseIngredients(context, kind), ca, primaryClusterAddr: address })
     return warned(WARNINGS.primaryEnabled(kind))
   })
 
@@ -91,13 +94,12 @@ export const issueToken = (context: ReplicationContext, kind: Kind, fields: Issu
     const { host, roles } = context
     const record = roles.record(kind)
     const publicKey = fields.publicKey === '' ? undefined : parsePublicKey(fields.publicKey)
-    const isKeyGood = publicKey !== undefined && hasPublicKeyTokens(host.identity.reportedVersion)
     const registered =
       record.mode === 'primary' ? registeredIds(record, fields.id) : { taken: new Set<string>(), count: 0 }
     const request = {
       id: fields.id,
       ttlSeconds: fields.ttlSeconds,
-      publicKey: fields.publicKey === '' ? 'none' : isKeyGood ? 'good' : 'bad',
+      publicKey: judgePublicKey(fields.publicKey, publicKey, host.identity.reportedVersion),
     } as const
     insist(decideIssueToken(kind, roles.facts(), request, registered))
     if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary(kind))
@@ -112,6 +114,12 @@ export const issueToken = (context: ReplicationContext, kind: Kind, fields: Issu
     const warnings = host.identity.apiAddress === '' ? [WARNINGS.noApiAddress] : []
     return { data: null, wrapInfo, ...(warnings.length > 0 && { warnings }) }
   })
+
+const judgePublicKey = (text: string, key: Buffer | undefined, version: string): TokenRequest['publicKey'] => {
+  if (text === '') return 'none'
+  if (!hasPublicKeyTokens(version)) return { tooOld: version }
+  return key ? 'good' : 'bad'
+}
 
 const register = async (
   { host }: ReplicationContext,

@@ -2,6 +2,7 @@ import { createExchangeKey } from '../../crypto/exchange.js'
 import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { createCa } from '../credentials/ca.js'
+import { parsePrimaryClusterAddr } from './cluster-address.js'
 import { baseIngredients, type ReplicationContext } from '../context.js'
 import {
   checkBundle,
@@ -103,12 +104,12 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const safety = managers[kind].safety()
     const decision = decidePromote(kind, roles.facts(), safety, fields.force)
     if (!decision.ok) throw refusalToError(decision)
+    const primaryClusterAddr = parsePrimaryClusterAddr(fields.primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now())
     // What is applied must not move between the fork that the new epoch names and the end of following.
     await managers[kind].stopFollowing()
     try {
       await keepPromotionLoss(context, kind, safety)
-      const { primaryClusterAddr } = fields
       await roles.execute(decision, { ...baseIngredients(context, kind), ca, primaryClusterAddr })
     } catch (error) {
       host.restart('a promotion failed before its commit')

@@ -47,8 +47,8 @@ export const isValidId = (id: string): boolean => ID_PATTERN.test(id) && id.leng
 export interface TokenRequest {
   readonly id: string
   readonly ttlSeconds: number
-  /** `bad` = given, but no key of the expected form. */
-  readonly publicKey: 'none' | 'good' | 'bad'
+  /** `bad` = given, but no key of the expected form; `tooOld`: the version of this server, which knows no such keys. */
+  readonly publicKey: 'none' | 'good' | 'bad' | { readonly tooOld: string }
 }
 
 /** `taken`: the ids whose bootstrap has succeeded; `issued`: those whose token is still unused. */
@@ -63,6 +63,7 @@ export const decideIssueToken = (
   if (!check.ok) return check
   if (!isValidId(request.id)) return refuse(GUARDS.invalidId)
   if (request.ttlSeconds <= 0 || request.ttlSeconds > LIMITS.activationTtlSecondsMax) return refuse(GUARDS.invalidTtl)
+  if (typeof request.publicKey === 'object') return refuse(GUARDS.publicKeyVersion(request.publicKey.tooOld))
   if (request.publicKey === 'bad') return refuse(GUARDS.invalidPublicKey)
   if (registered.taken.has(request.id)) return refuse(GUARDS.idInUse(request.id))
   if (registered.count >= LIMITS.secondariesMax) return refuse(GUARDS.tooManySecondaries(LIMITS.secondariesMax))

@@ -6,7 +6,7 @@ import { primaryCredentialsOf } from '../credentials/ca.js'
 import { findCommonName } from '../../crypto/certificates.js'
 import type { BundleFacts } from './decide-secondary.js'
 import { GUARDS } from '../paths/guard-texts.js'
-import type { ReplicationHost } from '../host.js'
+import type { ReplicationHost, WrappedCall } from '../host.js'
 import type { DataPlane } from '../services.js'
 import { type Credentials, exchangeKeyKey } from './state.js'
 import { withScheme } from '../paths/status.js'
@@ -96,7 +96,11 @@ const openToken = async (
     if (own !== '' && address === own) throw invalid(GUARDS.ownSecondary)
     const { clientCertPem, clientKeyPem } = fields
     const call = { address: withApiScheme(address), token: token.jwt, caPems, clientCertPem, clientKeyPem, signal }
-    return unwrap(() => host.fetchUnwrap(call))
+    const ask = (step: WrappedCall['step']) => fetchAnswer(() => host.fetchWrapped({ ...call, step }))
+    refuseOther(await ask('lookup'), (found) => {
+      if (found !== kind) checkBundle({ kind: found, setId: '', isOwn: false })
+    })
+    return bundleOf(await ask('unwrap'))
   }
   // The kind is told before the key is tried: each kind has its own key.
   if (typeof token.fields.mode === 'number' && typeof token.fields.cluster_id === 'string') {
@@ -112,16 +116,39 @@ const openToken = async (
 const NOT_FOR_US =
   'error decrypting activation token: it was not made for the present public key of this cluster, or it was used already'
 
-const unwrap = async (fetch: () => Promise<{ status: number; body: string }>): Promise<Bundle> => {
-  const what = 'error unwrapping activation token'
-  const { status, body } = await nested(what, fetch)
-  const answer = parseAnswer(body)
+const UNWRAPPING = 'error unwrapping activation token'
+
+interface Answer {
+  readonly status: number
+  readonly body: JsonObject
+}
+
+const fetchAnswer = async (call: () => Promise<{ status: number; body: string }>): Promise<Answer> => {
+  const { status, body } = await nested(UNWRAPPING, call)
+  return { status, body: parseAnswer(body) }
+}
+
+const TOKEN_PATH = /^sys\/replication\/(?:(dr|performance)\/)?primary\/secondary-token$/
+
+/**
+ * Before the token is spent: what it was made for, which the primary tells without counting it as a use. Where it tells
+ * nothing, or does not know the token, unwrapping says so.
+ */
+const refuseOther = ({ status, body }: Answer, check: (kind: Kind) => void): void => {
+  const path = status === 200 && isObject(body.data) ? body.data.creation_path : undefined
+  if (typeof path !== 'string') return
+  const match = TOKEN_PATH.exec(path)
+  if (!match) throw invalid(GUARDS.noActivationToken(path))
+  check(match[1] === 'dr' ? 'dr' : 'performance')
+}
+
+const bundleOf = ({ status, body }: Answer): Bundle => {
   if (status !== 200) {
-    const texts = Array.isArray(answer.errors) ? answer.errors.filter((text) => typeof text === 'string') : []
-    throw invalid(`${what}: the primary answered ${status}: ${texts.join('; ') || 'no details'}`)
+    const texts = Array.isArray(body.errors) ? body.errors.filter((text) => typeof text === 'string') : []
+    throw invalid(`${UNWRAPPING}: the primary answered ${status}: ${texts.join('; ') || 'no details'}`)
   }
-  const bundle = isObject(answer.data) ? parseBundle(answer.data) : undefined
-  if (!bundle) throw invalid(`${what}: the answer holds no activation bundle`)
+  const bundle = isObject(body.data) ? parseBundle(body.data) : undefined
+  if (!bundle) throw invalid(`${UNWRAPPING}: the answer holds no activation bundle`)
   return bundle
 }
 

@@ -64,7 +64,7 @@ const settled = (
     const onAbort = () => finish(signal.reason)
     const onClose = () => finish(new LogicalError('unavailable', `${target} closed the connection`))
     const timer = clock.setTimer(timeoutMs, () =>
-      finish(new LogicalError('unavailable', `no TLS connection to ${target} within ${timeoutMs} ms`)),
+      finish(new LogicalError('unavailable', `no TLS connection to ${target} within ${Math.round(timeoutMs)} ms`)),
     )
     signal.addEventListener('abort', onAbort, { once: true })
     socket.once('error', finish)

@@ -1,5 +1,6 @@
 import type tls from 'node:tls'
 import type { ClientUnaryCall, ServiceError } from '@grpc/grpc-js'
+import { linkText } from '../../base/link-text.js'
 import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ReplicationTimes } from '../types.js'
@@ -38,6 +39,8 @@ export interface CallLimits {
   readonly signal?: AbortSignal
 }
 
+const SURROUNDINGS = { isTls: true, authorityHint: 'does another replication set answer there?' }
+
 export type FollowerStream = MessageStream<StreamUp, ReceivedDown>
 
 /**
@@ -74,7 +77,7 @@ export class PrimaryConnection {
       return await PrimaryConnection.#open(address, options)
     } catch (error) {
       if (error instanceof LogicalError) throw error
-      throw new LogicalError('unavailable', error instanceof Error ? error.message : String(error), { cause: error })
+      throw new LogicalError('unavailable', linkText(error, SURROUNDINGS), { cause: error })
     }
   }
 
@@ -190,7 +193,9 @@ export class PrimaryConnection {
         timeoutMs === undefined
           ? undefined
           : this.#clock.setTimer(timeoutMs, () =>
-              giveUp(new LogicalError('unavailable', `no answer from ${this.address} within ${timeoutMs} ms`)),
+              giveUp(
+                new LogicalError('unavailable', `no answer from ${this.address} within ${Math.round(timeoutMs)} ms`),
+              ),
             )
     })
   }

@@ -141,7 +141,7 @@ test('a bundle has to be of the kind, of the set, and of another cluster', () =>
   const bundle = { kind: 'dr', setId: 's', isOwn: false } as const
   expect(checkBundle('dr', 's', bundle)).toEqual({ ok: true })
   expect(checkBundle('dr', undefined, bundle)).toEqual({ ok: true })
-  expect(reason(checkBundle('performance', 's', bundle))).toBe('token is for DR replication')
+  expect(reason(checkBundle('performance', 's', bundle))).toContain('token is for DR replication')
   expect(reason(checkBundle('dr', 'other', bundle))).toBe(
     'token belongs to another replication set; use secondary/enable',
   )

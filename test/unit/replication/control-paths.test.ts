@@ -170,7 +170,9 @@ test('public keys came with version 1.3', async () => {
   await a.change('replication/performance/primary/enable')
   const secondary_public_key = Buffer.alloc(32, 9).toString('base64')
   const asked = refused(a, 'update', 'performance/primary/secondary-token', { id: 'c', secondary_public_key })
-  expect(await asked).toBe('invalid-request: invalid secondary_public_key')
+  expect(await asked).toBe(
+    'invalid-request: invalid secondary_public_key: tokens for a public key need version 1.3 or newer, this cluster has 1.2.9',
+  )
 })
 
 test('trees are rebuilt and checked only where something is replicated', async () => {
@@ -295,4 +297,34 @@ test('a token that is null is none, and forgets no primary', async () => {
     expect(await update(path, { token: null, update_primary_addrs: ['a:1'] })).toContain('needs existing credentials')
   }
   expect(a.restarts).toBe(2)
+})
+
+test('primary_cluster_addr is checked where it is given', async () => {
+  const a = await start('a')
+  const enable = (primary_cluster_addr: string) => a.post('replication/dr/primary/enable', { primary_cluster_addr })
+  for (const address of [
+    'not an address',
+    'host',
+    'http://a:1',
+    'a:0',
+    'a:65536',
+    'https://a:1/x',
+    'u@a:1',
+    '[::1]',
+    'a:1,b:2',
+    ':1',
+  ]) {
+    await expect(enable(address), address).rejects.toThrow(`invalid primary_cluster_addr ${JSON.stringify(address)}`)
+  }
+  expect(a.status('dr')).toEqual({ mode: 'disabled' })
+  await a.change('replication/dr/primary/enable', { primary_cluster_addr: 'proxy:8201' })
+  expect(a.status('dr').primary_cluster_addr).toBe('https://proxy:8201')
+  await a.change('replication/dr/primary/demote')
+  const dr_operation_token = await a.replication.operationTokens.create()
+  const promote = (primary_cluster_addr: string) => ({ dr_operation_token, primary_cluster_addr, force: true })
+  const wrong = a.post('replication/dr/secondary/promote', promote('nowhere'))
+  await expect(wrong).rejects.toThrow('invalid primary_cluster_addr "nowhere"')
+  expect(a.status('dr').mode).toBe('secondary')
+  await a.change('replication/dr/secondary/promote', promote('https://[::1]:8201/'))
+  expect(a.status('dr').primary_cluster_addr).toBe('https://[::1]:8201')
 })

@@ -197,10 +197,16 @@ test('a token that fails leaves the cluster as it was, and says where it failed'
   const enableWith = (text: string) => refusal(b.post('replication/dr/secondary/enable', { token: text }))
   expect(await enableWith(`${token}x`)).toContain('wrapping token is not valid or does not exist')
   expect(await enableWith('nonsense')).toBe('invalid token')
-  expect(await refusal(b.post('replication/performance/secondary/enable', { token }))).toBe(
-    'token is for DR replication',
+  const elsewhere = refusal(b.post('replication/performance/secondary/enable', { token }))
+  expect(await elsewhere).toBe(
+    'token is for DR replication: give it to sys/replication/dr/secondary/enable or update-primary',
   )
-  expect(await enableWith(token)).toContain('wrapping token is not valid or does not exist')
+  const kept = a.wrapped.size
+  a.wrapped.set('e30.e30.x', { payload: {}, creationPath: 'sys/wrapping/wrap' })
+  const primary_api_addr = a.apiAddress
+  const other = refusal(b.post('replication/dr/secondary/enable', { token: 'e30.e30.x', primary_api_addr }))
+  expect(await other).toBe('token is no activation token: it wraps an answer of "sys/wrapping/wrap"')
+  expect(a.wrapped.size, 'neither was spent').toBe(kept + 1)
   const revoked = await issue(a, 'dr', 'dr-b')
   await a.post('replication/dr/primary/revoke-secondary', { id: 'dr-b' })
   expect(await enableWith(revoked)).toContain('error fetching secondary bootstrap package')

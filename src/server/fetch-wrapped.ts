@@ -1,26 +1,41 @@
 import http from 'node:http'
+import net from 'node:net'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
-import net from 'node:net'
+import { linkText } from '../base/link-text.js'
 import { formatHostPort, type Network } from '../base/network.js'
-import type { UnwrapCall } from '../replication/host.js'
+import { LogicalError } from '../logical/errors.js'
+import type { WrappedCall } from '../replication/host.js'
 
 const CONNECT_TIMEOUT_MS = 10_000
 /** An activation bundle is a few kilobytes; nothing larger is read from somebody who only claims to be a primary. */
 const ANSWER_BYTES_MAX = 1 << 20
 
-/** Spends a wrapping token at the API of the cluster that made it, over the injected network. */
-export const fetchUnwrap = async (call: UnwrapCall, network: Network): Promise<{ status: number; body: string }> => {
-  const url = new URL(`${call.address.replace(/\/+$/, '')}/v1/sys/wrapping/unwrap`)
+/** Asks about a wrapping token, or spends it, at the API of the cluster that made it, over the injected network. */
+export const fetchWrapped = async (call: WrappedCall, network: Network): Promise<{ status: number; body: string }> => {
+  const url = parseUrl(call)
   const isTls = url.protocol === 'https:'
   const port = Number(url.port || (isTls ? 443 : 80))
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const raw = await network.dial(formatHostPort(host, port), { timeoutMs: CONNECT_TIMEOUT_MS, signal: call.signal })
-  const socket = isTls ? await secure(raw, host, call) : raw
-  return send(url, socket, call)
+  try {
+    const raw = await network.dial(formatHostPort(host, port), { timeoutMs: CONNECT_TIMEOUT_MS, signal: call.signal })
+    const socket = isTls ? await secure(raw, host, call) : raw
+    return await send(url, socket, call)
+  } catch (cause) {
+    if (cause instanceof LogicalError) throw cause
+    const authorityHint = 'check ca_file, ca_path or ca_cert'
+    throw new LogicalError('unavailable', `PUT ${url.href}: ${linkText(cause, { isTls, authorityHint })}`, { cause })
+  }
 }
 
-const secure = (raw: Duplex, host: string, call: UnwrapCall): Promise<Duplex> =>
+const parseUrl = ({ address, step }: WrappedCall): URL => {
+  const text = `${address.replace(/\/+$/, '')}/v1/sys/wrapping/${step}`
+  const isApi = /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
+  if (!isApi) throw new LogicalError('invalid-request', `"${address}" is not the address of an API`)
+  return new URL(text)
+}
+
+const secure = (raw: Duplex, host: string, call: WrappedCall): Promise<Duplex> =>
   new Promise((resolve, reject) => {
     const socket = tls.connect({
       socket: raw,
@@ -33,7 +48,7 @@ const secure = (raw: Duplex, host: string, call: UnwrapCall): Promise<Duplex> =>
     socket.once('secureConnect', () => resolve(socket))
   })
 
-const send = (url: URL, socket: Duplex, { token, signal }: UnwrapCall): Promise<{ status: number; body: string }> =>
+const send = (url: URL, socket: Duplex, { token, signal }: WrappedCall): Promise<{ status: number; body: string }> =>
   new Promise((resolve, reject) => {
     const request = http.request(
       {

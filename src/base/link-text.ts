@@ -1,0 +1,50 @@
+/** Failures of connections in words for people: what happened, and what to check. No library's dump ever reaches them. */
+
+export interface LinkSurroundings {
+  /** What was spoken, or tried to be. */
+  readonly isTls: boolean
+  /** What to check when the peer's certificate is of an authority that is not known. */
+  readonly authorityHint: string
+}
+
+const BY_CODE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused, nothing listens there',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name of the host cannot be resolved now',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'the network cannot be reached',
+  ETIMEDOUT: 'the connection timed out',
+  CERT_HAS_EXPIRED: 'x509: the certificate has expired',
+  CERT_NOT_YET_VALID: 'x509: the certificate is not valid yet, is a clock wrong?',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'x509: the certificate is valid for other names than the host of the address',
+}
+
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/** What the TLS library finds where the other side does not speak TLS. */
+const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request/i
+const TLS_DUMP = /SSL routines|error:[0-9A-F]{8}:/
+const CLOSED = /socket hang up|ECONNRESET|EPIPE|disconnected before secure TLS/
+const NO_HTTP = /Parse Error|Expected HTTP|HPE_/
+
+/** One line; the system's code stands behind it. */
+export const linkText = (error: unknown, { isTls, authorityHint }: LinkSurroundings): string => {
+  if (!(error instanceof Error)) return String(error)
+  const { code = '', reason } = error as Error & { readonly code?: string; readonly reason?: unknown }
+  const text = `${code} ${error.message}`
+  if (UNKNOWN_AUTHORITY.has(code)) return `x509: certificate signed by unknown authority, ${authorityHint}`
+  const known = BY_CODE[code]
+  if (known !== undefined) return code.startsWith('E') && !code.startsWith('ERR_') ? `${known} (${code})` : known
+  if (isTls && NO_TLS.test(text)) return 'no TLS is spoken there: https:// on an http port?'
+  if (!isTls && (NO_HTTP.test(text) || CLOSED.test(text))) return 'no HTTP is spoken there: http:// on an https port?'
+  if (CLOSED.test(text)) return 'the connection was closed before there was an answer'
+  if (TLS_DUMP.test(error.message))
+    return `TLS failed: ${typeof reason === 'string' ? reason : 'the other side refused'}`
+  return error.message.split('\n')[0] ?? ''
+}
