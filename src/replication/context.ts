@@ -1,4 +1,6 @@
+import { alignedFrom } from './roles/alignment.js'
 import type { Ingredients } from './roles/apply-effect.js'
+import type { Fences } from './roles/fences.js'
 import type { FilterStore } from './filter/filter-store.js'
 import type { SettledFilter } from './filter/settled-filter.js'
 import type { ReplicationHost } from './host.js'
@@ -14,6 +16,7 @@ import type { Upkeep } from './roles/upkeep.js'
 export interface ReplicationContext {
   readonly host: ReplicationHost
   readonly roles: Roles
+  readonly fences: Fences
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
@@ -25,11 +28,16 @@ export interface ReplicationContext {
 /** What every effect may need; the fork is where the log of the epoch before ends here. */
 export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
-  const hasFollowed = record.mode !== 'disabled' && record.mode !== 'primary' && record.hasFollowed
-  const place = host.store.remotePosition
-  return {
-    newId: () => uuid(host.random),
-    forkIndex: hasFollowed ? (place?.index ?? 0) : host.store.position.index,
-    forkEpoch: hasFollowed ? place?.epoch : undefined,
+  const beginIndex = host.store.position.index
+  const newId = () => uuid(host.random)
+  if (record.mode === 'disabled' || record.mode === 'primary' || !record.hasFollowed) {
+    return { newId, fork: { forkIndex: beginIndex, beginIndex, alignedFrom: 0 } }
   }
+  const place = host.store.remotePosition
+  const [parentId, applied] = [place?.epoch, place?.index ?? 0]
+  // Behind the last place that a primary put back in time still has, its log is another one.
+  if (record.ahead)
+    return { newId, fork: { parentId, forkIndex: Math.min(record.ahead.commonIndex, applied), beginIndex } }
+  const aligned = kind === 'dr' ? alignedFrom(host) : applied
+  return { newId, fork: { parentId, forkIndex: applied, beginIndex, alignedFrom: aligned } }
 }

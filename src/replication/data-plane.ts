@@ -1,12 +1,12 @@
 import type { ReplicationHost } from './host.js'
 import type { ClusterListener } from './rpc/cluster-listener.js'
 import { PrimaryConnection } from './rpc/primary-connection.js'
-import { refusalCodeOf } from './rpc/refusal.js'
+import { overtakerIn, refusalCodeOf } from './rpc/refusal.js'
 import { toWhoMessage } from './rpc/who.js'
 import { StreamServer } from './primary/stream-server.js'
 import { fetchBootstrap } from './secondary/bootstrap.js'
 import { Follower } from './secondary/follower.js'
-import type { DataPlane, OneCall } from './services.js'
+import type { DataPlane, OneCall, Told } from './services.js'
 
 export interface DataPlaneOptions {
   readonly host: ReplicationHost
@@ -36,7 +36,7 @@ export const createDataPlane = ({ host, listener, shipBatchBytes }: DataPlaneOpt
   }
 }
 
-const tell = async (call: OneCall, { clock, network, settings }: ReplicationHost): Promise<boolean> => {
+const tell = async (call: OneCall, { clock, network, settings }: ReplicationHost): Promise<Told> => {
   const { times } = settings
   for (const address of call.addresses) {
     try {
@@ -46,10 +46,10 @@ const tell = async (call: OneCall, { clock, network, settings }: ReplicationHost
       } finally {
         connection.close()
       }
-      return true
+      return { isHeard: true }
     } catch (error) {
-      if (refusalCodeOf(error) !== undefined) return true
+      if (refusalCodeOf(error) !== undefined) return { isHeard: true, overtaker: overtakerIn(error) }
     }
   }
-  return false
+  return { isHeard: false }
 }

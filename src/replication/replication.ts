@@ -7,6 +7,7 @@ import type { Holds } from './holds.js'
 import type { ReplicationHost } from './host.js'
 import { collectSuffix, type Loss, type LostSuffix, readLosses } from './roles/losses.js'
 import { isSecondaryStage } from './roles/machine.js'
+import { Fences } from './roles/fences.js'
 import { Manager } from './roles/manager.js'
 import { OperationTokens } from './credentials/operation-token.js'
 import { finishBootstrap } from './paths/operate-secondary.js'
@@ -40,6 +41,7 @@ export class Replication {
   readonly operationTokens: OperationTokens
   readonly #host: ReplicationHost
   readonly #roles: Roles
+  readonly #fences: Fences
   readonly #purge: HeldDataPurge
   readonly #settledFilter: SettledFilter
   #unsubscribe: (() => void) | undefined
@@ -47,6 +49,13 @@ export class Replication {
   constructor({ host, dataPlane, holds }: ReplicationOptions) {
     this.#host = host
     this.#roles = new Roles(host)
+    this.#fences = new Fences({
+      host,
+      roles: this.#roles,
+      onFenced: () => {
+        for (const kind of KINDS) this.context.managers[kind].refuseFollowers()
+      },
+    })
     this.filters = new FilterStore({
       storage: host.storage,
       mounts: () => host.mounts(),
@@ -86,7 +95,17 @@ export class Replication {
     }
     const { filters, operationTokens } = this
     const settledFilter = this.#settledFilter
-    this.context = { host, roles: this.#roles, dataPlane, filters, settledFilter, upkeep, operationTokens, managers }
+    this.context = {
+      host,
+      roles: this.#roles,
+      fences: this.#fences,
+      dataPlane,
+      filters,
+      settledFilter,
+      upkeep,
+      operationTokens,
+      managers,
+    }
     this.forwarder = new Forwarder({
       ...host,
       follower: () => managers.performance.follower,
@@ -99,6 +118,7 @@ export class Replication {
       kind,
       host: this.#host,
       roles: this.#roles,
+      fences: this.#fences,
       dataPlane,
       filters: this.filters,
       settledFilter: this.#settledFilter,
@@ -211,9 +231,9 @@ export class Replication {
   /** What this primary accepted since it was overtaken, as `/_understudy/v1/info` shows it. */
   async acceptedSinceFence(): Promise<Pick<LostSuffix, 'entries' | 'entriesBeyond'>> {
     for (const kind of KINDS) {
-      const record = this.#roles.record(kind)
-      if (record.mode !== 'primary' || record.fenced?.forkIndex === undefined) continue
-      return collectSuffix(this.#host.store, kind, record.fenced.forkIndex, this.#host.mounts())
+      const forkIndex = this.#fences.of(kind)?.forkIndex
+      if (forkIndex === undefined) continue
+      return collectSuffix(this.#host.store, kind, forkIndex, this.#host.mounts())
     }
     return { entries: [], entriesBeyond: 0 }
   }

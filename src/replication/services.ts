@@ -1,3 +1,5 @@
+import type { EpochChain } from './roles/epoch.js'
+import type { Lead } from './secondary/recent-frames.js'
 import type {
   BootstrapPackage,
   ConnectionState,
@@ -5,7 +7,9 @@ import type {
   LogPlace,
   PrimaryCredentials,
   PrimaryHooks,
+  Overtaker,
   PrimaryView,
+  Refusal,
   RefusalCode,
   SecondaryHooks,
   SecondaryView,
@@ -40,8 +44,14 @@ export interface DataPlane {
   bootstrap(
     call: OneCall & { readonly wantsDevRoot: boolean },
   ): Promise<{ readonly primary: Who; readonly package: BootstrapPackage }>
-  /** Shows who we are to whoever listens there; true when somebody has taken note, if only to refuse. Never rejects. */
-  tell(call: OneCall): Promise<boolean>
+  /** Shows who we are to whoever listens there. Never rejects. */
+  tell(call: OneCall): Promise<Told>
+}
+
+/** Whether somebody has taken note, if only to refuse, and which other newer primary was named. */
+export interface Told {
+  readonly isHeard: boolean
+  readonly overtaker?: Overtaker | undefined
 }
 
 export interface OneCall {
@@ -49,6 +59,12 @@ export interface OneCall {
   readonly addresses: readonly string[]
   readonly who: Who
   readonly signal: AbortSignal
+}
+
+/** `epochs`: those in which the primary ran it. */
+export interface ForwardReply {
+  readonly payload: Buffer
+  readonly epochs: EpochChain
 }
 
 export interface PrimaryService {
@@ -64,6 +80,8 @@ export interface PrimaryService {
   filterChanged(secondaryId: string): void
   /** Where the primary, or what may take its place, is to be found has changed: secondaries are told at once. */
   addressesChanged(): void
+  /** Ends every stream with the refusal. */
+  refuseAll(refusal: Refusal): void
   /** Says goodbye on every link. */
   stop(reason?: string): Promise<void>
 }
@@ -82,8 +100,12 @@ export interface FollowerService {
   readonly syncProgress: SyncProgress | undefined
   /** Why the primary refuses this cluster, while it does. */
   readonly refusal: RefusalCode | undefined
+  /** What was applied behind the primary's index, as far as it is remembered. */
+  recentAfter(index: number): Pick<Lead, 'frames' | 'isComplete'>
   /** Runs a request at the primary. Rejects with `unavailable` when it cannot be asked, or its answer is missing. */
-  forward(payload: Buffer, signal?: AbortSignal): Promise<Buffer>
+  forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply>
+  /** Of the primary that is followed, or was last. */
+  readonly primaryEpochs: EpochChain
   /** Goes over to the first that answers as our primary. Rejects, and changes nothing, when none does. */
   updateAddresses(addresses: readonly string[]): Promise<{ readonly address: string }>
   stop(): Promise<void>

@@ -40,6 +40,8 @@ export interface Who {
   readonly clusterAddresses: readonly string[]
   /** How often the speaker took the place of another cluster under the same registration; 0 when absent. */
   readonly incarnation?: number
+  /** The speaker is a primary of the set, not a follower. */
+  readonly isPrimary?: boolean
 }
 
 export type RefusalCode =
@@ -53,6 +55,8 @@ export type RefusalCode =
   | 'set'
   /** Another server with the same secondary id and a newer epoch took its place. */
   | 'superseded'
+  /** The caller is ahead of us in our own epoch: we were put back in time. */
+  | 'rewound'
   /** Not possible now; may be tried again. */
   | 'unavailable'
   /** The message is none that a member of the set would send. */
@@ -62,10 +66,19 @@ export type RefusalCode =
   /** A mistake of the caller, or a failure while answering. */
   | 'failed'
 
+/** Another primary of the set, with a newer epoch; no more than its epochs where only a follower of it was met. */
+export interface Overtaker {
+  readonly clusterId: string
+  readonly epochs: EpochChain
+  readonly apiAddress: string
+  readonly clusterAddresses: readonly string[]
+}
+
 export interface Refusal {
   readonly ok: false
   readonly code: RefusalCode
   readonly text: string
+  readonly overtaker?: Overtaker | undefined
 }
 
 export type Admission = { readonly ok: true; readonly secondaryId: string } | Refusal
@@ -79,6 +92,7 @@ export type RpcMethod =
   | 'FetchKeys'
   | 'Forward'
   | 'Ping'
+  | 'CommonPosition'
 
 /** What a wiped cluster gets before its first copy. */
 export interface BootstrapPackage {
@@ -120,6 +134,8 @@ export interface SecondaryHooks {
   who(): Who
   /** Judges the primary that answered: a text refuses it (older or foreign epoch, other set). */
   findObjection(primary: Who): string | undefined
+  /** This primary is followed from now on. Awaited before anything of it is applied. */
+  takeEpochs(primary: Who): Promise<void>
   /** True when clients read what is stored here: not before a first copy is complete. */
   servesReads(): boolean
   /** Awaited before the follower enters a state, so that a lab can hold it there. */
@@ -134,6 +150,11 @@ export interface SecondaryHooks {
   beforeHeldBack(): Promise<void>
   /** Awaited before anything of a new primary is applied that does not know all we have. */
   keepLead(lead: Lead): Promise<void>
+  /**
+   * The primary was put back in time: it does not have what we have of its own epoch. Resolves once that is durable; then
+   * nobody is followed until an operator says so.
+   */
+  stopAhead(lead: Lead, primaryIndex: number): Promise<void>
   /** A comparison is complete, and the data is the primary's but for what the filter holds back. */
   onCompared(): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */

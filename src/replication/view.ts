@@ -2,7 +2,7 @@ import type { ReplicationContext } from './context.js'
 import type { CompiledFilter } from './filter/filter.js'
 import type { Mode } from './roles/machine.js'
 import { ownFilterId } from './roles/secondary-role.js'
-import type { Fence } from './roles/state.js'
+import type { Ahead, Fence } from './roles/state.js'
 import type { Kind } from './types.js'
 
 /** What core has to know of the roles of this cluster. */
@@ -33,6 +33,8 @@ export interface ReplicationView {
   /** How long the oldest index that was announced and not applied has been waited for; 0 with nothing outstanding. */
   readonly lagMs: number
   readonly fence: Fence | undefined
+  /** What this cluster has and its primary has lost; while it is set nobody is followed. */
+  readonly ahead: Ahead | undefined
   /** True when client writes are to be refused because this primary was overtaken. */
   readonly refusesWrites: boolean
   /** What is kept from this performance secondary; undefined when it has everything. */
@@ -42,14 +44,12 @@ export interface ReplicationView {
 }
 
 export const viewOf = (context: ReplicationContext): ReplicationView => {
-  const { host, roles, managers } = context
+  const { host, roles, fences, managers } = context
   const { dr, performance } = roles.records
   const modes = { dr: managers.dr.mode, performance: managers.performance.mode }
   const followed = modes.dr === 'secondary' || modes.dr === 'bootstrapping' ? managers.dr : managers.performance
   const primary = followed.follower?.primary
-  const fence =
-    (dr.mode === 'primary' ? dr.fenced : undefined) ??
-    (modes.performance === 'primary' && performance.mode === 'primary' ? performance.fenced : undefined)
+  const fence = fences.of('dr') ?? (modes.performance === 'primary' ? fences.of('performance') : undefined)
   return {
     modes,
     healthModes: { dr: modes.dr, performance: performance.mode },
@@ -66,6 +66,7 @@ export const viewOf = (context: ReplicationContext): ReplicationView => {
     canaryAgeMs: Math.round(primary?.canaryAgeMs ?? 0),
     lagMs: primary?.lagMs ?? 0,
     fence,
+    ahead: [dr, performance].flatMap((record) => ('ahead' in record && record.ahead ? [record.ahead] : []))[0],
     refusesWrites: fence !== undefined && host.settings.fenceClientWrites,
     get ownFilter() {
       return ownFilterOf(context)

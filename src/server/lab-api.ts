@@ -8,6 +8,7 @@ import type { JsonObject } from '../logical/json.js'
 import { parseJson, printJson } from '../logical/json-text.js'
 import { renderPrometheus } from '../core/metrics.js'
 import { HOLD_STATES } from '../replication/holds.js'
+import type { Ahead } from '../replication/roles/state.js'
 import type { LostEntry } from '../replication/roles/losses.js'
 import type { Registration } from '../replication/roles/state.js'
 import type { HoldState, Kind } from '../replication/types.js'
@@ -84,10 +85,20 @@ const info = async (server: Server): Promise<JsonObject> => {
     storage_generation: server.storageGeneration,
     epoch: server.runtime?.store.epoch ?? '',
     fenced: (cluster && (await fenceOf(cluster))) ?? null,
+    ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
     purge_pending: server.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
   }
 }
+
+/** How far this secondary is ahead of its primary, which was put back in time. */
+const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): JsonObject => ({
+  epoch,
+  last_remote_wal: index,
+  common_wal: commonIndex,
+  primary_last_wal: primaryIndex,
+  since: new Date(sinceMs).toISOString(),
+})
 
 /** Who overtook this primary, and everything it accepted that the newer epoch does not have. */
 const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undefined> => {

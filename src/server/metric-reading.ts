@@ -37,6 +37,7 @@ export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter:
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
     { name: 'vault.expire.num_leases', value: await count(runtime, 'sys/expire/id/') },
     { name: 'vault.token.count', value: await count(runtime, 'sys/token/id/') },
+    { name: 'understudy.replication.ahead_entries', value: aheadEntries(view) },
     ...lags(view),
   ]
   for (const kind of ['dr', 'performance'] as const) {
@@ -54,6 +55,9 @@ export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter:
   }
   return { gauges, summaries: meter.summaries(), counts: meter.counts() }
 }
+
+/** What is here and not on the primary any more, which was put back in time: nobody is followed meanwhile. */
+const aheadEntries = ({ ahead }: ReplicationView): number => (ahead ? ahead.index - ahead.commonIndex : 0)
 
 const lags = ({ lastRemoteWal, announcedIndex, lagMs }: ReplicationView): MetricSample[] => {
   if (announcedIndex === 0) return []

@@ -25,12 +25,13 @@ import { Replication } from '../../src/replication/replication.js'
 import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
 import type { Kind } from '../../src/replication/types.js'
 import { Barrier } from '../../src/storage/barrier/barrier.js'
+import type { Entry } from '../../src/storage/engine/engine.js'
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
 import type { Category } from '../../src/storage/prefixes.js'
 import type { Store } from '../../src/storage/store.js'
 import { Destruction } from '../../src/server/destruction.js'
 import { FENCED } from '../../src/server/write-fence.js'
-import { openStore, TIMES } from './replication-fixture.js'
+import { CuttableNetwork, openStore, TIMES } from './replication-fixture.js'
 import { until } from './until.js'
 
 const random = createSystemRandom()
@@ -48,6 +49,8 @@ export class ControlCluster {
   readonly clusterId = uuid(random)
   readonly name: string
   readonly holds = new Holds()
+  /** What this cluster dials with. */
+  readonly network = new CuttableNetwork()
   readonly wrapped = new Map<string, { readonly payload: JsonObject; readonly creationPath: string }>()
   readonly batchTokens = new Map<string, readonly string[]>()
   settings: ReplicationSettings = {
@@ -61,6 +64,8 @@ export class ControlCluster {
   license: ReplicationHost['license'] = 'enterprise'
   mounts: MountFact[] = [{ uuid: 'm1', path: 'secret/', namespacePath: '', type: 'kv', isLocal: false }]
   namespaces: NamespaceFact[] = [{ id: 'root', path: '' }]
+  /** Runs between a forwarded write and its answer. */
+  beforeForwardedAnswer: () => Promise<void> = async () => undefined
   restarts = 0
   wipes = 0
   replication!: Replication
@@ -114,6 +119,21 @@ export class ControlCluster {
   async restart(): Promise<void> {
     await this.#restarting
     await this.#reboot(() => Promise.resolve())
+  }
+
+  /** All that is on the disk now. The function puts it back, as an operator restores an older copy of a disk. */
+  async copyDisk(): Promise<() => Promise<void>> {
+    const copy: Entry[] = []
+    for await (const chunk of this.#source.engine.scan({ gte: '' })) copy.push(...chunk)
+    return async () => {
+      await this.#restarting
+      await this.#reboot(async () => {
+        this.#source = openMemoryGenerations()
+        const batch = this.#source.engine.batch()
+        for (const { key, value } of copy) batch.put(key, value)
+        await batch.write({ isDurable: true })
+      })
+    }
   }
 
   async call(operation: Operation, path: string, data: JsonObject = {}): Promise<Response | undefined> {
@@ -239,7 +259,7 @@ export class ControlCluster {
       license: this.license,
       clock: systemClock,
       random,
-      network: systemNetwork,
+      network: cluster.network,
       log: silentLog,
       storage: barrier.view(''),
       store,
@@ -291,6 +311,7 @@ export class ControlCluster {
       async executeForwarded(request) {
         if (request.path === 'fails') throw new LogicalError('permission-denied', 'no', { wrapped: true })
         await cluster.writeValue(SHARED_KEY, String(request.data.value))
+        await cluster.beforeForwardedAnswer()
         return { data: { by: cluster.name } }
       },
       dev: undefined,

@@ -10,6 +10,7 @@ import { createAuthority, issueCertificate } from '../../src/crypto/certificates
 import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 import { StreamServer } from '../../src/replication/primary/stream-server.js'
 import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
+import type { Lead } from '../../src/replication/secondary/recent-frames.js'
 import { Follower } from '../../src/replication/secondary/follower.js'
 import type {
   Admission,
@@ -322,6 +323,7 @@ export class TestFollower {
   synced = 0
   reindexed = 0
   fingerprint = ''
+  readonly leads: Lead[] = []
   objection: string | undefined
   /** Called before a state is entered, and awaited. */
   onState: (state: HoldState, signal: AbortSignal) => Promise<void> = async () => undefined
@@ -378,6 +380,10 @@ export class TestFollower {
       servesReads: () => true,
       beforeHeldBack: async () => undefined,
       keepLead: async () => undefined,
+      takeEpochs: async () => undefined,
+      stopAhead: async (lead) => {
+        this.leads.push(lead)
+      },
       beforeState: (state, signal) => this.onState(state, signal),
       onChange: () => {
         const { state } = this.follower

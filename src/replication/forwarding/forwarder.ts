@@ -4,7 +4,8 @@ import type { Request, Response } from '../../logical/request.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { decodeAnswer, type ForwardAnswer } from './forward-codec.js'
 import { encodeRequest } from './forward-request.js'
-import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
+import { PRIMARY_OVERTAKEN_TEXT, PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
+import { compareEpochs, type EpochChain, findSurplus } from '../roles/epoch.js'
 import type { ReplicationSettings } from '../host.js'
 import type { FollowerService } from '../services.js'
 
@@ -35,23 +36,36 @@ export class Forwarder {
   /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    const { index, response } = await this.#ask(encodeRequest(request))
+    const { answer, epochs } = await this.#ask(encodeRequest(request))
+    const { index, response } = answer
     const state = { clusterId, localIndex: index, replicatedIndex: index }
-    if (await this.#sees(index)) return { response, state }
+    const isSeen = await this.#sees(index, epochs)
+    if (this.#isGivenUp(index, epochs)) throw new LogicalError('unavailable', PRIMARY_OVERTAKEN_TEXT)
+    if (isSeen) return { response, state }
     const warning = 'the write was made on the primary cluster, but is not yet visible on this cluster'
     return { response: { ...response, warnings: [...(response?.warnings ?? []), warning] }, state }
   }
 
-  async #ask(payload: Buffer): Promise<ForwardAnswer> {
+  async #ask(payload: Buffer): Promise<{ answer: ForwardAnswer; epochs: EpochChain }> {
     const follower = this.#options.follower()
     if (follower?.connectionState !== 'ready') throw new LogicalError('unavailable', PRIMARY_UNREACHABLE_TEXT)
-    return decodeAnswer(await follower.forward(payload))
+    const reply = await follower.forward(payload)
+    return { answer: decodeAnswer(reply.payload), epochs: reply.epochs }
+  }
+
+  /** True when the primary that ran it was replaced since by one that may not know of it. */
+  #isGivenUp(index: number, epochs: EpochChain): boolean {
+    const now = this.#options.follower()?.primaryEpochs ?? epochs
+    const surplus = findSurplus(epochs, now)
+    return surplus !== undefined && (surplus.after ?? 0) < index
   }
 
   /** True as soon as this store has applied the index; false when it has not within the configured wait. */
-  #sees(index: number): Promise<boolean> {
-    const { clock, store, settings, appliedIndex } = this.#options
-    const isReached = () => appliedIndex() >= index
+  #sees(index: number, epochs: EpochChain): Promise<boolean> {
+    const { clock, store, settings, appliedIndex, follower } = this.#options
+    // Another primary numbers its log otherwise.
+    const isSame = () => compareEpochs(epochs, follower()?.primaryEpochs ?? epochs) === 'same'
+    const isReached = () => isSame() && appliedIndex() >= index
     if (isReached()) return Promise.resolve(true)
     return new Promise((resolve) => {
       const finish = (isSeen: boolean) => {

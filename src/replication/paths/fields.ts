@@ -38,9 +38,13 @@ export const PROMOTE_FIELDS = {
   force: bool('Promote although checks say that something may be lost.'),
 } as const
 
+export const RECOVER_FIELDS = {
+  force: bool('Follow a primary again that was put back in time, and give up what only this cluster has.'),
+} as const
+
 export const REINDEX_FIELDS = {
   diff: bool('Compare key by key first, and log what differs.'),
-  force: bool('Scan nothing but what is stored.'),
+  force: bool('Follow a primary again that was put back in time, and give up what only this cluster has.'),
   skip_flush: bool('Leave the rebuilt trees to be written later.'),
 } as const
 

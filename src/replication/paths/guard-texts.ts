@@ -7,6 +7,7 @@ export const kindName = (kind: Kind): string => (kind === 'dr' ? 'DR' : 'perform
 export const DR_GATE_TEXT = 'path disabled in replication DR secondary mode'
 export const RESTARTING_TEXT = 'cluster is restarting after a replication change, try again'
 export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
+export const PRIMARY_OVERTAKEN_TEXT = 'the primary cluster was overtaken by a newer one: outcome unknown'
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
 /** For what no waiting mends. */
 export const INCOMPLETE_TEXT =
@@ -39,6 +40,9 @@ export const GUARDS = {
   otherSet: 'token belongs to another replication set; use secondary/enable',
   ownSecondary: 'a cluster cannot be its own secondary',
   reindexRunning: 'reindex is already running',
+  aheadOfPrimary:
+    'this cluster is ahead of its primary, which was put back in time; provide the "force" argument to give up what only ' +
+    'this cluster has, or promote it',
   notEnabled: 'replication is not enabled',
   invalidFilterMode: 'mode must be allow or deny',
   cannotFilter: (path: string) => `"${path}" cannot be filtered`,

@@ -73,8 +73,13 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
       return warned(WARNINGS.forgot(kind))
     }
     const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(roles.record(kind)))
-    await keepForeseeableLoss(context, kind, joined.primary.epochs)
-    await roles.execute(decision, { ...base, joining: joiningOf(joined) })
+    try {
+      await keepForeseeableLoss(context, kind, joined.primary.epochs)
+      await roles.execute(decision, { ...base, joining: joiningOf(joined) })
+    } catch (error) {
+      context.host.restart('going over to another primary failed before its commit')
+      throw error
+    }
     return warned(WARNINGS.joining)
   })
 
@@ -132,22 +137,26 @@ export const finishBootstrap = (context: ReplicationContext, kind: Kind): Promis
   })
 
 const redeem = (
-  { host, dataPlane }: ReplicationContext,
+  { host, dataPlane, roles }: ReplicationContext,
   kind: Kind,
   fields: JoinFields,
   setId: string | undefined,
-): Promise<Joined> =>
-  redeemToken(
+): Promise<Joined> => {
+  const record = roles.record(kind)
+  // A former primary joins whom it is told to, and passes on which other one it has met.
+  const epochs = (setId !== undefined && 'overtaker' in record && record.overtaker?.epochs) || []
+  return redeemToken(
     {
       host,
       dataPlane,
       checkBundle: (facts) => insist(checkBundle(kind, setId, facts)),
       wantsDevRoot: setId === undefined && wantsDevRoot(host, kind),
-      who: (bundleSetId) => whoOfSecondary(host, { setId: bundleSetId, epochs: [], incarnation: 0 }),
+      who: (bundleSetId) => whoOfSecondary(host, { setId: bundleSetId, epochs, incarnation: 0 }),
     },
     kind,
     fields,
   )
+}
 
 const joiningOf = ({ bundle, credentials, primary }: Joined) => ({
   setId: bundle.setId,

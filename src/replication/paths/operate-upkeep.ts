@@ -3,6 +3,7 @@ import type { Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../context.js'
 import { DR_GATE_TEXT, GUARDS } from './guard-texts.js'
 import { isSecondaryStage } from '../roles/machine.js'
+import { KINDS } from '../roles/roles.js'
 import { WARNINGS } from '../texts.js'
 import type { Kind } from '../types.js'
 
@@ -18,20 +19,56 @@ export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undef
 
 export interface ReindexFields {
   readonly diff: boolean
-  /** Every rebuild scans the stored data in full; there is no shorter way to force. */
+  /** Every rebuild scans the stored data in full. What is forced is to follow a primary that was put back in time. */
   readonly force: boolean
   readonly skipFlush: boolean
 }
 
 /** Answers at once; the work goes on in the background. */
-export const reindex = ({ upkeep }: ReplicationContext, { diff, skipFlush }: ReindexFields): Response => {
+export const reindex = (context: ReplicationContext, { diff, force, skipFlush }: ReindexFields): Response => {
+  const { upkeep, host } = context
   upkeep.startReindex({ diff, skipFlush })
+  if (force && aheadKind(context)) {
+    const follow = async () => {
+      await upkeep.settled()
+      await followAgain(context)
+    }
+    follow().catch((error: unknown) => host.log.error('not followed again', { error: String(error) }))
+  }
   return { data: null, warnings: [WARNINGS.reindexing] }
 }
 
-export const recover = ({ host }: ReplicationContext): Response => {
-  host.restart('recovery was asked for')
+/** A cluster that is ahead of its primary goes on only when told to give that up: it is listed, and kept aside. */
+export const recover = async (context: ReplicationContext, { force }: { force: boolean }): Promise<Response> => {
+  if (aheadKind(context)) {
+    if (!force) throw invalid(GUARDS.aheadOfPrimary)
+    await followAgain(context)
+  } else {
+    context.host.restart('recovery was asked for')
+  }
   return { data: null, warnings: [WARNINGS.recovering] }
 }
+
+const aheadKind = ({ roles }: ReplicationContext): Kind | undefined =>
+  KINDS.find((kind) => {
+    const record = roles.record(kind)
+    return 'ahead' in record && record.ahead !== undefined
+  })
+
+/** The place goes last: a crash before it only finds the primary behind once more. Without it everything is compared. */
+const followAgain = (context: ReplicationContext): Promise<void> =>
+  context.roles.exclusively(async () => {
+    const { host, roles } = context
+    const kind = aheadKind(context)
+    if (!kind) return
+    host.log.warn('following a primary that was put back in time', { kind })
+    await roles.update(kind, (record) => {
+      if (!('ahead' in record)) return record
+      const { ahead: _, ...rest } = record
+      return rest
+    })
+    await host.store.forgetRemote()
+    host.restart('recovery was asked for')
+  })
 
 export const checkTrees = async ({ upkeep }: ReplicationContext): Promise<Response> => ({ data: await upkeep.check() })

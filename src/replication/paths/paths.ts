@@ -1,7 +1,7 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { checkTrees, recover, reindex, requireEnabled } from './operate-upkeep.js'
 import { ceremonyPaths } from './ceremony.js'
-import { REINDEX_FIELDS } from './fields.js'
+import { RECOVER_FIELDS, REINDEX_FIELDS } from './fields.js'
 import { filterPaths } from './filters.js'
 import { type Context, write } from './guard.js'
 import { primaryPaths } from './primary.js'
@@ -64,11 +64,11 @@ const upkeepPaths = (context: Context): PathSpec[] => {
       'replication/recover',
       'performance',
       context,
-      {},
+      RECOVER_FIELDS,
       'Restart replication from its stored state.',
-      (current) => {
+      (current, { values }) => {
         requireEnabled(current, undefined)
-        return recover(current)
+        return recover(current, { force: values.force })
       },
     ),
     write(

@@ -13,6 +13,7 @@ import {
   JOIN_FIELDS,
   OPERATION_TOKEN_FIELDS,
   PROMOTE_FIELDS,
+  RECOVER_FIELDS,
   REINDEX_FIELDS,
   toJoinFields,
   UPDATE_PRIMARY_FIELDS,
@@ -107,7 +108,13 @@ export const drSecondaryPaths = (context: Context): PathSpec[] => [
   writeWithToken('reindex', context, REINDEX_FIELDS, 'Rebuild the merkle trees.', (current, { values }) =>
     reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush }),
   ),
-  writeWithToken('recover', context, {}, 'Restart replication from its stored state.', (current) => recover(current)),
+  writeWithToken(
+    'recover',
+    context,
+    RECOVER_FIELDS,
+    'Restart replication from its stored state.',
+    (current, { values }) => recover(current, { force: values.force }),
+  ),
   writeWithToken('merkle-check', context, {}, 'Compare the merkle trees with the data.', (current) =>
     checkTrees(current),
   ),

@@ -8,6 +8,8 @@ import type { ClusterListener } from '../rpc/cluster-listener.js'
 import type {
   BootstrapReply,
   BootstrapRequest,
+  CommonPositionReply,
+  CommonPositionRequest,
   ConflictingPagesReply,
   ConflictingPagesRequest,
   EchoReply,
@@ -18,6 +20,7 @@ import type {
   ForwardRequest,
   PingReply,
   PingRequest,
+  PositionMessage,
   SubPageHashesReply,
   SubPageHashesRequest,
   WhoMessage,
@@ -30,6 +33,7 @@ import {
   type Kind,
   parseStreamState,
   type PrimaryHooks,
+  type Refusal,
   type RpcMethod,
   type ServerIdentity,
   type Who,
@@ -95,6 +99,11 @@ export class StreamServer implements ClusterService {
   /** Tells every secondary anew where its primary, or what takes its place, can be found. */
   addressesChanged(): void {
     for (const shipper of this.#shippers.values()) shipper.addressesChanged()
+  }
+
+  /** This primary was overtaken: nobody is fed any more, and everybody is told where to go. */
+  refuseAll({ code, text, overtaker }: Refusal): void {
+    for (const stream of this.registry.streams) stream.end(refusalError(code, text, { overtaker }))
   }
 
   /** Says goodbye on every stream, stops answering, and waits for what is in flight. */
@@ -178,12 +187,20 @@ export class StreamServer implements ClusterService {
     return { who: this.#who() }
   }
 
+  async commonPosition(caller: Caller, request: CommonPositionRequest): Promise<CommonPositionReply> {
+    this.#admit('CommonPosition', caller, request.who)
+    const { store } = this.#options
+    const common = request.positions.find((position) => store.hasPosition(position))
+    return { who: this.#who(), common_index: common?.index ?? 0, last_index: store.position.index }
+  }
+
   async #stream(caller: Caller, stream: PrimaryStream): Promise<void> {
     const { kind, store, hooks, log, shipBatchBytes, recorder = silentRecorder } = this.#options
     const [first, ...rest] = await stream.receive()
     const open = first?.open
     if (!open || rest.length > 0) throw refusalError('failed', 'a stream begins with one opening message')
     const { secondaryId, who } = this.#admit('StreamWals', caller, open.who)
+    this.#requireNotRewound(secondaryId, open.position)
     this.registry.opened(secondaryId, caller.commonName, who, stream)
     const shipper = new Shipper({
       kind,
@@ -211,11 +228,30 @@ export class StreamServer implements ClusterService {
     }
   }
 
+  /**
+   * One that stands in our epoch where our log should reach, and does not lead through, has what we have lost: nothing of
+   * it is to be overwritten in silence. A place that was trimmed away, or that a restored snapshot went beyond, lies
+   * before the kept log.
+   */
+  #requireNotRewound(secondaryId: string, position: PositionMessage | null): void {
+    const { store, hooks, kind, log } = this.#options
+    if (!position || position.epoch !== currentEpoch(hooks.who().epochs)?.id) return
+    if (position.index + 1 < store.firstIndex || store.hasPosition(position)) return
+    const lastIndex = store.position.index
+    log.error('a secondary is ahead of this primary, which was put back in time', {
+      kind,
+      secondary: secondaryId,
+      index: position.index,
+      lastIndex,
+    })
+    throw refusalError('rewound', `the log of this primary does not lead through index ${position.index} any more`)
+  }
+
   #admit(method: RpcMethod, caller: Caller, message: WhoMessage | null): { secondaryId: string; who: Who } {
     if (this.#isStopped) throw refusalError('unavailable', 'the primary is stopping')
     const who = parseWho(message)
     const admission = this.#options.hooks.admit({ method, commonName: caller.commonName, who })
-    if (!admission.ok) throw refusalError(admission.code, admission.text)
+    if (!admission.ok) throw refusalError(admission.code, admission.text, admission)
     return { secondaryId: admission.secondaryId, who }
   }
 

@@ -1,4 +1,4 @@
-import { extendChain } from './epoch.js'
+import { extendChain, type Fork } from './epoch.js'
 import type { Effect } from './machine.js'
 import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from './state.js'
 import { DISABLED } from './state.js'
@@ -7,10 +7,8 @@ import type { Kind } from '../types.js'
 /** What effects need besides the record: made or learnt before the first of them is applied. */
 export interface Ingredients {
   newId(): string
-  /** Last index applied from the primary; on a former primary, the end of its own log. */
-  readonly forkIndex: number
-  /** The epoch in which that is counted; undefined for that of the own log. */
-  readonly forkEpoch?: string | undefined
+  /** Last index applied from the primary, and the end of the own log; on a former primary both are that. */
+  readonly fork: Fork
   readonly ca?: CaRecord
   readonly primaryClusterAddr?: string
   readonly joining?: Pick<SecondaryRecord, 'setId' | 'epochs' | 'secondaryId'> & { readonly credentials: Credentials }
@@ -33,7 +31,10 @@ const changeRecord = (record: KindRecord, effect: Extract<Effect, { kind: Kind }
       return {
         mode: 'primary',
         setId: effect.set === 'kept' && record.mode !== 'disabled' ? record.setId : given.newId(),
-        epochs: effect.set === 'kept' && record.mode !== 'disabled' ? record.epochs : extendChain([], given.newId(), 0),
+        epochs:
+          effect.set === 'kept' && record.mode !== 'disabled'
+            ? record.epochs
+            : extendChain([], given.newId(), { forkIndex: 0 }),
         ca: needed(given.ca),
         primaryClusterAddr: given.primaryClusterAddr ?? '',
         registrations: [],
@@ -41,7 +42,7 @@ const changeRecord = (record: KindRecord, effect: Extract<Effect, { kind: Kind }
       }
     case 'start-epoch': {
       if (record.mode === 'disabled') throw new Error('an epoch needs a set')
-      const epochs = extendChain(record.epochs, given.newId(), given.forkIndex, given.forkEpoch)
+      const epochs = extendChain(record.epochs, given.newId(), given.fork)
       if (record.mode !== 'primary') return { ...record, epochs }
       const { fenced: _, ...free } = record
       return { ...free, epochs }
@@ -76,6 +77,7 @@ const detach = (record: KindRecord): KindRecord => {
         secondaryId: '',
         hasFollowed: false,
         incarnation: 0,
+        ...(record.fenced?.by && { overtaker: record.fenced.by }),
       }
     default: {
       const { credentials: _, ...rest } = record

@@ -10,6 +10,13 @@ export interface Epoch {
   readonly parent: string
   /** What of the parent's log was applied here when this epoch began; everything behind it was lost with the parent. */
   readonly forkIndex: number
+  /** The last index of the founder's own log at that moment: everything behind it is of this epoch. */
+  readonly beginIndex?: number
+  /**
+   * The parent's entries behind this index, up to the fork, stand one by one in the founder's log right before
+   * `beginIndex`. The fork itself where nothing is known of them.
+   */
+  readonly alignedFrom?: number
 }
 
 export type EpochChain = readonly Epoch[]
@@ -19,16 +26,21 @@ export const EPOCHS_KEPT_MAX = 64
 
 export const currentEpoch = (chain: EpochChain): Epoch | undefined => chain[chain.length - 1]
 
-/**
- * A chain that goes on with a new epoch. `forkIndex` is counted in the log of `parentId`, which is the chain's current epoch
- * unless nothing of that was ever applied: then the new epoch builds on an older one, and the current one is its sibling.
- */
-export const extendChain = (chain: EpochChain, id: string, forkIndex: number, parentId?: string): EpochChain => {
+/** Where an epoch begins: in the log of its parent, and in the founder's own. */
+export interface Fork extends Pick<Epoch, 'forkIndex' | 'beginIndex' | 'alignedFrom'> {
+  /**
+   * The chain's current epoch unless nothing of that was ever applied: then the new epoch builds on an older one, and the
+   * current one is its sibling.
+   */
+  readonly parentId?: string | undefined
+}
+
+/** A chain that goes on with a new epoch, whose number is above `beyond` as well. */
+export const extendChain = (chain: EpochChain, id: string, { parentId, ...fork }: Fork, beyond = 0): EpochChain => {
   const at = chain.findIndex((epoch) => epoch.id === parentId)
   const kept = at < 0 ? chain : chain.slice(0, at + 1)
-  const number = (currentEpoch(chain)?.number ?? 0) + 1
-  const next: Epoch = { id, number, parent: currentEpoch(kept)?.id ?? '', forkIndex }
-  return [...kept, next].slice(-EPOCHS_KEPT_MAX)
+  const number = Math.max(currentEpoch(chain)?.number ?? 0, beyond) + 1
+  return [...kept, { id, number, parent: currentEpoch(kept)?.id ?? '', ...fork }].slice(-EPOCHS_KEPT_MAX)
 }
 
 /** How another server's chain stands to ours. `diverged`: neither descends from the other. */
@@ -56,24 +68,33 @@ export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
   return theirs.number > mine.number || (theirs.number === mine.number && theirs.id > mine.id)
 }
 
-/**
- * Where a chain forks off the log that a follower has come along, when the follower is beyond that point: it has to give up
- * what lies behind it. Undefined when there is nothing to give up.
- */
-export const forkBehind = (
-  place: { readonly index: number; readonly epoch: string },
-  chain: EpochChain,
-): number | undefined => {
-  const fork = chain.find((epoch) => epoch.parent === place.epoch)
-  return fork !== undefined && place.epoch !== '' && fork.forkIndex < place.index ? fork.forkIndex : undefined
+/** The chain up to the epoch that a log was followed in; empty when that is none of its epochs. */
+export const chainUpTo = (chain: EpochChain, epoch: string): EpochChain =>
+  chain.slice(0, chain.findIndex(({ id }) => id === epoch) + 1)
+
+/** What a log holds that another chain does not build on: all behind `after`, which is undefined where nobody knows. */
+export interface Surplus {
+  readonly after: number | undefined
+  /** False when more than what is behind `after` may be given up. */
+  readonly isWhole: boolean
 }
 
 /**
- * The last index of our own log that the other chain builds on, where it descends from our current epoch or from one of
- * its ancestors. Undefined when it builds on nothing of ours.
+ * What of a log is to be given up for the other chain. `own` ends with the epoch whose numbering the log has. The two may
+ * descend from one another, or both from a third: then it is what the parent's log had behind their fork, and everything
+ * since. Undefined when the other chain builds on all of it.
  */
-export const forkPointOf = (own: EpochChain, other: EpochChain): number | undefined => {
-  const mine = currentEpoch(own)
-  if (!mine) return undefined
-  return other.find((epoch) => epoch.parent === mine.id)?.forkIndex
+export const findSurplus = (own: EpochChain, other: EpochChain): Surplus | undefined => {
+  const common = own.findLastIndex(({ id }) => other.some((epoch) => epoch.id === id))
+  const child = common < 0 ? undefined : other[other.findIndex(({ id }) => id === own[common]?.id) + 1]
+  const behind = own.slice(common + 1)
+  if (common >= 0 && behind.length === 0) return child && { after: child.forkIndex, isWhole: true }
+  let after = child?.forkIndex ?? Number.POSITIVE_INFINITY
+  let isWhole = common >= 0
+  for (const { forkIndex, beginIndex, alignedFrom = forkIndex } of behind) {
+    if (beginIndex === undefined) return { after: undefined, isWhole: false }
+    if (after < alignedFrom) isWhole = false
+    after = beginIndex - (forkIndex - Math.min(Math.max(after, alignedFrom), forkIndex))
+  }
+  return { after, isWhole }
 }

@@ -1,48 +1,56 @@
 import type { ReplicationContext } from '../context.js'
 import type { SafetyFacts } from './decide-secondary.js'
-import { compareEpochs, currentEpoch, type EpochChain, forkPointOf } from './epoch.js'
-import { collectSuffix, type Loss, lossIdFor, readLosses, writeLoss } from './losses.js'
+import { ownIndexOf } from './alignment.js'
+import { chainUpTo, currentEpoch, type EpochChain, findSurplus } from './epoch.js'
+import { collectSuffix, type Loss, lossIdFor, type LostSuffix, readLosses, writeLoss } from './losses.js'
 import type { ReplicationHost } from '../host.js'
-import type { Lead } from '../secondary/recent-frames.js'
+import { type Lead, leadOf } from '../secondary/recent-frames.js'
 import type { Frame } from '../../storage/replicable.js'
 import { epochIdOf } from './state.js'
 import type { Kind } from '../types.js'
 
+/** Why something was given up, as the list shows it. */
+export const LOSS_REASONS = {
+  failover: 'not replicated before the failover',
+  overtaken: 'received from the former primary, unknown to the new one',
+  rewound: 'ahead of the primary, which was put back in time',
+} as const
+
+type LossReason = (typeof LOSS_REASONS)[keyof typeof LOSS_REASONS]
+
+const INCOMPLETE = '; the list is not complete'
+
 /**
- * A former primary is about to follow one with a newer epoch: what only it had is listed and kept aside before the first
- * byte of it is overwritten.
+ * A cluster is about to follow one with another epoch: what that one does not build on is listed and kept aside before the
+ * first byte of it is overwritten. On a former primary that lies in its own log, on one that followed in what it received.
  */
 export const keepForeseeableLoss = async (
-  { host, roles }: ReplicationContext,
+  { host, roles, managers }: ReplicationContext,
   kind: Kind,
   newer: EpochChain,
 ): Promise<void> => {
   const record = roles.record(kind)
-  // One that has followed since has nothing of its own: its log is a copy.
-  if (record.mode === 'disabled' || record.mode === 'primary' || record.hasFollowed) return
-  if (compareEpochs(record.epochs, newer) === 'same') return
-  const fork = forkPointOf(record.epochs, newer)
+  if (record.mode === 'disabled' || record.mode === 'primary') return
+  if (!record.hasFollowed) return keepOwnLoss(host, kind, record.epochs, newer)
+  const place = host.store.remotePosition
+  const surplus = place && findSurplus(chainUpTo(record.epochs, place.epoch), newer)
+  if (!place || !surplus) return
+  await managers[kind].stopFollowing()
+  const lead = leadOf(host.store.remotePosition ?? place, surplus, (index) => managers[kind].recentAfter(index))
+  if (lead) await keepLeadLoss(host, kind, lead, LOSS_REASONS.overtaken)
+}
+
+const keepOwnLoss = async (host: ReplicationHost, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
+  const surplus = findSurplus(epochs, newer)
+  if (!surplus) return
   const lastIndex = host.store.position.index
-  const epoch = currentEpoch(record.epochs)?.id ?? ''
-  if (fork === undefined) {
-    const loss: Loss = {
-      epoch,
-      firstIndex: 0,
-      lastIndex,
-      reason: 'the new primary does not descend from us',
-      entries: [],
-    }
-    await keep(host, kind, loss, [])
-    return
-  }
-  const { frames, isTrimmed, ...lost } = await collectSuffix(host.store, kind, fork, host.mounts())
+  const epoch = currentEpoch(epochs)?.id ?? ''
+  const { after = lastIndex, isWhole } = surplus
+  const { frames, isTrimmed, ...lost } = await collectSuffix(host.store, kind, after, host.mounts())
   const { entries } = lost
-  if (entries.length === 0 && !isTrimmed) return
-  const reason = isTrimmed
-    ? 'not replicated before the failover; the list is not complete'
-    : 'not replicated before the failover'
-  const loss: Loss = { epoch, firstIndex: fork + 1, lastIndex, reason, ...lost }
-  await keep(host, kind, loss, frames)
+  if (entries.length === 0 && !isTrimmed && isWhole) return
+  const reason = LOSS_REASONS.failover + (isTrimmed || !isWhole ? INCOMPLETE : '')
+  await keep(host, kind, { epoch, firstIndex: after + 1, lastIndex, reason, ...lost }, frames)
   host.log.warn('unreplicated entries kept aside', { kind, epoch, entries: entries.length })
 }
 
@@ -73,26 +81,47 @@ export const keepPromotionLoss = async (
 }
 
 /**
- * A follower goes over to a primary that took the old one's place with less than the follower has: what it gives up is
- * listed and kept aside, as the old primary itself would list it. A list that was made before stays as it is.
+ * A follower gives up what its primary, or the one that took its place, does not have: listed and kept aside, as the
+ * old primary itself would list it. A list that was made before stays as it is.
  */
-export const keepLeadLoss = async (host: ReplicationHost, kind: Kind, lead: Lead): Promise<void> => {
-  const { epoch, forkIndex, lastIndex, isComplete } = lead
+export const keepLeadLoss = async (host: ReplicationHost, kind: Kind, lead: Lead, why: LossReason): Promise<void> => {
+  const { epoch, forkIndex, lastIndex, isForkSure } = lead
   const firstIndex = forkIndex + 1
   const known = await readLosses(host.storage)
   if (known.some((loss) => loss.epoch === epoch && loss.firstIndex === firstIndex)) return
-  const log = {
-    framesAfter: async (index: number) => lead.frames.filter((frame) => frame.lastIndex > index),
-    decodeFrame: (frame: Frame) => host.store.decodeFrame(frame),
-    position: { index: lastIndex, hash: Buffer.alloc(0) },
-    firstIndex,
-  }
-  const { frames, isTrimmed: _, ...lost } = await collectSuffix(log, kind, forkIndex, host.mounts())
+  const { frames, isTrimmed, ...lost } = await collectLead(host, kind, lead)
   const { entries } = lost
+  const isComplete = isForkSure && !isTrimmed
   if (entries.length === 0 && isComplete) return
-  const reason = `received from the former primary, unknown to the new one${isComplete ? '' : '; the list is not complete'}`
+  const reason = why + (isComplete ? '' : INCOMPLETE)
   await keep(host, kind, { epoch, firstIndex, lastIndex, reason, ...lost }, frames)
   host.log.warn('entries of the former primary kept aside', { kind, epoch, entries: entries.length })
+}
+
+/** From what the follower remembers; where that does not reach back, a DR copy has it in its own log. */
+const collectLead = (host: ReplicationHost, kind: Kind, lead: Lead): Promise<LostSuffix> => {
+  const { forkIndex, lastIndex, isComplete, frames } = lead
+  const ownIndex = isComplete || kind !== 'dr' ? undefined : ownIndexOf(host, forkIndex)
+  if (ownIndex !== undefined) return collectOwn(host, kind, ownIndex, forkIndex)
+  const log = {
+    framesAfter: async (index: number) => frames.filter((frame) => frame.lastIndex > index),
+    decodeFrame: (frame: Frame) => host.store.decodeFrame(frame),
+    position: { index: lastIndex, hash: Buffer.alloc(0) },
+    firstIndex: forkIndex + 1,
+  }
+  return collectSuffix(log, kind, forkIndex, host.mounts()).then((found) => ({ ...found, isTrimmed: !isComplete }))
+}
+
+/** The own log behind an index, in the numbering of the primary's. */
+const collectOwn = async (
+  host: ReplicationHost,
+  kind: Kind,
+  ownIndex: number,
+  remoteIndex: number,
+): Promise<LostSuffix> => {
+  const found = await collectSuffix(host.store, kind, ownIndex, host.mounts())
+  const entries = found.entries.map((entry) => ({ ...entry, index: entry.index - ownIndex + remoteIndex }))
+  return { ...found, entries }
 }
 
 const keep = async (

@@ -3,6 +3,7 @@ import type { Storage } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { MountFact } from '../filter/filter.js'
+import { recordKey } from './state.js'
 import type { Kind } from '../types.js'
 
 /**
@@ -63,7 +64,7 @@ export const collectSuffix = async (
         .filter((entry) => entry.index > index)
         .flatMap((entry) =>
           entry.operations
-            .filter((operation) => operation.key !== '' && (kind === 'dr' || operation.category === 'replicated'))
+            .filter(({ key, category }) => isData(key) && (kind === 'dr' || category === 'replicated'))
             .map((operation) => describe(entry.index, operation.key, operation.value === undefined, paths)),
         )
       if (lost.length > 0) suffix.add(lost, frame)
@@ -94,6 +95,9 @@ class BoundedSuffix {
     return { entries, entriesBeyond, frames: this.#frames, framesBeyond: this.#framesBeyond }
   }
 }
+
+/** What is held back has no key, and the role that a failover changes is no loss. */
+const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {
   const [, , uuid = '', rest = ''] = /^(?:local\/)?(logical|auth)\/([^/]+)\/(.*)$/s.exec(key) ?? []

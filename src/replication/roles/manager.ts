@@ -4,14 +4,17 @@ import { type Announced, keepAnnounced, measureProgress, readAnnounced } from '.
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import type { SafetyFacts } from './decide-secondary.js'
+import type { Fences } from './fences.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
 import { isDormant, type Mode } from './machine.js'
 import { PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
+import { withoutScheme } from '../rpc/dial.js'
 import { ownFilterId, SecondaryRole } from './secondary-role.js'
 import type { SettledFilter } from '../filter/settled-filter.js'
+import type { Lead } from '../secondary/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
 import type { StatusFacts } from '../paths/status.js'
@@ -22,6 +25,7 @@ export interface ManagerOptions {
   readonly kind: Kind
   readonly host: ReplicationHost
   readonly roles: Roles
+  readonly fences: Fences
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
@@ -37,6 +41,8 @@ export interface ManagerOptions {
 }
 
 const TELL_PAUSE_MS_MAX = 30_000
+/** A former primary that has been told is asked again after so many heartbeats. */
+const TOLD_PAUSE_HEARTBEATS = 10
 
 /**
  * The running side of one kind: derived from the record at the start, the same way after a crash as after a role change,
@@ -73,6 +79,11 @@ export class Manager {
 
   get follower(): FollowerService | undefined {
     return this.#follower
+  }
+
+  /** What was received behind the primary's index, as far as it is remembered. */
+  recentAfter(index: number): Pick<Lead, 'frames' | 'isComplete'> {
+    return this.#follower?.recentAfter(index) ?? { frames: [], isComplete: false }
   }
 
   /** What the API shows: a role that waits behind a DR secondary is disabled. */
@@ -134,6 +145,13 @@ export class Manager {
   #startSecondary(record: SecondaryRecord): void {
     const { kind, dataPlane, host, finishBootstrap } = this.#options
     if (!record.credentials) return
+    if (record.ahead) {
+      host.log.error('ahead of the primary, which was put back in time; following nobody until told to', {
+        kind,
+        ...record.ahead,
+      })
+      return
+    }
     const hooks = new SecondaryRole({
       ...this.#options,
       finishBootstrap,
@@ -153,26 +171,46 @@ export class Manager {
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
   }
 
-  /** A former primary that comes back is told that its epoch is over, however long that takes. */
+  /** Nobody is fed by a primary that was overtaken. */
+  refuseFollowers(): void {
+    const { fences, kind } = this.#options
+    const fence = fences.of(kind)
+    if (fence) this.#primary?.refuseAll(fences.refusal(fence))
+  }
+
+  /**
+   * A former primary that comes back is told that its epoch is over, however long that takes. It is asked until it has
+   * joined, since it may hear of others that took its place: they and we learn of one another through it.
+   */
   async #tellFormerPrimary(record: PrimaryRecord, hooks: PrimaryRole): Promise<void> {
-    const { dataPlane, host, kind, roles } = this.#options
+    const { dataPlane, host, kind, fences } = this.#options
     const { former } = record
     if (!former) return
     const { signal } = this.#stopped
     const call = { credentials: primaryCredentialsOf(former), addresses: former.primaryAddresses, signal }
-    let pauseMs = host.settings.times.heartbeatIntervalMs
+    const { heartbeatIntervalMs } = host.settings.times
+    let pauseMs = heartbeatIntervalMs
     while (!signal.aborted) {
-      if (await dataPlane.tell({ ...call, who: hooks.who() })) {
-        await roles.update(kind, (latest) => {
-          if (latest.mode !== 'primary') return latest
-          const { former: _, ...rest } = latest
-          return rest
-        })
-        return
-      }
+      const { isHeard, overtaker } = await dataPlane.tell({ ...call, who: hooks.who() })
+      if (overtaker) fences.meet(kind, { ...hooks.who(), ...overtaker })
+      if (this.#hasJoined(former.primaryAddresses)) return this.#forgetFormer()
       await host.clock.sleep(pauseMs, signal).catch(() => undefined)
-      pauseMs = Math.min(pauseMs * 2, TELL_PAUSE_MS_MAX)
+      pauseMs = isHeard ? heartbeatIntervalMs * TOLD_PAUSE_HEARTBEATS : Math.min(pauseMs * 2, TELL_PAUSE_MS_MAX)
     }
+  }
+
+  #hasJoined(addresses: readonly string[]): boolean {
+    const known = new Set(addresses.map(withoutScheme))
+    const views = this.#primary?.registry.views() ?? []
+    return views.some((view) => view.clusterAddresses.some((address) => known.has(withoutScheme(address))))
+  }
+
+  #forgetFormer(): Promise<void> {
+    return this.#options.roles.update(this.#options.kind, (latest) => {
+      if (latest.mode !== 'primary') return latest
+      const { former: _, ...rest } = latest
+      return rest
+    })
   }
 
   #announced(): Announced | undefined {

@@ -1,13 +1,13 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { Sight } from '../../logical/request.js'
 import { offerDevRoot } from '../credentials/dev-root.js'
-import { currentEpoch, forkPointOf, isOvertakenBy } from './epoch.js'
+import type { Fences } from './fences.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import { encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
 import { decodeRequest } from '../forwarding/forward-request.js'
 import type { ReplicationHost } from '../host.js'
 import type { Roles } from './roles.js'
-import { refusalError } from '../rpc/refusal.js'
+import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type { KindRecord, PrimaryRecord, Registration } from './state.js'
 import { withScheme } from '../paths/status.js'
 import type {
@@ -26,6 +26,7 @@ export interface PrimaryRoleOptions {
   readonly kind: Kind
   readonly host: ReplicationHost
   readonly roles: Roles
+  readonly fences: Fences
   readonly filters: FilterStore
   /** The DR secondaries that are connected now: what may take this cluster's place. */
   readonly standbys: () => readonly SecondaryView[]
@@ -49,6 +50,7 @@ export class PrimaryRole implements PrimaryHooks {
       epochs: record.epochs,
       apiAddress,
       clusterAddresses: [this.#ownAddress(record)],
+      isPrimary: true,
     }
   }
 
@@ -61,7 +63,7 @@ export class PrimaryRole implements PrimaryHooks {
     const row = record.registrations.find((candidate) => candidate.commonName === commonName)
     if (!row) return refused('revoked', 'this certificate is not registered; it needs a new activation token')
     if (who.setId !== record.setId) return refused('set', 'another replication set is served here')
-    const objection = this.#objectionTo(record, row, method, who)
+    const objection = this.#objectionTo(row, method, who)
     if (objection) return objection
     if (!host.settings.allowOlderSecondary) {
       const text = findVersionObjection(who.version, host.identity.reportedVersion)
@@ -71,11 +73,13 @@ export class PrimaryRole implements PrimaryHooks {
     return { ok: true, secondaryId: row.id }
   }
 
-  #objectionTo(record: PrimaryRecord, row: Registration, method: RpcMethod, who: Who): Admission | undefined {
-    if (isOvertakenBy(record.epochs, who.epochs)) {
-      this.#fence(record, who)
-      return refused('epoch', 'a newer epoch of this set exists: this primary is fenced')
-    }
+  #objectionTo(row: Registration, method: RpcMethod, who: Who): Admission | undefined {
+    const { fences, kind } = this.#options
+    fences.meet(kind, who)
+    const fence = fences.of(kind)
+    // That the newer one follows this one is an operator's decision, made with a token.
+    const isYielding = method === 'Bootstrap' && fence?.by?.clusterId === who.clusterId
+    if (fence && !isYielding) return fences.refusal(fence)
     if (row.state === 'issued') {
       if (method !== 'Bootstrap') return refused('revoked', 'this certificate was not activated')
       return row.expiresAtMs > this.#options.host.clock.now()
@@ -103,7 +107,8 @@ export class PrimaryRole implements PrimaryHooks {
     who: Who,
     wantsDevRoot: boolean,
   ): Promise<BootstrapPackage> {
-    const { roles, kind, host } = this.#options
+    const { roles, kind, host, fences } = this.#options
+    await fences.liftFor(kind, who)
     let isTaken = false
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
     await roles.update(kind, (record) =>
@@ -120,14 +125,16 @@ export class PrimaryRole implements PrimaryHooks {
   }
 
   async forward(secondaryId: string, payload: Buffer): Promise<Buffer> {
-    const { host, kind } = this.#options
+    const { host, fences, kind } = this.#options
     if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary has nothing to forward')
     const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
     try {
       const response = await host.executeForwarded(request)
+      const fence = fences.of(kind)
+      if (fence) throw refusalError('epoch', `${fences.refusal(fence).text}: outcome unknown`, { overtaker: fence.by })
       return encodeAnswer({ index: host.store.lastReplicatedIndex, response })
     } catch (error) {
-      if (!(error instanceof LogicalError) || error.code === 'read-only') throw error
+      if (!(error instanceof LogicalError) || error.code === 'read-only' || refusalCodeOf(error)) throw error
       return encodeFailure(host.store.lastReplicatedIndex, error)
     }
   }
@@ -175,17 +182,6 @@ export class PrimaryRole implements PrimaryHooks {
     this.#background(
       roles.update(kind, (record) => changeRegistration(record, row.id, (latest) => ({ ...latest, ...next }))),
     )
-  }
-
-  #fence(record: PrimaryRecord, who: Who): void {
-    const { roles, kind, host } = this.#options
-    const epoch = currentEpoch(record.epochs)?.id ?? ''
-    const byEpoch = currentEpoch(who.epochs)?.id ?? ''
-    if (record.fenced?.byEpoch === byEpoch) return
-    const forkIndex = forkPointOf(record.epochs, who.epochs)
-    const fenced = { epoch, byEpoch, sinceMs: host.clock.now(), ...(forkIndex !== undefined && { forkIndex }) }
-    host.log.warn('primary fenced by a newer epoch', { kind, epoch, byEpoch })
-    this.#background(roles.update(kind, (latest) => (latest.mode === 'primary' ? { ...latest, fenced } : latest)))
   }
 
   #background(work: Promise<void>): void {

@@ -1,8 +1,9 @@
+import { continueAlignment, keepAlignment } from './alignment.js'
 import { compareEpochs, isOvertakenBy } from './epoch.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
-import { keepLeadLoss } from './keep-losses.js'
+import { keepLeadLoss, LOSS_REASONS } from './keep-losses.js'
 import type { Roles } from './roles.js'
 import type { Lead } from '../secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
@@ -47,9 +48,15 @@ export class SecondaryRole implements SecondaryHooks {
     if (primary.clusterId === this.#options.host.identity.clusterId) return 'a cluster cannot be its own secondary'
     const relation = compareEpochs(record.epochs, primary.epochs)
     if (relation === 'same') return undefined
-    if (!isOvertakenBy(record.epochs, primary.epochs)) return 'the primary belongs to an older epoch of this set'
-    this.#takeEpochs(primary)
-    return undefined
+    return isOvertakenBy(record.epochs, primary.epochs)
+      ? undefined
+      : 'the primary belongs to an older epoch of this set'
+  }
+
+  takeEpochs(primary: Who): Promise<void> {
+    return this.#update((record) =>
+      compareEpochs(record.epochs, primary.epochs) === 'same' ? record : { ...record, epochs: primary.epochs },
+    )
   }
 
   servesReads(): boolean {
@@ -78,7 +85,7 @@ export class SecondaryRole implements SecondaryHooks {
 
   async onCompared(): Promise<void> {
     const { kind, filters, settledFilter, host } = this.#options
-    if (kind !== 'performance') return
+    if (kind === 'dr') return keepAlignment(host)
     await settledFilter.keep(filters.known(ownFilterId(this.#record(), host, filters)))
   }
 
@@ -87,7 +94,19 @@ export class SecondaryRole implements SecondaryHooks {
   }
 
   keepLead(lead: Lead): Promise<void> {
-    return keepLeadLoss(this.#options.host, this.#options.kind, lead)
+    return keepLeadLoss(this.#options.host, this.#options.kind, lead, LOSS_REASONS.overtaken)
+  }
+
+  async stopAhead(lead: Lead, primaryIndex: number): Promise<void> {
+    const { host, kind } = this.#options
+    await keepLeadLoss(host, kind, lead, LOSS_REASONS.rewound)
+    const { epoch, forkIndex: commonIndex, lastIndex: index } = lead
+    const ahead = { epoch, index, commonIndex, primaryIndex, sinceMs: host.clock.now() }
+    await this.#update((record) => ({ ...record, ahead }))
+    host.log.error('ahead of the primary, which was put back in time; following nobody until told to', {
+      kind,
+      ...ahead,
+    })
   }
 
   beforeHeldBack(): Promise<void> {
@@ -97,6 +116,7 @@ export class SecondaryRole implements SecondaryHooks {
   /** Not awaited: a promotion under way waits for the follower to stop, and must not find it waiting in turn. */
   async onSynced(): Promise<void> {
     const { host, kind, finishBootstrap } = this.#options
+    if (kind === 'dr') await continueAlignment(host)
     if (this.#record().mode !== 'bootstrapping') return
     finishBootstrap().catch((error: unknown) => host.log.warn('bootstrap not finished', { kind, error: String(error) }))
   }
@@ -116,17 +136,18 @@ export class SecondaryRole implements SecondaryHooks {
     return record
   }
 
-  #takeEpochs(primary: Who): void {
-    this.#change((record) => ({ ...record, epochs: primary.epochs }))
+  #update(change: (record: SecondaryRecord) => SecondaryRecord): Promise<void> {
+    const { roles, kind } = this.#options
+    return roles.update(
+      kind,
+      (record: KindRecord): KindRecord =>
+        record.mode === 'disabled' || record.mode === 'primary' ? record : change(record),
+    )
   }
 
   #change(change: (record: SecondaryRecord) => SecondaryRecord): void {
-    const { roles, kind, host } = this.#options
-    const guarded = (record: KindRecord): KindRecord =>
-      record.mode === 'disabled' || record.mode === 'primary' ? record : change(record)
-    roles
-      .update(kind, guarded)
-      .catch((error: unknown) => host.log.error('record not stored', { kind, error: String(error) }))
+    const { kind, host } = this.#options
+    this.#update(change).catch((error: unknown) => host.log.error('record not stored', { kind, error: String(error) }))
   }
 }
 

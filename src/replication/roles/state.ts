@@ -1,7 +1,7 @@
 import { type ReadStorage, readJson, type Transaction, putJson } from '../../logical/storage.js'
 import { currentEpoch, type EpochChain } from './epoch.js'
 import type { Mode, Stage } from './machine.js'
-import type { Kind } from '../types.js'
+import type { Kind, Overtaker } from '../types.js'
 
 /**
  * What a cluster remembers of its role, one record per kind. The record is the truth: services are derived from it at
@@ -42,6 +42,21 @@ export interface SecondaryRecord {
   readonly hasFollowed: boolean
   /** How often this cluster, or what it is a copy of, took over the secondary id from a DR original. */
   readonly incarnation: number
+  /** Set while this cluster has what its primary has lost: then it follows nobody until an operator says so. */
+  readonly ahead?: Ahead
+  /** On a former primary: who had overtaken it. */
+  readonly overtaker?: Overtaker
+}
+
+/** What a primary that was put back in time does not have any more. */
+export interface Ahead {
+  /** The primary's epoch, and the last index of its log that is applied here. */
+  readonly epoch: string
+  readonly index: number
+  /** The last index that both have, as far as that is known, and the end of the primary's log. */
+  readonly commonIndex: number
+  readonly primaryIndex: number
+  readonly sinceMs: number
 }
 
 /** Base64: certificate DER, key PKCS 8 DER. `name` is common name, DNS name, and the TLS server name of the set. */
@@ -75,6 +90,7 @@ export interface Fence {
   readonly sinceMs: number
   /** Last own index that the newer epoch builds on; undefined when it builds on nothing of ours. */
   readonly forkIndex?: number
+  readonly by?: Overtaker
 }
 
 /** Base64: certificates DER, key PKCS 8 DER. */
@@ -102,6 +118,9 @@ export const exchangeKeyKey = (kind: Kind): string => `${PREFIX[kind]}exchange-k
 
 /** Where the last index that the primary announced is kept; never leaves the cluster. */
 export const announcedKey = (kind: Kind): string => `core/replication/announced/${kind}`
+
+/** Where a DR copy keeps from where on its log goes in step with the primary's; never leaves the cluster. */
+export const alignmentKey = 'core/replication/alignment'
 
 export const readRecord = (storage: ReadStorage, kind: Kind): KindRecord =>
   readJson<KindRecord>(storage, recordKey(kind)) ?? DISABLED

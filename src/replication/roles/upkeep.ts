@@ -90,6 +90,11 @@ export class Upkeep {
     await this.#running
   }
 
+  /** Resolves when no rebuild is running. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
   async #reindex({ diff, skipFlush }: ReindexOptions): Promise<void> {
     const { trees, clock, log, beforeReindex } = this.#options
     const { signal } = this.#stopped

@@ -11,6 +11,7 @@ const NAMES = {
   subPageHashes: 'sub_page_hashes_request',
   forward: 'forwarding_request',
   ping: 'ping_request',
+  commonPosition: 'common_position_request',
 } as const
 
 type Unary = keyof typeof NAMES
@@ -43,6 +44,7 @@ export const countedService = (
     subPageHashes: unary('subPageHashes'),
     forward: unary('forward'),
     ping: unary('ping'),
+    commonPosition: unary('commonPosition'),
     streamWals: (caller, stream) => {
       recorder.record(`${prefix}.stream_wals_request`, 0)
       return service.streamWals(caller, stream)

@@ -2,6 +2,8 @@
 export type { BootstrapReply__Output as BootstrapReply } from './generated/understudy/replication/v1/BootstrapReply.js'
 export type { BootstrapRequest__Output as BootstrapRequest } from './generated/understudy/replication/v1/BootstrapRequest.js'
 export type { CallerSubPage__Output as CallerSubPage } from './generated/understudy/replication/v1/CallerSubPage.js'
+export type { CommonPositionReply__Output as CommonPositionReply } from './generated/understudy/replication/v1/CommonPositionReply.js'
+export type { CommonPositionRequest__Output as CommonPositionRequest } from './generated/understudy/replication/v1/CommonPositionRequest.js'
 export type { ConflictingPagesReply__Output as ConflictingPagesReply } from './generated/understudy/replication/v1/ConflictingPagesReply.js'
 export type { ConflictingPagesRequest__Output as ConflictingPagesRequest } from './generated/understudy/replication/v1/ConflictingPagesRequest.js'
 export type { EchoReply__Output as EchoReply } from './generated/understudy/replication/v1/EchoReply.js'

@@ -10,6 +10,8 @@ import { MessageStream } from './message-stream.js'
 import type {
   BootstrapReply,
   BootstrapRequest,
+  CommonPositionReply,
+  CommonPositionRequest,
   ConflictingPagesReply,
   ConflictingPagesRequest,
   EchoReply,
@@ -132,6 +134,10 @@ export class PrimaryConnection {
 
   ping(request: PingRequest, limits: CallLimits): Promise<PingReply> {
     return this.#unary('ping', (done) => this.#client.Ping(request, done), limits)
+  }
+
+  commonPosition(request: CommonPositionRequest, limits: CallLimits): Promise<CommonPositionReply> {
+    return this.#unary('common_position', (done) => this.#client.CommonPosition(request, done), limits)
   }
 
   /** Replies in order; read no faster than they are taken. Throws a LogicalError when the call fails. */

@@ -10,6 +10,8 @@ import { MessageStream } from './message-stream.js'
 import type {
   BootstrapReply,
   BootstrapRequest,
+  CommonPositionReply,
+  CommonPositionRequest,
   ConflictingPagesReply,
   ConflictingPagesRequest,
   EchoReply,
@@ -44,6 +46,7 @@ export interface ClusterService {
   fetchKeys(caller: Caller, request: FetchKeysRequest): AsyncIterable<FetchKeysReply>
   forward(caller: Caller, request: ForwardRequest): Promise<ForwardReply>
   ping(caller: Caller, request: PingRequest): Promise<PingReply>
+  commonPosition(caller: Caller, request: CommonPositionRequest): Promise<CommonPositionReply>
 }
 
 export type PrimaryStream = MessageStream<StreamDown, ReceivedUp>
@@ -117,4 +120,5 @@ export const toHandlers = (service: ClusterService): UntypedServiceImplementatio
   FetchKeys: downStream(service.fetchKeys.bind(service)),
   Forward: unary(service.forward.bind(service)),
   Ping: unary(service.ping.bind(service)),
+  CommonPosition: unary(service.commonPosition.bind(service)),
 })

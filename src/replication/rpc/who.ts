@@ -6,10 +6,23 @@ import type { EpochMessage, PositionMessage, WhoMessage } from './messages.js'
 /** Conversions between what travels with every call and its form inside. */
 
 const toEpochMessages = (chain: EpochChain): EpochMessage[] =>
-  chain.map(({ id, number, parent, forkIndex }) => ({ id, number, parent, fork_index: forkIndex }))
+  chain.map(({ id, number, parent, forkIndex, beginIndex = 0, alignedFrom = forkIndex }) => ({
+    id,
+    number,
+    parent,
+    fork_index: forkIndex,
+    begin_index: beginIndex,
+    aligned_from: alignedFrom,
+  }))
 
 const parseEpochs = (rows: readonly EpochMessage[] = []): EpochChain =>
-  rows.map((row) => ({ id: row.id, number: row.number, parent: row.parent, forkIndex: row.fork_index }))
+  rows.map((row) => ({
+    id: row.id,
+    number: row.number,
+    parent: row.parent,
+    forkIndex: row.fork_index,
+    ...(row.begin_index > 0 && { beginIndex: row.begin_index, alignedFrom: row.aligned_from }),
+  }))
 
 export const toWhoMessage = (who: Who): WhoMessage => ({
   set_id: who.setId,
@@ -19,6 +32,7 @@ export const toWhoMessage = (who: Who): WhoMessage => ({
   api_address: who.apiAddress,
   cluster_addresses: [...who.clusterAddresses],
   incarnation: who.incarnation ?? 0,
+  is_primary: who.isPrimary ?? false,
 })
 
 /** A caller that says nothing about itself gets empty fields, which no set and no epoch match. */
@@ -30,6 +44,7 @@ export const parseWho = (message: WhoMessage | null | undefined): Who => ({
   apiAddress: message?.api_address ?? '',
   clusterAddresses: message?.cluster_addresses ?? [],
   incarnation: message?.incarnation ?? 0,
+  isPrimary: message?.is_primary ?? false,
 })
 
 export const toPositionMessage = (position: RemotePosition): PositionMessage => ({

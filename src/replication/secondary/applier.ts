@@ -1,5 +1,5 @@
-import type { Frame, ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
-import type { RecentFrames } from './recent-frames.js'
+import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
+import type { Received, RecentFrames } from './recent-frames.js'
 import type { PieceMessage } from '../rpc/messages.js'
 import type { LogPlace } from '../types.js'
 
@@ -61,7 +61,7 @@ export class Applier {
   async #applyMerged(pieces: readonly PieceMessage[]): Promise<Applied> {
     let { index, hash } = this.#position
     const entries: WalEntry[] = []
-    const frames: Frame[] = []
+    const received: Received[] = []
     for (const piece of pieces) {
       if (piece.first_index !== index + 1) return refuse(`expected index ${index + 1}, got ${piece.first_index}`)
       if (piece.frame.length > 0) {
@@ -70,7 +70,7 @@ export class Applier {
           return refuse(`the frame at ${piece.first_index} is damaged`)
         }
         if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${piece.first_index} does not chain`)
-        frames.push(frame)
+        received.push({ frame, hash: piece.hash })
         for (const entry of this.#store.decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
       }
       index = piece.last_index
@@ -83,7 +83,7 @@ export class Applier {
       this.#stored = position
     }
     this.#position = position
-    this.#recent?.add(frames, index)
+    this.#recent?.add(received, position)
     return APPLIED
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 
 /** Waiting times that double up to a limit, each 20 % longer or shorter by chance, so that followers do not come at once. */
@@ -24,5 +25,30 @@ export class Backoff {
 
   reset(): void {
     this.#nextMs = this.#initialMs
+  }
+}
+
+/** A wait that somebody may end before its time. */
+export class Pause {
+  readonly #clock: Clock
+  #end: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async wait(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.setTimer(ms, resolve)
+      this.#end = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+    this.#end = undefined
+  }
+
+  end(): void {
+    this.#end?.()
   }
 }

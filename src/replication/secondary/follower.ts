@@ -1,16 +1,18 @@
 import { LogicalError } from '../../logical/errors.js'
+import type { EpochChain } from '../roles/epoch.js'
+import type { ForwardReply } from '../services.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
 import { currentEpoch } from '../roles/epoch.js'
 import { PrimaryConnection } from '../rpc/primary-connection.js'
-import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import { toWhoMessage } from '../rpc/who.js'
+import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type { ConnectionState, LogPlace, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
 import { Addresses } from './addresses.js'
-import { Backoff } from './backoff.js'
+import { Backoff, Pause } from './backoff.js'
+import { forwardOver } from './forward-over.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
 import { followOver, type LinkEvents } from './link.js'
-import { RecentFrames } from './recent-frames.js'
+import { type Lead, RecentFrames } from './recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
 
 /** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
@@ -28,6 +30,7 @@ export class Follower {
   readonly #heartbeat: Heartbeat
   readonly #recent = new RecentFrames()
   readonly #stop = new AbortController()
+  readonly #pause: Pause
   #running: Promise<void> | undefined
   #state: StreamState
   #connectionState: ConnectionState = 'idle'
@@ -39,12 +42,14 @@ export class Follower {
   #announced: LogPlace | undefined
   #progress: SyncProgress | undefined
   #refusal: RefusalCode | undefined
-  #retryNow: (() => void) | undefined
+  /** The primary was put back in time: nobody is followed until an operator says so. */
+  #isAhead = false
   /** Ends the connection in use without counting as a failure. */
   #redial: AbortController | undefined
 
   constructor(options: FollowerOptions) {
     this.#options = options
+    this.#pause = new Pause(options.clock)
     this.#addresses = new Addresses(options.addresses)
     const { remotePosition, isResyncing } = options.store
     this.#state = remotePosition ? 'stream-wals' : isResyncing ? 'merkle-sync' : 'merkle-diff'
@@ -66,7 +71,7 @@ export class Follower {
   /** Ends the connection and waits for what is in flight. */
   async stop(): Promise<void> {
     this.#stop.abort(new LogicalError('unavailable', 'the follower is stopping'))
-    this.#retryNow?.()
+    this.#pause.end()
     await this.#running
     this.#setConnectionState('shutdown')
   }
@@ -93,6 +98,10 @@ export class Follower {
     return this.#addresses.known
   }
 
+  get primaryEpochs(): EpochChain {
+    return this.#primary?.epochs ?? []
+  }
+
   /**
    * How much of the primary's log is applied here: with 0 as soon as another primary has taken us, until it is known where we
    * stand in its log.
@@ -104,6 +113,11 @@ export class Follower {
   /** The last place that the primary announced since this follower started; undefined before it was reached. */
   get announced(): LogPlace | undefined {
     return this.#announced
+  }
+
+  /** What was applied behind the primary's index, as far as it is remembered. */
+  recentAfter(index: number): Pick<Lead, 'frames' | 'isComplete'> {
+    return this.#recent.after(index)
   }
 
   /** While a merkle sync runs, from its first moment on. */
@@ -133,20 +147,12 @@ export class Follower {
    * Has the primary run a request. Rejects with `unavailable` when there is no primary: at once when that is known, with
    * `outcome unknown` in the text when the request had been sent.
    */
-  async forward(payload: Buffer, signal?: AbortSignal): Promise<Buffer> {
+  async forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply> {
     const connection = this.#connection
     if (this.#connectionState !== 'ready' || !connection) {
       throw new LogicalError('unavailable', PRIMARY_UNREACHABLE_TEXT)
     }
-    const request = { who: toWhoMessage(this.#options.hooks.who()), payload }
-    const timeoutMs = this.#options.times.forwardingTimeoutMs
-    try {
-      const reply = await connection.forward(request, { timeoutMs, ...(signal ? { signal } : {}) })
-      return reply.payload
-    } catch (error) {
-      if (refusalCodeOf(error) !== undefined) throw error
-      throw new LogicalError('unavailable', `${PRIMARY_UNREACHABLE_TEXT}: outcome unknown`, { cause: error })
-    }
+    return forwardOver(connection, this.#options, payload, signal)
   }
 
   /** Goes over to the first of the addresses that answers as our primary. Rejects, and changes nothing, when none does. */
@@ -161,7 +167,7 @@ export class Follower {
     this.#addresses.learn([pong.address])
     if (this.#addresses.answered(pong.address)) this.#redial?.abort(new LogicalError('unavailable', 'redialling'))
     hooks.onPrimaryAddresses(this.#addresses.known, this.#addresses.current)
-    this.#retryNow?.()
+    this.#pause.end()
     return pong
   }
 
@@ -171,7 +177,7 @@ export class Follower {
     for (let failed = 0; !this.#stop.signal.aborted; failed++) {
       const former = failed < ROUNDS_BEFORE_FORMER ? undefined : this.#addresses.nextFormer()
       for (const address of [...this.#addresses.dialOrder, ...(former === undefined ? [] : [former])]) {
-        if (this.#stop.signal.aborted) return
+        if (this.#stop.signal.aborted || this.#isAhead) break
         const wasReady = await this.#attempt(address)
         if (!wasReady) continue
         backoff.reset()
@@ -179,11 +185,12 @@ export class Follower {
         break
       }
       if (this.#stop.signal.aborted) return
+      if (this.#isAhead) return this.#setConnectionState('shutdown')
       if (this.#redial?.signal.aborted) continue
       this.#setConnectionState('transient_failure')
       const delayMs = backoff.next()
       this.#options.log.debug('encountered error, applying backoff', { backoffMs: Math.round(delayMs) })
-      await this.#pause(delayMs)
+      await this.#pause.wait(delayMs)
     }
   }
 
@@ -265,22 +272,13 @@ export class Follower {
     else if (this.#connection) log.info('primary connection lost', { address, error: text })
     else log.debug('primary not followed', { address, error: text, refusal })
     if (refusal === undefined) return
+    const overtaker = overtakerIn(error)
+    if (overtaker) this.#learn([...overtaker.clusterAddresses, ...this.#addresses.known])
     if (refusal !== this.#refusal) log.warn('the primary refuses this cluster', { address, refusal, text })
     this.#refusal = refusal
-    if (refusal === 'revoked') this.#setState('idle')
+    this.#isAhead = refusal === 'rewound'
+    if (refusal === 'revoked' || refusal === 'rewound') this.#setState('idle')
     this.#setConnectionState('transient_failure')
-  }
-
-  async #pause(ms: number): Promise<void> {
-    const { clock } = this.#options
-    await new Promise<void>((resolve) => {
-      const timer = clock.setTimer(ms, resolve)
-      this.#retryNow = () => {
-        timer.cancel()
-        resolve()
-      }
-    })
-    this.#retryNow = undefined
   }
 
   #setState(state: StreamState): void {

@@ -1,13 +1,13 @@
 import { LogicalError } from '../../logical/errors.js'
-import { currentEpoch, forkBehind } from '../roles/epoch.js'
+import { chainUpTo, currentEpoch, findSurplus } from '../roles/epoch.js'
 import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
-import { refusalError } from '../rpc/refusal.js'
+import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/who.js'
 import type { LogPlace, StreamState, SyncProgress, Who } from '../types.js'
 import type { FollowerOptions } from './follower-options.js'
 import type { Heartbeat } from './heartbeat.js'
-import type { RecentFrames } from './recent-frames.js'
+import { leadOf, type RecentFrames } from './recent-frames.js'
 import { StreamReader } from './stream-reader.js'
 
 /** What one connection tells the follower while it lasts. */
@@ -45,11 +45,11 @@ export const followOver = async (
   let work: Promise<never>[] = []
   try {
     const { primary, rest, place } = await openStream(stream, options, events)
-    const forkIndex = place && forkBehind(place, primary.epochs)
-    if (place && forkIndex !== undefined) {
-      const { epoch, index: lastIndex } = place
-      await options.hooks.keepLead({ epoch, forkIndex, lastIndex, ...events.recent.after(forkIndex) })
-    }
+    const { hooks } = options
+    const surplus = place && findSurplus(chainUpTo(hooks.who().epochs, place.epoch), primary.epochs)
+    const lead = place && surplus && leadOf(place, surplus, (index) => events.recent.after(index))
+    if (lead) await hooks.keepLead(lead)
+    await hooks.takeEpochs(primary)
     const reader = new StreamReader(connection, stream, {
       ...options,
       ...events,
@@ -58,12 +58,34 @@ export const followOver = async (
     })
     work = [reader.run(place, rest, ending.signal), heartbeat.run(connection, ending.signal)]
     return await Promise.race(work)
+  } catch (error) {
+    if (refusalCodeOf(error) === 'rewound') await stopAhead(connection, options, events.recent, signal)
+    throw error
   } finally {
     ending.abort(new LogicalError('unavailable', 'the connection has ended'))
     connection.close()
     await Promise.allSettled(work)
     signal.removeEventListener('abort', onOuterEnd)
   }
+}
+
+/** Finds the last place that the primary still has, and hands over what is here beyond it. */
+const stopAhead = async (
+  connection: PrimaryConnection,
+  { store, hooks, times }: FollowerOptions,
+  recent: RecentFrames,
+  signal: AbortSignal,
+): Promise<void> => {
+  const place = store.remotePosition
+  if (!place) return
+  const positions = recent.positions().map((position) => toPositionMessage({ ...position, epoch: place.epoch }))
+  const request = { who: toWhoMessage(hooks.who()), positions: [...positions] }
+  const reply = await connection.commonPosition(request, { timeoutMs: times.connectTimeoutMs, signal })
+  const isKnown = reply.common_index > 0
+  const forkIndex = isKnown ? reply.common_index : Math.min(reply.last_index, place.index)
+  const { frames, isComplete } = recent.after(forkIndex)
+  const lead = { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isKnown, frames, isComplete }
+  await hooks.stopAhead(lead, reply.last_index)
 }
 
 const openStream = async (stream: FollowerStream, options: FollowerOptions, events: LinkEvents) => {

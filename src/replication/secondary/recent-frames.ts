@@ -1,8 +1,10 @@
-import type { Frame } from '../../storage/replicable.js'
-import type { LogPlace } from '../types.js'
+import type { Surplus } from '../roles/epoch.js'
+import type { Frame, WalPosition } from '../../storage/replicable.js'
 
 /** Frames beyond these are forgotten, the oldest first. */
 const BYTES_MAX = 8 * 1024 * 1024
+/** Places named to a primary that was put back in time: 3 MiB of them. */
+const POSITIONS_MAX = 50_000
 
 /** What a follower has beyond the point from which another primary goes on. */
 export interface Lead {
@@ -12,62 +14,79 @@ export interface Lead {
   readonly forkIndex: number
   /** The last index that is applied here. */
   readonly lastIndex: number
+  /** True where the fork is known to be there; else the surplus may begin before it. */
+  readonly isForkSure: boolean
   /** The surplus, as far as it is remembered. */
   readonly frames: readonly Frame[]
   readonly isComplete: boolean
 }
 
+/** What a follower at `place` gives up; undefined when that is nothing. */
+export const leadOf = (
+  place: { readonly index: number; readonly epoch: string },
+  { after = place.index, isWhole }: Surplus,
+  recentAfter: (index: number) => Pick<Lead, 'frames' | 'isComplete'>,
+): Lead | undefined => {
+  if (isWhole && after >= place.index) return undefined
+  const forkIndex = Math.min(after, place.index)
+  return { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isWhole, ...recentAfter(forkIndex) }
+}
+
+/** A frame as it was applied here, and the hash of the primary's frame that it was made of. */
+export interface Received {
+  readonly frame: Frame
+  readonly hash: Buffer
+}
+
 /**
  * The newest part of the primary's log as it was applied here, in its own numbering. Kept in memory for the day on which
- * the primary is replaced by one that has less: what is given up then can be named.
+ * the primary is replaced by one that has less, or is put back in time: what is given up then can be named.
  */
 export class RecentFrames {
   readonly #bytesMax: number
-  #epoch = ''
-  #frames: Frame[] = []
+  #received: Received[] = []
   #bytes = 0
-  /** What is remembered begins behind the first index, and ends at the second. */
-  #start = 0
-  #end = -1
+  /** What is remembered begins behind the first place, and ends at the second; undefined before there is any. */
+  #start: WalPosition | undefined
+  #end: WalPosition | undefined
 
   constructor(bytesMax = BYTES_MAX) {
     this.#bytesMax = bytesMax
   }
 
-  /**
-   * The log goes on behind this place: a reconnection keeps what is remembered, any other place begins anew, be it that of
-   * another log with the same number.
-   */
-  begin({ index, epoch }: LogPlace): void {
-    if (index === this.#end && epoch === this.#epoch) return
-    this.#epoch = epoch
-    this.#frames = []
+  /** The log goes on behind `place`: a reconnection keeps what is remembered, any other place begins anew. */
+  begin(place: WalPosition): void {
+    if (place.index === this.#end?.index && place.hash.equals(this.#end.hash)) return
+    this.#received = []
     this.#bytes = 0
-    this.#start = index
-    this.#end = index
+    this.#start = place
+    this.#end = place
   }
 
-  /** The same log goes on in another epoch. */
-  enter(epoch: string): void {
-    this.#epoch = epoch
-  }
-
-  /** These were applied; stretches without content before and behind them reach to `lastIndex`. */
-  add(frames: readonly Frame[], lastIndex: number): void {
-    this.#end = lastIndex
-    for (const frame of frames) {
-      this.#frames.push(frame)
-      this.#bytes += frame.bytes.length
+  /** These were applied; stretches without content before and behind them reach to `end`. */
+  add(received: readonly Received[], end: WalPosition): void {
+    this.#end = end
+    for (const one of received) {
+      this.#received.push(one)
+      this.#bytes += one.frame.bytes.length
     }
     while (this.#bytes > this.#bytesMax) {
-      const oldest = this.#frames.shift()
+      const oldest = this.#received.shift()
       if (!oldest) return
-      this.#bytes -= oldest.bytes.length
-      this.#start = oldest.lastIndex
+      this.#bytes -= oldest.frame.bytes.length
+      this.#start = { index: oldest.frame.lastIndex, hash: oldest.hash }
     }
   }
 
   after(index: number): Pick<Lead, 'frames' | 'isComplete'> {
-    return { frames: this.#frames.filter((frame) => frame.lastIndex > index), isComplete: this.#start <= index }
+    const frames = this.#received.map(({ frame }) => frame).filter((frame) => frame.lastIndex > index)
+    return { frames, isComplete: this.#start !== undefined && this.#start.index <= index }
+  }
+
+  /** Places in the primary's log that were passed through, the newest first, as many as one message holds. */
+  positions(): readonly WalPosition[] {
+    if (!this.#start) return []
+    const ends = this.#received.map(({ frame, hash }) => ({ index: frame.lastIndex, hash }))
+    return [this.#start, ...ends].reverse().slice(0, POSITIONS_MAX)
   }
 }

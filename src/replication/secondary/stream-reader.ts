@@ -85,7 +85,6 @@ export class StreamReader {
   /** The primary knows our place: a log that goes on in a new epoch is followed there from now on. */
   async #found(applier: Applier): Promise<void> {
     await applier.flush()
-    this.#options.recent.enter(this.#options.epoch)
     await this.#inStep(applier.position)
     await this.#stream.send({ applied_index: applier.position.index })
   }

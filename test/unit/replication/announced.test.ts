@@ -127,11 +127,11 @@ const CHAIN: EpochChain = [
 ]
 
 test('a promotion that knows nothing of the current epoch builds on the one that it has, and goes beyond both', () => {
-  expect(extendChain(CHAIN, 'three', 25, 'one')).toEqual([
+  expect(extendChain(CHAIN, 'three', { forkIndex: 25, parentId: 'one' })).toEqual([
     CHAIN[0],
     { id: 'three', number: 3, parent: 'one', forkIndex: 25 },
   ])
-  expect(extendChain(CHAIN, 'three', 8, 'two')).toEqual([
+  expect(extendChain(CHAIN, 'three', { forkIndex: 8, parentId: 'two' })).toEqual([
     ...CHAIN,
     { id: 'three', number: 3, parent: 'two', forkIndex: 8 },
   ])

@@ -231,7 +231,7 @@ describe('calls', () => {
     const [a, b] = [await openStore(), await openStore()]
     const { primary, secondary } = await pair('performance', a, b)
     await secondary.caughtUp(a, 'performance')
-    expect((await secondary.follower.forward(Buffer.from('write'))).toString()).toBe('s sent write')
+    expect((await secondary.follower.forward(Buffer.from('write'))).payload.toString()).toBe('s sent write')
     await primary.stop()
     await until(() => secondary.follower.connectionState !== 'ready')
     await expect(secondary.follower.forward(Buffer.from('write'))).rejects.toThrow('primary cluster is unreachable')

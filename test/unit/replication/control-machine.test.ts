@@ -126,7 +126,7 @@ const factsOf = (records: Records): Facts => ({
 
 const ingredients = (newId: () => string, forkIndex: number): Ingredients => ({
   newId,
-  forkIndex,
+  fork: { forkIndex },
   ca: { name: `rep-${newId()}`, certificate: 'c', privateKey: 'k' },
   addresses: ['https://other:8201'],
   joining: {

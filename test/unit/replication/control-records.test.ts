@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { measureProgress } from '../../../src/replication/roles/announced.js'
 import {
+  chainUpTo,
   compareEpochs,
   EPOCHS_KEPT_MAX,
   extendChain,
-  forkPointOf,
+  findSurplus,
   isOvertakenBy,
 } from '../../../src/replication/roles/epoch.js'
 import { decodeAnswer, encodeAnswer, encodeFailure } from '../../../src/replication/forwarding/forward-codec.js'
@@ -34,7 +35,7 @@ const RECORDS: readonly (readonly [string, KindRecord])[] = [
     {
       mode: 'primary',
       setId: 's',
-      epochs: extendChain([], 'e1', 0),
+      epochs: extendChain([], 'e1', { forkIndex: 0 }),
       ca: { name: 'rep-1', certificate: 'c', privateKey: 'k' },
       primaryClusterAddr: '',
       registrations: [],
@@ -71,30 +72,47 @@ test('the DR record stays, the performance record goes to DR copies', () => {
 })
 
 test('epochs tell who descends from whom, and agree on which of two promotions counts', () => {
-  const first = extendChain([], 'e1', 0)
-  const second = extendChain(first, 'e2', 10)
-  const rival = extendChain(first, 'e3', 7)
+  const first = extendChain([], 'e1', { forkIndex: 0 })
+  const second = extendChain(first, 'e2', { forkIndex: 10 })
+  const rival = extendChain(first, 'e3', { forkIndex: 7 })
   expect(compareEpochs(first, first)).toBe('same')
   expect(compareEpochs(first, second)).toBe('newer')
   expect(compareEpochs(second, first)).toBe('older')
   expect(compareEpochs(second, rival)).toBe('diverged')
   expect(isOvertakenBy(second, rival)).toBe(true)
   expect(isOvertakenBy(rival, second)).toBe(false)
-  expect(isOvertakenBy(rival, extendChain(second, 'e0', 1))).toBe(true)
-  expect(forkPointOf(first, second)).toBe(10)
-  expect(forkPointOf(second, rival)).toBeUndefined()
+  expect(isOvertakenBy(rival, extendChain(second, 'e0', { forkIndex: 1 }))).toBe(true)
   expect(compareEpochs([], first)).toBe('newer')
 })
 
+test('a chain tells what of a log another one does not build on', () => {
+  const parent = extendChain([], 'p', { forkIndex: 0 })
+  const ahead = extendChain(parent, 'a', { forkIndex: 100, beginIndex: 40, alignedFrom: 70 })
+  const behind = extendChain(parent, 'b', { forkIndex: 90, beginIndex: 95, alignedFrom: 0 })
+  expect(findSurplus(parent, parent)).toBeUndefined()
+  expect(findSurplus(parent, ahead), 'the parent keeps what the child built on').toEqual({ after: 100, isWhole: true })
+  expect(findSurplus(behind, ahead), 'siblings: all since its own fork').toEqual({ after: 95, isWhole: true })
+  expect(findSurplus(ahead, behind), 'and what the parent had in between').toEqual({ after: 30, isWhole: true })
+  expect(findSurplus(ahead, parent), 'the parent itself').toEqual({ after: 40, isWhole: true })
+  const early = extendChain(parent, 'c', { forkIndex: 60, beginIndex: 1 })
+  expect(findSurplus(ahead, early), 'not that far back').toEqual({ after: 10, isWhole: false })
+  const twice = extendChain(ahead, 'd', { forkIndex: 50, beginIndex: 50, alignedFrom: 0 })
+  expect(findSurplus(twice, behind), 'over two epochs of one log').toEqual({ after: 30, isWhole: true })
+  const foreign = extendChain([], 'x', { forkIndex: 0 })
+  expect(findSurplus(parent, foreign)).toEqual({ after: undefined, isWhole: false })
+  expect(findSurplus(chainUpTo(twice, 'a'), behind)).toEqual({ after: 30, isWhole: true })
+  expect(chainUpTo(twice, 'x')).toEqual([])
+})
+
 test('a chain forgets its oldest epochs', () => {
-  let chain = extendChain([], 'e1', 0)
-  for (let n = 2; n <= EPOCHS_KEPT_MAX + 5; n++) chain = extendChain(chain, `e${n}`, n)
+  let chain = extendChain([], 'e1', { forkIndex: 0 })
+  for (let n = 2; n <= EPOCHS_KEPT_MAX + 5; n++) chain = extendChain(chain, `e${n}`, { forkIndex: n })
   expect(chain).toHaveLength(EPOCHS_KEPT_MAX)
   expect(chain[chain.length - 1]).toMatchObject({ number: EPOCHS_KEPT_MAX + 5, parent: `e${EPOCHS_KEPT_MAX + 4}` })
 })
 
 test('announced indexes are compared within their epoch', () => {
-  const chain = extendChain(extendChain([], 'e1', 0), 'e2', 50)
+  const chain = extendChain(extendChain([], 'e1', { forkIndex: 0 }), 'e2', { forkIndex: 50 })
   const at = (epoch: string, index: number) => ({ epoch, index, hash: Buffer.alloc(20) })
   const measure = (place: Parameters<typeof measureProgress>[0], epoch: string, index: number) =>
     measureProgress(place, { epoch, index }, chain)

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { type EpochChain, forkBehind } from '../../../src/replication/roles/epoch.js'
 import { RecentFrames } from '../../../src/replication/secondary/recent-frames.js'
 import type { Frame } from '../../../src/storage/replicable.js'
 
@@ -15,53 +14,50 @@ const frame = (firstIndex: number, lastIndex: number, length = 10): Frame => ({
   hasLocal: false,
 })
 
+const received = (...frames: Frame[]) => frames.map((one) => ({ frame: one, hash: hashOf(one.lastIndex) }))
+const hashOf = (index: number) => Buffer.from(`hash ${index}`)
+const at = (index: number) => ({ index, hash: hashOf(index) })
+
 const indexesAfter = (recent: RecentFrames, index: number) =>
   recent.after(index).frames.map(({ firstIndex }) => firstIndex)
 
 test('what was applied is remembered over a reconnection, and forgotten at another place', () => {
   const recent = new RecentFrames()
-  recent.begin({ index: 4, epoch: 'one' })
-  recent.add([frame(5, 6), frame(8, 8)], 9)
-  recent.begin({ index: 9, epoch: 'one' })
-  recent.add([frame(10, 10)], 10)
+  recent.begin(at(4))
+  recent.add(received(frame(5, 6), frame(8, 8)), at(9))
+  recent.begin(at(9))
+  recent.add(received(frame(10, 10)), at(10))
   expect(indexesAfter(recent, 4)).toEqual([5, 8, 10])
   expect(indexesAfter(recent, 6)).toEqual([8, 10])
   expect(recent.after(4).isComplete).toBe(true)
   expect(recent.after(3).isComplete).toBe(false)
-  recent.begin({ index: 30, epoch: 'one' })
+  recent.begin(at(30))
   expect(indexesAfter(recent, 0)).toEqual([])
   expect(recent.after(10).isComplete).toBe(false)
   expect(recent.after(30).isComplete).toBe(true)
 })
 
-test('what was remembered of one log is not taken for that of another with the same numbers', () => {
-  const recent = new RecentFrames()
-  recent.begin({ index: 4, epoch: 'one' })
-  recent.add([frame(5, 8)], 8)
-  recent.begin({ index: 8, epoch: 'two' })
-  expect(indexesAfter(recent, 0)).toEqual([])
-  recent.add([frame(9, 9)], 9)
-  recent.enter('three')
-  recent.begin({ index: 9, epoch: 'three' })
-  expect(indexesAfter(recent, 0)).toEqual([9])
-})
-
 test('what is remembered is bounded, and says so', () => {
   const recent = new RecentFrames(25)
-  recent.begin({ index: 0, epoch: 'one' })
-  recent.add([frame(1, 1), frame(2, 2), frame(3, 4)], 4)
+  recent.begin(at(0))
+  recent.add(received(frame(1, 1), frame(2, 2), frame(3, 4)), at(4))
   expect(indexesAfter(recent, 0)).toEqual([2, 3])
   expect(recent.after(0).isComplete).toBe(false)
   expect(recent.after(1).isComplete).toBe(true)
 })
 
-test('a chain forks behind a follower that is beyond the point it builds on', () => {
-  const chain: EpochChain = [
-    { id: 'one', number: 1, parent: '', forkIndex: 0 },
-    { id: 'two', number: 2, parent: 'one', forkIndex: 20 },
-  ]
-  expect(forkBehind({ index: 25, epoch: 'one' }, chain)).toBe(20)
-  expect(forkBehind({ index: 20, epoch: 'one' }, chain)).toBeUndefined()
-  expect(forkBehind({ index: 25, epoch: 'two' }, chain)).toBeUndefined()
-  expect(forkBehind({ index: 25, epoch: '' }, chain)).toBeUndefined()
+test('another log that happens to reach to the same index is another place', () => {
+  const recent = new RecentFrames()
+  recent.begin(at(4))
+  recent.add(received(frame(5, 6)), at(6))
+  recent.begin({ index: 6, hash: Buffer.from('of another log') })
+  expect(indexesAfter(recent, 0)).toEqual([])
+})
+
+test('the places that were passed through are named, the newest first', () => {
+  const recent = new RecentFrames(25)
+  expect(recent.positions()).toEqual([])
+  recent.begin(at(1))
+  recent.add(received(frame(2, 3), frame(4, 4), frame(5, 6)), at(9))
+  expect(recent.positions()).toEqual([at(6), at(4), at(3)])
 })

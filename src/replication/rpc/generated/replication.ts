@@ -4,6 +4,8 @@ import type { EnumTypeDefinition, MessageTypeDefinition } from '@grpc/proto-load
 import type { BootstrapReply as _understudy_replication_v1_BootstrapReply, BootstrapReply__Output as _understudy_replication_v1_BootstrapReply__Output } from './understudy/replication/v1/BootstrapReply.js';
 import type { BootstrapRequest as _understudy_replication_v1_BootstrapRequest, BootstrapRequest__Output as _understudy_replication_v1_BootstrapRequest__Output } from './understudy/replication/v1/BootstrapRequest.js';
 import type { CallerSubPage as _understudy_replication_v1_CallerSubPage, CallerSubPage__Output as _understudy_replication_v1_CallerSubPage__Output } from './understudy/replication/v1/CallerSubPage.js';
+import type { CommonPositionReply as _understudy_replication_v1_CommonPositionReply, CommonPositionReply__Output as _understudy_replication_v1_CommonPositionReply__Output } from './understudy/replication/v1/CommonPositionReply.js';
+import type { CommonPositionRequest as _understudy_replication_v1_CommonPositionRequest, CommonPositionRequest__Output as _understudy_replication_v1_CommonPositionRequest__Output } from './understudy/replication/v1/CommonPositionRequest.js';
 import type { ConflictingPagesReply as _understudy_replication_v1_ConflictingPagesReply, ConflictingPagesReply__Output as _understudy_replication_v1_ConflictingPagesReply__Output } from './understudy/replication/v1/ConflictingPagesReply.js';
 import type { ConflictingPagesRequest as _understudy_replication_v1_ConflictingPagesRequest, ConflictingPagesRequest__Output as _understudy_replication_v1_ConflictingPagesRequest__Output } from './understudy/replication/v1/ConflictingPagesRequest.js';
 import type { EchoReply as _understudy_replication_v1_EchoReply, EchoReply__Output as _understudy_replication_v1_EchoReply__Output } from './understudy/replication/v1/EchoReply.js';
@@ -42,6 +44,8 @@ export interface ProtoGrpcType {
         BootstrapReply: MessageTypeDefinition<_understudy_replication_v1_BootstrapReply, _understudy_replication_v1_BootstrapReply__Output>
         BootstrapRequest: MessageTypeDefinition<_understudy_replication_v1_BootstrapRequest, _understudy_replication_v1_BootstrapRequest__Output>
         CallerSubPage: MessageTypeDefinition<_understudy_replication_v1_CallerSubPage, _understudy_replication_v1_CallerSubPage__Output>
+        CommonPositionReply: MessageTypeDefinition<_understudy_replication_v1_CommonPositionReply, _understudy_replication_v1_CommonPositionReply__Output>
+        CommonPositionRequest: MessageTypeDefinition<_understudy_replication_v1_CommonPositionRequest, _understudy_replication_v1_CommonPositionRequest__Output>
         ConflictingPagesReply: MessageTypeDefinition<_understudy_replication_v1_ConflictingPagesReply, _understudy_replication_v1_ConflictingPagesReply__Output>
         ConflictingPagesRequest: MessageTypeDefinition<_understudy_replication_v1_ConflictingPagesRequest, _understudy_replication_v1_ConflictingPagesRequest__Output>
         EchoReply: MessageTypeDefinition<_understudy_replication_v1_EchoReply, _understudy_replication_v1_EchoReply__Output>

@@ -7,6 +7,8 @@ export interface Epoch {
   'number'?: (number | string | Long);
   'parent'?: (string);
   'fork_index'?: (number | string | Long);
+  'begin_index'?: (number | string | Long);
+  'aligned_from'?: (number | string | Long);
 }
 
 export interface Epoch__Output {
@@ -14,4 +16,6 @@ export interface Epoch__Output {
   'number': (number);
   'parent': (string);
   'fork_index': (number);
+  'begin_index': (number);
+  'aligned_from': (number);
 }

@@ -4,6 +4,8 @@ import type * as grpc from '@grpc/grpc-js'
 import type { MethodDefinition } from '@grpc/proto-loader'
 import type { BootstrapReply as _understudy_replication_v1_BootstrapReply, BootstrapReply__Output as _understudy_replication_v1_BootstrapReply__Output } from '../../../understudy/replication/v1/BootstrapReply.js';
 import type { BootstrapRequest as _understudy_replication_v1_BootstrapRequest, BootstrapRequest__Output as _understudy_replication_v1_BootstrapRequest__Output } from '../../../understudy/replication/v1/BootstrapRequest.js';
+import type { CommonPositionReply as _understudy_replication_v1_CommonPositionReply, CommonPositionReply__Output as _understudy_replication_v1_CommonPositionReply__Output } from '../../../understudy/replication/v1/CommonPositionReply.js';
+import type { CommonPositionRequest as _understudy_replication_v1_CommonPositionRequest, CommonPositionRequest__Output as _understudy_replication_v1_CommonPositionRequest__Output } from '../../../understudy/replication/v1/CommonPositionRequest.js';
 import type { ConflictingPagesReply as _understudy_replication_v1_ConflictingPagesReply, ConflictingPagesReply__Output as _understudy_replication_v1_ConflictingPagesReply__Output } from '../../../understudy/replication/v1/ConflictingPagesReply.js';
 import type { ConflictingPagesRequest as _understudy_replication_v1_ConflictingPagesRequest, ConflictingPagesRequest__Output as _understudy_replication_v1_ConflictingPagesRequest__Output } from '../../../understudy/replication/v1/ConflictingPagesRequest.js';
 import type { EchoReply as _understudy_replication_v1_EchoReply, EchoReply__Output as _understudy_replication_v1_EchoReply__Output } from '../../../understudy/replication/v1/EchoReply.js';
@@ -28,6 +30,15 @@ export interface ReplicationClient extends grpc.Client {
   bootstrap(argument: _understudy_replication_v1_BootstrapRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_understudy_replication_v1_BootstrapReply__Output>): grpc.ClientUnaryCall;
   bootstrap(argument: _understudy_replication_v1_BootstrapRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_understudy_replication_v1_BootstrapReply__Output>): grpc.ClientUnaryCall;
   bootstrap(argument: _understudy_replication_v1_BootstrapRequest, callback: grpc.requestCallback<_understudy_replication_v1_BootstrapReply__Output>): grpc.ClientUnaryCall;
+  
+  CommonPosition(argument: _understudy_replication_v1_CommonPositionRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
+  CommonPosition(argument: _understudy_replication_v1_CommonPositionRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
+  CommonPosition(argument: _understudy_replication_v1_CommonPositionRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
+  CommonPosition(argument: _understudy_replication_v1_CommonPositionRequest, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
+  commonPosition(argument: _understudy_replication_v1_CommonPositionRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
+  commonPosition(argument: _understudy_replication_v1_CommonPositionRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
+  commonPosition(argument: _understudy_replication_v1_CommonPositionRequest, options: grpc.CallOptions, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
+  commonPosition(argument: _understudy_replication_v1_CommonPositionRequest, callback: grpc.requestCallback<_understudy_replication_v1_CommonPositionReply__Output>): grpc.ClientUnaryCall;
   
   ConflictingPages(argument: _understudy_replication_v1_ConflictingPagesRequest, metadata: grpc.Metadata, options: grpc.CallOptions, callback: grpc.requestCallback<_understudy_replication_v1_ConflictingPagesReply__Output>): grpc.ClientUnaryCall;
   ConflictingPages(argument: _understudy_replication_v1_ConflictingPagesRequest, metadata: grpc.Metadata, callback: grpc.requestCallback<_understudy_replication_v1_ConflictingPagesReply__Output>): grpc.ClientUnaryCall;
@@ -89,6 +100,8 @@ export interface ReplicationClient extends grpc.Client {
 export interface ReplicationHandlers extends grpc.UntypedServiceImplementation {
   Bootstrap: grpc.handleUnaryCall<_understudy_replication_v1_BootstrapRequest__Output, _understudy_replication_v1_BootstrapReply>;
   
+  CommonPosition: grpc.handleUnaryCall<_understudy_replication_v1_CommonPositionRequest__Output, _understudy_replication_v1_CommonPositionReply>;
+  
   ConflictingPages: grpc.handleUnaryCall<_understudy_replication_v1_ConflictingPagesRequest__Output, _understudy_replication_v1_ConflictingPagesReply>;
   
   Echo: grpc.handleUnaryCall<_understudy_replication_v1_EchoRequest__Output, _understudy_replication_v1_EchoReply>;
@@ -107,6 +120,7 @@ export interface ReplicationHandlers extends grpc.UntypedServiceImplementation {
 
 export interface ReplicationDefinition extends grpc.ServiceDefinition {
   Bootstrap: MethodDefinition<_understudy_replication_v1_BootstrapRequest, _understudy_replication_v1_BootstrapReply, _understudy_replication_v1_BootstrapRequest__Output, _understudy_replication_v1_BootstrapReply__Output>
+  CommonPosition: MethodDefinition<_understudy_replication_v1_CommonPositionRequest, _understudy_replication_v1_CommonPositionReply, _understudy_replication_v1_CommonPositionRequest__Output, _understudy_replication_v1_CommonPositionReply__Output>
   ConflictingPages: MethodDefinition<_understudy_replication_v1_ConflictingPagesRequest, _understudy_replication_v1_ConflictingPagesReply, _understudy_replication_v1_ConflictingPagesRequest__Output, _understudy_replication_v1_ConflictingPagesReply__Output>
   Echo: MethodDefinition<_understudy_replication_v1_EchoRequest, _understudy_replication_v1_EchoReply, _understudy_replication_v1_EchoRequest__Output, _understudy_replication_v1_EchoReply__Output>
   FetchKeys: MethodDefinition<_understudy_replication_v1_FetchKeysRequest, _understudy_replication_v1_FetchKeysReply, _understudy_replication_v1_FetchKeysRequest__Output, _understudy_replication_v1_FetchKeysReply__Output>

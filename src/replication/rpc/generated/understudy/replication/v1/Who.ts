@@ -11,6 +11,7 @@ export interface Who {
   'api_address'?: (string);
   'cluster_addresses'?: (string)[];
   'incarnation'?: (number | string | Long);
+  'is_primary'?: (boolean);
 }
 
 export interface Who__Output {
@@ -21,4 +22,5 @@ export interface Who__Output {
   'api_address': (string);
   'cluster_addresses': (string)[];
   'incarnation': (number);
+  'is_primary': (boolean);
 }

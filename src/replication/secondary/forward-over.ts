@@ -1,0 +1,29 @@
+import { LogicalError } from '../../logical/errors.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
+import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
+import { parseWho, toWhoMessage } from '../rpc/who.js'
+import type { ForwardReply } from '../services.js'
+import type { FollowerOptions } from './follower-options.js'
+
+/** Has the primary run a request over the connection. Rejects with `outcome unknown` when it may have been run in vain. */
+export const forwardOver = async (
+  connection: PrimaryConnection,
+  { hooks, times }: Pick<FollowerOptions, 'hooks' | 'times'>,
+  payload: Buffer,
+  signal: AbortSignal | undefined,
+): Promise<ForwardReply> => {
+  const request = { who: toWhoMessage(hooks.who()), payload }
+  const limits = { timeoutMs: times.forwardingTimeoutMs, ...(signal ? { signal } : {}) }
+  try {
+    const reply = await connection.forward(request, limits)
+    const primary = parseWho(reply.who)
+    // It may have been overtaken, as we know by now, while the answer was on its way.
+    const objection = hooks.findObjection(primary)
+    if (objection !== undefined) throw refusalError('epoch', `${objection}: outcome unknown`)
+    return { payload: reply.payload, epochs: primary.epochs }
+  } catch (error) {
+    if (refusalCodeOf(error) !== undefined) throw error
+    throw new LogicalError('unavailable', `${PRIMARY_UNREACHABLE_TEXT}: outcome unknown`, { cause: error })
+  }
+}

@@ -1,0 +1,97 @@
+import { afterEach, expect, test } from 'vitest'
+import type { ControlCluster } from '../../support/control-cluster.js'
+import { SHARED_KEY } from '../../support/control-cluster.js'
+import { makeRequest } from '../../support/backend-harness.js'
+import { ControlWorld, joinSet, promoteDr, refusalOf, untilStreaming } from '../../support/control-world.js'
+import { until } from '../../support/until.js'
+
+/** A primary that was replaced and goes on: its secondaries leave it, and what reaches it through them is not acknowledged. */
+
+const world = new ControlWorld()
+
+afterEach(() => world.stop())
+
+const write = (cluster: ControlCluster, value = 'forwarded') =>
+  cluster.replication.forwarder.forward(makeRequest('update', 'secret/a', { value }))
+
+const untilOver = async (secondary: ControlCluster, primary: ControlCluster) => {
+  const address = `https://${primary.listener.address}`
+  await until(() => secondary.status('performance').primary_cluster_addr === address)
+  await untilStreaming(secondary, 'performance', primary)
+}
+
+/** A primary of both kinds, its DR copy, and a performance secondary of it. */
+const topology = async () => {
+  const a = await world.start('a')
+  const b = await world.start('b')
+  const c = await world.start('c')
+  await a.change('replication/performance/primary/enable')
+  await a.change('replication/dr/primary/enable')
+  await joinSet(b, 'dr', a, 'b')
+  await joinSet(c, 'performance', a, 'c')
+  await until(() => (c.status('performance').known_primary_cluster_addrs as string[]).length === 2)
+  return { a, b, c }
+}
+
+test('the secondaries of an overtaken primary go over to the newer one by themselves', async () => {
+  const { a, b, c } = await topology()
+  await promoteDr(b)
+  await until(() => a.replication.view.fence !== undefined)
+  await untilOver(c, b)
+  const { response } = await write(c)
+  expect(response).toEqual({ data: { by: 'b' } })
+})
+
+test('an overtaken primary refuses what is forwarded to it, and names the newer one', async () => {
+  const { a, b, c } = await topology()
+  c.network.down()
+  await promoteDr(b)
+  await until(() => a.replication.view.fence !== undefined)
+  expect(a.replication.view.fence).toMatchObject({ by: { clusterId: b.clusterId } })
+  const admission = a.replication.context.managers.performance.primary
+  expect(admission?.registry.views().every((view) => !view.isConnected)).toBe(true)
+  expect(await refusalOf(write(c))).toContain('primary cluster is unreachable')
+})
+
+test('a write that an overtaken primary ran before it heard of that is not acknowledged any more', async () => {
+  const { a, b, c } = await topology()
+  b.network.down()
+  a.beforeForwardedAnswer = async () => {
+    await promoteDr(b)
+    b.network.isDown = false
+    await until(() => a.replication.view.fence !== undefined)
+  }
+  const text = await refusalOf(write(c, 'lost'))
+  expect(text).toMatch(/outcome unknown|unreachable/)
+  expect(a.readValue(SHARED_KEY)).toBe('lost')
+  await untilOver(c, b)
+  expect(c.readValue(SHARED_KEY)).toBeUndefined()
+})
+
+test('a write is not acknowledged when the secondary has heard of the newer epoch and the primary has not', async () => {
+  const { a, b, c } = await topology()
+  b.network.down()
+  await promoteDr(b)
+  const { follower } = c.replication.context.managers.performance
+  a.beforeForwardedAnswer = async () => {
+    await follower?.updateAddresses([b.listener.address])
+    await until(() => c.status('performance').primary_cluster_addr === `https://${b.listener.address}`)
+  }
+  expect(a.replication.view.fence).toBeUndefined()
+  expect(await refusalOf(write(c, 'lost'))).toMatch(/outcome unknown/)
+  await untilOver(c, b)
+})
+
+test.each([true, false])(
+  'clients of an overtaken primary are served as fence_client_writes says: %s',
+  async (fences) => {
+    const { a, b } = await topology()
+    a.settings = { ...a.settings, fenceClientWrites: fences }
+    await a.restart()
+    await promoteDr(b)
+    await until(() => a.replication.view.fence !== undefined)
+    expect(a.replication.view.refusesWrites).toBe(fences)
+    await a.restart()
+    expect(a.replication.view.refusesWrites).toBe(fences)
+  },
+)

@@ -1,0 +1,106 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Kind } from '../../../src/replication/types.js'
+import type { ControlCluster } from '../../support/control-cluster.js'
+import { ControlWorld, joinSet, promoteDr, refusalOf, untilStreaming, yieldTo } from '../../support/control-world.js'
+import { until } from '../../support/until.js'
+
+/** A primary whose disk is an older copy: its secondaries have acknowledged writes that it has lost. */
+
+const world = new ControlWorld()
+
+afterEach(() => world.stop())
+
+const key = (name: string) => `logical/m1/${name}`
+const paths = async (cluster: ControlCluster) =>
+  (await cluster.replication.losses()).map(({ reason, entries }) => ({
+    reason,
+    paths: entries.map(({ path, operation }) => `${operation} ${path}`),
+  }))
+
+const REASON = 'ahead of the primary, which was put back in time'
+
+const recoverPath = (kind: Kind) => (kind === 'dr' ? 'replication/dr/secondary/recover' : 'replication/recover')
+
+/** A primary with a secondary that has 3 writes which the primary has not any more. */
+const rewound = async (kind: Kind, meanwhile: (primary: ControlCluster) => Promise<void> = async () => undefined) => {
+  const a = await world.start('a')
+  const b = await world.start('b')
+  await a.change(`replication/${kind}/primary/enable`)
+  await joinSet(b, kind, a, 'b')
+  await a.writeValue(key('both'), 'on both')
+  await untilStreaming(b, kind, a)
+  const putBack = await a.copyDisk()
+  for (const name of ['x', 'y', 'z']) await a.writeValue(key(name), 'acknowledged')
+  await untilStreaming(b, kind, a)
+  b.network.down()
+  await putBack()
+  await meanwhile(a)
+  b.network.isDown = false
+  const token = kind === 'dr' ? { dr_operation_token: await b.replication.operationTokens.create() } : {}
+  return { a, b, token }
+}
+
+const untilStopped = (cluster: ControlCluster, kind: Kind) =>
+  until(() => {
+    const { state, connection_state } = cluster.status(kind)
+    return state === 'idle' && connection_state === 'shutdown'
+  })
+
+test.each(['dr', 'performance'] as const)(
+  'a %s secondary that is ahead of its primary in the same epoch stops, keeps its surplus and lists it',
+  async (kind) => {
+    const { a, b, token } = await rewound(kind)
+    await untilStopped(b, kind)
+    expect(b.readValue(key('z'))).toBe('acknowledged')
+    expect(await paths(b)).toEqual([{ reason: REASON, paths: ['put secret/x', 'put secret/y', 'put secret/z'] }])
+    const { ahead } = b.replication.view
+    expect(ahead).toMatchObject({ primaryIndex: a.store.position.index, commonIndex: a.store.position.index })
+    expect(Number(ahead?.index)).toBeGreaterThan(Number(ahead?.commonIndex))
+
+    await b.restart()
+    expect(b.status(kind)).toMatchObject({ mode: 'secondary', state: 'idle', connection_state: 'shutdown' })
+    expect(await refusalOf(b.post(recoverPath(kind), token))).toContain('ahead of its primary')
+
+    await b.change(recoverPath(kind), { ...token, force: true })
+    await untilStreaming(b, kind, a)
+    expect(b.readValue(key('z'))).toBeUndefined()
+    expect(b.replication.view.ahead).toBeUndefined()
+    expect(await paths(b)).toHaveLength(1)
+  },
+)
+
+test('a primary that went on writing after it was put back is noticed although its index is beyond', async () => {
+  const { b } = await rewound('dr', async (a) => {
+    for (let n = 0; n < 9; n++) await a.writeValue(key(`new-${n}`), 'after the copy was put back')
+  })
+  await untilStopped(b, 'dr')
+  expect(await paths(b)).toEqual([{ reason: REASON, paths: ['put secret/x', 'put secret/y', 'put secret/z'] }])
+  expect(b.readValue(key('new-1'))).toBeUndefined()
+})
+
+test('a forced reindex ends the stop as a forced recovery does', async () => {
+  const { a, b, token } = await rewound('dr')
+  await untilStopped(b, 'dr')
+  await b.change('replication/dr/secondary/reindex', { ...token, force: true })
+  await untilStreaming(b, 'dr', a)
+})
+
+test('a secondary that is ahead can be promoted, and the primary that was put back lists what it wrote since', async () => {
+  const { a, b } = await rewound('dr', (a) => a.writeValue(key('new'), 'after the copy was put back'))
+  await untilStopped(b, 'dr')
+  await promoteDr(b)
+  expect(b.readValue(key('z'))).toBe('acknowledged')
+  await until(() => a.replication.view.fence !== undefined)
+  await yieldTo(a, b, 'dr-a')
+  expect(a.readValue(key('z'))).toBe('acknowledged')
+  expect(await paths(a)).toEqual([{ reason: 'not replicated before the failover', paths: ['put secret/new'] }])
+})
+
+test('a DR copy that was restarted meanwhile lists the surplus from its own log', async () => {
+  const { b } = await rewound('dr')
+  await b.restart()
+  await untilStopped(b, 'dr')
+  const [loss, ...more] = await paths(b)
+  expect(more).toEqual([])
+  expect(loss?.paths).toEqual(['put secret/x', 'put secret/y', 'put secret/z'])
+})

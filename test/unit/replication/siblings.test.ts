@@ -1,0 +1,121 @@
+import { afterEach, expect, test } from 'vitest'
+import type { ControlCluster } from '../../support/control-cluster.js'
+import {
+  ControlWorld,
+  issueToken,
+  joinSet,
+  promoteDr,
+  refusalOf,
+  untilStreaming,
+  yieldTo,
+} from '../../support/control-world.js'
+import { until } from '../../support/until.js'
+
+/** Two DR copies of one parent that were promoted both. */
+
+const world = new ControlWorld()
+
+afterEach(() => world.stop())
+
+const key = (name: string) => `logical/m1/${name}`
+const lost = async (cluster: ControlCluster) =>
+  (await cluster.replication.losses()).flatMap(({ entries }) => entries.map(({ path }) => path.replace('secret/', '')))
+
+/** A parent whose two copies have `lead` writes more the one than the other, both promoted, each with writes of its own. */
+const siblings = async ({ isParentAlive }: { isParentAlive: boolean }) => {
+  const a = await world.start('a')
+  const b = await world.start('b')
+  const d = await world.start('d')
+  await a.change('replication/performance/primary/enable')
+  await a.change('replication/dr/primary/enable')
+  await joinSet(b, 'dr', a, 'b')
+  await joinSet(d, 'dr', a, 'd')
+  await a.writeValue(key('both'), 'on both')
+  await Promise.all([untilStreaming(b, 'dr', a), untilStreaming(d, 'dr', a)])
+  d.network.down()
+  for (const name of ['lead-0', 'lead-1']) await a.writeValue(key(name), 'on b, not on d')
+  await untilStreaming(b, 'dr', a)
+  b.network.down()
+  await a.writeValue(key('only-a'), 'on nobody else')
+  if (!isParentAlive) await world.lose(a)
+  await promoteDr(b)
+  await promoteDr(d)
+  for (const name of ['b-0', 'b-1', 'b-2']) await b.writeValue(key(name), 'own of b')
+  for (const name of ['d-0', 'd-1']) await d.writeValue(key(name), 'own of d')
+  for (const cluster of [b, d]) cluster.network.isDown = false
+  return { a, b, d }
+}
+
+const ofB = ['lead-0', 'lead-1', 'b-0', 'b-1', 'b-2']
+
+test('siblings hear of one another from their parent, and the lesser one is fenced', async () => {
+  const { a, b, d } = await siblings({ isParentAlive: true })
+  await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
+  const [winner, loser, own] = b.replication.view.fence ? [d, b, ofB] : [b, d, ['d-0', 'd-1']]
+  expect(winner.replication.view.fence).toBeUndefined()
+  expect(loser.replication.view.fence).toMatchObject({ by: { clusterId: winner.clusterId } })
+  const { entries: accepted } = await loser.replication.acceptedSinceFence()
+  expect(accepted.map(({ path }) => path.replace('secret/', ''))).toEqual(own)
+  await until(() => a.replication.view.fence?.by?.clusterId === winner.clusterId)
+})
+
+test.each(['b', 'd'] as const)('the sibling that yields lists everything since the fork: %s', async (name) => {
+  const { b, d } = await siblings({ isParentAlive: false })
+  const [loser, winner, own] = name === 'b' ? ([b, d, ofB] as const) : ([d, b, ['d-0', 'd-1']] as const)
+  await yieldTo(loser, winner, 'again')
+  expect(await lost(loser)).toEqual(own)
+  expect(await lost(winner)).toEqual([])
+  expect(loser.readValue(key('both'))).toBe('on both')
+})
+
+test('the one that is fenced goes on under a newer epoch when the other one is made to follow it', async () => {
+  const { a, b, d } = await siblings({ isParentAlive: true })
+  await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
+  const [winner, loser] = b.replication.view.fence ? [d, b] : [b, d]
+  await yieldTo(winner, loser, 'again')
+  expect(await lost(winner)).toEqual(winner === b ? ofB : ['d-0', 'd-1'])
+  expect(loser.replication.view.fence).toBeUndefined()
+  await until(() => a.replication.view.fence?.by?.clusterId === loser.clusterId)
+})
+
+test('nobody joins the one that is fenced but the one that overtook it', async () => {
+  const { a, b, d } = await siblings({ isParentAlive: true })
+  await until(() => b.replication.view.fence !== undefined || d.replication.view.fence !== undefined)
+  const [winner, loser] = b.replication.view.fence ? [d, b] : [b, d]
+  const text = await refusalOf(yieldTo(a, loser, 'a'))
+  expect(text).toContain('this primary is fenced')
+  expect(text).toContain(winner.apiAddress)
+  const dr_operation_token = await a.replication.operationTokens.create()
+  const token = await issueToken(winner, 'dr', 'a')
+  await a.change('replication/dr/secondary/update-primary', { dr_operation_token, token })
+  await untilStreaming(a, 'dr', winner)
+  expect(await lost(a)).toEqual(winner === b ? ['only-a'] : ['lead-0', 'lead-1', 'only-a'])
+})
+
+test('a follower of the one that is gone lists what it had of it when it goes over to the other one', async () => {
+  const a = await world.start('a')
+  const b = await world.start('b')
+  const d = await world.start('d')
+  await a.change('replication/dr/primary/enable')
+  await joinSet(b, 'dr', a, 'b')
+  await joinSet(d, 'dr', a, 'd')
+  d.network.down()
+  b.network.down()
+  await a.writeValue(key('only-a'), 'on nobody else')
+  await promoteDr(b)
+  await b.writeValue(key('b-0'), 'before a joined')
+  await yieldTo(a, b, 'a')
+  await b.writeValue(key('b-1'), 'after a had joined')
+  await untilStreaming(a, 'dr', b)
+  await world.lose(b)
+  await promoteDr(d)
+  d.network.isDown = false
+  const dr_operation_token = await a.replication.operationTokens.create()
+  const token = await issueToken(d, 'dr', 'a')
+  await a.change('replication/dr/secondary/update-primary', { dr_operation_token, token })
+  await untilStreaming(a, 'dr', d)
+  expect(await a.replication.losses()).toMatchObject([
+    { reason: 'not replicated before the failover', entries: [{ path: 'secret/only-a' }] },
+    { reason: expect.stringContaining('the list is not complete'), entries: [{ path: 'secret/b-1' }] },
+  ])
+})
