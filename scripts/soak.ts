@@ -10,6 +10,7 @@ import { run } from './support/run.js'
 
 /** By name: the drill, and how many rounds are worth the name of a soak. */
 const SOAKS: Readonly<Record<string, { readonly file: string; readonly rounds: number }>> = {
+  forced: { file: 'test/scenarios/forced-failovers.test.ts', rounds: 100 },
   helper: { file: 'test/scenarios/helper.test.ts', rounds: 20 },
   planned: { file: 'test/scenarios/planned-failovers.test.ts', rounds: 200 },
 }
