@@ -62,7 +62,7 @@ export class Runtime {
     this.#options = options
     this.store = store
     this.identity = identity
-    this.barrier = new Barrier({ store, clock, random })
+    this.barrier = new Barrier({ store, clock, random, encryptions: shell.encryptions })
     this.sealStorage = createSealStorage(store)
     const keys = new SealKeys({ storage: this.sealStorage, autoSeal: createAutoSeal(config, random), random })
     this.seal = new SealManager({

@@ -13,6 +13,7 @@ import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { renderAnswer } from '../logical/envelope.js'
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
+import { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { openGenerations } from '../storage/engine/generations.js'
 import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
@@ -58,6 +59,7 @@ export class Server implements ShellView {
   /** What a lab holds; it stays held when the runtime is rebuilt. */
   readonly holds = new Holds()
   readonly meter = new Meter()
+  readonly encryptions = new EncryptionCount()
   readonly labState = new LabState()
   readonly passwords = new PasswordWorker()
   readonly #options: Required<ServerOptions>

@@ -4,6 +4,7 @@ import type { Meter } from '../core/metrics.js'
 import type { Holds } from '../replication/holds.js'
 import type { FreshStart } from '../replication/host.js'
 import type { ClusterListener } from '../replication/rpc/cluster-listener.js'
+import type { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { Restoration } from './snapshots.js'
 
 /** What a runtime may ask of the process around it. */
@@ -11,6 +12,7 @@ export interface ShellView {
   readonly status: ClusterStatus
   readonly holds: Holds
   readonly meter: Meter
+  readonly encryptions: EncryptionCount
   readonly clusterPort: ClusterListener
   readonly passwords: Passwords
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */

@@ -7,6 +7,7 @@ import type { Storage, Transaction } from '../../logical/storage.js'
 import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './barrier-codec.js'
 import type { KeyScan } from '../key-scan.js'
 import { OpenedValues } from './opened-values.js'
+import { EncryptionCount } from './encryption-count.js'
 import { isPlainKey, KEYRING_KEY, SHARED_PLAIN_KEYS } from './plain-keys.js'
 import type { Mutation } from '../replicable.js'
 import type { Store, Written } from '../store.js'
@@ -16,6 +17,8 @@ export interface BarrierOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random?: Random
+  /** Given where it has to go on over several barriers. */
+  readonly encryptions?: EncryptionCount
 }
 
 /** What a cluster that joins a replication set needs before its first sync. Secret. */
@@ -40,13 +43,14 @@ export class Barrier {
   readonly #random: Random
   readonly #derived = new Map<string, Buffer>()
   readonly #opened = new OpenedValues()
+  readonly #encryptions: EncryptionCount
   #unsealed: Unsealed | undefined
-  #encryptions = 0
 
   constructor(options: BarrierOptions) {
     this.#store = options.store
     this.#clock = options.clock
     this.#random = options.random ?? createSystemRandom()
+    this.#encryptions = options.encryptions ?? new EncryptionCount()
     this.#store.onCommit(({ mutations, origin }) => {
       if (origin !== 'own' && mutations.some(({ key }) => key === KEYRING_KEY)) this.#reloadKeyring()
     })
@@ -67,9 +71,9 @@ export class Barrier {
     return { term: keyring.activeTerm, sinceMs: keyring.activeSinceMs }
   }
 
-  /** Values encrypted since the barrier was opened. */
+  /** Values encrypted by this barrier, and by those before it that counted in the same place. */
   get encryptions(): number {
-    return this.#encryptions
+    return this.#encryptions.total
   }
 
   /** Makes the first keyring, and stays sealed. */
@@ -195,7 +199,7 @@ export class Barrier {
 
   #toStored(key: string, value: Buffer): Buffer {
     if (isPlainKey(key)) return value
-    this.#encryptions++
+    this.#encryptions.add()
     return sealValue(this.#random, this.#requireUnsealed().keyring, key, value)
   }
 

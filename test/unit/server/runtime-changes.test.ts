@@ -95,3 +95,13 @@ test('a cluster that is sealed before its change comes stays sealed', async () =
   await until(() => opened === 1 && !server.status.isRestarting)
   expect(server.runtime?.seal.isSealed).toBe(true)
 })
+
+test('encryptions are counted on when a role change makes a new runtime', async () => {
+  const server = await startServer()
+  const before = server.runtime?.barrier.encryptions ?? 0
+  expect(before).toBeGreaterThan(0)
+  const barrier = server.runtime?.barrier
+  server.restart('a test')
+  await until(() => isOpen(server) && server.runtime?.barrier !== barrier)
+  expect(server.runtime?.barrier.encryptions).toBeGreaterThanOrEqual(before)
+})
