@@ -80,6 +80,8 @@ export const LIMITS = {
   syncSessionsMax: 16,
   secondaryIdBytesMax: 256,
   filterPathsMax: 10_000,
+  /** Filters, of secondaries that are registered and of ids that nobody has. */
+  filtersMax: 2048,
   /** Mounts that one filter remembers as unmounted, or as moved, while it held them back. */
   filterMountsKeptMax: 10_000,
   activationTtlSecondsMax: 768 * 3600,

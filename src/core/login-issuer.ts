@@ -1,6 +1,5 @@
 import { LIMITS } from '../base/limits.js'
 import { invalid, LogicalError } from '../logical/errors.js'
-import type { JsonObject } from '../logical/json.js'
 import type { LoginAuth, Request, Response } from '../logical/request.js'
 import type { LogState } from './consistency.js'
 import { routePath } from './mount-entry.js'
@@ -71,18 +70,31 @@ export class LoginIssuer {
       return await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
     } catch (error) {
       if (!(error instanceof LogicalError && error.code === 'read-only') || !login.alias) throw error
-      const data: JsonObject = { accessor: mount.entry.accessor, name: login.alias.name }
-      // Unreachable is 503: a token without its entity would stay without it.
-      const { response } = await this.#askPrimary({
-        ...request,
-        operation: 'update',
-        path: ENTITY_PATH,
-        data,
-        wrap: undefined,
-      })
-      return String((response?.data as { id?: unknown } | undefined)?.id ?? '')
+      const alias = { accessor: mount.entry.accessor, name: login.alias.name }
+      return askEntity(this.#askPrimary, request, alias)
     }
   }
+}
+
+/** Unreachable is 503: a token without its entity would stay without it. */
+export const askEntity = async (
+  askPrimary: EntityForwarder,
+  { id, namespace }: Pick<Request, 'id' | 'namespace'>,
+  alias: { readonly accessor: string; readonly name: string },
+): Promise<string> => {
+  const { response } = await askPrimary({
+    id,
+    namespace,
+    operation: 'update',
+    path: ENTITY_PATH,
+    data: { accessor: alias.accessor, name: alias.name },
+    headers: {},
+    remoteAddress: '',
+    remotePort: 0,
+    clientToken: undefined,
+    wrap: undefined,
+  })
+  return String((response?.data as { id?: unknown } | undefined)?.id ?? '')
 }
 
 const mountOf = (mount: OpenMount) => ({

@@ -29,6 +29,12 @@ export interface TokenStoreOptions {
   readonly renewLogin: (entry: TokenEntry) => Promise<LoginAuth> | LoginAuth
   /** Told of each token that an auth method has issued or auth/token has made. */
   readonly onIssued?: (entry: TokenEntry) => void
+  /** On a secondary: has the primary find or make the entity of an alias. */
+  readonly askEntity?: (alias: {
+    readonly accessor: string
+    readonly name: string
+    readonly namespaceId: string
+  }) => Promise<string>
   /** The last position of the store's log, put into long tokens. */
   readonly position?: () => number
 }

@@ -1,5 +1,5 @@
 import { isAddressInAny } from '../base/cidr.js'
-import { invalid } from '../logical/errors.js'
+import { invalid, LogicalError } from '../logical/errors.js'
 import type { LoginAuth, NamespaceRef, TokenView } from '../logical/request.js'
 import { answerOf, type IssuedToken } from './token-answer.js'
 import { TokenForms } from './token-forms.js'
@@ -155,7 +155,13 @@ export class TokenStore {
 
   /** The entity of an alias on the mount with this accessor, for tokens that a role gives to somebody. */
   async aliasEntityId(mountAccessor: string, name: string, namespaceId: string): Promise<string> {
-    return (await this.#options.identity.findOrCreate({ mountAccessor, name, metadata: {}, namespaceId })).id
+    const { identity, askEntity } = this.#options
+    try {
+      return (await identity.findOrCreate({ mountAccessor, name, metadata: {}, namespaceId })).id
+    } catch (error) {
+      if (!askEntity || !(error instanceof LogicalError && error.code === 'read-only')) throw error
+      return askEntity({ accessor: mountAccessor, name, namespaceId })
+    }
   }
 
   /** Makes what auth/token has found to be in order. Throws 400 for an id that is taken. */

@@ -1,9 +1,11 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
+import { uuid } from '../base/id.js'
 import type { Random } from '../base/random.js'
 import { createTokenBackend } from '../auth/token/backend.js'
 import { AuditBroker } from '../core/audit.js'
 import { IdentityDirectory } from '../core/identity-directory.js'
+import { askEntity, type EntityForwarder } from '../core/login-issuer.js'
 import { IdentityStore } from '../core/identity.js'
 import { LeaseStore } from '../core/leases.js'
 import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../core/mount-entry.js'
@@ -40,6 +42,8 @@ export interface CoreServicesOptions {
   /** True where replicated keys cannot be written. */
   readonly isReadOnly: () => boolean
   readonly presenceOf: (entry: MountEntry) => Presence
+  /** Hands a request on to the primary that this cluster follows. */
+  readonly askPrimary: EntityForwarder
   readonly meter: Pick<Meter, 'count'>
   readonly standardOutput: (text: string) => Promise<void>
   readonly clock: Clock
@@ -103,6 +107,10 @@ export const createCoreServices = (
     log,
     identity,
     findNamespace: (id) => namespaces.findById(id),
+    askEntity: (alias) => {
+      const namespace = namespaces.findById(alias.namespaceId) ?? ROOT_NAMESPACE
+      return askEntity(options.askPrimary, { id: uuid(random), namespace }, alias)
+    },
     isMounted: (accessor, namespaceId, path) => {
       const namespace = namespaces.findById(namespaceId)
       return namespace !== undefined && router.find(namespace, path)?.mount.entry.accessor === accessor

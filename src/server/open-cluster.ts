@@ -68,6 +68,7 @@ export class OpenCluster {
         apiAddress: () => config.apiAddress,
         isReadOnly: () => this.replication.isSharedReadOnly,
         presenceOf: (entry) => this.replication.presenceOf(entry),
+        askPrimary: (request) => this.replication.forwarder.forward(request),
         meter: options.shell.meter,
         standardOutput: writeStandardOutput,
         clock,

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
+import { invalid } from '../../logical/errors.js'
 import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
 import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from './filter.js'
@@ -97,14 +98,22 @@ export class FilterStore {
     return [...mounts, '', ...this.#options.namespaces().map((namespace) => namespace.path)].join('\n')
   }
 
-  /** Replaces the whole rule. */
-  async put(id: string, rule: FilterRule): Promise<void> {
+  /** Replaces the whole rule, which may have been stored under another id until now. */
+  async put(id: string, rule: FilterRule, formerId = id): Promise<void> {
     await this.#storage.write((tx) => {
+      const former = readJson<FilterRecord>(tx, filterKey(formerId))
+      if (!former && this.#count() >= LIMITS.filtersMax) throw invalid(`there are ${LIMITS.filtersMax} filters already`)
       this.#ids.add(id)
-      const { retired = [], revision = 0 } = readJson<FilterRecord>(tx, filterKey(id)) ?? {}
+      const { retired = [], revision = 0 } = former ?? {}
+      if (formerId !== id) tx.delete(filterKey(formerId))
       putJson(tx, filterKey(id), { ...rule, retired, revision: revision + 1 } satisfies FilterRecord)
     })
+    this.invalidate(formerId)
     this.invalidate(id)
+  }
+
+  #count(): number {
+    return [...this.#ids].filter((id) => this.#read(id).record !== undefined).length
   }
 
   async delete(id: string): Promise<void> {

@@ -173,6 +173,23 @@ it('every row of the table of what is forwarded is a write that works on a secon
   }
 })
 
+it('a token that a role gives to somebody new is made by the secondary, with an entity of the primary', async () => {
+  await using lab = await startLab('pr')
+  const { A, C } = lab
+  await A.client.write('auth/token/roles/t', { allowed_entity_aliases: 'me', allowed_policies: 'default' })
+  await lab.converged()
+  await C.takeRoot()
+  const made = await C.client.call('POST', 'auth/token/create/t', { body: { entity_alias: 'me' } })
+  const { client_token: token, entity_id: id } = made.auth as { client_token: string; entity_id: string }
+  expect(id).toMatch(/^[0-9a-f-]{36}$/)
+  expect((await C.anonymous.send('GET', 'auth/token/lookup-self', { token })).json?.data).toMatchObject({
+    entity_id: id,
+  })
+  expect((await A.anonymous.send('GET', 'auth/token/lookup-self', { token })).status).toBe(403)
+  const again = await C.client.call('POST', 'auth/token/create/t', { body: { entity_alias: 'me' } })
+  expect((again.auth as Record<string, string>).entity_id).toBe(id)
+})
+
 it('what belongs to the primary alone is refused on a secondary, and not handed on', async () => {
   await using lab = await startLab('pr')
   const { A, C } = lab

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { LIMITS } from '../../../src/base/limits.js'
 import { FilterStore } from '../../../src/replication/filter/filter-store.js'
 import {
   compileFilter,
@@ -204,6 +205,17 @@ test('a namespace that is deleted leaves a rule that allows it with all below it
   settled()
   expect(filters.find('allows')?.paths).toEqual(['US_data/'])
   expect(filters.find('denies')?.paths).toEqual(paths)
+})
+
+test('filters are bounded in number, also those of ids that nobody has', async () => {
+  const filters = new FilterStore({ storage: new MemoryStorage(), mounts: () => MOUNTS, namespaces: () => NAMESPACES })
+  const rule = { mode: 'deny', paths: ['EU_data/'] } as const
+  await Promise.all(Array.from({ length: LIMITS.filtersMax - 1 }, (_, n) => filters.put(`id-${n}`, rule)))
+  await filters.put('last', rule)
+  await expect(filters.put('one-more', rule)).rejects.toThrow('there are 2048 filters already')
+  await filters.put('last', { mode: 'allow', paths: [] })
+  await filters.delete('id-7')
+  await filters.put('one-more', rule)
 })
 
 test('a move that could not be stored changes no rule', async () => {
