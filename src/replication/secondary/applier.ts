@@ -27,13 +27,18 @@ export class Applier {
     this.#recent = recent
     this.#store = store
     this.#epoch = epoch
-    this.#position = { ...position, epoch }
+    this.#position = position
     this.#stored = store.remotePosition
   }
 
   /** The last place reached. What was applied is durable; the place alone may be ahead of what is stored. */
   get position(): RemotePosition {
     return this.#position
+  }
+
+  /** The primary has found the place in its own log: it is one of its epoch from now on. */
+  confirm(): void {
+    this.#position = { ...this.#position, epoch: this.#epoch }
   }
 
   /** All of it, or up to the first piece that does not fit. */

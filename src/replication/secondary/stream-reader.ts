@@ -84,6 +84,7 @@ export class StreamReader {
 
   /** The primary knows our place: a log that goes on in a new epoch is followed there from now on. */
   async #found(applier: Applier): Promise<void> {
+    applier.confirm()
     await applier.flush()
     await this.#inStep(applier.position)
     await this.#stream.send({ applied_index: applier.position.index })
@@ -98,8 +99,8 @@ export class StreamReader {
   async #apply(applier: Applier, pieces: readonly PieceMessage[], signal: AbortSignal): Promise<void> {
     await this.#hooks.beforeState('apply', signal)
     const applied = await applier.apply(pieces)
-    const { index } = applier.position
-    this.#options.onApplied(applier.position)
+    const { index, epoch } = applier.position
+    if (epoch === this.#options.epoch) this.#options.onApplied(applier.position)
     if (!applied.ok) return this.#losePlace(applied.reason)
     if (index - (this.#store.remotePosition?.index ?? 0) > UNSTORED_INDEXES_MAX) await applier.flush()
     await this.#stream.send({ applied_index: index })

@@ -93,6 +93,9 @@ test.each(KINDS)('a %s secondary is not promoted before anything of its new prim
   c.holds.hold(kind, 'merkle-diff')
   await change(c, kind, 'update-primary', { token: await issue(b, kind, 'c') })
   await expect(change(c, kind, 'promote')).rejects.toThrow('still catching up')
+  // Nor is anything of its log taken for applied: what waits to read its own writes goes on waiting.
+  await until(() => c.replication.view.primaryClusterId === b.clusterId)
+  expect(c.replication.view.lastRemoteWal).toBe(0)
   await b.stop()
   clusters.delete(b.apiAddress)
   await c.restart()

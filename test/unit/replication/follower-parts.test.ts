@@ -82,6 +82,19 @@ describe('what is received', () => {
     expect(b.trees.replicated.root()).toEqual(a.trees.replicated.root())
   })
 
+  test('goes on in another epoch only from a place that the new primary has found', async () => {
+    const { b, applier, pieces } = await begin()
+    await applier.apply(pieces)
+    const place = b.remotePosition
+    if (!place) throw new Error('nothing was applied')
+    const next = new Applier(b, place, 'next')
+    await next.flush()
+    expect(b.remotePosition).toMatchObject({ index: 5, epoch: 'e' })
+    next.confirm()
+    await next.flush()
+    expect(b.remotePosition).toMatchObject({ index: 5, epoch: 'next' })
+  })
+
   test('is refused when something is missing, out of order, repeated or damaged', async () => {
     const damage = (piece: PieceMessage | undefined): PieceMessage => {
       if (!piece) throw new Error('no such piece')
