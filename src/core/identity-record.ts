@@ -42,8 +42,39 @@ export const IDENTITY_KEYS = {
   name: (namespaceId: string, name: string) => `name/${namespaceId}/${sha256Hex(name.toLowerCase())}`,
 } as const
 
-export const readEntity = (reader: ReadStorage, id: string): Entity | undefined =>
-  readJson<Entity>(reader, IDENTITY_KEYS.entity(id))
+/** As logins stored it before entities could be managed: only the aliases' own keys lead to it. */
+interface FirstEntity extends EntityView {
+  readonly namespaceId: string
+  readonly createdAtMs?: undefined
+}
+
+export const readEntity = (reader: ReadStorage, id: string): Entity | undefined => {
+  const stored = readJson<Entity | FirstEntity>(reader, IDENTITY_KEYS.entity(id))
+  return stored && (isFirst(stored) ? completed(stored) : stored)
+}
+
+const isFirst = (stored: Entity | FirstEntity): stored is FirstEntity => stored.createdAtMs === undefined
+
+const completed = (first: FirstEntity): Entity => ({
+  ...first,
+  ...NEVER_TIMED,
+  policies: null,
+  isDisabled: false,
+  aliases: first.aliases.map((alias) => ({
+    ...alias,
+    ...NEVER_TIMED,
+    id: derivedId(first, alias),
+    customMetadata: {},
+  })),
+})
+
+const NEVER_TIMED = { createdAtMs: 0, updatedAtMs: 0 } as const
+
+/** In the form of an id, and the same at every reading. */
+const derivedId = ({ namespaceId }: FirstEntity, alias: EntityAliasView): string => {
+  const hash = sha256Hex(IDENTITY_KEYS.alias({ ...alias, namespaceId }))
+  return [hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join('-')
+}
 
 /** The entity that another key leads to. */
 export const followKey = (reader: ReadStorage, key: string): Entity | undefined => {
@@ -64,10 +95,12 @@ const keysOf = (entity: Entity): string[] => [
  * changed.
  */
 export const replaceEntity = (tx: Transaction, before: Entity | undefined, after: Entity | undefined): string[] => {
+  // One that was never timed may lack keys: they are written with its first change.
   const had = new Set(before ? keysOf(before) : [])
+  const isComplete = before !== undefined && before.createdAtMs > 0
   const has = new Set(after ? keysOf(after) : [])
   const gone = [...had].filter((key) => !has.has(key))
-  const added = [...has].filter((key) => !had.has(key))
+  const added = [...has].filter((key) => !isComplete || !had.has(key))
   for (const key of gone) tx.delete(key)
   if (after) {
     for (const key of added) putJson(tx, key, after.id)

@@ -77,3 +77,24 @@ describe('where shared data cannot be written', () => {
     expect(identity.findEntity(id)?.aliases[0]?.metadata).toEqual({ role_name: 'new' })
   })
 })
+
+it('an entity that was stored before entities could be managed is read, and found by name from its next change on', async () => {
+  const first = { id: 'e-1', name: 'entity_1', metadata: {}, namespaceId: 'root' }
+  const { id } = await identity.findOrCreate(ALIAS)
+  const [aliasKey = ''] = await storage.keys('alias/')
+  await storage.write((tx) => {
+    tx.put(aliasKey, Buffer.from(JSON.stringify(first.id)))
+    const { mountAccessor, name, metadata } = ALIAS
+    tx.put('entity/e-1', Buffer.from(JSON.stringify({ ...first, aliases: [{ mountAccessor, name, metadata }] })))
+  })
+  identity.invalidate(aliasKey)
+  const read = identity.findByAlias(ALIAS)
+  expect(read).toMatchObject({ id: 'e-1', policies: null, isDisabled: false, aliases: [{ customMetadata: {} }] })
+  expect(identity.findByName('root', 'entity_1')).toBeUndefined()
+  await identity.findOrCreate({ ...ALIAS, metadata: { role_name: 'b' } })
+  expect(identity.findByName('root', 'entity_1')?.id).toBe('e-1')
+  expect(identity.findByAliasId(read?.aliases[0]?.id ?? '')?.id).toBe('e-1')
+  expect(id).not.toBe('e-1')
+  await identity.removeNamespace('root')
+  expect((await storage.keys('')).filter((key) => key.includes('e-1') || key === aliasKey)).toEqual([])
+})
