@@ -60,6 +60,8 @@ export const LIMITS = {
   lossEntriesMax: 50_000,
   /** Log frames that are kept aside with one of them. */
   lossFrameBytesMax: 32 * 1024 * 1024,
+  /** Data of this size is checked as a whole before it is served after a crash; more of it is checked meanwhile. */
+  startCheckBytesMax: 64 * 1024 * 1024,
   /** Key shares of a seal. */
   sharesMax: 255,
   shareBytesMin: 16,

@@ -25,6 +25,9 @@ export const WARNINGS = {
     `This cluster no longer knows a primary (${kindName(kind)}) and will not connect to one until it is given a token.`,
   moved: (address: string) => `The primary answered at ${address}, which is recorded as its address.`,
   reindexing: 'The merkle trees are being rebuilt in the background; the status shows the progress.',
+  damaged: (damage: readonly string[]) =>
+    `The data of this cluster is damaged: ${damage.join('; ')}. Keys may be missing. Put its files back as they were, let ` +
+    'a secondary take its place, or give it a copy anew.',
   recovering: 'Replication is being restarted from its stored state.',
   stillConnected: (ids: readonly string[]) =>
     `Secondaries were connected and are cut off; they need new activation tokens: ${ids.join(', ')}.`,

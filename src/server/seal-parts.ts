@@ -24,6 +24,8 @@ export const createSealStorage = (store: Store): SealStorage => ({
     await store.write((tx) => {
       for (const { key, value } of records) tx.put(key, value)
     })
+    // A cluster that was initialised once never says that it was not.
+    await store.settle()
   },
   async delete(key) {
     await store.write((tx) => tx.delete(key))

@@ -28,6 +28,7 @@ import { prepareRestored } from './restore.js'
 import type { Runtime } from './runtime.js'
 import { RuntimeHost } from './runtime-host.js'
 import { ServerStatus } from './server-status.js'
+import { checkAfterCrash } from './start-check.js'
 import type { ShellView } from './shell-view.js'
 import type { Restoration } from './snapshots.js'
 import { readTls } from './tls-files.js'
@@ -190,7 +191,8 @@ export class Server implements ShellView {
 
   async #start(): Promise<void> {
     const { config, log, network, clock, openStorage } = this.#options
-    this.#host.adopt(await openStorage())
+    const source = await openStorage()
+    this.#host.adopt(source)
     this.#clusterPort = await ClusterListener.start({
       network,
       clock,
@@ -198,11 +200,23 @@ export class Server implements ShellView {
       times: replicationTimes(config),
       log,
     })
-    const runtime = await this.#host.open()
+    const runtime = await this.#openSound(source)
     requireLicensedRoles(config.own.license, runtime.store)
     for (const listener of config.listeners) await this.#listen(listener)
     if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
     else await runtime.seal.autoUnseal()
+  }
+
+  /** What is not sound is left as it is: closed in order it would count as sound from then on. */
+  async #openSound(source: EngineSource): Promise<Runtime> {
+    try {
+      const runtime = await this.#host.open()
+      await checkAfterCrash(source, runtime.store, this.#options.log)
+      return runtime
+    } catch (error) {
+      source.die()
+      throw error
+    }
   }
 
   async #listen(listener: ListenerConfig): Promise<void> {

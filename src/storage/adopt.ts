@@ -18,7 +18,7 @@ export interface Adopted {
 
 /**
  * Makes a generation the live one of a data directory whose server is stopped, as it is: for when the record of it was
- * lost. Nothing is destroyed, now or at the next start. One that holds nothing is refused unless `isForced`, since what
+ * lost, or the data has lost its end. Nothing is destroyed, now or at the next start. One that holds nothing is refused unless `isForced`, since what
  * starts on it is a server that anybody may initialise.
  */
 export const adoptGeneration = async (
@@ -30,7 +30,8 @@ export const adoptGeneration = async (
   if (!found.includes(generation))
     throw invalid(`${generationDirectory(path, generation)} is no generation of the data`)
   await requireStopped(path, generation)
-  const engine = await LevelEngine.open({ directory: generationDirectory(path, generation), createIfMissing: false })
+  const directory = generationDirectory(path, generation)
+  const engine = await LevelEngine.open({ directory, createIfMissing: false, isDamageTaken: true })
   try {
     const state = readState(engine)
     if (!state && !isForced) {
@@ -38,6 +39,14 @@ export const adoptGeneration = async (
         `generation ${generation} holds nothing: a server that starts on it is not initialized (see --force)`,
       )
     }
+    const damaged = await engine.findDamage()
+    if (damaged.length > 0 && !isForced) {
+      throw invalid(
+        `generation ${generation} is damaged in ${damaged.join(', ')}: keys of it may be missing (see --force)`,
+      )
+    }
+    engine.acknowledge(state && { revision: state.revision, index: state.last.index })
+    await engine.settleAcknowledged()
     await writeGenerationRecord(path, { live: generation, condemned: [] })
     return { generation, lastIndex: state?.last.index, others: found.filter((one) => one !== generation) }
   } finally {
@@ -52,10 +61,10 @@ const requireStopped = async (path: string, generation: number): Promise<void> =
     () => undefined,
   )
   if (live === undefined || live === generation) return
-  const options = { directory: generationDirectory(path, live), createIfMissing: false }
+  const options = { directory: generationDirectory(path, live), createIfMissing: false, isDamageTaken: true }
   const engine = await LevelEngine.open(options).catch((error: unknown) => {
     if (error instanceof LogicalError && error.code === 'unavailable') throw error
     return undefined
   })
-  await engine?.close()
+  await (engine?.isUnchecked ? engine.discard() : engine?.close())
 }

@@ -1,10 +1,7 @@
-import type { Clock } from '../base/clock.js'
-import type { Log } from '../base/log.js'
-import type { Recorder } from '../base/meter.js'
 import type { Random } from '../base/random.js'
 import { LogicalError } from '../logical/errors.js'
 import { CommitQueue, type QueuedUnit } from './commit-queue.js'
-import type { Engine, EngineBatch } from './engine/engine.js'
+import type { EngineBatch } from './engine/engine.js'
 import { decodeFrame } from './log/frame.js'
 import { type Loaded, loadStore } from './load.js'
 import { LeafFinder } from './trees/leaf-finder.js'
@@ -16,22 +13,9 @@ import { type StoreState, serializeState } from './store-state.js'
 import type { Trees } from './trees/trees.js'
 import { stageCheckpoint } from './log/trim.js'
 import { Recovery } from './recovery.js'
+import type { StoreOptions } from './store-options.js'
 import { Trimmer } from './log/trimmer.js'
 import type { Wal } from './log/wal.js'
-
-export interface StoreOptions {
-  readonly engine: Engine
-  readonly clock: Clock
-  readonly log: Log
-  readonly random?: Random
-  /** False answers writes before they survive power loss. */
-  readonly syncWrites: boolean
-  readonly walRetentionEntries: number
-  readonly walRetentionBytes: number
-  readonly ringBytes: number
-  /** Counts and times what is written. */
-  readonly recorder?: Recorder | undefined
-}
 
 export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
 
@@ -190,14 +174,17 @@ export class Committer {
       this.#inFlight = { ...staged, state }
       batch.put(STATE_KEY, serializeState(state))
       const startMs = this.#options.clock.monotonic()
+      const isDurable = this.#options.syncWrites || staged.isDurable === true
       try {
-        await batch.write({ isDurable: this.#options.syncWrites })
+        await batch.write({ isDurable })
       } catch (error) {
         for (const { key } of staged.commit?.mutations ?? []) this.#tried.add(key)
         throw error
       } finally {
         this.#inFlight = undefined
       }
+      // What was not made durable may be lost with the power, and is no loss to complain of.
+      if (isDurable) this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
       this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)
       this.#adopt({ ...staged, state })
     }

@@ -8,7 +8,7 @@ import { findGenerations, generationDirectory, readGenerationRecord } from './en
 import { LevelEngine } from './engine/level-engine.js'
 import { loadStore, readState } from './load.js'
 import { isPlainKey, KEYRING_KEY } from './barrier/plain-keys.js'
-import { type Category, categoryOf, type Tree } from './prefixes.js'
+import { type Category, findCategory, type Tree } from './prefixes.js'
 import { DATA_PREFIX, dataKey } from './raw-keys.js'
 import type { CorruptPages } from './replicable.js'
 import { compareTrees, reportPages } from './trees/tree-sums.js'
@@ -16,7 +16,8 @@ import { compareTrees, reportPages } from './trees/tree-sums.js'
 /** Looking at a data directory whose server is stopped. */
 
 export interface StoredRecord {
-  readonly category: Category
+  /** A key of none is damaged. */
+  readonly category: Category | 'unknown'
   readonly key: string
   readonly valueBytes: number
   /** Of the stored value, as hex. */
@@ -39,11 +40,13 @@ export async function* openForInspection(path: string): AsyncGenerator<OpenGener
     () => undefined,
   )
   for (const generation of found) {
-    const engine = await LevelEngine.open({ directory: generationDirectory(path, generation), createIfMissing: false })
+    const directory = generationDirectory(path, generation)
+    const engine = await LevelEngine.open({ directory, createIfMissing: false, isDamageTaken: true })
     try {
       yield { generation, isLive: generation === live, engine }
     } finally {
-      await engine.close()
+      // Who looks at what nobody has vouched for does not vouch for it.
+      await (engine.isUnchecked ? engine.discard() : engine.close())
     }
   }
 }
@@ -53,7 +56,7 @@ export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> 
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
     for (const { key: rawKey, value } of chunk) {
       const key = rawKey.slice(DATA_PREFIX.length)
-      yield { category: categoryOf(key), key, valueBytes: value.length, sha256: sha256Hex(value) }
+      yield { category: findCategory(key) ?? 'unknown', key, valueBytes: value.length, sha256: sha256Hex(value) }
     }
   }
 }
@@ -62,6 +65,8 @@ export interface Verification {
   readonly isSound: boolean
   /** What is wrong with state or log; undefined when nothing is. */
   readonly logProblem: string | undefined
+  /** Files that are not as they were written, and what else the data itself shows. */
+  readonly damage: readonly string[]
   readonly firstIndex: number
   readonly lastIndex: number
   /** Empty when the log could not be read. */
@@ -78,21 +83,30 @@ export const verifyStored = async (engine: Engine, rootKey?: Buffer): Promise<Ve
   const values = rootKey === undefined ? undefined : await openAll(engine, rootKey)
   const log = await verifyLog(engine)
   const isTreeSound = log.corruptPages.replicated.size === 0 && log.corruptPages.local.size === 0
-  const isSound = log.logProblem === undefined && isTreeSound && (values?.damaged.length ?? 0) === 0
+  const isSound =
+    log.logProblem === undefined && log.damage.length === 0 && isTreeSound && (values?.damaged.length ?? 0) === 0
   return { isSound, ...log, values }
 }
 
 const verifyLog = async (engine: Engine): Promise<Omit<Verification, 'isSound' | 'values'>> => {
   const nothing = { replicated: new Map(), local: new Map() }
-  const unreadable = (logProblem: string) => ({ logProblem, firstIndex: 0, lastIndex: 0, corruptPages: nothing })
+  const files = await engine.findDamage()
+  const unreadable = (logProblem: string) => ({
+    logProblem,
+    damage: files,
+    firstIndex: 0,
+    lastIndex: 0,
+    corruptPages: nothing,
+  })
   const snapshot = engine.snapshot()
   try {
     if (readState(engine) === undefined) return unreadable('the storage has no state record')
     const wal = { engine, retentionEntries: 0, retentionBytes: 0, ringBytes: 0 }
     const { state, trees } = await loadStore(wal, createSystemRandom())
-    const { corrupt } = await compareTrees(engine, snapshot, trees)
+    const { corrupt, damage } = await compareTrees(engine, snapshot, trees)
     return {
       logProblem: undefined,
+      damage: [...files, ...damage],
       firstIndex: state.base.index + 1,
       lastIndex: state.last.index,
       corruptPages: reportPages(corrupt),

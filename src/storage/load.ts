@@ -20,6 +20,7 @@ export interface Loaded {
 export const loadStore = async (options: WalOptions, random: Random): Promise<Loaded> => {
   const { engine } = options
   const state = readState(engine) ?? (await beginState(engine, random))
+  requireAcknowledged(engine, state)
   const trees = new Trees()
   const wal = new Wal(options)
   if (state.checkpoint === undefined) {
@@ -41,10 +42,25 @@ export const readState = (engine: Engine): StoreState | undefined => {
   return bytes === undefined ? undefined : parseState(bytes)
 }
 
+/** The data may be ahead of what was acknowledged, never behind it. */
+const requireAcknowledged = (engine: Engine, state: StoreState | undefined): void => {
+  const { acknowledged } = engine
+  if (!acknowledged) return
+  if (state && state.revision >= acknowledged.revision) return
+  const found = state ? `ends at index ${state.last.index}` : 'holds nothing'
+  throw new LogicalError(
+    'internal',
+    `the data has lost its end: it was acknowledged up to index ${acknowledged.index} (batch ${acknowledged.revision}) and ${found}` +
+      `${state ? ` (batch ${state.revision})` : ''}. Nothing is served of it. Put the files back as they were, or let a secondary ` +
+      'take its place; to go on with what is left, and give up the rest, use "understudy storage adopt"',
+  )
+}
+
 const beginState = async (engine: Engine, random: Random): Promise<StoreState> => {
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { limit: 1 })) {
     if (chunk.length > 0) throw new LogicalError('internal', 'the storage holds data but has lost its state record')
   }
+  requireAcknowledged(engine, undefined)
   const state = freshState(random)
   const batch = engine.batch()
   batch.put(STATE_KEY, serializeState(state))

@@ -78,15 +78,21 @@ export const folderOf = (key: string): string | undefined => FOLDERS.find((prefi
 
 /** The category of a storage key. A key that no row covers is a bug. */
 export const categoryOf = (key: string): Category => {
+  const found = findCategory(key)
+  if (found === undefined) throw new Error(`no category for the storage key ${JSON.stringify(key)}`)
+  return found
+}
+
+/** The same of a key that may be damaged; undefined when no row covers it. */
+export const findCategory = (key: string): Category | undefined => {
   // Rows end after the first, second or third segment, or are whole keys.
   const first = key.indexOf('/')
   const second = key.indexOf('/', first + 1)
   const third = second < 0 ? -1 : key.indexOf('/', second + 1)
-  const found =
+  return (
     (third < 0 ? undefined : BY_PREFIX.get(key.slice(0, third + 1))) ??
     (second < 0 ? undefined : BY_PREFIX.get(key.slice(0, second + 1))) ??
     BY_PREFIX.get(key.slice(0, first + 1)) ??
     BY_PREFIX.get(key)
-  if (found === undefined) throw new Error(`no category for the storage key ${JSON.stringify(key)}`)
-  return found
+  )
 }

@@ -190,12 +190,20 @@ export interface RebuildOptions {
 /** Sub-pages whose hash is not what the stored data says, by page. */
 export type CorruptPages = ReadonlyMap<number, readonly number[]>
 
+export interface TreeReport {
+  readonly pages: Readonly<Record<Tree, CorruptPages>>
+  /** What the data itself has lost, for people: a rebuild would take that for the truth. */
+  readonly damage: readonly string[]
+}
+
 /** Upkeep of the trees against the data. Both run beside normal work. */
 export interface TreeUpkeep {
   /** Computes both trees from the data again and repairs what differs, on disk too. Resolves to what was wrong. */
   rebuild(options?: RebuildOptions): Promise<Readonly<Record<Tree, CorruptPages>>>
   /** Compares both trees with the data and changes nothing. */
   check(signal?: AbortSignal): Promise<Readonly<Record<Tree, CorruptPages>>>
+  /** The same, with what it tells of the data itself, and whether the files are as they were written. */
+  examine(signal?: AbortSignal): Promise<TreeReport>
   /** Spoils a page's hashes in memory, for fault injection. */
   corruptPage(tree: Tree, page: number): void
 }

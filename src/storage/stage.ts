@@ -14,6 +14,8 @@ export interface Staged {
   readonly held: readonly HeldHash[]
   readonly frame?: Frame
   readonly commit?: Commit
+  /** Makes it, and so everything before it, survive power loss, whatever is configured. */
+  readonly isDurable?: boolean
   /** Runs after the trees were changed. */
   readonly after?: () => void
 }

@@ -3,7 +3,8 @@ import { SHORT_HASH_BYTES } from '../crypto/digest.js'
 import { LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
 import { type Change, changeBytes, operationOf, type SubPageChange } from './change.js'
-import { type CommitListener, Committer, type StoreOptions } from './committer.js'
+import { type CommitListener, Committer } from './committer.js'
+import type { StoreOptions } from './store-options.js'
 import { decodeFrame, EPOCH_BYTES, encodeEntry, parseFrame } from './log/frame.js'
 import { FirstCopy } from './sync/first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
@@ -20,7 +21,7 @@ import { openSnapshot } from './sync/sync-snapshot.js'
 import { TreeScan } from './trees/tree-scan.js'
 import type { Trees } from './trees/trees.js'
 
-export type { StoreOptions } from './committer.js'
+export type { StoreOptions } from './store-options.js'
 
 /** What a write made: the function's result, and the index in this cluster's log at which it is visible. */
 export interface Written<T> {
@@ -94,6 +95,12 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     for (const [key, stored] of tx.writes) draft.add(key, stored, tx.reads.get(key))
     const index = await this.#submit('own', draft, encodeOwn(draft.changes), [], undefined)
     return { value, index }
+  }
+
+  /** Resolves when everything written before survives power loss, and when it is remembered, outside of the data, that it did. */
+  async settle(): Promise<void> {
+    await this.#committer.run((_batch, state) => ({ state, changes: [], held: [], isDurable: true }))
+    await this.#options.engine.settleAcknowledged()
   }
 
   /** Runs `work` while nothing is being written to the engine, and nothing is until it has ended. Reads go on. */
@@ -238,8 +245,12 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     return new TreeScan(this.#options.engine, this.#committer).rebuild(options)
   }
 
-  check(signal?: AbortSignal): ReturnType<Repl.TreeUpkeep['check']> {
-    return new TreeScan(this.#options.engine, this.#committer).check(signal)
+  async check(signal?: AbortSignal): ReturnType<Repl.TreeUpkeep['check']> {
+    return (await this.examine(signal)).pages
+  }
+
+  examine(signal?: AbortSignal): Promise<Repl.TreeReport> {
+    return new TreeScan(this.#options.engine, this.#committer).examine(signal)
   }
 
   corruptPage(tree: Tree, page: number): void {

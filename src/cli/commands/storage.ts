@@ -105,6 +105,7 @@ const describe = (found: GenerationVerification): string[] => {
   return [
     `generation  ${found.generation}`,
     `log         ${isLogSound ? `sound, ${found.firstIndex} to ${found.lastIndex}` : found.logProblem}`,
+    `data        ${found.damage.length === 0 ? 'sound' : `damaged: ${found.damage.join('; ')}`}`,
     `merkle      ${describePages(isLogSound, replicated.size, local.size)}`,
     `values      ${describeValues(found.values)}`,
     `verdict     ${found.isSound ? 'sound' : 'NOT SOUND'}`,

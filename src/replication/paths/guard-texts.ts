@@ -39,6 +39,9 @@ export const GUARDS = {
   noActivationToken: (path: string) => `token is no activation token: it wraps an answer of "${path}"`,
   otherSet: 'token belongs to another replication set; use secondary/enable',
   ownSecondary: 'a cluster cannot be its own secondary',
+  damaged: (damage: readonly string[]) =>
+    `the data of this cluster is damaged: ${damage.join('; ')}; a reindex would take what is left for the truth, and ` +
+    'secondaries would delete what only they still have: promote one of them, or put the files back; force goes on',
   reindexRunning: 'reindex is already running',
   aheadOfPrimary:
     'this cluster is ahead of its primary, which was put back in time; provide the "force" argument to give up what only ' +

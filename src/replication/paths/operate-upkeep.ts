@@ -19,14 +19,22 @@ export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undef
 
 export interface ReindexFields {
   readonly diff: boolean
-  /** Every rebuild scans the stored data in full. What is forced is to follow a primary that was put back in time. */
+  /**
+   * Takes what is left of damaged data for the truth; where another cluster is followed, it is repaired from there anyway.
+   * There it means to follow a primary that was put back in time.
+   */
   readonly force: boolean
   readonly skipFlush: boolean
 }
 
-/** Answers at once; the work goes on in the background. */
-export const reindex = (context: ReplicationContext, { diff, force, skipFlush }: ReindexFields): Response => {
-  const { upkeep, host } = context
+/** The work goes on in the background. */
+export const reindex = async (
+  context: ReplicationContext,
+  { diff, force, skipFlush }: ReindexFields,
+): Promise<Response> => {
+  const { upkeep, host, roles } = context
+  const isFollower = Object.values(roles.facts().stages).some(isSecondaryStage)
+  if (!force && !isFollower && !upkeep.isReindexing) await upkeep.requireWhole()
   upkeep.startReindex({ diff, skipFlush })
   if (force && aheadKind(context)) {
     const follow = async () => {
@@ -71,4 +79,4 @@ const followAgain = (context: ReplicationContext): Promise<void> =>
     host.restart('recovery was asked for')
   })
 
-export const checkTrees = async ({ upkeep }: ReplicationContext): Promise<Response> => ({ data: await upkeep.check() })
+export const checkTrees = async ({ upkeep }: ReplicationContext): Promise<Response> => upkeep.check()

@@ -2,11 +2,13 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { shortHash } from '../../crypto/digest.js'
 import { invalid } from '../../logical/errors.js'
+import type { Response } from '../../logical/request.js'
 import type { JsonObject } from '../../logical/json.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import type { Tree } from '../../storage/prefixes.js'
 import type { CorruptPages, ReplicableStore, TreeUpkeep } from '../../storage/replicable.js'
 import { GUARDS } from '../paths/guard-texts.js'
+import { WARNINGS } from '../texts.js'
 import type { UpkeepStatus } from '../paths/status.js'
 import type { Kind } from '../types.js'
 
@@ -45,8 +47,6 @@ export interface UpkeepOptions {
   /** Awaited before a rebuild begins, so that a lab can hold it. */
   readonly beforeReindex: (signal: AbortSignal) => Promise<void>
 }
-
-type Corruption = Readonly<Record<Tree, CorruptPages>>
 
 /** Rebuilding and checking the merkle trees; one rebuild at a time, in the background. */
 export class Upkeep {
@@ -108,14 +108,26 @@ export class Upkeep {
     await this.#keep({ ...this.#record(), lastReindexMs: clock.now(), isCorrupted: false })
   }
 
+  /**
+   * 400 when the data itself is damaged: a rebuild would take what is left for the truth, and secondaries would delete what
+   * only they still have.
+   */
+  async requireWhole(): Promise<void> {
+    const { damage } = await this.#options.trees.examine(this.#stopped.signal)
+    if (damage.length === 0) return
+    this.#options.log.error('the data is damaged', { damage })
+    throw invalid(GUARDS.damaged(damage))
+  }
+
   /** Compares both trees with the data; the answer of merkle-check. */
-  async check(): Promise<JsonObject> {
-    const { trees, clock, store } = this.#options
-    const found = await trees.check(this.#stopped.signal)
+  async check(): Promise<Response> {
+    const { trees, clock, store, log } = this.#options
+    const { pages: found, damage } = await trees.examine(this.#stopped.signal)
     const nowMs = clock.now()
-    const isCorrupted = found.replicated.size > 0 || found.local.size > 0
+    const isCorrupted = found.replicated.size > 0 || found.local.size > 0 || damage.length > 0
     await this.#keep({ ...this.#record(), lastCheckMs: nowMs, isCorrupted })
-    return {
+    if (damage.length > 0) log.error('the data is damaged', { damage })
+    const data = {
       merkle_corruption_report: {
         corrupted_root: isCorrupted,
         corrupted_tree_map: {
@@ -125,6 +137,7 @@ export class Upkeep {
         last_corruption_check_epoch: String(Math.floor(nowMs / 1000)),
       },
     }
+    return damage.length > 0 ? { data, warnings: [WARNINGS.damaged(damage)] } : { data }
   }
 
   /** Ends a running rebuild and waits for it. */
@@ -148,7 +161,7 @@ export class Upkeep {
   }
 }
 
-const countPages = (found: Corruption): { replicated: number; local: number } => ({
+const countPages = (found: Readonly<Record<Tree, CorruptPages>>): { replicated: number; local: number } => ({
   replicated: found.replicated.size,
   local: found.local.size,
 })

@@ -8,6 +8,8 @@ export interface EngineSource {
   /** Number of the live generation, from 1. */
   readonly generation: number
   readonly engine: Engine
+  /** True when the data was not closed in order before it was opened here, so that nothing vouches for all of it. */
+  readonly isUnchecked?: boolean
   /**
    * Makes a new generation, lets `prepare` fill it (with durable writes), then makes it the live one and destroys the
    * old. What was built on the old engine must be stopped before. When `prepare` throws, the old generation stays.

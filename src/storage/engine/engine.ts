@@ -12,6 +12,14 @@ export interface Engine {
   batch(): EngineBatch
   /** A view that later writes do not change. Whoever makes it closes it. */
   snapshot(): EngineSnapshot
+  /** What was acknowledged last, kept outside of the data: data that is older than this has lost its end. */
+  readonly acknowledged: Acknowledged | undefined
+  /** To be called when a batch is durable, before anybody is told so. Undefined forgets. It costs next to nothing. */
+  acknowledge(next: Acknowledged | undefined): void
+  /** Resolves when what was acknowledged is remembered even after power loss. */
+  settleAcknowledged(): Promise<void>
+  /** Names of files that are not as they were written. Everything is read for it; it runs beside normal work. */
+  findDamage(): Promise<readonly string[]>
   /** Bytes on disk, or in memory. */
   sizeBytes(): Promise<number>
   /**
@@ -20,6 +28,12 @@ export interface Engine {
    */
   reopen(): Promise<void>
   close(): Promise<void>
+}
+
+/** How far the data has come: the number of a batch, and where the log ends with it. */
+export interface Acknowledged {
+  readonly revision: number
+  readonly index: number
 }
 
 /** `gte <= key < lt`. Both default to the whole. */

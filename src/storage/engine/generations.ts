@@ -89,6 +89,7 @@ class Generations implements EngineSource {
   readonly #log: Log
   #level: LevelEngine
   #live: LiveEngine
+  readonly #isUnchecked: boolean
   #isDead = false
 
   constructor({ path, roster, engine, ballast, log }: GenerationsParts) {
@@ -96,6 +97,7 @@ class Generations implements EngineSource {
     this.#roster = roster
     this.#level = engine
     this.#live = new LiveEngine(engine)
+    this.#isUnchecked = engine.isUnchecked
     this.#ballast = ballast
     this.#log = log
   }
@@ -108,10 +110,15 @@ class Generations implements EngineSource {
     return this.#live
   }
 
+  get isUnchecked(): boolean {
+    return this.#isUnchecked
+  }
+
   async replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine> {
     const draft = await this.#draft()
     try {
       await prepare(draft.engine)
+      await draft.engine.settleAcknowledged()
       await this.#roster.commit(draft.number)
     } catch (error) {
       await this.#discard(draft)
@@ -133,6 +140,7 @@ class Generations implements EngineSource {
       engine: draft.engine,
       requireRoom: () => this.#ballast.requireRoom(),
       commit: async () => {
+        await draft.engine.settleAcknowledged()
         isSettled = await this.#roster.commitOrFind(draft.number)
         this.#adopt(draft)
       },

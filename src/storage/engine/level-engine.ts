@@ -4,7 +4,9 @@ import { Level } from 'level'
 import { LogicalError } from '../../logical/errors.js'
 import type { Ballast } from './ballast.js'
 import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
-import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
+import { findDamagedTables } from './table-check.js'
+import { HighWater } from './high-water.js'
+import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** What a scan fetches at once: entries, and bytes held by the iterator. */
 const CHUNK_ENTRIES = 1000
@@ -71,10 +73,23 @@ const openNative = async (directory: string, createIfMissing: boolean): Promise<
 const noSpace = (cause: unknown): LogicalError =>
   new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
 
+const requireSoundTables = async (directory: string): Promise<void> => {
+  const damaged = await findDamagedTables(directory)
+  if (damaged.length === 0) return
+  throw new LogicalError(
+    'internal',
+    `the data is damaged: in ${directory} ${damaged.join(', ')} ${damaged.length > 1 ? 'are' : 'is'} not as it was written. ` +
+      'Put the files back as they were, or let a secondary take its place; to go on with what is left, use ' +
+      '"understudy storage adopt"',
+  )
+}
+
 export interface LevelEngineOptions {
   readonly directory: string
   /** False refuses a directory that holds no database. */
   readonly createIfMissing: boolean
+  /** True opens damaged tables as well, for somebody who looks at them. */
+  readonly isDamageTaken?: boolean
   /** Room set aside for the moment when the disk is full. */
   readonly ballast?: Ballast
 }
@@ -84,19 +99,37 @@ export class LevelEngine implements Engine {
   readonly name = 'level'
   readonly #directory: string
   readonly #ballast: Ballast | undefined
+  readonly #highWater: HighWater
+  /** True when its files were not sealed by who closed them last. */
+  readonly isUnchecked: boolean
   #db: Native
 
-  private constructor(options: LevelEngineOptions, db: Native) {
+  private constructor(options: LevelEngineOptions, isUnchecked: boolean, db: Native, highWater: HighWater) {
     this.#directory = options.directory
     this.#ballast = options.ballast
     this.#db = db
+    this.isUnchecked = isUnchecked
+    this.#highWater = highWater
   }
 
   /** Fails with a LogicalError that says so when another process has the directory, or it cannot be read. */
   static async open(options: LevelEngineOptions): Promise<LevelEngine> {
-    const { directory, createIfMissing } = options
-    if (await checkSeal(directory)) await breakSeal(directory)
-    return new LevelEngine(options, await openNative(directory, createIfMissing))
+    const { directory, createIfMissing, isDamageTaken = false } = options
+    const isSealed = await checkSeal(directory)
+    if (isSealed) await breakSeal(directory)
+    else if (!isDamageTaken) await requireSoundTables(directory)
+    const db = await openNative(directory, createIfMissing)
+    try {
+      return new LevelEngine(
+        options,
+        !isSealed,
+        db,
+        await HighWater.open(join(directory, 'acknowledged'), isDamageTaken),
+      )
+    } catch (error) {
+      await db.close()
+      throw error
+    }
   }
 
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
@@ -156,6 +189,22 @@ export class LevelEngine implements Engine {
     return new LevelSnapshot(this.#db.snapshot())
   }
 
+  findDamage(): Promise<readonly string[]> {
+    return findDamagedTables(this.#directory)
+  }
+
+  get acknowledged(): Acknowledged | undefined {
+    return this.#highWater.last
+  }
+
+  acknowledge(next: Acknowledged | undefined): void {
+    this.#highWater.write(next)
+  }
+
+  settleAcknowledged(): Promise<void> {
+    return this.#highWater.settle()
+  }
+
   async sizeBytes(): Promise<number> {
     let total = 0
     for (const name of await readdir(this.#directory)) {
@@ -178,15 +227,17 @@ export class LevelEngine implements Engine {
 
   /** Seals the files, so that the next to open them notices what has happened to them meanwhile. */
   async close(): Promise<void> {
-    if (this.#db.status !== 'open') return this.#db.close()
-    await this.#db.close()
+    const isOpen = this.#db.status === 'open'
+    await this.discard()
+    if (!isOpen) return
     // What cannot be sealed, as on a full disk, is opened unchecked.
     await sealFiles(this.#directory).catch(() => undefined)
   }
 
   /** Closes what is to be removed, or to be left as a crash would leave it. */
-  discard(): Promise<void> {
-    return this.#db.close()
+  async discard(): Promise<void> {
+    await this.#db.close()
+    await this.#highWater.close()
   }
 
   #requireOpen(): void {

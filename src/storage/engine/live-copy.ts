@@ -58,8 +58,11 @@ export class LiveCopy {
   }
 
   /** Called while nothing is being written: afterwards the successor has everything. */
-  finish(): Promise<void> {
-    return this.#copyWritten()
+  async finish(): Promise<void> {
+    await this.#copyWritten()
+    const { engine } = this.#options.to
+    const state = readState(engine)
+    if (state) engine.acknowledge({ revision: state.revision, index: state.last.index })
   }
 
   /**

@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
+import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** An engine that is, or was, behind a live one, and how many snapshots and scans of it are open. */
 export class Tenant {
@@ -99,6 +99,22 @@ export class LiveEngine implements Engine {
 
   snapshot(): EngineSnapshot {
     return new LiveSnapshot(this.#tenant)
+  }
+
+  get acknowledged(): Acknowledged | undefined {
+    return this.#tenant.engine.acknowledged
+  }
+
+  acknowledge(next: Acknowledged | undefined): void {
+    this.#tenant.engine.acknowledge(next)
+  }
+
+  settleAcknowledged(): Promise<void> {
+    return this.#tenant.engine.settleAcknowledged()
+  }
+
+  findDamage(): Promise<readonly string[]> {
+    return this.#tenant.engine.findDamage()
   }
 
   sizeBytes(): Promise<number> {

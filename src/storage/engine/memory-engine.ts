@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import type { Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
+import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 import { compareKeys, type FrozenLeaves, findIn, leafOf, lowerBound, OrderedMap } from './ordered-map.js'
 
 const CHUNK_ENTRIES = 1000
@@ -24,6 +24,7 @@ const leavesOf = (snapshot: EngineSnapshot): FrozenLeaves => {
  */
 export class MemoryDisk {
   readonly map = new OrderedMap()
+  acknowledged: Acknowledged | undefined
   /** The engine that has the disk open. */
   owner: Engine | undefined
   #undo: { readonly key: string; readonly value: Buffer | undefined }[] = []
@@ -102,6 +103,20 @@ export class MemoryEngine implements Engine {
   snapshot(): EngineSnapshot {
     this.#requireOpen()
     return new MemorySnapshot(this.#disk.map.frozen())
+  }
+
+  get acknowledged(): Acknowledged | undefined {
+    return this.#disk.acknowledged
+  }
+
+  acknowledge(next: Acknowledged | undefined): void {
+    this.#disk.acknowledged = next
+  }
+
+  async settleAcknowledged(): Promise<void> {}
+
+  async findDamage(): Promise<readonly string[]> {
+    return []
   }
 
   async sizeBytes(): Promise<number> {

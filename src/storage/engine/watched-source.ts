@@ -23,6 +23,7 @@ export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource
     get engine() {
       return engine
     },
+    isUnchecked: inner.isUnchecked ?? false,
     async replace(prepare) {
       watch.beforeStep('new generation')
       const fresh = await inner.replace(async (bare) => {
@@ -86,6 +87,15 @@ const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
     watch.beforeRead()
     return inner.snapshot()
   },
+  get acknowledged() {
+    return inner.acknowledged
+  },
+  acknowledge: (next) => {
+    watch.beforeRead()
+    inner.acknowledge(next)
+  },
+  settleAcknowledged: () => inner.settleAcknowledged(),
+  findDamage: () => inner.findDamage(),
   sizeBytes: () => inner.sizeBytes(),
   reopen: async () => {
     watch.beforeRead()

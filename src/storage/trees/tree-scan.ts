@@ -6,9 +6,9 @@ import type { Stage } from '../stage.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { type Frozen, freeze } from '../freeze.js'
 import { leafHash, NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
-import { categoryOf, type Tree } from '../prefixes.js'
+import { categoryOf, findCategory, type Tree } from '../prefixes.js'
 import { DATA_PREFIX, dataKey, heldKey, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
-import type { CorruptPages, RebuildOptions } from '../replicable.js'
+import type { CorruptPages, RebuildOptions, TreeReport } from '../replicable.js'
 import { compareTrees, reportPages, type SubPages, type Sums } from './tree-sums.js'
 import { TREES } from './trees.js'
 
@@ -29,12 +29,12 @@ export class TreeScan {
     this.#committer = committer
   }
 
-  async check(signal?: AbortSignal): Promise<Record<Tree, CorruptPages>> {
+  async examine(signal?: AbortSignal): Promise<TreeReport> {
     const frozen = freeze(this.#engine, this.#committer)
     try {
       const options = signal === undefined ? {} : { signal }
-      const { corrupt } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
-      return reportPages(corrupt)
+      const { corrupt, damage } = await compareTrees(this.#engine, frozen.snapshot, frozen.trees, options)
+      return { pages: reportPages(corrupt), damage: [...(await this.#engine.findDamage()), ...damage] }
     } finally {
       await frozen.snapshot.close()
     }
@@ -65,7 +65,7 @@ export class TreeScan {
     for await (const chunk of this.#engine.scan(prefixRange(DATA_PREFIX), { snapshot })) {
       for (const { key: rawKey, value } of chunk) {
         const key = rawKey.slice(DATA_PREFIX.length)
-        const tree = categoryOf(key)
+        const tree = findCategory(key) ?? 'ignored'
         const subPage = subPageOf(key)
         if (tree === 'ignored' || !suspects[tree].has(subPage)) continue
         const leaf = this.#engine.get(indexKey(tree, subPage, key), snapshot)

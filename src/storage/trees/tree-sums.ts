@@ -2,7 +2,7 @@ import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { leafHash, subPageOf, xorInto } from './leaf.js'
 import { type MerkleTree, PAGES, pageOf, SUB_PAGES } from './merkle.js'
-import { categoryOf, type Tree } from '../prefixes.js'
+import { findCategory, type Tree } from '../prefixes.js'
 import { DATA_PREFIX, heldPrefix } from '../raw-keys.js'
 import type { CorruptPages, RebuildOptions } from '../replicable.js'
 import { sumLeaves, TREES } from './trees.js'
@@ -17,6 +17,8 @@ export interface Comparison {
   /** Sub-pages that the tree or the leaf records have wrong, and those that the leaf records have wrong. */
   readonly corrupt: SubPages
   readonly unindexed: SubPages
+  /** What the data has lost or got of which leaf records and trees know nothing, for people; empty when it is whole. */
+  readonly damage: readonly string[]
 }
 
 /** Compares trees and leaf records with the data of a snapshot, all at the same index. */
@@ -36,7 +38,11 @@ export const compareTrees = async (
     local: await sumLeaves(engine, 'local', snapshot, count),
   }
   let done = 0
-  const sums = await sumData(engine, snapshot, (entries) => {
+  const damage: string[] = []
+  const onStranger = (key: string) => {
+    if (damage.length < STRANGERS_MAX) damage.push(`a key that nobody writes: ${JSON.stringify(key)}`)
+  }
+  const sums = await sumData(engine, snapshot, onStranger, (entries) => {
     signal?.throwIfAborted()
     done += entries
     onProgress?.(Math.min(done, total), total)
@@ -47,19 +53,36 @@ export const compareTrees = async (
     unindexed[tree] = differing(sums[tree], leafSums[tree])
     await addHeld(engine, snapshot, tree, sums[tree])
     const inTree = differing(sums[tree], allSubPages(trees[tree]))
+    // Where the tree, which only ever follows what is written, agrees with the data, only the index of it is wrong.
+    const lost = unindexed[tree].filter(isAmong(inTree))
+    if (lost.length > 0) damage.push(`${tree} data is not what was written in ${lost.length} parts of ${SUB_PAGES}`)
     corrupt[tree] = [...new Set([...inTree, ...unindexed[tree]])].sort((a, b) => a - b)
   }
-  return { sums, corrupt, unindexed }
+  return { sums, corrupt, unindexed, damage }
+}
+
+/** So many keys are told. */
+const STRANGERS_MAX = 10
+
+const isAmong = (subPages: readonly number[]): ((subPage: number) => boolean) => {
+  const known = new Set(subPages)
+  return (subPage) => known.has(subPage)
 }
 
 /** XOR of the leaf hashes that the data has, for every sub-page. */
-const sumData = async (engine: Engine, snapshot: EngineSnapshot, onChunk: (entries: number) => void): Promise<Sums> => {
+const sumData = async (
+  engine: Engine,
+  snapshot: EngineSnapshot,
+  onStranger: (key: string) => void,
+  onChunk: (entries: number) => void,
+): Promise<Sums> => {
   const sums: Sums = { replicated: Buffer.alloc(SUB_PAGES * HASH), local: Buffer.alloc(SUB_PAGES * HASH) }
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { snapshot })) {
     for (const { key: rawKey, value } of chunk) {
       const key = rawKey.slice(DATA_PREFIX.length)
-      const category = categoryOf(key)
-      if (category !== 'ignored') xorInto(sums[category], subPageOf(key) * HASH, leafHash(key, value))
+      const category = findCategory(key)
+      if (category === undefined) onStranger(key)
+      else if (category !== 'ignored') xorInto(sums[category], subPageOf(key) * HASH, leafHash(key, value))
     }
     onChunk(chunk.length)
   }

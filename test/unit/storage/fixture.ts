@@ -29,6 +29,10 @@ export class GatedEngine implements Engine {
     this.inner = inner
   }
 
+  get acknowledged(): Engine['acknowledged'] {
+    return this.inner.acknowledged
+  }
+
   /** Batches wait from now on until the result is called: before they are applied, or before they are said to be. */
   shut(when: 'before' | 'after' = 'before'): () => void {
     let open: () => void = () => undefined
@@ -45,6 +49,9 @@ export class GatedEngine implements Engine {
   get: Engine['get'] = (key, snapshot) => this.inner.get(key, snapshot)
   scan: Engine['scan'] = (range, options) => this.inner.scan(range, options)
   snapshot: Engine['snapshot'] = () => this.inner.snapshot()
+  acknowledge: Engine['acknowledge'] = (next) => this.inner.acknowledge(next)
+  settleAcknowledged: Engine['settleAcknowledged'] = () => this.inner.settleAcknowledged()
+  findDamage: Engine['findDamage'] = () => this.inner.findDamage()
   sizeBytes: Engine['sizeBytes'] = () => this.inner.sizeBytes()
   close: Engine['close'] = () => this.inner.close()
 

@@ -82,6 +82,7 @@ describe('inspecting a stopped data directory', () => {
     expect(await verify(ROOT)).toEqual({
       isSound: true,
       logProblem: undefined,
+      damage: [],
       firstIndex: 1,
       lastIndex: 3,
       corruptPages: { replicated: new Map(), local: new Map() },

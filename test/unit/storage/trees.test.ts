@@ -200,3 +200,40 @@ describe('checking and rebuilding', () => {
     await expect(store.check(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
   })
 })
+
+describe('examining data', () => {
+  const raw = (key: string): string => `ir${subPageOf(key).toString(16).padStart(4, '0')}${key}`
+
+  it.each<
+    [
+      string,
+      (map: Map<string, Buffer> | { set(k: string, v: Buffer): void; delete(k: string): void }) => void,
+      RegExp | undefined,
+    ]
+  >([
+    ['that is whole', () => undefined, undefined],
+    ['that lost a key', (map) => map.delete('dlogical/a'), /^replicated data is not what was written in 1 parts/],
+    ['with a wrong value', (map) => map.set('dlogical/a', bytes('b')), /^replicated data is not what was written/],
+    [
+      'whose key became another',
+      (map) => map.set('dlogicbl/a', bytes('a')),
+      /^a key that nobody writes: "logicbl\/a"$/,
+    ],
+    ['whose index alone is wrong', (map) => map.delete(raw('logical/a')), undefined],
+  ])('%s tells what it has lost', async (_name, spoil, expected) => {
+    const { store, disk } = await openFixture()
+    for (const name of ['a', 'b', 'c']) await put(store, `logical/${name}`, name)
+    spoil(disk.map)
+    const { damage } = await store.examine()
+    if (expected) expect(damage).toEqual([expect.stringMatching(expected)])
+    else expect(damage).toEqual([])
+  })
+
+  it('does not take a spoilt page for damage', async () => {
+    const { store } = await openFixture()
+    await put(store, 'logical/a', 'a')
+    store.corruptPage('replicated', 3)
+    const { pages, damage } = await store.examine()
+    expect([pages.replicated.size, damage]).toEqual([1, []])
+  })
+})

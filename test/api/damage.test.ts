@@ -1,0 +1,88 @@
+import { openSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { Clusters } from '../support/clusters.js'
+import { runProgram, Workplace } from '../support/program.js'
+
+/** Damage under a server that runs, and behind one that was killed. */
+const configOf = (dataDir: string) => ({
+  listener: { tcp: { address: '127.0.0.1:0', cluster_address: '127.0.0.1:0', tls_disable: true } },
+  storage: { file: { path: dataDir } },
+})
+
+it('keys that a wrong bit in a file has taken are told by merkle-check, and no reindex makes that the truth', async () => {
+  const clusters = new Clusters()
+  try {
+    const cluster = await clusters.add('A')
+    await cluster.client.write('sys/mounts/kept', { type: 'kv' })
+    await cluster.client.write('kept/a', { word: 'acknowledged' })
+    await clusters.makePrimary(cluster, 'dr')
+    // A start makes a table of the log.
+    await cluster.server.crash()
+    await cluster.reopen()
+    await cluster.untilServes()
+    const generation = path.join(cluster.server.dataDir, 'generation-1')
+    const table = readdirSync(generation).find((name) => name.endsWith('.ldb')) ?? ''
+    const check = () => cluster.client.send('POST', 'sys/replication/merkle-check', {})
+    expect((await check()).json).toMatchObject({
+      warnings: null,
+      data: { merkle_corruption_report: { corrupted_root: false } },
+    })
+
+    const bytes = readFileSync(path.join(generation, table))
+    // The place of the index of blocks: what a key is found by.
+    const file = openSync(path.join(generation, table), 'r+')
+    const at = bytes.length - 200
+    writeSync(file, Buffer.from([bytes.readUInt8(at) ^ 1]), 0, 1, at)
+    const found = await check()
+    expect(found.status).toBe(200)
+    expect(found.json).toMatchObject({
+      warnings: [expect.stringContaining(table)],
+      data: { merkle_corruption_report: { corrupted_root: true } },
+    })
+    const refused = await cluster.client.send('POST', 'sys/replication/reindex', {})
+    expect([refused.status, JSON.stringify(refused.json)]).toEqual([400, expect.stringContaining('is damaged')])
+    expect((await cluster.status('dr')).corrupted_merkle_tree).toBe(true)
+    writeSync(file, Buffer.from([bytes.readUInt8(at)]), 0, 1, at)
+    expect((await cluster.client.send('POST', 'sys/replication/reindex', {})).status).toBe(200)
+  } finally {
+    await clusters.close()
+  }
+})
+
+it('a server whose log was cut after a kill does not say that it was never initialised: it does not start', async () => {
+  using at = new Workplace()
+  const clusters = new Clusters()
+  try {
+    const cluster = await clusters.add('A')
+    await cluster.client.write('sys/mounts/kept', { type: 'kv' })
+    await cluster.server.crash()
+    const { dataDir } = cluster.server
+    const generation = path.join(dataDir, 'generation-1')
+    const log = path.join(generation, readdirSync(generation).find((name) => name.endsWith('.log')) ?? '')
+    const whole = readFileSync(log)
+    const config = at.write('server.json', JSON.stringify(configOf(dataDir)))
+    const names = readdirSync(generation)
+    const copy = names.map((name) => [name, readFileSync(path.join(generation, name))] as const)
+    for (const length of [0, 500, whole.length >> 1, whole.length - 1]) {
+      for (const name of readdirSync(generation)) rmSync(path.join(generation, name))
+      for (const [name, bytes] of copy) writeFileSync(path.join(generation, name), bytes)
+      truncateSync(log, length)
+      for (let times = 0; times < 2; times++) {
+        const refused = await runProgram(['server', `-config=${config}`])
+        expect([refused.status, refused.stderr + refused.stdout], `cut to ${length}`).toEqual([
+          1,
+          expect.stringMatching(/the data has lost its end.*storage adopt/),
+        ])
+      }
+    }
+    const adopt = (...more: string[]) =>
+      runProgram(['storage', 'adopt', '--data-dir', dataDir, '--generation', '1', ...more])
+    expect((await adopt()).stdout).toContain('generation 1 is live')
+    await cluster.server.start()
+    await cluster.untilAnswers()
+    expect((await cluster.client.read('sys/seal-status')).initialized).toBe(true)
+  } finally {
+    await clusters.close()
+  }
+})

@@ -1,0 +1,179 @@
+import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { createSeededRandom, type Random } from '../../../src/base/random.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+import { checkAfterCrash } from '../../../src/server/start-check.js'
+import { adoptGeneration } from '../../../src/storage/adopt.js'
+import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
+import { openGenerations } from '../../../src/storage/engine/generations.js'
+import { Store } from '../../../src/storage/store.js'
+
+/** What a process that was killed has left, damaged in every way: what was acknowledged is there, or nothing is served. */
+let root: string
+let whole: string
+let random: Random
+const written = new Map<string, string>()
+let lastIndex = 0
+
+const openStore = (source: EngineSource): Promise<Store> =>
+  Store.open({
+    engine: source.engine,
+    clock: new ManualClock(),
+    log: silentLog,
+    syncWrites: true,
+    walRetentionEntries: 16,
+    walRetentionBytes: 1 << 20,
+    ringBytes: 1 << 20,
+  })
+
+/** A process that writes, and is killed. */
+const live = async (name: string): Promise<void> => {
+  const source = await openGenerations(whole, silentLog)
+  const store = await openStore(source)
+  for (let i = 0; i < 60; i++) {
+    const key = `logical/mount/${name}/${i}`
+    const value = random.bytes(3000)
+    await store.write((tx) => tx.put(key, value))
+    written.set(key, value.toString('base64'))
+  }
+  lastIndex = store.position.index
+  source.die()
+  await source.close()
+}
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'understudy-damage-'))
+  whole = join(root, 'whole')
+  const seed = Math.trunc(performance.now() * 1000)
+  console.log(`seed ${seed}`)
+  random = createSeededRandom(seed)
+  // Each start turns the log of the one before into a table.
+  for (const name of ['first', 'second', 'third']) await live(name)
+})
+
+afterAll(() => rm(root, { recursive: true, force: true }))
+
+type Outcome = 'served whole' | `refused: ${string}` | `served ${string}`
+
+const start = async (path: string): Promise<Outcome> => {
+  let source: EngineSource | undefined
+  try {
+    source = await openGenerations(path, silentLog)
+    const store = await openStore(source)
+    await checkAfterCrash(source, store, silentLog)
+    const lost = [...written].filter(([key, value]) => store.get(key)?.toString('base64') !== value).length
+    if (lost > 0 || store.position.index < lastIndex) {
+      return `served without ${lost} keys, to index ${store.position.index} of ${lastIndex}`
+    }
+    return 'served whole'
+  } catch (error) {
+    if (error instanceof LogicalError && error.code === 'internal') return `refused: ${error.message}`
+    throw error
+  } finally {
+    source?.die()
+    await source?.close()
+  }
+}
+
+/** What becomes of a copy with one file damaged. Started twice: the first start must not make the second one forget. */
+const outcomes = async (damage: (directory: string) => Promise<unknown>): Promise<Outcome[]> => {
+  const path = await mkdtemp(join(root, 'copy-'))
+  await cp(whole, path, { recursive: true })
+  await damage(join(path, 'generation-1'))
+  const found = [await start(path), await start(path)]
+  await rm(path, { recursive: true })
+  return found
+}
+
+const files = async (pattern: RegExp): Promise<string[]> =>
+  (await readdir(join(whole, 'generation-1'))).filter((name) => pattern.test(name))
+
+const cut = (pattern: RegExp, lengthOf: (size: number) => number) => async (directory: string) => {
+  const [name = ''] = await files(pattern)
+  const file = join(directory, name)
+  await truncate(file, lengthOf((await readFile(file)).length))
+}
+
+const flip = async (file: string, at: number): Promise<void> => {
+  const bytes = await readFile(file)
+  bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (random.bytes(1).readUInt8() % 8)), at)
+  await writeFile(file, bytes)
+}
+
+const expectSafe = (found: readonly Outcome[], what: string) => {
+  for (const outcome of found) expect(outcome, what).toMatch(/^(served whole|refused: .+)$/s)
+}
+
+const LOG = /^\d+\.log$/
+const MANIFEST = /^MANIFEST-/
+
+describe('after a kill', () => {
+  it('what was acknowledged is served', async () => {
+    expect(await outcomes(async () => undefined)).toEqual(['served whole', 'served whole'])
+  })
+
+  it.each<[string, RegExp, (size: number) => number]>([
+    ['the log cut to nothing', LOG, () => 0],
+    ['the log cut to 500 bytes', LOG, () => 500],
+    ['the log cut to half', LOG, (size) => size >> 1],
+    ['the log cut by a byte', LOG, (size) => size - 1],
+    ['the log cut by its last batch', LOG, (size) => size - 7000],
+  ])('%s is refused, at every start, with the way to go on', async (_name, pattern, lengthOf) => {
+    for (const outcome of await outcomes(cut(pattern, lengthOf))) {
+      expect(outcome).toMatch(/^refused: the data has lost its end.*storage adopt/)
+    }
+  })
+
+  it.each<[string, RegExp, (size: number) => number]>([
+    ['CURRENT cut to nothing', /^CURRENT$/, () => 0],
+    ['MANIFEST cut to nothing', MANIFEST, () => 0],
+    ['MANIFEST cut to half', MANIFEST, (size) => size >> 1],
+    ['MANIFEST cut by a byte', MANIFEST, (size) => size - 1],
+    ['a table cut to half', /\.ldb$/, (size) => size >> 1],
+    ['the position cut to nothing', /^acknowledged$/, () => 0],
+  ])('%s loses nothing in silence', async (name, pattern, lengthOf) => {
+    expectSafe(await outcomes(cut(pattern, lengthOf)), name)
+  })
+
+  it('no file can be lost in silence', async () => {
+    for (const name of await files(/./)) {
+      expectSafe(await outcomes((directory) => rm(join(directory, name))), name)
+    }
+  })
+
+  it('no wrong bit in a table is served', async () => {
+    for (const name of await files(/\.ldb$/)) {
+      const { length } = await readFile(join(whole, 'generation-1', name))
+      for (let times = 0; times < 12; times++) {
+        const at = random.bytes(4).readUInt32BE() % length
+        const found = await outcomes((directory) => flip(join(directory, name), at))
+        expectSafe(found, `${name} byte ${at}`)
+      }
+    }
+  })
+
+  it('no wrong bit in the other files loses anything in silence', async () => {
+    for (const name of await files(/^(\d+\.log|MANIFEST-\d+|CURRENT|acknowledged)$/)) {
+      const { length } = await readFile(join(whole, 'generation-1', name))
+      for (let times = 0; times < 12; times++) {
+        const at = random.bytes(4).readUInt32BE() % length
+        const found = await outcomes((directory) => flip(join(directory, name), at))
+        expectSafe(found, `${name} byte ${at}`)
+      }
+    }
+  })
+
+  it('what is left can be adopted on purpose', async () => {
+    const path = await mkdtemp(join(root, 'copy-'))
+    await cp(whole, path, { recursive: true })
+    await cut(LOG, (size) => size >> 1)(join(path, 'generation-1'))
+    expect(await start(path)).toMatch(/^refused/)
+    const adopted = await adoptGeneration(path, 1, { isForced: false })
+    expect(adopted.lastIndex).toBeLessThan(lastIndex)
+    expect(await start(path)).toMatch(/^served without \d+ keys/)
+  })
+})

@@ -1,0 +1,67 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { HighWater } from '../../../src/storage/engine/high-water.js'
+import { openFixture, put } from './fixture.js'
+
+let directory: string
+let file: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'understudy-high-water-'))
+  file = join(directory, 'acknowledged')
+})
+afterEach(() => rm(directory, { recursive: true, force: true }))
+
+const read = async (isDamageTaken = false) => {
+  const found = await HighWater.open(file, isDamageTaken)
+  await found.close()
+  return found.last && { revision: found.last.revision, index: found.last.index }
+}
+
+const write = async (...revisions: (number | undefined)[]) => {
+  const made = await HighWater.open(file)
+  for (const revision of revisions) made.write(revision === undefined ? undefined : { revision, index: 2 * revision })
+  await made.settle()
+  await made.close()
+}
+
+it('remembers what was written last, be it less than before or nothing', async () => {
+  expect(await read()).toBeUndefined()
+  await write(1, 2, 3)
+  expect(await read()).toEqual({ revision: 3, index: 6 })
+  await write(2)
+  expect(await read()).toEqual({ revision: 2, index: 4 })
+  await write(undefined)
+  expect(await read()).toBeUndefined()
+})
+
+it('goes back by one write when the last was torn, and says so when nothing can be read', async () => {
+  await write(1, 2)
+  const bytes = await readFile(file)
+  // The second write stands in the first place.
+  bytes.writeUInt8(bytes.readUInt8(20) ^ 1, 20)
+  await writeFile(file, bytes)
+  expect(await read()).toEqual({ revision: 1, index: 2 })
+  bytes.writeUInt8(bytes.readUInt8(4096) ^ 1, 4096)
+  await writeFile(file, bytes)
+  await expect(read()).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining(file) })
+  expect(await read(true)).toBeUndefined()
+})
+
+it('is told of a batch when that is durable, and of none that may be lost with the power', async () => {
+  const { store, engine } = await openFixture()
+  const open = engine.shut()
+  const writing = put(store, 'logical/a', '1')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(engine.acknowledged).toBeUndefined()
+  open()
+  await writing
+  expect(engine.acknowledged).toEqual({ revision: 1, index: 1 })
+
+  const unsynced = await openFixture({ syncWrites: false })
+  await put(unsynced.store, 'logical/a', '1')
+  expect(unsynced.engine.acknowledged).toBeUndefined()
+  await unsynced.store.settle()
+  expect([unsynced.engine.acknowledged, unsynced.engine.durable.at(-1)]).toEqual([{ revision: 2, index: 1 }, true])
+})
