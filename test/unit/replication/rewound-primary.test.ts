@@ -1,14 +1,29 @@
 import { afterEach, expect, test } from 'vitest'
+import { createSystemRandom } from '../../../src/base/random.js'
 import type { Kind } from '../../../src/replication/types.js'
+import { beginStoreAt } from '../../../src/storage/begin-at.js'
+import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import type { ControlCluster } from '../../support/control-cluster.js'
 import { ControlWorld, joinSet, promoteDr, refusalOf, untilStreaming, yieldTo } from '../../support/control-world.js'
+import {
+  openStore,
+  put,
+  stopAll,
+  stopLater,
+  TestFollower,
+  TestPrimary,
+  TestSet,
+} from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 
 /** A primary whose disk is an older copy: its secondaries have acknowledged writes that it has lost. */
 
 const world = new ControlWorld()
 
-afterEach(() => world.stop())
+afterEach(async () => {
+  await world.stop()
+  await stopAll()
+})
 
 const key = (name: string) => `logical/m1/${name}`
 const paths = async (cluster: ControlCluster) =>
@@ -103,4 +118,28 @@ test('a DR copy that was restarted meanwhile lists the surplus from its own log'
   const [loss, ...more] = await paths(b)
   expect(more).toEqual([])
   expect(loss?.paths).toEqual(['put secret/x', 'put secret/y', 'put secret/z'])
+})
+
+test('followers of a primary that restored a snapshot resync: its log goes on behind the old one', async () => {
+  const a = await openStore()
+  const b = await openStore()
+  await put(a, key('kept'), 'in the snapshot')
+  const set = await TestSet.create()
+  const before = await TestPrimary.start({ kind: 'dr', store: a, set })
+  const secondary = await TestFollower.start({ kind: 'dr', store: b, set, id: 's', primary: before })
+  stopLater(secondary.follower)
+  await put(a, key('later'), 'written after the snapshot was taken')
+  await secondary.caughtUp(a, 'dr')
+  const { address } = before.listener
+  await before.stop()
+
+  const engine = new MemoryEngine()
+  await beginStoreAt(engine, createSystemRandom(), { index: a.position.index + 1, epoch: 'epoch-1' })
+  const restored = await openStore(engine)
+  await put(restored, key('kept'), 'in the snapshot')
+  const after = stopLater(await TestPrimary.start({ kind: 'dr', store: restored, set, address }))
+  after.registered.add('s')
+  await secondary.caughtUp(restored, 'dr')
+  expect(b.get(key('later'))).toBeUndefined()
+  expect(secondary.leads).toEqual([])
 })
