@@ -93,7 +93,14 @@ it('F18 refuses a primary whose CA it does not know', () =>
   drill('F18 wrong CA', async (on) => {
     const primary_api_addr = front.address
     const token = await on.token(A, 'performance', 'f18')
-    await on.refused(C, 'POST', ENABLE, { token, primary_api_addr }, 400, 'certificate')
+    await on.refused(
+      C,
+      'POST',
+      ENABLE,
+      { token, primary_api_addr },
+      400,
+      'x509: certificate signed by unknown authority',
+    )
     await expectUntouched(on)
     const wrong = path.join(directory, 'none.pem')
     await on.refused(C, 'POST', ENABLE, { token, primary_api_addr, ca_file: wrong }, 400, '')
