@@ -47,6 +47,7 @@ export class Shipper {
   /** The filter that what the secondary has was compared under, by its fingerprint; undefined where that is not sure. */
   #comparedUnder: string | undefined
   #session: SyncSession | undefined
+  #isComparing = false
   /** What the secondary was told last. */
   #addresses = ''
 
@@ -78,6 +79,7 @@ export class Shipper {
   filterChanged(): void {
     this.#comparedUnder = undefined
     this.#filterChangedAt = this.#options.store.position.index
+    this.#beginComparing()
     this.#wake()
   }
 
@@ -160,6 +162,7 @@ export class Shipper {
     this.#lostPlace = undefined
     this.#filterChangedAt = undefined
     this.#start = undefined
+    this.#beginComparing()
     await this.#closeSession()
     const session = sessions.open(commonName, { kind, filter })
     this.#session = session
@@ -182,7 +185,11 @@ export class Shipper {
       if (this.#lostPlace !== undefined) return this.#resync(this.#lostPlace)
       const start = this.#started()
       if (start && this.#filterChangedAt === undefined) this.#comparedUnder = filter?.fingerprint ?? ''
-      if (start && store.hasPosition(start)) return start.index
+      if (start && store.hasPosition(start)) {
+        this.#isComparing = this.#filterChangedAt !== undefined
+        if (!this.#isComparing) this.#options.onApplied(start.index, 'stream-wals')
+        return start.index
+      }
       if (start) return this.#resync('no matching WALs available')
       await this.#changed()
     }
@@ -192,11 +199,8 @@ export class Shipper {
     const { stream, onApplied } = this.#options
     for (;;) {
       for (const up of await stream.receive()) {
-        if (up.message === 'applied_index') onApplied(up.applied_index ?? 0, 'stream-wals')
-        if (up.message === 'start' && up.start) {
-          this.#start = up.start
-          onApplied(up.start.index, 'stream-wals')
-        }
+        if (up.message === 'applied_index' && !this.#isComparing) onApplied(up.applied_index ?? 0, 'stream-wals')
+        if (up.message === 'start' && up.start) this.#start = up.start
         if (up.message === 'lost_place') this.#placeLost(up.lost_place ?? '')
       }
       this.#wake()
@@ -207,6 +211,12 @@ export class Shipper {
   #placeLost(reason: string): void {
     this.#comparedUnder = undefined
     this.#lostPlace = reason
+  }
+
+  /** Until it has compared, a secondary does not have what it was sent before. */
+  #beginComparing(): void {
+    this.#isComparing = true
+    this.#options.onApplied(0, 'merkle-diff')
   }
 
   #started(): PositionMessage | undefined {

@@ -194,3 +194,23 @@ test('of demotions that come together the first is made', async () => {
   expect(await first.answer).not.toBeInstanceOf(Error)
   for (const other of others) await expect(other).rejects.toThrow('cluster is restarting')
 })
+
+test('a secondary that compares because a filter was lifted has not everything before it is through', async () => {
+  const { a, b } = await startPair('performance')
+  b.holds.release()
+  const path = 'replication/performance/primary/paths-filter/b'
+  await a.post(path, { mode: 'deny', paths: 'secret' })
+  await a.writeValue(SHARED_KEY, 'held back')
+  await streaming(b, 'performance', a)
+  b.holds.hold('performance', 'merkle-sync')
+  await a.call('delete', path)
+  const demotion = await beginDemotion(a, 'performance')
+  await until(() => b.holds.list().some(({ isReached }) => isReached))
+  expect(demotion.end()).toBeUndefined()
+  b.holds.release()
+  expect((await demotion.answer) as Response).toMatchObject({
+    warnings: [expect.anything(), expect.stringContaining('cut off')],
+  })
+  await promote(b, 'performance')
+  expect(b.readValue(SHARED_KEY)).toBe('held back')
+})
