@@ -54,7 +54,7 @@ export const followMount = (
 ): FilterRecord => {
   const wasHeld = isHeld(record, before, namespaces)
   if (!after) {
-    const next = withoutAllowed(record, (path) => path === before.path)
+    const next = withoutGone(record, (path) => path === before.path)
     if (!wasHeld) return next
     const kept = (record.kept ?? []).filter((id) => id !== before.uuid)
     return { ...next, kept, retired: withId(record.retired, before.uuid) }
@@ -74,17 +74,13 @@ const followHeld = (record: FilterRecord, after: MountFact, namespaces: readonly
   return { ...withPaths(record, shown), kept: withId(record.kept, after.uuid) }
 }
 
-/**
- * The filter after a namespace is gone; the same one where it is not concerned. What is gone leaves a rule that allows it,
- * for whatever comes to its path one day was never asked for. A rule that denies a path goes on denying it.
- */
+/** The filter after a namespace is gone, with all that lay in it; the same one where it is not concerned. */
 export const followNamespaceGone = (record: FilterRecord, namespace: NamespaceFact): FilterRecord =>
-  withoutAllowed(record, (path) => path.startsWith(namespace.path))
+  withoutGone(record, (path) => path.startsWith(namespace.path))
 
-const withoutAllowed = (record: FilterRecord, isGone: (path: string) => boolean): FilterRecord =>
-  record.mode === 'allow'
-    ? withPaths(
-        record,
-        record.paths.filter((path) => !isGone(path)),
-      )
-    : record
+/** What is gone leaves the rule: whatever comes to its path one day was never meant, and starts unfiltered. */
+const withoutGone = (record: FilterRecord, isGone: (path: string) => boolean): FilterRecord =>
+  withPaths(
+    record,
+    record.paths.filter((path) => !isGone(path)),
+  )

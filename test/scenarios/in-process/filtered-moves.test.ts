@@ -99,10 +99,11 @@ it('a mount that the primary moves stays away from the secondary: no name of a k
   }
   isMoving = false
   await Promise.all(loading)
-  // The mount goes for good, with its deletions, and another one comes to its path.
+  expect((await client.read(filter)).data).toEqual({ mode: 'deny', paths: ['denied/'] })
+  // The mount goes for good, with its deletions, and what comes to its path later starts unfiltered.
   await client.call('DELETE', 'sys/mounts/denied')
   await client.write('sys/mounts/denied', { type: 'kv' })
-  await client.write(`denied/${canary}-new`, { v: canary })
+  await client.write('denied/new', { v: 1 })
   await client.write('shown/last-of-all', { v: 1 })
   await waitFor(
     systemClock,
@@ -113,7 +114,8 @@ it('a mount that the primary moves stays away from the secondary: no name of a k
   await lab.converged()
   expect(written).toBeGreaterThan(300)
   expect(tap.text).not.toContain(canary)
-  expect((await client.read(filter)).data).toEqual({ mode: 'deny', paths: ['denied/'] })
+  expect((await client.read(filter)).data).toEqual({ mode: 'deny', paths: [] })
+  expect((await C.client.read('denied/new')).data).toEqual({ v: 1 })
   for (const name of ['denied', 'moved', 'again']) {
     expect((await C.client.send('GET', `${name}/${canary}-0`)).status, name).toBe(404)
   }
