@@ -1,6 +1,14 @@
 /** Resolves when whatever waits for the processor has had its turn: for work in slices that never waits for a disk. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
+/** Between two steps of work on so many bytes: large ones let others have their turn, small ones are not worth it. */
+export const turnFor = async (bytes: number): Promise<void> => {
+  if (bytes > LARGE_BYTES) await nextTurn()
+}
+
+/** What takes a millisecond or more to read or print. */
+const LARGE_BYTES = 256 * 1024
+
 interface Task {
   readonly run: () => void
   readonly resolve: () => void

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { LIMITS } from '../../base/limits.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { RawNumber } from '../../logical/json.js'
-import { parseJson, printJson } from '../../logical/json-text.js'
+import { parseJsonBytes, printJson } from '../../logical/json-text.js'
 import type { NamespaceRef, Operation, Request } from '../../logical/request.js'
 import { refusalError } from '../rpc/refusal.js'
 
@@ -41,7 +41,7 @@ const junk = (what: string) => refusalError('invalid', `a forwarded request with
 
 const parsed = (payload: Buffer): JsonValue => {
   try {
-    return parseJson(payload.toString('utf8'))
+    return parseJsonBytes(payload)
   } catch {
     throw junk('text')
   }

@@ -1,4 +1,6 @@
 import type { Clock } from '../../base/clock.js'
+import { LIMITS } from '../../base/limits.js'
+import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
@@ -8,6 +10,9 @@ import { PRIMARY_OVERTAKEN_TEXT, PRIMARY_UNREACHABLE_TEXT } from '../paths/guard
 import { compareEpochs, type EpochChain, findSurplus } from '../roles/epoch.js'
 import type { ReplicationSettings } from '../host.js'
 import type { FollowerService } from '../services.js'
+
+/** What fits a message between clusters with whatever else is in it. */
+const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
 /** An answer of the primary, and how far its log had come when the request was done. */
 export interface Forwarded {
@@ -36,7 +41,10 @@ export class Forwarder {
   /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    const { answer, epochs } = await this.#ask(encodeRequest(request))
+    const payload = encodeRequest(request)
+    if (payload.length > PAYLOAD_BYTES_MAX) throw new LogicalError('body-too-large', 'http: request body too large')
+    await turnFor(payload.length)
+    const { answer, epochs } = await this.#ask(payload)
     const { index, response } = answer
     const state = { clusterId, localIndex: index, replicatedIndex: index }
     const isSeen = await this.#sees(index, epochs)

@@ -1,3 +1,4 @@
+import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Sight } from '../../logical/request.js'
 import { offerDevRoot } from '../credentials/dev-root.js'
@@ -127,7 +128,10 @@ export class PrimaryRole implements PrimaryHooks {
   async forward(secondaryId: string, payload: Buffer): Promise<Buffer> {
     const { host, fences, kind } = this.#options
     if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary has nothing to forward')
+    // A large request is taken in steps: one that held the loop would keep keepalives of secondaries from being answered.
+    await turnFor(payload.length)
     const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
+    await turnFor(payload.length)
     try {
       const response = await host.executeForwarded(request)
       const fence = fences.of(kind)
