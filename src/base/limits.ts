@@ -67,6 +67,8 @@ export const LIMITS = {
   shareBytesMin: 16,
   shareBytesMax: 33,
   otpLength: 28,
+  /** One PGP key, in whatever spelling. */
+  pgpKeyCharactersMax: 32 * 1024,
   hmacInputBytesMax: 4096,
   roleNameBytesMax: 4095,
   /** Each step more doubles the time that a password takes; 14 is about a second. */

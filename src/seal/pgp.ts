@@ -1,3 +1,5 @@
+import { LIMITS } from '../base/limits.js'
+
 /**
  * Secrets encrypted to an operator's PGP key. The library is loaded at first use: most servers never need it.
  */
@@ -13,6 +15,9 @@ export type ParsedPgpKey =
 
 /** A public key as base64 of its binary form, which is what command lines send, or in ASCII armour. */
 export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {
+  if (text.length > LIMITS.pgpKeyCharactersMax) {
+    return { ok: false, problem: `error parsing PGP key: more than ${LIMITS.pgpKeyCharactersMax} characters` }
+  }
   const openpgp = await import('openpgp')
   try {
     const key = text.includes('-----BEGIN PGP')

@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { watchHealth } from '../support/health-watch.js'
+import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
+import { RawClient } from '../unit/http/raw-client.js'
+
+/**
+ * Bodies that are small to send and dear to read. Whatever comes, no answer is a 500, the process stays small, and those who
+ * ask how the server is are answered at once.
+ */
+const KIB = 1024
+const MIB = 1024 * KIB
+const LARGEST = 32 * MIB
+
+/** A text of `size` bytes at most, made of `unit` over and over between `start` and `end`. */
+const filled = (size: number, start: string, unit: (n: number) => string, end: string): Buffer => {
+  const parts = [start]
+  let length = start.length + end.length
+  for (let n = 0; ; n++) {
+    const next = unit(n)
+    length += next.length
+    if (length > size) break
+    parts.push(next)
+  }
+  return Buffer.from([...parts, end].join(''))
+}
+
+const same = (text: string) => () => text
+
+/** What a body may be made of: name -> text of the size asked for. Each is an object with a field that is named. */
+const SHAPES: Readonly<Record<string, (size: number, field: string) => Buffer>> = {
+  'many keys': (size, field) => filled(size, `{"${field}":"x"`, (n) => `,"k${n.toString(36)}":0`, '}'),
+  'many keys in a field': (size, field) => filled(size, `{"${field}":{"a":0`, (n) => `,"k${n.toString(36)}":0`, '}}'),
+  'names that objects inherit': (size, field) => filled(size, `{"${field}":["constructor"`, same(',{}'), ']}'),
+  '__proto__ over and over': (size, field) => filled(size, `{"${field}":{"a":0`, same(',"__proto__":{}'), '}}'),
+  'empty arrays': (size, field) => filled(size, `{"${field}":[0`, same(',[]'), ']}'),
+  fractions: (size, field) => filled(size, `{"${field}":[0`, same(',1.50'), ']}'),
+  'one long number': (size, field) => filled(size, `{"${field}":1`, same('9'.repeat(64)), '}'),
+  'one long string': (size, field) => filled(size, `{"${field}":"`, same('x'.repeat(64)), '"}'),
+  'one long string of digits': (size, field) => filled(size, `{"${field}":"1`, same('9'.repeat(64)), '"}'),
+  'one long string of base64': (size, field) => filled(size, `{"${field}":"`, same('A'.repeat(64)), '"}'),
+  escapes: (size, field) => filled(size, `{"${field}":"`, same('\\"\\u0000\\\\'), '"}'),
+  'a comma list': (size, field) => filled(size, `{"${field}":"a`, same(',a'), '"}'),
+  pairs: (size, field) => filled(size, `{"${field}":"a=1`, (n) => `,k${n.toString(36)}=1`, '"}'),
+  'JSON in a string': (size, field) =>
+    filled(size, `{"${field}":"{\\"a\\":\\"0\\"`, (n) => `,\\"k${n}\\":\\"0\\"`, '}"}'),
+  'blocks of addresses': (size, field) => filled(size, `{"${field}":"10.0.0.0/8`, (n) => `,10.${n % 256}.0.0/16`, '"}'),
+  blanks: (size, field) => filled(size, `{"${field}":"x"`, same(' '.repeat(64)), '}'),
+  'brackets that never close': (size) => filled(size, '', same('['), ''),
+  quotes: (size) => filled(size, '{', same('"":'), ''),
+  commas: (size) => filled(size, '[', same(','), ''),
+  'two-byte characters': (size, field) => filled(size / 3, `{"${field}":"`, same('\u4e2d'.repeat(64)), '"}'),
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+const FORMS: Readonly<Record<string, (size: number) => Buffer>> = {
+  'a form of many parameters': (size) => filled(size, 'a=1', (n) => `&k${n.toString(36)}=`, ''),
+  'a form of one parameter': (size) => filled(size, 'role_id=1', same('&role_id='), ''),
+  'a form of escapes': (size) => filled(size, 'role_id=', same('%41'), ''),
+}
+
+/** Paths that need no token, each with a field of theirs. */
+const OPEN: readonly (readonly [path: string, field: string])[] = [
+  ['auth/approle/login', 'role_id'],
+  ['auth/userpass/login/ann', 'password'],
+  ['sys/unseal', 'key'],
+  ['sys/init', 'pgp_keys'],
+  ['sys/generate-root/attempt', 'pgp_key'],
+  ['sys/generate-root/update', 'key'],
+  ['sys/rekey/init', 'pgp_keys'],
+  ['sys/rekey/update', 'key'],
+  ['sys/wrapping/unwrap', 'token'],
+  ['sys/replication/dr/secondary/generate-operation-token/attempt', 'pgp_key'],
+  ['secret/data/a', 'data'],
+  ['nowhere/at/all', 'data'],
+]
+
+interface Sent {
+  readonly status: number
+  readonly text: string
+  /** Of the server's main thread, in milliseconds. */
+  readonly cpuMs: number
+}
+
+interface Sending {
+  readonly token?: string
+  readonly type?: string
+}
+
+const MEMORY_MAX = 400 * MIB
+/** What nobody's body takes of the thread that answers everybody, 50 ms, and as much again for what measures it. */
+const OPEN_CPU_MS_MAX = 100
+/** Answers to those who ask how the server is. A machine that does other work as well makes them later than it does. */
+const HEALTH_MS_MAX = 1000
+
+describe('hostile bodies', () => {
+  let server: OpenServerProcess
+  let memoryMax = 0
+
+  const procNumber = (file: string, pattern: RegExp) =>
+    Number(pattern.exec(readFileSync(`/proc/${server.pid}/${file}`, 'utf8'))?.[1])
+  const watchMemory = () => {
+    memoryMax = Math.max(memoryMax, procNumber('status', /VmRSS:\s+(\d+) kB/) * 1024)
+  }
+  const cpuMs = () => procNumber(`task/${server.pid}/schedstat`, /^(\d+)/) / 1e6
+
+  const send = async (
+    path: string,
+    body: Buffer,
+    { token, type = 'application/json' }: Sending = {},
+  ): Promise<Sent> => {
+    const before = cpuMs()
+    const client = await RawClient.connect(server.address.slice('http://'.length))
+    const head = [
+      `PUT /v1/${path} HTTP/1.1`,
+      'Host: a',
+      `Content-Type: ${type}`,
+      `Content-Length: ${body.length}`,
+      ...(token ? [`X-Vault-Token: ${token}`] : []),
+    ]
+    void client.send(`${head.join('\r\n')}\r\n\r\n`)
+    void client.send(body)
+    const answer = await client.answer()
+    client.destroy()
+    watchMemory()
+    return { status: answer?.status ?? 0, text: answer?.body.slice(0, 200) ?? '', cpuMs: cpuMs() - before }
+  }
+
+  /** Sends them one after the other, and tells what is wrong with the answers. */
+  const sendAll = async (
+    cases: Iterable<{
+      readonly name: string
+      readonly path: string
+      readonly body: () => Buffer
+      readonly type?: string
+    }>,
+    isRight: (sent: Sent) => boolean,
+    token?: string,
+  ): Promise<string[]> => {
+    const wrong: string[] = []
+    for (const { name, path, body, type } of cases) {
+      const sent = await send(path, body(), { ...(token && { token }), ...(type && { type }) })
+      if (!isRight(sent)) wrong.push(`${path}, ${name}: ${sent.status} in ${sent.cpuMs.toFixed(0)} ms ${sent.text}`)
+    }
+    return wrong
+  }
+
+  const watched = async (what: string, healthMsMax: number, work: () => Promise<string[]>) => {
+    let wrong: string[] = []
+    const { slowestMs, slowestPath, answers, failures } = await watchHealth(server.address, async () => {
+      wrong = await work()
+    })
+    const memory = (memoryMax / MIB).toFixed(0)
+    console.info(`${what}: ${answers} answers beside it, the slowest ${slowestMs.toFixed(0)} ms; ${memory} MiB`)
+    expect(wrong).toEqual([])
+    expect(failures).toEqual([])
+    expect(slowestMs, slowestPath).toBeLessThan(healthMsMax)
+    expect(memoryMax).toBeLessThan(MEMORY_MAX)
+  }
+
+  beforeAll(async () => {
+    server = await startOpenServerProcess()
+    const { client } = server
+    await client.write('sys/mounts/secret', { type: 'kv', options: { version: '2' } })
+    await client.write('sys/mounts/kv1', { type: 'kv' })
+    await client.write('sys/auth/approle', { type: 'approle' })
+    await client.write('sys/auth/userpass', { type: 'userpass' })
+    await client.write('auth/approle/role/r')
+    await client.write('auth/userpass/users/ann', { password: 'right' })
+    await watchHealth(server.address, () => send('secret/data/a', SHAPES.escapes?.(MIB, 'data') ?? Buffer.alloc(0)))
+  })
+  afterAll(() => server?.[Symbol.asyncDispose]())
+
+  it('that need no token take no time', async () => {
+    const cases = OPEN.flatMap(([path, field]) =>
+      [64 * KIB, MIB].flatMap((size) => [
+        ...Object.entries(SHAPES).map(([name, make]) => ({ name, path, body: () => make(size, field) })),
+        ...Object.entries(FORMS).map(([name, make]) => ({ name, path, body: () => make(size), type: FORM })),
+      ]),
+    )
+    await watched(`${cases.length} bodies without a token`, HEALTH_MS_MAX, () =>
+      sendAll(cases, ({ status, cpuMs }) => status >= 200 && status < 500 && cpuMs < OPEN_CPU_MS_MAX),
+    )
+  })
+
+  it('of 21 and 32 MiB without a token, or with one that is not good, are not read', async () => {
+    const keys = SHAPES['many keys']?.(21 * MIB, 'role_id') ?? Buffer.alloc(0)
+    const names = SHAPES['names that objects inherit']?.(LARGEST, 'key') ?? Buffer.alloc(0)
+    for (const token of [undefined, 'hvs.not-a-token']) {
+      await watched('the largest bodies without a good token', HEALTH_MS_MAX, async () => {
+        const cases = OPEN.flatMap(([path]) => [keys, names].map((body) => ({ name: 'large', path, body: () => body })))
+        return sendAll(cases, ({ status }) => status === 413 || (status >= 400 && status <= 405), token)
+      })
+    }
+  })
+
+  it('that never end hold no more than their share of memory', async () => {
+    const clients = await Promise.all(
+      Array.from({ length: 400 }, () => RawClient.connect(server.address.slice('http://'.length))),
+    )
+    const piece = Buffer.alloc(63 * KIB, 0x20)
+    await watched('400 bodies that never end', HEALTH_MS_MAX, async () => {
+      await Promise.all(
+        clients.map(async (client) => {
+          await client.send('PUT /v1/auth/approle/login HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n')
+          await client.send(piece)
+        }),
+      )
+      watchMemory()
+      const { status } = await send('auth/approle/login', Buffer.from('{"role_id":"r"}'))
+      return status === 400 ? [] : [`an honest login: ${status}`]
+    })
+    for (const client of clients) client.destroy()
+  })
+})
