@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import type { LabRecord } from '../../../lab/cluster.js'
 import { LabError } from '../../../lab/lab-error.js'
+import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { upLab } from '../../../lab/lifecycle/up.js'
 import { drawLab } from '../../../lab/picture.js'
@@ -50,6 +51,8 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
         return
       }
       const topology = requireTopology(name)
+      // A name that is none is refused before anything else is looked at.
+      labDirectory(flags.name)
       const { shares, threshold } = parseShamir(flags.shamir)
       const timeoutMs = parseTimeout(flags.timeout)
       const host = makeHost()
