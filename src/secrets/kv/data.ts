@@ -1,8 +1,10 @@
 /** Version 2's data: write, read, patch and soft-delete. A write's metadata and version are one transaction. */
+import { LIMITS } from '../../base/limits.js'
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError, notFound } from '../../logical/errors.js'
 import { int, map, string } from '../../logical/fields.js'
 import { RawJson } from '../../logical/json.js'
+import { scanJson } from '../../logical/json-scan.js'
 import { parseJson, printJson } from '../../logical/json-text.js'
 import type { Response } from '../../logical/request.js'
 import { putJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
@@ -67,7 +69,9 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
       const found = findVersion(tx, path, 0, clock.now())
       if (!found) throw notFound()
       if (found.text === undefined) return { status: 404, data: found.description }
-      return putVersion(tx, path, metadata, Buffer.from(printJson(mergePatch(parseJson(found.text), changes))))
+      const text = Buffer.from(printJson(mergePatch(parseJson(found.text), changes)))
+      checkWritable(text)
+      return putVersion(tx, path, metadata, text)
     })
   }
 
@@ -87,6 +91,12 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
       summary: 'Write, read, patch and delete versions of a secret.',
     }),
   ]
+}
+
+/** Patches that are small each must not add up to what nobody could have written at once: every read would pay for it. */
+const checkWritable = (text: Buffer): void => {
+  if (text.length > LIMITS.bodyBytesMax) throw new LogicalError('body-too-large', 'the secret would become too large')
+  scanJson(text, LIMITS.jsonValuesMax)
 }
 
 /**

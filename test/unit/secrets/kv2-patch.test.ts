@@ -52,6 +52,21 @@ describe('patch of KV version 2', () => {
     expect(dataOf(await patch({ data: { k: '2' } }))).toMatchObject({ destroyed: true, version: 1 })
   })
 
+  it('refuses what would add up to more than anybody may write at once', async () => {
+    const keys = (prefix: string) => Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`${prefix}${n}`, 0]))
+    await patch({ data: keys('a') })
+    expect(await refusal(patch({ data: { deep: keys('b') } }))).toEqual([
+      'invalid-request',
+      'error parsing JSON: more than 100000 members and elements',
+    ])
+    await patch({ data: { text: 'x'.repeat(20 * 1024 * 1024) } })
+    expect(await refusal(patch({ data: { more: 'x'.repeat(20 * 1024 * 1024) } }))).toEqual([
+      'body-too-large',
+      'the secret would become too large',
+    ])
+    expect(dataOf(await kv.read('data/a'))).toMatchObject({ metadata: { version: 3 } })
+  })
+
   it('demands data', async () => {
     expect(await refusal(patch({}))).toEqual(['invalid-request', 'no data provided'])
   })
