@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { errorsOf } from '../../src/client/api-client.js'
 import type { Kind } from '../../src/lab/kinds.js'
@@ -13,16 +13,18 @@ import { findInFiles, generationsOf, type Needles, storedWindows } from '../supp
 /** A secondary holds nothing of what it held before it was enabled, and a token that is not good wipes nothing. */
 const SECRETS = 120
 
-const clusters = new Clusters()
+let clusters: Clusters
 let primary: Cluster
 
-beforeAll(async () => {
+// Each test has a set of its own: one that promotes a copy leaves a primary that is fenced.
+beforeEach(async () => {
+  clusters = new Clusters()
   primary = await clusters.add('A')
   await clusters.makePrimary(primary, 'performance')
   await clusters.makePrimary(primary, 'dr')
 })
 
-afterAll(() => clusters.close())
+afterEach(() => clusters.close())
 
 interface OldLife {
   readonly token: string
