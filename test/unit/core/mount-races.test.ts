@@ -48,6 +48,15 @@ test('two mounts that move to one path at once do not both get it', async () => 
   expect(pathsOf(table).sort()).toEqual(['b/', 'c/'])
 })
 
+test('a move to where a mount is names that mount, and one to where none can be says so', async () => {
+  const { table, mounts } = createMounts()
+  const a = mount('a/')
+  await table.add([a, mount('cubbyhole/')])
+  await expect(mounts.remount(a, 'cubbyhole/')).rejects.toThrow('path is already in use at cubbyhole/')
+  await expect(mounts.remount(a, 'auth/x/')).rejects.toThrow('cannot mount "auth/x/"')
+  expect(pathsOf(table).sort()).toEqual(['a/', 'cubbyhole/'])
+})
+
 test('a mount does not move to where another is being enabled', async () => {
   const { table, mounts } = createMounts()
   const a = mount('a/')
