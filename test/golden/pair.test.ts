@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
-import { PENDING_IN_PAIR } from './pending.js'
+import { PAIR_ROLES, PENDING_IN_PAIR } from './pending.js'
 import { allFlows, playFlow, unknownSteps } from './play.js'
 
 /**
@@ -24,13 +24,14 @@ beforeAll(async () => {
 
 afterAll(() => clusters.close())
 
-describe.each(['primary', 'secondary'])('recorded flows on a performance %s', (role) => {
+describe.each(PAIR_ROLES)('recorded flows on a performance %s', (role) => {
+  const pending = PENDING_IN_PAIR.filter((entry) => (entry.role ?? role) === role)
   for (const flow of flows) {
     it(`${flow.name}: ${flow.about}`, async () => {
       const cluster = roles.get(role)
       if (!cluster) throw new Error('no cluster')
       const server = { address: cluster.apiAddress, token: cluster.rootToken }
-      expect(await playFlow(flow, server, PENDING_IN_PAIR)).toEqual([])
+      expect(await playFlow(flow, server, pending)).toEqual([])
     })
   }
 })

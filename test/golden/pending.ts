@@ -12,8 +12,26 @@ export interface Pending {
  */
 export const PENDING: readonly Pending[] = []
 
+const SHARED_DEVICE = 'a performance secondary makes local audit devices only; shared ones are made on its primary'
+
+export interface PendingInPair extends Pending {
+  /** The one of the two that differs; both where it is absent. */
+  readonly role?: PairRole
+}
+
+export const PAIR_ROLES = ['primary', 'secondary'] as const
+
+export type PairRole = (typeof PAIR_ROLES)[number]
+
 /** The same for clusters of a performance pair: only what a contract wants to differ there. */
-export const PENDING_IN_PAIR: readonly Pending[] = [
+export const PENDING_IN_PAIR: readonly PendingInPair[] = [
+  ...[
+    [1, 'enable'] as const,
+    [3, 'list'] as const,
+    [4, 'enable on a path in use'] as const,
+    [10, 'hash'] as const,
+    [11, 'the same input, the same hash'] as const,
+  ].map(([step, name]) => ({ flow: 'audit-devices', step, name, role: 'secondary', reason: SHARED_DEVICE }) as const),
   {
     flow: 'transport-headers',
     step: 11,
