@@ -51,9 +51,9 @@ export interface RouterOptions {
 
 /**
  * Whether the data of a mount is on this cluster: `held-back` by a path filter, or `arriving` because one was lifted and
- * not all of it is here yet.
+ * not all of it is here yet; `stranded` when it would be arriving and nobody is followed.
  */
-export type Presence = 'here' | 'held-back' | 'arriving'
+export type Presence = 'here' | 'held-back' | 'arriving' | 'stranded'
 
 const SYSTEM_PATH = 'sys/'
 const BARE_SYSTEM = defaultMounts(
@@ -138,9 +138,12 @@ export class Router {
       const text = `no handler for route "${path}". route entry found, but backend is nil.`
       throw new LogicalError('not-found', text)
     }
-    if (this.#options.presenceOf(entry) === 'arriving') {
-      throw new LogicalError('unavailable', `the data of "${routePath(entry)}" is still arriving on this cluster`)
-    }
+    const presence = this.#options.presenceOf(entry)
+    if (presence === 'here') return
+    const what = `the data of "${routePath(entry)}"`
+    if (presence === 'arriving') throw new LogicalError('unavailable', `${what} is still arriving on this cluster`)
+    const text = `${what} has not arrived on this cluster, which follows no primary`
+    throw new LogicalError('unavailable', text)
   }
 
   all(): OpenMount[] {

@@ -16,7 +16,7 @@ import { KINDS, Roles } from './roles/roles.js'
 import type { DataPlane } from './services.js'
 import { HeldDataPurge } from './filter/purge.js'
 import { SettledFilter } from './filter/settled-filter.js'
-import { ownFilterId } from './roles/secondary-role.js'
+import { isCopy, ownFilterId } from './roles/secondary-role.js'
 import { recordKey } from './roles/state.js'
 import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
@@ -188,7 +188,7 @@ export class Replication {
   /** A filter that only has other names for the same mounts is still the one that the data was compared under. */
   async #renameSettled(): Promise<void> {
     const record = this.#roles.record('performance')
-    if (record.mode !== 'secondary') return
+    if (!isCopy(record)) return
     const known = this.filters.known(ownFilterId(record, this.#host, this.filters))
     if (this.#settledFilter.is(known.digest)) await this.#settledFilter.keep(known)
   }
@@ -196,7 +196,7 @@ export class Replication {
   /** What the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
   #heldMounts(): ReadonlySet<string> {
     const record = this.#roles.record('performance')
-    if (record.mode !== 'secondary') return NOTHING_HELD
+    if (!isCopy(record)) return NOTHING_HELD
     const original = this.context.managers.dr.follower?.primary?.clusterId ?? ''
     const id = ownFilterId(record, this.#host, this.filters)
     const found = this.filters.compiled(id) ?? (original === '' ? undefined : this.filters.compiled(original))
@@ -247,6 +247,7 @@ export class Replication {
     const { store } = this.#host
     const { dr, performance } = this.#roles.records
     const record = isSecondaryStage(this.#roles.facts().stages.dr) ? dr : performance
+    if (performance.mode !== 'bootstrapping' && !isCopy(performance)) await this.#settledFilter.forget()
     const isFollower = record.mode === 'secondary' || record.mode === 'bootstrapping'
     if (isFollower) {
       const place = store.remotePosition

@@ -1,7 +1,7 @@
 import type { ReplicationContext } from './context.js'
 import type { CompiledFilter } from './filter/filter.js'
 import type { Mode } from './roles/machine.js'
-import { ownFilterId } from './roles/secondary-role.js'
+import { isCopy, ownFilterId } from './roles/secondary-role.js'
 import type { Ahead, Fence } from './roles/state.js'
 import type { Kind } from './types.js'
 
@@ -41,6 +41,8 @@ export interface ReplicationView {
   readonly ownFilter: CompiledFilter | undefined
   /** Mounts that a filter kept from this performance secondary until a moment ago: not all of their data is here yet. */
   readonly arrivingMounts: ReadonlySet<string>
+  /** False while nobody is followed: nothing arrives until an operator names a primary. */
+  readonly hasPrimary: boolean
 }
 
 export const viewOf = (context: ReplicationContext): ReplicationView => {
@@ -74,6 +76,7 @@ export const viewOf = (context: ReplicationContext): ReplicationView => {
     get arrivingMounts() {
       return arrivingMountsOf(context)
     },
+    hasPrimary: followed.follower !== undefined,
   }
 }
 
@@ -82,8 +85,7 @@ const NONE: ReadonlySet<string> = new Set()
 /** The id of the filter of a cluster that is a performance secondary now, and serves as one. */
 const findOwnFilterId = ({ host, roles, managers, filters }: ReplicationContext): string | undefined => {
   const record = roles.record('performance')
-  const isSecondary = managers.performance.mode === 'secondary' && record.mode === 'secondary'
-  return isSecondary ? ownFilterId(record, host, filters) : undefined
+  return managers.performance.mode === 'secondary' && isCopy(record) ? ownFilterId(record, host, filters) : undefined
 }
 
 const ownFilterOf = (context: ReplicationContext): CompiledFilter | undefined => {

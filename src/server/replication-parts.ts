@@ -85,9 +85,10 @@ export class ReplicationParts {
   }
 
   presenceOf({ uuid }: MountEntry): Presence {
-    const { ownFilter, arrivingMounts } = this.view
+    const { ownFilter, arrivingMounts, hasPrimary } = this.view
     if (ownFilter?.heldMounts.has(uuid)) return 'held-back'
-    return arrivingMounts.has(uuid) ? 'arriving' : 'here'
+    if (!arrivingMounts.has(uuid)) return 'here'
+    return hasPrimary ? 'arriving' : 'stranded'
   }
 
   /** True for a namespace that is kept from this performance secondary, with everything in it. */

@@ -41,4 +41,11 @@ export class SettledFilter {
     await this.#storage.write((tx) => putJson(tx, SETTLED_KEY, known))
     this.#settled = known
   }
+
+  /** Nobody feeds this cluster in that role any more: what is not here is not on its way. */
+  async forget(): Promise<void> {
+    if (this.current.record === undefined && this.current.digest === '') return
+    await this.#storage.write((tx) => tx.delete(SETTLED_KEY))
+    this.#settled = NONE
+  }
 }

@@ -7,7 +7,7 @@ import { type FilterRule, findSingleton, findUnknown, normalizePath, normalizePa
 import { GUARDS } from './guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
 import { insist } from '../roles/roles.js'
-import { ownFilterId } from '../roles/secondary-role.js'
+import { isCopy, ownFilterId } from '../roles/secondary-role.js'
 import type { PrimaryRecord } from '../roles/state.js'
 import { WARNINGS } from '../texts.js'
 
@@ -65,7 +65,7 @@ export const readDynamicOnSecondary = (context: ReplicationContext, id: string):
   const { host, roles, filters } = context
   const record = roles.record('performance')
   if (record.mode !== 'secondary') throw invalid(GUARDS.notSecondary('performance'))
-  if (![record.secondaryId, host.identity.clusterId, record.setId].includes(id)) throw notFound()
+  if (![record.secondaryId, host.identity.clusterId, record.setId].includes(id) || !isCopy(record)) throw notFound()
   return dynamicLists(context, ownFilterId(record, host, filters))
 }
 

@@ -241,7 +241,7 @@ export class Manager {
       ? measureProgress(this.applied, this.#announced(), record.epochs)
       : { applied: 0, announced: 0, isBehindEpoch: false }
     const filterId = ownFilterId(record, host, filters)
-    const rule = kind === 'performance' ? filters.find(filterId) : undefined
+    const rule = kind === 'performance' && record.hasFollowed ? filters.find(filterId) : undefined
     const isSettled = kind === 'dr' || settledFilter.is(filters.known(filterId).digest)
     return {
       isSyncComplete: !isResyncing && (!record.hasFollowed || (remotePosition !== undefined && isSettled)),

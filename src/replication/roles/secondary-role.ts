@@ -165,6 +165,10 @@ export const whoOfSecondary = (
   incarnation: record.incarnation,
 })
 
+/** A secondary that has followed a primary in this role. A demoted primary has not: what it holds is its own. */
+export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
+  record.mode === 'secondary' && record.hasFollowed
+
 /** The id under which the filter for this very cluster is stored. */
 export const ownFilterId = (
   record: SecondaryRecord,

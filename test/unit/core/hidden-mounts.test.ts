@@ -5,7 +5,8 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { defaultMounts, entryKey, type MountEntry } from '../../../src/core/mount-entry.js'
 import { MountTable } from '../../../src/core/mount-table.js'
 import { NamespaceStore } from '../../../src/core/namespaces.js'
-import { Router } from '../../../src/core/router.js'
+import { type Presence, Router } from '../../../src/core/router.js'
+import { LogicalError } from '../../../src/logical/errors.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { putJson } from '../../../src/logical/storage.js'
 import { kvType } from '../../../src/secrets/kv/backend.js'
@@ -23,10 +24,7 @@ const mount = (isLocal: boolean): MountEntry => {
   return { ...ROW, type: 'kv', uuid: name, accessor: `kv_${name}`, path: 'same/', isLocal }
 }
 
-test('a local mount keeps its path from a shared one, which shows when it is gone; the log tells of both', async () => {
-  const lines: string[] = []
-  const note = (message: string, fields?: Record<string, unknown>) => lines.push(`${message}: ${String(fields?.path)}`)
-  const log: Log = { ...silentLog, info: note, warn: note, with: () => log }
+const createRouter = (log: Log, presence: Presence = 'here') => {
   const storage = new MemoryStorage()
   const namespaces = new NamespaceStore(storage)
   const table = new MountTable(storage, namespaces)
@@ -38,11 +36,35 @@ test('a local mount keeps its path from a shared one, which shows when it is gon
     storageAt: () => storage,
     leaseDefaults: { defaultLeaseTtlSeconds: 60, maxLeaseTtlSeconds: 60 },
     isReadOnly: () => false,
-    presenceOf: () => 'here',
+    presenceOf: () => presence,
     clock: systemClock,
     random: createSeededRandom('router'),
     log,
   })
+  return { storage, table, router }
+}
+
+test.each<[Presence, string | undefined]>([
+  ['here', undefined],
+  ['held-back', 'not-found: no handler for route "same/x". route entry found, but backend is nil.'],
+  ['arriving', 'unavailable: the data of "same/" is still arriving on this cluster'],
+  ['stranded', 'unavailable: the data of "same/" has not arrived on this cluster, which follows no primary'],
+])('data that is %s', (presence, text) => {
+  const { router } = createRouter(silentLog, presence)
+  let refused: string | undefined
+  try {
+    router.requirePresent(mount(false), {}, 'same/x')
+  } catch (error) {
+    refused = error instanceof LogicalError ? `${error.code}: ${error.message}` : String(error)
+  }
+  expect(refused).toBe(text)
+})
+
+test('a local mount keeps its path from a shared one, which shows when it is gone; the log tells of both', async () => {
+  const lines: string[] = []
+  const note = (message: string, fields?: Record<string, unknown>) => lines.push(`${message}: ${String(fields?.path)}`)
+  const log: Log = { ...silentLog, info: note, warn: note, with: () => log }
+  const { storage, table, router } = createRouter(log)
   const [local, shared] = [mount(true), mount(false)]
   const served = () => router.find(ROOT_NAMESPACE, 'same/x')?.mount.entry.accessor
   await table.add([local])

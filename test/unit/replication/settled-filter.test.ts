@@ -161,3 +161,62 @@ test('while the data of a lifted filter is on its way its mount is arriving, and
   await until(() => c.replication.view.arrivingMounts.size === 0)
   expect(c.readValue(SHARED_KEY)).toBe('held back')
 })
+
+test('after a promotion with force what was arriving is missing, also when the cluster is demoted later', async () => {
+  const { a, c } = await filteredPair()
+  c.holds.hold('performance', 'merkle-diff')
+  await a.call('delete', `${FILTER}/c`)
+  await until(() => c.replication.view.arrivingMounts.size === 1)
+  await c.change('replication/performance/secondary/promote', { force: true })
+  expect(await c.replication.losses()).toMatchObject([{ reason: 'sync incomplete' }])
+  await c.writeValue(SHARED_KEY, 'written after it')
+  for (const change of ['primary/demote', 'restart'] as const) {
+    await (change === 'restart' ? c.restart() : c.change(`replication/performance/${change}`))
+    expect(c.replication.view.arrivingMounts.size, change).toBe(0)
+    expect(c.readValue(SHARED_KEY)).toBe('written after it')
+  }
+})
+
+test.each(['its secondary id', 'its cluster id'])(
+  'a filter by %s keeps nothing from a former primary that follows nobody, and counts again when it follows',
+  async (by) => {
+    const a = await ControlCluster.start('a', clusters)
+    const c = await ControlCluster.start('c', clusters)
+    const id = by === 'its cluster id' ? c.clusterId : 'c'
+    await a.change('replication/performance/primary/enable')
+    await a.writeValue(SHARED_KEY, 'held back')
+    await a.post(`${FILTER}/${id}`, { mode: 'deny', paths: 'secret' })
+    await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
+    await until(streams(c))
+    await c.change('replication/performance/secondary/promote', { force: true })
+    await c.writeValue(SHARED_KEY, 'written after it')
+    await c.change('replication/performance/primary/demote')
+    const { ownFilter, arrivingMounts } = c.replication.view
+    expect([ownFilter, arrivingMounts.size, c.replication.isPurgePending]).toEqual([undefined, 0, false])
+    await c.change('replication/performance/secondary/promote', { force: false })
+    expect(c.readValue(SHARED_KEY)).toBe('written after it')
+    expect(c.status('performance').mode).toBe('primary')
+    await c.change('replication/performance/primary/demote')
+    await c.change(UPDATE, { token: await issue(a, 'c2') })
+    await until(streams(c))
+    expect(c.readValue(SHARED_KEY)).toBe(by === 'its cluster id' ? undefined : 'held back')
+    expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
+  },
+)
+
+test('what would be arriving is stranded while nobody is followed, and arrives from whoever is followed next', async () => {
+  const { a, c } = await filteredPair()
+  c.holds.hold('performance', 'merkle-diff')
+  await a.call('delete', `${FILTER}/c`)
+  await until(() => c.replication.view.arrivingMounts.size === 1)
+  expect(c.replication.view.hasPrimary).toBe(true)
+  await c.change(UPDATE, { token: '' })
+  expect([c.replication.view.arrivingMounts.size, c.replication.view.hasPrimary]).toEqual([1, false])
+  expect(await promote(c)).toContain('the last sync is not complete')
+  const token = await issue(a, 'c2')
+  await c.change(UPDATE, { token })
+  expect([c.replication.view.arrivingMounts.size, c.replication.view.hasPrimary]).toEqual([1, true])
+  c.holds.release()
+  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.replication.view.arrivingMounts.size === 0)
+})
