@@ -49,6 +49,10 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 240_
   expect((await vault('A', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('newer')
   expect((await on('status')).status).toBe(0)
   expect((await on('token', 'dr-operation', 'B')).stdout).toMatch(/^hvs?\./)
+  expect(await on('token', 'dr-operation', 'A')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('A is not a DR secondary: its DR replication is that of a primary'),
+  })
   expect(await on('failover', 'A', 'Q')).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('has no cluster "Q"'),
@@ -71,6 +75,16 @@ it('activates a secondary behind a filter, and collects logs', async () => {
   ])
   expect((await vault('A', 'read', '-field=word', 'EU/a')).stdout.trim()).toBe('here')
   expect((await vault('C', 'read', 'EU/a')).status).toBe(2)
+
+  expect(await on('activate', 'A', 'C')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('C is a performance secondary already'),
+  })
+  expect((await on('status')).status, 'what was refused has changed nothing').toBe(0)
+  expect(await on('up', 'dr')).toMatchObject({
+    status: 5,
+    stderr: expect.stringContaining('the lab "one" is running; "understudy down one" stops it'),
+  })
 
   const lines = (await on('logs')).stdout.trim().split('\n')
   expect(new Set(lines.map((line) => line.slice(0, 2)))).toEqual(new Set(['A ', 'C ']))

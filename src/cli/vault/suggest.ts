@@ -1,4 +1,5 @@
 /** Which command somebody may have meant. */
+import { countSlips } from '../../base/nearest.js'
 
 /** More than this many slips in one name are no slips, nor more than a part of its letters. */
 const SLIPS_MAX = 3
@@ -24,27 +25,4 @@ export const suggest = (words: readonly string[], names: Iterable<string>): stri
     .filter(({ count }) => count === most)
     .slice(0, SHOWN_MAX)
     .map(({ name }) => name)
-}
-
-/** Letters to add, drop, replace or swap with their neighbour to make one text of the other. */
-const countSlips = (from: string, to: string): number => {
-  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
-  const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY
-  for (let row = 1; row <= from.length; row++) {
-    const line = [row]
-    rows.push(line)
-    for (let column = 1; column <= to.length; column++) {
-      const isSame = from[row - 1] === to[column - 1]
-      const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
-      line.push(
-        Math.min(
-          at(row - 1, column) + 1,
-          at(row, column - 1) + 1,
-          at(row - 1, column - 1) + (isSame ? 0 : 1),
-          isSwapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
-        ),
-      )
-    }
-  }
-  return at(from.length, to.length)
 }

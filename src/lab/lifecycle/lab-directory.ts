@@ -91,7 +91,8 @@ export const findLab = (name: string): LabRecord | undefined => {
 export const requireLab = (name: string): LabRecord => {
   const lab = findLab(name)
   if (lab) return lab
-  const others = listLabs()
+  // The claim of the command that asks makes a directory of that name.
+  const others = listLabs().filter((one) => one !== name)
   const hint = others.length > 0 ? `there is ${others.join(', ')}` : 'start one with "understudy up pr-dr"'
   throw new LabError('usage', `there is no lab "${name}"; ${hint}`)
 }

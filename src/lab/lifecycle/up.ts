@@ -17,7 +17,8 @@ import type { LabHost } from './lab-host.js'
 export interface UpOptions extends WireOptions {
   readonly name: string
   readonly topology: Topology
-  readonly ports: ReadonlyMap<string, PortPair>
+  /** Asked only once the name is known to be free: a lab that runs already has its ports taken. */
+  readonly choosePorts: () => Promise<ReadonlyMap<string, PortPair>>
   readonly settings: LabSettings
   /** Where the data goes, in a directory of this lab's own; the lab's directory by default. */
   readonly dataDir?: string | undefined
@@ -38,8 +39,9 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
   const claim = claimLab(name, 'started', host.me, host.table)
   try {
     refuseWhenThere(name, host)
+    const ports = await options.choosePorts()
     removeLab(name)
-    return await bringUp(await planLab(options, host), options, host)
+    return await bringUp(await planLab(options, ports, host), options, host)
   } finally {
     claim.release()
   }
@@ -57,7 +59,11 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${mend}`)
 }
 
-const planLab = async ({ name, topology, ports, dataDir }: UpOptions, host: LabHost): Promise<LabRecord> => {
+const planLab = async (
+  { name, topology, dataDir }: UpOptions,
+  ports: ReadonlyMap<string, PortPair>,
+  host: LabHost,
+): Promise<LabRecord> => {
   const directory = labDirectory(name)
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory

@@ -2,7 +2,7 @@ import { clientOf } from '../cluster.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { findLag, generateOperationToken, statusOf } from '../replication.js'
-import type { Runbook } from './runbook.js'
+import { describeStep, type Runbook, type Step } from './runbook.js'
 
 /**
  * The operations on a replicated lab that people get wrong by hand: each is a few calls in the right order, with a wait for
@@ -31,8 +31,14 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     )
     if (token !== undefined) return token
   }
+  const { mode } = await statusOf(runbook.anonymous(name), 'dr')
+  if (mode !== 'secondary') {
+    throw new LabError('remote', `${name} is not a DR secondary: its DR replication is ${describeMode(mode)}`)
+  }
   throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
 }
+
+const describeMode = (mode: unknown): string => (mode === 'primary' ? 'that of a primary' : String(mode))
 
 /** The primary is lost: its DR secondary takes over, with `isForced` also when it may lack something. */
 export const failOver = async (runbook: Runbook, to: string, isForced: boolean): Promise<void> => {
@@ -72,6 +78,7 @@ export const activate = async (
   filter?: { readonly mode: 'allow' | 'deny'; readonly paths: string },
 ): Promise<void> => {
   const id = `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
+  await refuseReplicating(runbook, secondary, kind)
   const { mode } = runbook.isDryRun ? { mode: 'disabled' } : await statusOf(runbook.anonymous(primary), kind)
   const on = (path: string, body?: Record<string, string>) =>
     runbook.call({ cluster: primary, method: 'PUT', path, isAuthenticated: true, ...(body ? { body } : {}) })
@@ -86,6 +93,18 @@ export const activate = async (
     findLag(runbook.anonymous(primary), runbook.anonymous(secondary), kind),
   )
   runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
+}
+
+/** Asked before anything is changed: on the way there the primary forgets the secondary of that name. */
+const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
+  if (runbook.isDryRun) return
+  const { mode } = await statusOf(runbook.anonymous(name), kind)
+  if (mode !== 'primary' && mode !== 'secondary') return
+  const disable: Step = { cluster: name, method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
+  throw new LabError(
+    'remote',
+    `${name} is a ${kind} ${mode} already; to begin anew, first: ${describeStep(disable, runbook.cluster(name).apiAddress)}`,
+  )
 }
 
 const promote = async (runbook: Runbook, name: string, token: string, isForced: boolean): Promise<void> => {

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { nearest } from '../../../base/nearest.js'
 import type { LabRecord } from '../../../lab/cluster.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
@@ -10,7 +11,6 @@ import { proveReplication } from '../../../lab/proof.js'
 import { findTopology, TOPOLOGIES, type Topology } from '../../../lab/topology.js'
 import { withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output } from '../../output.js'
-import { nearest } from '../../nearest.js'
 import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'
 
 interface UpFlags {
@@ -57,10 +57,10 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
       const timeoutMs = parseTimeout(flags.timeout)
       const host = makeHost()
       const { clock } = host
-      const ports = await choosePorts(topology, flags)
+      const choosePorts = portChoice(topology, flags)
       const started = clock.monotonic()
       await withInterrupt(async ({ signal, hurry }) => {
-        const options = { name: flags.name, topology, ports, shares, threshold, timeoutMs, settings: {}, clock }
+        const options = { name: flags.name, topology, choosePorts, shares, threshold, timeoutMs, settings: {}, clock }
         const lab = await upLab(
           { ...options, dataDir: flags.dataDir, onProgress: output.progress, signal, hurry },
           host,
@@ -84,10 +84,12 @@ const requireTopology = (name: string): Topology => {
   )
 }
 
-const choosePorts = (topology: Topology, flags: UpFlags): Promise<Map<string, PortPair>> =>
-  flags.ports === 'random'
-    ? randomPorts(topology.clusters)
-    : fixedPorts(topology.clusters, parsePort(flags.portBase, lastPortOffset(topology.clusters)))
+/** What is wrong with the flags is said at once, which ports are free is asked later. */
+const portChoice = ({ clusters }: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
+  if (flags.ports === 'random') return () => randomPorts(clusters)
+  const base = parsePort(flags.portBase, lastPortOffset(clusters))
+  return () => fixedPorts(clusters, base)
+}
 
 const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
   const rows = lab.clusters.map(({ name, apiAddress, rootToken, unsealKeys }) => [

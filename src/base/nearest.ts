@@ -1,0 +1,31 @@
+/** The known word that a misspelt one was most likely meant to be; undefined when none is close. */
+export const nearest = (word: string, known: readonly string[]): string | undefined => {
+  const ranked = known
+    .map((candidate) => ({ candidate, slips: countSlips(word.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((one, other) => one.slips - other.slips)
+  const best = ranked[0]
+  return best && best.slips <= Math.max(1, Math.floor(best.candidate.length / 2)) ? best.candidate : undefined
+}
+
+/** Letters to add, drop, replace or swap with their neighbour to make one text of the other. */
+export const countSlips = (from: string, to: string): number => {
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
+  const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY
+  for (let row = 1; row <= from.length; row++) {
+    const line = [row]
+    rows.push(line)
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1]
+      const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      line.push(
+        Math.min(
+          at(row - 1, column) + 1,
+          at(row, column - 1) + 1,
+          at(row - 1, column - 1) + (isSame ? 0 : 1),
+          isSwapped ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      )
+    }
+  }
+  return at(from.length, to.length)
+}
