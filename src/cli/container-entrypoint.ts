@@ -6,6 +6,7 @@ import { loadServerConfig } from '../server/config/server-config.js'
 import { readLaunchFacts } from './container/facts.js'
 import { decideLaunch, OWN_DIRECTORIES } from './container/launch.js'
 import { becomeAccount, findAccount, giveDirectories } from './container/privileges.js'
+import { outliveReaders } from './output.js'
 import { run } from './program.js'
 
 /**
@@ -47,4 +48,5 @@ const endEarly = (signal: NodeJS.Signals): void => {
 process.on('SIGTERM', endEarly)
 process.on('SIGINT', endEarly)
 
+outliveReaders()
 process.exitCode = await main()

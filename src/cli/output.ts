@@ -15,6 +15,17 @@ export const createOutput = (options: { quiet: boolean }): Output => ({
   complain: (text) => void process.stderr.write(`${text}\n`),
 })
 
+/**
+ * A reader that went away, such as `head`, ends no command in the middle: what it still prints is lost, what it does is done.
+ */
+export const outliveReaders = (): void => {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+}
+
 /** Columns as wide as their widest cell. */
 export const formatTable = (rows: readonly (readonly string[])[]): string => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
