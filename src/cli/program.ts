@@ -15,11 +15,13 @@ import { lsCommand } from './commands/lab/ls.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
 import { upCommand } from './commands/lab/up.js'
+import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/wire.js'
+import { commandTerm, examples } from './help.js'
 import { EXIT, exitCodeOf } from './exit-codes.js'
-import { createOutput } from './output.js'
+import { createOutput, type Output } from './output.js'
 
 const packageVersion = (): string => {
   const file = new URL('../../package.json', import.meta.url)
@@ -54,9 +56,14 @@ const isQuietAsked = (args: readonly string[]): boolean =>
  * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments. `server` has the
  * reference's flags and is parsed by its own rules.
  */
-export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<number> => {
-  const output = createOutput({ quiet: isQuietAsked(args) })
+export const run = async ([calledAs = '', ...given]: readonly string[]): Promise<number> => {
+  const output = createOutput({ quiet: isQuietAsked(given) })
+  const args = given[0] === '--quiet' ? given.slice(1) : given
   const serve = async (flags: readonly string[]) => {
+    if (asksForHelp(flags)) {
+      output.data(describeServerCommand())
+      return EXIT.ok
+    }
     // Loaded only here: the short commands start several times faster without it.
     const { runServer } = await import('./commands/server.js')
     return runServer(flags, output)
@@ -69,33 +76,72 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     ])
     return runVault(vaultArgs, createProcessIo(serve))
   }
-  if (args[0] === 'server') return serve(args.slice(1))
-  if (args[0] === 'keeper') {
+  return runOwn(asHelpFlag(args), output, serve)
+}
+
+/** `help up` is `up --help`, also for the commands that parse their flags by rules of their own. */
+const asHelpFlag = (args: readonly string[]): readonly string[] =>
+  args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args
+
+const runOwn = async (
+  args: readonly string[],
+  output: Output,
+  serve: (flags: readonly string[]) => Promise<number>,
+): Promise<number> => {
+  const [command = '', ...rest] = args
+  if (command === 'server') return serve(rest)
+  if (command === 'keeper') {
     const { runKeeper } = await import('./commands/lab/keeper.js')
-    return runKeeper(args.slice(1), output)
+    return runKeeper(rest, output)
   }
-  if (args[0] === 'config' && args[1] === 'show') return runConfigShow(args.slice(2), output)
-  const version = `Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`
-  if (['version', '-v', '-version', '--version'].includes(args[0] ?? '')) {
-    output.data(version)
+  if (command === 'config' && rest[0] === 'show') return runConfigShow(rest.slice(1), output)
+  if (['version', '-v', '-version', '--version'].includes(command)) {
+    output.data(`Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`)
     return EXIT.ok
   }
+  let status: number = EXIT.ok
+  const program = makeProgram(output, (code) => {
+    status = code
+  })
+  if (command === '') {
+    program.outputHelp()
+    return EXIT.ok
+  }
+  try {
+    // Left with its flags, a misspelt command would be answered with the help of all.
+    await program.parseAsync(isMisspelt(program, command) ? [command] : args, { from: 'user' })
+    return status
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    output.complain(`understudy: ${describeError(error)}`)
+    return exitCodeOf(error)
+  }
+}
+
+const isMisspelt = (program: Command, command: string): boolean =>
+  !command.startsWith('-') && command !== 'help' && !program.commands.some((known) => known.name() === command)
+
+/** All commands with their flags and their help. `finish` is told the status of a program that ran within one. */
+export const makeProgram = (output: Output, finish: (status: number) => void): Command => {
   const program = new Command('understudy')
     .description(
       'Rehearse replication and failover with clusters that speak the Vault HTTP API. An independent simulator.',
     )
     .option('--quiet', 'no progress on standard error')
+    .configureHelp({ subcommandTerm: commandTerm })
+    .addHelpText(
+      'after',
+      `${examples('up pr-dr --prove', 'server -dev')}\n\nunderstudy COMMAND --help says more of one.`,
+    )
     .exitOverride()
   program.command('server').description('run one server (-config=PATH or -dev)').allowUnknownOption()
   program.command('vault').description('the compatibility command line: a client of any server').allowUnknownOption()
-  program
-    .command('config')
-    .description('show what a server would run with: config show [--origin] [--json] -config=PATH ...')
+  const config = program.command('config').description('look at the configuration of a server').exitOverride()
+  config
+    .command('show')
+    .description('show what a server would run with, and with --origin where each value came from')
     .allowUnknownOption()
-  let status: number = EXIT.ok
-  const finish = (code: number) => {
-    status = code
-  }
+  config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))
   const lab = [
     ...[upCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
@@ -110,12 +156,5 @@ export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<
     program.addCommand(command.exitOverride())
   }
   program.command('version').description('print the version')
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return status
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    output.complain(`understudy: ${describeError(error)}`)
-    return exitCodeOf(error)
-  }
+  return program
 }

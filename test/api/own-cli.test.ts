@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { Program, runProgram, STARTED, Workplace } from '../support/program.js'
 
@@ -38,5 +40,46 @@ describe('a server with address_file', () => {
     const env = { UNDERSTUDY_ADDRESS_FILE: path.join(at.write('no-directory', ''), 'addresses') }
     await using program = new Program(['server', '-dev', '-dev-listen-address=127.0.0.1:0'], { env })
     await program.untilPrinted('the addresses could not be written')
+  })
+})
+
+describe('the command line asked for help', () => {
+  it('prints the commands and ends with 0 when it is called alone', async () => {
+    const { status, stdout, stderr } = await runProgram([])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain('Usage: understudy')
+  })
+
+  it.each([
+    [['server', '--help']],
+    [['server', '-h']],
+    [['server', '-help']],
+    [['help', 'server']],
+    [['vault', 'server', '-help']],
+  ])('%j lists every flag of the server', async (args) => {
+    const { status, stdout, stderr } = await runProgram(args)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    for (const flag of ['-config=', '-dev ', '-dev-root-token-id=', '-data-dir=', '-log-level=', '-dev-tls-san=']) {
+      expect(stdout).toContain(`\n  ${flag}`)
+    }
+  })
+
+  it('says which flag of the server was misspelt', async () => {
+    const { status, stderr } = await runProgram(['server', '-dev-tsl'])
+    expect(status).toBe(1)
+    expect(stderr).toContain('did you mean -dev-tls?')
+  })
+
+  it.each([[['help', 'staus']], [['staus', '--help']]])('%j is a mistake that is named', async (args) => {
+    const { status, stderr } = await runProgram(args)
+    expect(status).toBe(1)
+    expect(stderr).toContain('staus')
+  })
+
+  it('shows no failure of its own to a reader that went away', async () => {
+    const script = `"${process.execPath}" dist/main.js --help | head -n 1; "${process.execPath}" dist/main.js vault -help | head -n 1`
+    const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script])
+    expect(stderr).toBe('')
+    expect(stdout).toMatch(/^Usage: understudy.*\nUsage: vault.*\n$/)
   })
 })

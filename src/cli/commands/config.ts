@@ -1,5 +1,6 @@
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { EXIT } from '../exit-codes.js'
+import { asksForHelp, describeConfigShow } from './server-help.js'
 import { formatTable, type Output } from '../output.js'
 
 /**
@@ -8,6 +9,10 @@ import { formatTable, type Output } from '../output.js'
  * server would not start.
  */
 export const runConfigShow = (args: readonly string[], output: Output): number => {
+  if (asksForHelp(args)) {
+    output.data(describeConfigShow())
+    return EXIT.ok
+  }
   const isOwn = (arg: string) => /^--?(?:origin|json)$/.test(arg)
   const own = new Set(args.filter(isOwn).map((arg) => arg.replace(/^-+/, '')))
   const { settings, warnings, problems } = loadServerConfig(

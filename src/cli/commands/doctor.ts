@@ -4,6 +4,7 @@ import { thisMachine } from '../../lab/doctor/machine.js'
 import { LabError } from '../../lab/lab-error.js'
 import { findTopology, TOPOLOGIES } from '../../lab/topology.js'
 import { formatTable, type Output } from '../output.js'
+import { examples } from '../help.js'
 
 interface DoctorFlags {
   readonly topology: string
@@ -18,6 +19,7 @@ export const doctorCommand = (output: Output): Command =>
     .option('--topology <name>', `whose ports are looked at: ${TOPOLOGIES.map(({ name }) => name).join(', ')}`, 'four')
     .option('--port-base <port>', 'first API port', '8200')
     .option('--json', 'print JSON')
+    .addHelpText('after', examples('doctor', 'doctor --topology six --port-base 9200'))
     .action(async (flags: DoctorFlags) => {
       const topology = findTopology(flags.topology)
       if (!topology) throw new LabError('usage', `there is no topology "${flags.topology}"`)

@@ -9,6 +9,7 @@ import { loadServerConfig } from '../../server/config/server-config.js'
 import { readLaunchFacts } from '../container/facts.js'
 import { decideLaunch } from '../container/launch.js'
 import type { Output } from '../output.js'
+import { examples } from '../help.js'
 
 const TIMEOUT_MS = 3000
 const DEFAULT_ADDRESSES = ['http://127.0.0.1:8200', 'https://127.0.0.1:8200']
@@ -21,6 +22,7 @@ export const healthcheckCommand = (output: Output): Command =>
   new Command('healthcheck')
     .description('succeed when the server in this container answers, sealed or not')
     .addOption(new Option('--addr <url>', 'the server to ask; else what listens in this container'))
+    .addHelpText('after', examples('healthcheck', 'healthcheck --addr http://127.0.0.1:8200'))
     .action(async (flags: { addr?: string }) => {
       const addresses = flags.addr ? [flags.addr] : addressesOfThisContainer(process.env)
       const answers = await Promise.all(addresses.map(askHealth))

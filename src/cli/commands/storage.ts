@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { LabError } from '../../lab/lab-error.js'
 import type { GenerationVerification, ListedRecord } from '../../server/storage-inspection.js'
 import { formatTable, type Output } from '../output.js'
+import { examples } from '../help.js'
 
 interface ListFlags {
   readonly dataDir: string
@@ -26,7 +27,7 @@ export const storageCommand = (output: Output): Command => {
   command.addCommand(listCommand(output).exitOverride())
   command.addCommand(verifyCommand(output).exitOverride())
   command.addCommand(adoptCommand(output).exitOverride())
-  return command
+  return command.addHelpText('after', examples('storage list --data-dir ./data', 'storage verify --data-dir ./data'))
 }
 
 const listCommand = (output: Output): Command =>
@@ -34,6 +35,7 @@ const listCommand = (output: Output): Command =>
     .description('list generation, category, key, length and SHA-256 of everything stored')
     .requiredOption('--data-dir <path>', 'the data directory')
     .option('--json', 'print JSON')
+    .addHelpText('after', examples('storage list --data-dir ./data', 'storage list --data-dir ./data --json'))
     .action(({ dataDir, json }: ListFlags) =>
       orUsage(async ({ listStorage }) => {
         const records: ListedRecord[] = []
@@ -62,6 +64,13 @@ const verifyCommand = (output: Output): Command =>
     .option('--unseal-key-file <file>', 'unseal keys, one per line, to find the root key with')
     .option('--generation <n>', 'which generation; by default the live one', parseGeneration)
     .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'storage verify --data-dir ./data',
+        'storage verify --data-dir ./data --unseal-key-file keys.txt --json',
+      ),
+    )
     .action(({ dataDir, json, generation, ...keys }: VerifyFlags) =>
       orUsage(async ({ verifyStorage }) => {
         const found = await verifyStorage(dataDir, keys, generation)
@@ -76,6 +85,13 @@ const adoptCommand = (output: Output): Command =>
     .requiredOption('--data-dir <path>', 'the data directory')
     .requiredOption('--generation <n>', 'its number, as `storage list` shows it', parseGeneration)
     .option('--force', 'also one that holds nothing: the server that starts on it is not initialized')
+    .addHelpText(
+      'after',
+      examples(
+        'storage adopt --data-dir ./data --generation 2',
+        'storage adopt --data-dir ./data --generation 1 --force',
+      ),
+    )
     .action(({ dataDir, generation, force }: AdoptFlags) =>
       orUsage(async ({ adoptStorage }) => {
         const { lastIndex, others } = await adoptStorage(dataDir, generation, force === true)

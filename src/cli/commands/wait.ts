@@ -8,6 +8,7 @@ import { chooseClusters } from '../../lab/lifecycle/servers.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/readiness.js'
 import { waitFor } from '../../lab/wait.js'
 import type { Output } from '../output.js'
+import { examples } from '../help.js'
 
 interface WaitFlags {
   readonly addr?: string
@@ -26,6 +27,10 @@ export const waitCommand = (output: Output, clock: Clock = systemClock): Command
     .option('--cluster <cluster>', 'only this cluster of the lab')
     .addOption(new Option('--for <state>', 'how far').choices([...READINESS]).default('replicated'))
     .option('--timeout <duration>', 'bound, such as 30s', '30s')
+    .addHelpText(
+      'after',
+      examples('wait --for replicated --timeout 1m', 'wait --addr http://127.0.0.1:8200 --for unsealed'),
+    )
     .action(async (flags: WaitFlags) => {
       const timeoutMs = parseDurationMs(flags.timeout)
       if (timeoutMs === undefined || timeoutMs <= 0) {

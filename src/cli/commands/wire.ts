@@ -9,6 +9,7 @@ import { proveReplication } from '../../lab/proof.js'
 import { findTopology } from '../../lab/topology.js'
 import { wireClusters } from '../../lab/wire.js'
 import { formatTable, type Output } from '../output.js'
+import { examples } from '../help.js'
 
 interface WireFlags {
   readonly topology: string
@@ -26,6 +27,13 @@ export const wireCommand = (output: Output, clock: Clock = systemClock): Command
     .addOption(new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('60s'))
     .option('--keep <file>', 'where keys and tokens are kept, so that a second run opens the same clusters again')
     .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'wire --topology dr A=http://a:8200 B=http://b:8200',
+        'wire --topology pr-dr --keep keys.json A=http://a:8200 B=http://b:8200 C=http://c:8200',
+      ),
+    )
     .action(async (given: string[], flags: WireFlags) => {
       const topology = findTopology(flags.topology)
       const timeoutMs = parseDurationMs(flags.timeout)

@@ -6,8 +6,14 @@ import type { FlagTable } from './flags.js'
 
 const INTRODUCTION = 'Usage: vault COMMAND [options] [arguments]\n\nA client of the HTTP API. Commands:\n'
 
+/** Commands that the program itself has. */
+const WITHOUT_TABLE = [
+  { name: 'server', summary: 'Run a server' },
+  { name: 'version', summary: 'Print the version' },
+]
+
 export const describeAll = (): string =>
-  `${INTRODUCTION}${lines(offered())}\n  server            Run a server\n  version           Print the version\n`
+  `${INTRODUCTION}${lines([...offered(), ...WITHOUT_TABLE])}\n\nvault COMMAND -help prints the flags of one command.\n`
 
 /** All but those that are refused. */
 const offered = (): Command[] => [...COMMANDS.values()].filter(({ refusal }) => refusal === undefined)
@@ -24,8 +30,10 @@ export const describeFamily = (words: readonly string[]): string | undefined => 
 export const describeCommand = ({ name, usage, summary, flags }: Command): string =>
   `Usage: vault ${name} ${usage}\n\n${summary}.\n${section('Options', flags)}${section('Common options', COMMON_FLAGS)}`
 
-const lines = (commands: Iterable<Command>): string =>
-  [...commands].map(({ name, summary }) => `\n  ${name.padEnd(32)}${summary}`).join('')
+const lines = (commands: readonly Pick<Command, 'name' | 'summary'>[]): string => {
+  const width = Math.max(...commands.map(({ name }) => name.length))
+  return commands.map(({ name, summary }) => `\n  ${name.padEnd(width)}  ${summary}`).join('')
+}
 
 const section = (title: string, flags: FlagTable): string => {
   const rows = Object.entries(flags).map(([name, { kind, help, env, aliases }]) => {

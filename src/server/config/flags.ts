@@ -1,3 +1,5 @@
+import { nearest } from '../../base/nearest.js'
+
 /** Flags of `server`, one dash or two, `-flag=value` or `-flag value`. */
 export interface ServerFlags {
   readonly configs: readonly string[]
@@ -15,27 +17,54 @@ export interface ServerFlags {
   readonly logFile: string | undefined
 }
 
-/** Flag -> whether it takes a value. */
-const FLAGS: Readonly<Record<string, 'value' | 'switch'>> = {
-  config: 'value',
-  dev: 'switch',
-  'dev-root-token-id': 'value',
-  'dev-listen-address': 'value',
-  'dev-kv-v1': 'switch',
-  'dev-no-kv': 'switch',
-  'dev-no-store-token': 'switch',
-  'dev-tls': 'switch',
-  'dev-tls-cert-dir': 'value',
-  'dev-tls-san': 'value',
-  'data-dir': 'value',
-  'log-level': 'value',
-  'log-format': 'value',
-  'log-file': 'value',
-  'log-rotate-bytes': 'value',
-  'log-rotate-duration': 'value',
-  'log-rotate-max-files': 'value',
-  'exit-on-core-shutdown': 'switch',
-  recovery: 'switch',
+interface FlagKind {
+  /** What stands behind it; a switch has nothing. */
+  readonly value?: string
+  readonly help: string
+}
+
+const FLAGS: Readonly<Record<string, FlagKind>> = {
+  config: {
+    value: 'path',
+    help: 'A configuration file (HCL or JSON) or a directory of such; may be given more than once',
+  },
+  dev: { help: 'In memory, initialized and unsealed, with a root token that is printed' },
+  'dev-root-token-id': { value: 'token', help: 'The root token of -dev (environment: VAULT_DEV_ROOT_TOKEN_ID)' },
+  'dev-listen-address': {
+    value: 'address',
+    help: 'Where -dev listens, 127.0.0.1:8200 by default (environment: VAULT_DEV_LISTEN_ADDRESS)',
+  },
+  'dev-kv-v1': { help: 'With -dev, mount version 1 of kv at secret/' },
+  'dev-no-kv': { help: 'With -dev, mount no kv at secret/' },
+  'dev-no-store-token': { help: 'Accepted; -dev never stores its root token in a file' },
+  'dev-tls': { help: '-dev over TLS, with certificates made at start' },
+  'dev-tls-cert-dir': {
+    value: 'directory',
+    help: 'Where -dev-tls puts its certificates; a temporary directory by default',
+  },
+  'dev-tls-san': {
+    value: 'name',
+    help: 'One more name or address in the certificate of -dev-tls; may be given more than once',
+  },
+  'data-dir': { value: 'directory', help: 'With -dev, keep the data there instead of in memory' },
+  'log-level': { value: 'level', help: 'trace, debug, info, warn or error' },
+  'log-format': { value: 'format', help: 'standard or json' },
+  'log-file': { value: 'path', help: 'Where the log goes; standard error by default' },
+  'log-rotate-bytes': {
+    value: 'bytes',
+    help: 'Accepted without effect: logs are not rotated; SIGHUP opens the file anew',
+  },
+  'log-rotate-duration': { value: 'duration', help: 'Accepted without effect' },
+  'log-rotate-max-files': { value: 'count', help: 'Accepted without effect' },
+  'exit-on-core-shutdown': { help: 'Accepted without effect' },
+  recovery: { help: 'Refused: stop the server and use "understudy storage verify"' },
+}
+
+/** One line a flag, for the help of commands that take them. */
+export const describeServerFlags = (): string => {
+  const rows = Object.entries(FLAGS).map(([name, { value, help }]) => [`-${name}${value ? `=<${value}>` : ''}`, help])
+  const width = Math.max(...rows.map(([flag = '']) => flag.length))
+  return rows.map(([flag = '', help = '']) => `  ${flag.padEnd(width)}  ${help}`).join('\n')
 }
 
 const REFUSED: Readonly<Record<string, string>> = {
@@ -56,18 +85,19 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
     const name = match?.[1] ?? ''
     const kind = FLAGS[name]
     if (!match || !kind) {
-      problems.push(`flag provided but not defined: ${arg}`)
+      const meant = nearest(name, Object.keys(FLAGS))
+      problems.push(`flag provided but not defined: ${arg}${meant ? `; did you mean -${meant}?` : ''}`)
       continue
     }
     const refusal = REFUSED[name]
     if (refusal) problems.push(refusal)
     let value = match[2]
-    if (value === undefined && kind === 'value') {
+    if (value === undefined && kind.value) {
       index++
       value = args[index]
       if (value === undefined) problems.push(`flag needs an argument: -${name}`)
     }
-    if (kind === 'switch' && value !== undefined && !['true', 'false', '1', '0'].includes(value)) {
+    if (!kind.value && value !== undefined && !['true', 'false', '1', '0'].includes(value)) {
       problems.push(`invalid boolean value "${value}" for -${name}`)
     }
     given.set(name, [...(given.get(name) ?? []), value ?? 'true'])

@@ -12,6 +12,7 @@ import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
 import { formatTable, type Output } from '../../output.js'
+import { commandTerm, examples } from '../../help.js'
 import { nameOption } from './options.js'
 
 interface FaultFlags {
@@ -25,6 +26,8 @@ interface FaultKind {
   readonly about: string
   /** What stands behind the two clusters. */
   readonly argument?: string
+  /** Such as this. */
+  readonly example?: string
   readonly make: (value: string, flags: FaultFlags) => LinkFault
 }
 
@@ -39,6 +42,7 @@ const KINDS: Readonly<Record<LinkFaultName, FaultKind>> = {
   latency: {
     about: 'delay everything, such as 80ms (--jitter 20ms)',
     argument: 'delay',
+    example: '80ms',
     make: (value, { jitter }) => ({
       name: 'latency',
       ms: milliseconds(value),
@@ -48,21 +52,25 @@ const KINDS: Readonly<Record<LinkFaultName, FaultKind>> = {
   bandwidth: {
     about: 'let so much pass, such as 256kB/s',
     argument: 'rate',
+    example: '256kB/s',
     make: (value) => ({ name: 'bandwidth', bytesPerSecond: bytes(value.replace(/\/s$/, '')) }),
   },
   timeout: {
     about: 'let nothing pass and close connections after a time; 0 never closes',
     argument: 'time',
+    example: '5s',
     make: (value) => ({ name: 'timeout', ms: milliseconds(value, 0) }),
   },
   reset_peer: {
     about: 'reset connections a time after their first bytes',
     argument: 'time',
+    example: '1s',
     make: (value) => ({ name: 'reset_peer', ms: milliseconds(value, 0) }),
   },
   limit_data: {
     about: 'close connections after so many bytes, such as 64kB',
     argument: 'bytes',
+    example: '64kB',
     make: (value) => ({ name: 'limit_data', bytes: bytes(value) }),
   },
 }
@@ -71,6 +79,7 @@ const KINDS: Readonly<Record<LinkFaultName, FaultKind>> = {
 export const faultCommand = (output: Output, clock: Clock = systemClock): Command => {
   const command = new Command('fault')
     .description('set faults on the links between clusters, and list them')
+    .configureHelp({ subcommandTerm: commandTerm })
     .exitOverride()
   for (const [name, kind] of Object.entries(KINDS)) command.addCommand(makeKind(name, kind, output).exitOverride())
   command.addCommand(
@@ -78,6 +87,7 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
       .description('list active faults')
       .addOption(nameOption())
       .option('--json', 'print JSON')
+      .addHelpText('after', examples('fault ls', 'fault ls --name drill --json'))
       .action(async (flags: { name: string; json?: true }) => {
         const active = await keeperOf(flags.name).list()
         if (flags.json) output.data(JSON.stringify(active, undefined, 2))
@@ -89,18 +99,20 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
   )
   return command.addHelpText(
     'after',
-    '\nExamples:\n  understudy fault partition A B --for 30s --one-way\n  understudy fault latency A C 80ms --jitter 20ms',
+    examples('fault partition A B --for 30s --one-way', 'fault latency A C 80ms --jitter 20ms'),
   )
 }
 
-const makeKind = (name: string, { about, argument, make }: FaultKind, output: Output): Command => {
+const makeKind = (name: string, { about, argument, example, make }: FaultKind, output: Output): Command => {
   const command = new Command(name).description(about).argument('<cluster>').argument('<other>')
   if (argument) command.argument(`<${argument}>`)
+  const typed = [name, 'A', 'B', ...(example ? [example] : [])].join(' ')
   if (name === 'latency') command.option('--jitter <duration>', 'give or take so much')
   return command
     .addOption(nameOption())
     .option('--one-way', 'only what the first cluster sends to the other')
     .option('--for <duration>', 'heal it after so long')
+    .addHelpText('after', examples(`fault ${typed}`, `fault ${typed} --one-way --for 30s`))
     .action(async (...all: unknown[]) => {
       const [one, other, value] = all as string[]
       const flags = all[argument ? 3 : 2] as FaultFlags

@@ -1,0 +1,36 @@
+import { describeServerFlags } from '../../server/config/flags.js'
+import { examples } from '../help.js'
+
+const HELP_FLAGS: ReadonlySet<string> = new Set(['-h', '-help', '--help'])
+
+export const asksForHelp = (args: readonly string[]): boolean => args.some((arg) => HELP_FLAGS.has(arg))
+
+/** What `understudy server -help` prints. Its flags are the reference's, so they stand outside of the other commands' parser. */
+export const describeServerCommand = (): string =>
+  [
+    'Usage: understudy server [options]',
+    '',
+    'run one server until it is told to stop, with -config=PATH or -dev; one dash or two, -flag=value or -flag value',
+    '',
+    'Options:',
+    describeServerFlags(),
+    '  -h, -help  Print this',
+    examples('server -dev -dev-root-token-id=root', 'server -config=/etc/understudy -log-level=debug'),
+  ].join('\n')
+
+/** What `understudy config show -help` prints. */
+export const describeConfigShow = (): string =>
+  [
+    'Usage: understudy config show [options]',
+    '',
+    'show what a server would run with; status 1 when such a server would not start',
+    '',
+    'Options:',
+    '  --origin  with the flag, variable, file and line that each value came from',
+    '  --json    print JSON, with origins, warnings and problems',
+    '  -h, -help  Print this',
+    '',
+    'And those of server:',
+    describeServerFlags(),
+    examples('config show -config=server.hcl', 'config show --origin -dev -data-dir=./data'),
+  ].join('\n')
