@@ -4,7 +4,7 @@ export const nearest = (word: string, known: readonly string[]): string | undefi
     .map((candidate) => ({ candidate, slips: countSlips(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((one, other) => one.slips - other.slips)
   const best = ranked[0]
-  return best && best.slips <= Math.max(1, Math.floor(best.candidate.length / 2)) ? best.candidate : undefined
+  return best && best.slips <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined
 }
 
 /** Letters to add, drop, replace or swap with their neighbour to make one text of the other. */

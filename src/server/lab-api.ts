@@ -61,7 +61,12 @@ export const createLabApi = (server: Server, config: ServerConfig): ((request: S
 
 const requireToken = ({ headers }: SideRequest, expected: string): void => {
   const given = String(headers['x-understudy-token'] ?? '')
-  if (!isSameSecret(sha256(given), sha256(expected))) throw new LogicalError('permission-denied', 'permission denied')
+  if (!isSameSecret(sha256(given), sha256(expected))) {
+    throw new LogicalError(
+      'permission-denied',
+      'permission denied: lab_api_token belongs in the header X-Understudy-Token',
+    )
+  }
 }
 
 const parseBody = (body: Buffer): JsonObject => {

@@ -30,7 +30,13 @@ export class KeeperClient {
   #send(method: string, path: string, body?: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error) =>
-        reject(new LabError('conflict', `the keeper of the lab does not answer: ${error.message}`, { cause: error }))
+        reject(
+          new LabError(
+            'conflict',
+            `the keeper of the lab does not answer, so every link is cut; "understudy start" brings it back: ${error.message}`,
+            { cause: error },
+          ),
+        )
       const request = http.request({ socketPath: this.#socket, method, path, timeout: ANSWER_MS }, (response) => {
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -18,6 +18,8 @@ import { coerce, type Sourced } from './values.js'
 
 /** What all configuration files say together: later values win, listeners add up. */
 export interface FileSettings {
+  /** False when a file could not be read or parsed: what seems to be missing may well stand there. */
+  isWhole: boolean
   readonly root: Record<string, Sourced>
   readonly listeners: Stanza[]
   storage: Stanza | undefined
@@ -49,6 +51,7 @@ const LOCKOUT_KEYS = {
 } as const
 
 export const emptyFileSettings = (): FileSettings => ({
+  isWhole: true,
   root: {},
   listeners: [],
   storage: undefined,
@@ -71,6 +74,7 @@ export const readConfigPath = (given: string, into: FileSettings, findings: Find
       : [given]
     for (const file of files) readConfigText(readFileSync(file, 'utf8'), file, into, findings)
   } catch (error) {
+    into.isWhole = false
     findings.problems.push({ origin: given, text: `cannot be read: ${error instanceof Error ? error.message : error}` })
   }
 }
@@ -81,6 +85,7 @@ export const readConfigText = (text: string, file: string, into: FileSettings, f
     body = parseHcl(text, { file })
   } catch (error) {
     if (!(error instanceof HclError)) throw error
+    into.isWhole = false
     findings.problems.push({ origin: `${file}:${error.line}`, text: error.reason })
     return
   }

@@ -37,7 +37,7 @@ export const resolveListeners = (
   const listeners = configured.map((stanza, index) =>
     resolveListener(stanza, `listener[${index + first.length}]`, settled, findings),
   )
-  const isSilent = !flags.dev && files.listeners.length === 0
+  const isSilent = !flags.dev && files.listeners.length === 0 && files.isWhole
   if (isSilent && (flags.configs.length > 0 || env.VAULT_LOCAL_CONFIG)) {
     findings.problems.push({
       origin: flags.configs.join(', ') || 'VAULT_LOCAL_CONFIG',

@@ -28,7 +28,7 @@ export const resolveStorage = (
   const nodeId = settled.text('storage.node_id', nodeIds, 'node1') || 'node1'
   const dataDir = fromFlag('-data-dir', flags.dataDir)
   if (!stanza) {
-    if (!flags.dev && flags.configs.length > 0)
+    if (!flags.dev && flags.configs.length > 0 && files.isWhole)
       findings.problems.push({ origin: flags.configs.join(', '), text: 'a storage stanza is required' })
     const path = flags.dev && dataDir ? settled.text('storage.path', [dataDir]) : undefined
     return { label, path, nodeId }
@@ -41,7 +41,8 @@ export const resolveStorage = (
   refuseForeignJoin(stanza, files, env, findings)
   if (MEMORY_LABELS.has(label)) return { label, path: undefined, nodeId }
   const path = settled.text('storage.path', [dataDir, fromVariable(env, 'VAULT_RAFT_PATH'), stanza.values.path])
-  if (path === '') findings.problems.push({ origin, text: `storage "${label}" needs a path` })
+  if (path === '' && STORAGE_LABELS.has(label))
+    findings.problems.push({ origin, text: `storage "${label}" needs a path` })
   return { label, path, nodeId }
 }
 

@@ -1,5 +1,6 @@
 import { blocksOf, type HclBlock } from '../../base/hcl-blocks.js'
 import { type HclBody, HclError, type HclItem } from '../../base/hcl-tree.js'
+import { nearest } from '../../base/nearest.js'
 import type { KeyTable } from './tables.js'
 import { coerce, type Sourced } from './values.js'
 
@@ -22,7 +23,10 @@ export interface Stanza {
   readonly body: HclBody
 }
 
-export const unknownField = (name: string): string => `unknown or unsupported field ${name} found in configuration`
+export const unknownField = (name: string, known: KeyTable = {}): string => {
+  const meant = nearest(name, Object.keys(known))
+  return `unknown or unsupported field ${name} found in configuration${meant ? `; did you mean ${meant}?` : ''}`
+}
 
 /** Reads the keys of one body by a table. Unknown keys warn, wrong types are problems. */
 export const readKeys = (
@@ -36,7 +40,7 @@ export const readKeys = (
     const origin = `${file}:${item.line}`
     const key = table[item.key]
     if (!key) {
-      findings.warnings.push({ origin, text: unknownField(item.key) })
+      findings.warnings.push({ origin, text: unknownField(item.key, table) })
       continue
     }
     if (key.refusal) {

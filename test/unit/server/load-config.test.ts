@@ -46,7 +46,20 @@ describe('unknown keys', () => {
   })
 })
 
+describe('a misspelt key', () => {
+  it('is asked about', () => {
+    const { warningTexts } = load(`${GOOD}understudy {\n  heartbeat_intervall = "1s"\n}\n`)
+    expect(warningTexts).toEqual([
+      'FILE:11: unknown or unsupported field heartbeat_intervall found in configuration; did you mean heartbeat_interval?',
+    ])
+  })
+})
+
 describe('problems', () => {
+  it('say nothing about what is missing while a file cannot be parsed', () => {
+    expect(load('storage "inmem" {').problemTexts).toEqual(['FILE:1: the bracket is not closed'])
+  })
+
   it('are all listed, each with its place', () => {
     const { config, problemTexts } = load(`
 listener "tcp" {
