@@ -18,7 +18,7 @@ import { GUARDS } from './guard-texts.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
 import { keepForeseeableLoss, keepPromotionLoss } from '../roles/keep-losses.js'
 import { insist, refusalToError } from '../roles/roles.js'
-import { whoOfSecondary } from '../roles/secondary-role.js'
+import { whoOfJoiner } from '../roles/secondary-role.js'
 import { exchangeKeyKey, setIdOf } from '../roles/state.js'
 import { withScheme } from './status.js'
 import { WARNINGS } from '../texts.js'
@@ -142,16 +142,13 @@ const redeem = (
   fields: JoinFields,
   setId: string | undefined,
 ): Promise<Joined> => {
-  const record = roles.record(kind)
-  // A former primary joins whom it is told to, and passes on which other one it has met.
-  const epochs = (setId !== undefined && 'overtaker' in record && record.overtaker?.epochs) || []
   return redeemToken(
     {
       host,
       dataPlane,
       checkBundle: (facts) => insist(checkBundle(kind, setId, facts)),
       wantsDevRoot: setId === undefined && wantsDevRoot(host, kind),
-      who: (bundleSetId) => whoOfSecondary(host, { setId: bundleSetId, epochs, incarnation: 0 }),
+      who: (bundleSetId) => whoOfJoiner(host, roles.record(kind), bundleSetId, setId !== undefined),
     },
     kind,
     fields,

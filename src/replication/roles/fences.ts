@@ -57,8 +57,11 @@ export class Fences {
     const { host, roles } = this.#options
     const beginIndex = host.store.position.index
     const beyond = currentEpoch(fence.by.epochs)?.number ?? 0
-    for (const lifted of kind === 'dr' ? (['dr', 'performance'] as const) : [kind]) {
-      if (this.of(lifted) === undefined) continue
+    // Asked before the first is lifted: what fences the DR role fences the other one with it.
+    const kinds = (kind === 'dr' ? (['dr', 'performance'] as const) : [kind]).filter(
+      (one) => this.of(one) !== undefined,
+    )
+    for (const lifted of kinds) {
       const id = uuid(host.random)
       await roles.update(lifted, (record) => {
         if (record.mode !== 'primary') return record
@@ -91,10 +94,11 @@ export class Fences {
     this.#met.set(kind, fence)
     host.log.warn('primary fenced by a newer epoch', { kind, epoch, byEpoch, by: other.clusterId })
     onFenced(kind)
+    // Known from memory until it is stored: in between somebody would be fed, or told that a write was taken.
     roles
-      .update(kind, (latest) => {
-        this.#met.delete(kind)
-        return latest.mode === 'primary' ? { ...latest, fenced: fence } : latest
+      .update(kind, (latest) => (latest.mode === 'primary' ? { ...latest, fenced: fence } : latest))
+      .then(() => {
+        if (this.#met.get(kind) === fence) this.#met.delete(kind)
       })
       .catch((error: unknown) => host.log.error('fence not stored', { kind, error: String(error) }))
   }

@@ -169,6 +169,23 @@ export const whoOfSecondary = (
 export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
   record.mode === 'secondary' && record.hasFollowed
 
+/**
+ * What a cluster says of itself when it comes with a token. A primary that stepped back speaks for its own epoch still, so
+ * that the one it is made to follow goes on above that, whoever else has met it. One that was overtaken passes on by what,
+ * and follows whom it is told to all the same; so does a follower, which speaks for nobody.
+ */
+export const whoOfJoiner = (
+  host: Pick<ReplicationHost, 'identity'>,
+  record: KindRecord,
+  setId: string,
+  isMember: boolean,
+): Who => {
+  const plain = whoOfSecondary(host, { setId, epochs: [], incarnation: 0 })
+  if (!isMember || record.mode !== 'secondary') return plain
+  if (record.overtaker) return { ...plain, epochs: record.overtaker.epochs }
+  return record.hasFollowed ? plain : { ...plain, epochs: record.epochs, isPrimary: true }
+}
+
 /** The id under which the filter for this very cluster is stored. */
 export const ownFilterId = (
   record: SecondaryRecord,

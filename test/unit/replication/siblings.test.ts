@@ -18,11 +18,21 @@ const world = new ControlWorld()
 afterEach(() => world.stop())
 
 const key = (name: string) => `logical/m1/${name}`
+const epochOf = ({ store }: ControlCluster): string => store.epoch
 const lost = async (cluster: ControlCluster) =>
   (await cluster.replication.losses()).flatMap(({ entries }) => entries.map(({ path }) => path.replace('secret/', '')))
 
-/** A parent whose two copies have `lead` writes more the one than the other, both promoted, each with writes of its own. */
-const siblings = async ({ isParentAlive }: { isParentAlive: boolean }) => {
+/**
+ * A parent whose two copies have `lead` writes more the one than the other, both promoted, each with writes of its own. The
+ * lesser one may be kept from asking anybody, so that it hears of the other only from who comes to it.
+ */
+const siblings = async ({
+  isParentAlive,
+  isLesserDeaf = false,
+}: {
+  isParentAlive: boolean
+  isLesserDeaf?: boolean
+}) => {
   const a = await world.start('a')
   const b = await world.start('b')
   const d = await world.start('d')
@@ -42,8 +52,10 @@ const siblings = async ({ isParentAlive }: { isParentAlive: boolean }) => {
   await promoteDr(d)
   for (const name of ['b-0', 'b-1', 'b-2']) await b.writeValue(key(name), 'own of b')
   for (const name of ['d-0', 'd-1']) await d.writeValue(key(name), 'own of d')
-  for (const cluster of [b, d]) cluster.network.isDown = false
-  return { a, b, d }
+  const [lesser, greater] = epochOf(b) < epochOf(d) ? [b, d] : [d, b]
+  greater.network.isDown = false
+  lesser.network.isDown = isLesserDeaf
+  return { a, b, d, lesser, greater }
 }
 
 const ofB = ['lead-0', 'lead-1', 'b-0', 'b-1', 'b-2']
@@ -76,6 +88,34 @@ test('the one that is fenced goes on under a newer epoch when the other one is m
   expect(await lost(winner)).toEqual(winner === b ? ofB : ['d-0', 'd-1'])
   expect(loser.replication.view.fence).toBeUndefined()
   await until(() => a.replication.view.fence?.by?.clusterId === loser.clusterId)
+})
+
+/** The lesser one has met nobody; their parent was overtaken by the greater one. */
+const deafSibling = async () => {
+  const { a, lesser, greater } = await siblings({ isParentAlive: true, isLesserDeaf: true })
+  await until(() => a.replication.view.fence?.by?.clusterId === greater.clusterId)
+  expect(lesser.replication.view.fence).toBeUndefined()
+  return { a, lesser, greater }
+}
+
+test('the greater one may be made to follow the other one after their parent has told that one of it', async () => {
+  const { a, lesser, greater } = await deafSibling()
+  expect(await refusalOf(yieldTo(a, lesser, 'a'))).toContain('this primary is fenced')
+  await yieldTo(greater, lesser, 'again')
+  expect(lesser.replication.view.fence).toBeUndefined()
+  const dr_operation_token = await a.replication.operationTokens.create()
+  const token = await issueToken(lesser, 'dr', 'a')
+  await a.change('replication/dr/secondary/update-primary', { dr_operation_token, token })
+  await untilStreaming(a, 'dr', lesser)
+  await untilStreaming(greater, 'dr', lesser)
+})
+
+test('one that the greater one was made to follow is not fenced by what their parent has met', async () => {
+  const { a, lesser, greater } = await deafSibling()
+  await yieldTo(greater, lesser, 'again')
+  await yieldTo(a, lesser, 'a')
+  expect(lesser.replication.view.fence).toBeUndefined()
+  await untilStreaming(greater, 'dr', lesser)
 })
 
 test('nobody joins the one that is fenced but the one that overtook it', async () => {
