@@ -121,8 +121,25 @@ export const wireClusters = async (
       )
     return { name, apiAddress, rootToken: '', unsealKeys: [], threshold: 0 }
   })
+  await Promise.all(fresh.map((cluster) => requireNew(cluster, options)))
   const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
   return { topology: topology.name, clusters: await joinClusters(open, topology.links, options) }
+}
+
+/** Asked of all before the first is initialised: the keys of one that was would be lost with a failure of another. */
+const requireNew = async (cluster: ClusterAccess, { clock, timeoutMs, signal }: WireOptions): Promise<void> => {
+  const client = clientOf(cluster)
+  try {
+    await waitForAnswer(clock, client, cluster.name, timeoutMs, signal)
+    const { initialized } = await client.read('sys/init')
+    if (initialized !== true) return
+  } finally {
+    client.close()
+  }
+  throw new LabError(
+    'remote',
+    `cluster ${cluster.name} at ${cluster.apiAddress} is initialised already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`,
+  )
 }
 
 const reopen = async (topology: Topology, known: WiredClusters, options: WireOptions): Promise<WiredClusters> => {

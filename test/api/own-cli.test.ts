@@ -83,3 +83,42 @@ describe('the command line asked for help', () => {
     expect(stdout).toMatch(/^Usage: understudy.*\nUsage: vault.*\n$/)
   })
 })
+
+describe('understudy wire', () => {
+  it('initialises nothing when one of the servers is not new, and says what to do', async () => {
+    using at = new Workplace()
+    const addresses = ['', '']
+    const open = async (index: number, args: readonly string[]) => {
+      const file = at.path(`addresses-${index}`)
+      const program = new Program(['server', ...args], { env: { UNDERSTUDY_ADDRESS_FILE: file } })
+      await program.untilPrinted(STARTED)
+      await expect.poll(() => existsSync(file)).toBe(true)
+      addresses[index] = readFileSync(file, 'utf8').trim()
+      return program
+    }
+    const text = 'storage "inmem" {}\nlistener "tcp" {\n  address = "127.0.0.1:0"\n  tls_disable = true\n}\n'
+    await using _a = await open(0, [`-config=${at.write('a.hcl', text)}`])
+    await using _b = await open(1, ['-dev', '-dev-listen-address=127.0.0.1:0'])
+    const wired = await runProgram(['wire', '--topology', 'dr', `A=${addresses[0]}`, `B=${addresses[1]}`])
+    expect({ status: wired.status, stdout: wired.stdout }).toEqual({ status: 2, stdout: '' })
+    expect(wired.stderr).toContain(`cluster B at ${addresses[1]} is initialised already`)
+    expect(wired.stderr).toContain('--keep')
+    const asked = await fetch(`${addresses[0]}/v1/sys/init`)
+    expect(await asked.json()).toMatchObject({ initialized: false })
+  })
+
+  it('keeps keys only where they can be written', async () => {
+    const args = [
+      'wire',
+      '--topology',
+      'dr',
+      '--keep',
+      '/nowhere/at/all/keys.json',
+      'A=http://127.0.0.1:1',
+      'B=http://127.0.0.1:2',
+    ]
+    const { status, stderr } = await runProgram(args)
+    expect(status).toBe(1)
+    expect(stderr).toContain('/nowhere/at/all/keys.json cannot be written')
+  })
+})

@@ -2,7 +2,8 @@ import { Command } from 'commander'
 import { examine, type Finding } from '../../lab/doctor/checks.js'
 import { thisMachine } from '../../lab/doctor/machine.js'
 import { LabError } from '../../lab/lab-error.js'
-import { findTopology, TOPOLOGIES } from '../../lab/topology.js'
+import { TOPOLOGIES } from '../../lab/topology.js'
+import { requireTopology } from './lab/options.js'
 import { formatTable, type Output } from '../output.js'
 import { examples } from '../help.js'
 
@@ -21,8 +22,7 @@ export const doctorCommand = (output: Output): Command =>
     .option('--json', 'print JSON')
     .addHelpText('after', examples('doctor', 'doctor --topology six --port-base 9200'))
     .action(async (flags: DoctorFlags) => {
-      const topology = findTopology(flags.topology)
-      if (!topology) throw new LabError('usage', `there is no topology "${flags.topology}"`)
+      const topology = requireTopology(flags.topology)
       if (!/^\d{1,5}$/.test(flags.portBase)) throw new LabError('usage', `"${flags.portBase}" is not a port`)
       const findings = await examine({ machine: thisMachine(), topology, portBase: Number(flags.portBase) })
       output.data(flags.json ? JSON.stringify(findings, undefined, 2) : formatTable(findings.map(toRow)))

@@ -58,7 +58,7 @@ const isServer = (value: unknown): value is Server => value instanceof Object &&
 const openLog = (config: ServerConfig): PinoLog =>
   createPinoLog({
     level: config.log.level,
-    format: config.log.format,
+    format: config.log.format ?? (config.log.file === '' && process.stderr.isTTY ? 'standard' : 'json'),
     sink: config.log.file === '' ? streamSink(process.stderr) : fileSink(config.log.file),
   })
 

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { Command, Option } from 'commander'
 import { type Clock, systemClock } from '../../base/clock.js'
 import { parseDurationMs } from '../../base/duration.js'
@@ -6,8 +7,8 @@ import type { WiredClusters } from '../../lab/cluster.js'
 import { LabError } from '../../lab/lab-error.js'
 import { drawLab } from '../../lab/picture.js'
 import { proveReplication } from '../../lab/proof.js'
-import { findTopology } from '../../lab/topology.js'
 import { wireClusters } from '../../lab/wire.js'
+import { requireTopology } from './lab/options.js'
 import { formatTable, type Output } from '../output.js'
 import { examples } from '../help.js'
 
@@ -35,17 +36,26 @@ export const wireCommand = (output: Output, clock: Clock = systemClock): Command
       ),
     )
     .action(async (given: string[], flags: WireFlags) => {
-      const topology = findTopology(flags.topology)
+      const topology = requireTopology(flags.topology)
       const timeoutMs = parseDurationMs(flags.timeout)
-      if (!topology) throw new LabError('usage', `there is no topology "${flags.topology}"`)
       if (!timeoutMs) throw new LabError('usage', `"${flags.timeout}" is not a duration such as 30s`)
       const onProgress = output.progress
       const options = { shares: 1, threshold: 1, timeoutMs, clock, onProgress }
+      if (flags.keep) requireWritable(flags.keep)
       const wired = await wireClusters(topology, parseAddresses(given), readKept(flags.keep), options)
       if (flags.keep) writeFileSync(flags.keep, `${JSON.stringify(wired, undefined, 2)}\n`, { mode: 0o600 })
       const proof = await proveReplication(wired, clock, timeoutMs)
       output.data(flags.json ? JSON.stringify({ ...wired, proof }, undefined, 2) : describe(wired, proof))
     })
+
+/** The keys are lost when it turns out at the end that nobody can write them. */
+const requireWritable = (file: string): void => {
+  try {
+    accessSync(existsSync(file) ? file : path.dirname(path.resolve(file)), constants.W_OK)
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
 
 const parseAddresses = (given: readonly string[]): Map<string, string> =>
   new Map(

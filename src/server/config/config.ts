@@ -80,7 +80,8 @@ export type SealConfig =
 
 export interface LogConfig {
   readonly level: LogLevel
-  readonly format: 'standard' | 'json'
+  /** Undefined when nobody asked for one: text for who reads it on a terminal, JSON for everything else. */
+  readonly format: 'standard' | 'json' | undefined
   readonly file: string
 }
 

@@ -48,7 +48,7 @@ const FLAGS: Readonly<Record<string, FlagKind>> = {
   },
   'data-dir': { value: 'directory', help: 'With -dev, keep the data there instead of in memory' },
   'log-level': { value: 'level', help: 'trace, debug, info, warn or error' },
-  'log-format': { value: 'format', help: 'standard or json' },
+  'log-format': { value: 'format', help: 'standard or json; standard on a terminal, else json by default' },
   'log-file': { value: 'path', help: 'Where the log goes; standard error by default' },
   'log-rotate-bytes': {
     value: 'bytes',

@@ -34,20 +34,23 @@ export const resolveLog = (
     given(root.log_format),
   ]
   const level = settled.text('log_level', levelSources, 'info').toLowerCase()
-  const format = settled.text('log_format', formatSources, 'json')
+  const format = settled.text('log_format', formatSources, BY_READER)
   const known = LEVELS[level]
   if (!known) findings.problems.push({ origin: originOf(levelSources), text: `unknown log level "${level}"` })
-  if (format !== 'json' && format !== 'standard')
+  if (format !== 'json' && format !== 'standard' && format !== BY_READER)
     findings.problems.push({
       origin: originOf(formatSources),
       text: `log format is standard or json, not "${format}"`,
     })
   return {
     level: known ?? 'info',
-    format: format === 'standard' ? 'standard' : 'json',
+    format: format === 'json' || format === 'standard' ? format : undefined,
     file: settled.text('log_file', [fromFlag('-log-file', flags.logFile), root.log_file]),
   }
 }
+
+/** As the default is shown. */
+const BY_READER = 'standard on a terminal, else json'
 
 type Source = FileSettings['root'][string] | undefined
 

@@ -13,7 +13,7 @@ export const sanitizeConfig = (config: ServerConfig): JsonObject => ({
     type: 'tcp',
     config: { address, tls_disable: tls === undefined },
   })),
-  log_format: config.log.format,
+  log_format: config.log.format ?? 'json',
   log_level: config.log.level,
   seals: [{ type: config.seal.type === 'shamir' ? 'shamir' : config.seal.name, disabled: false }],
   storage: {

@@ -1,17 +1,15 @@
 import { Command, Option } from 'commander'
-import { nearest } from '../../../base/nearest.js'
 import type { LabRecord } from '../../../lab/cluster.js'
-import { LabError } from '../../../lab/lab-error.js'
 import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { upLab } from '../../../lab/lifecycle/up.js'
 import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
-import { findTopology, TOPOLOGIES, type Topology } from '../../../lab/topology.js'
+import { TOPOLOGIES, type Topology } from '../../../lab/topology.js'
 import { withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output } from '../../output.js'
-import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'
+import { nameOption, parsePort, parseShamir, parseTimeout, requireTopology, timeoutOption } from './options.js'
 
 interface UpFlags {
   readonly name: string
@@ -72,17 +70,6 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
         )
       })
     })
-
-const requireTopology = (name: string): Topology => {
-  const topology = findTopology(name)
-  if (topology) return topology
-  const names = TOPOLOGIES.map((known) => known.name)
-  const guess = nearest(name, names)
-  throw new LabError(
-    'usage',
-    `there is no topology "${name}"${guess ? `; did you mean "${guess}"?` : ''} There are ${names.join(', ')}`,
-  )
-}
 
 /** What is wrong with the flags is said at once, which ports are free is asked later. */
 const portChoice = ({ clusters }: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
