@@ -44,7 +44,15 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 240_
   expect(await on('rejoin', 'A', 'B')).toMatchObject({ status: 0, stderr: expect.stringContaining('replicated') })
   await until(async () => (await on('status')).status === 0)
 
+  expect((await on('fault', 'partition', 'A', 'B')).status).toBe(0)
+  await until(async () => (await on('status')).stdout.includes('transient_failure'))
   expect((await vault('B', 'write', 'kv/a', 'word=newer')).status).toBe(0)
+  expect(await on('switchover', 'B', 'A', '--timeout', '1s')).toMatchObject({
+    status: 4,
+    stderr: expect.stringContaining('gave up waiting for A to stream from B'),
+  })
+  expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('newer')
+  expect((await on('heal', '--all')).status).toBe(0)
   expect((await on('switchover', 'B', 'A')).status).toBe(0)
   expect((await vault('A', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('newer')
   expect((await on('status')).status).toBe(0)

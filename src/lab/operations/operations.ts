@@ -50,10 +50,22 @@ export const failOver = async (runbook: Runbook, to: string, isForced: boolean):
 /** Primary and DR secondary change places while both are well: nothing is lost. */
 export const switchOver = async (runbook: Runbook, from: string, to: string): Promise<void> => {
   const token = await operationToken(runbook, to)
+  // A demotion waits for whoever is connected: what the other one lacks beyond that would be lost.
+  await runbook.wait(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
   await runbook.call({ cluster: from, method: 'PUT', path: `${REPLICATION}/dr/primary/demote`, isAuthenticated: true })
   await promote(runbook, to, token, false)
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to)
+}
+
+/** Why a DR secondary does not get what its primary writes; undefined when it does. */
+const findCut = async (runbook: Runbook, primary: string, secondary: string): Promise<string | undefined> => {
+  const ours = await statusOf(runbook.anonymous(primary), 'dr')
+  const theirs = await statusOf(runbook.anonymous(secondary), 'dr')
+  if (ours.mode !== 'primary') return `the DR replication of ${primary} is ${ours.mode}`
+  if (theirs.cluster_id !== ours.cluster_id) return 'they belong to different replication sets'
+  const { state, connection_state: connection } = theirs
+  return state === 'stream-wals' && connection === 'ready' ? undefined : `its state is ${state}, ${connection}`
 }
 
 /** A former primary that is back after a failover follows its successor. */
