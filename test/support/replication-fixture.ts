@@ -237,6 +237,8 @@ export class TestPrimary {
   readonly server: StreamServer
   readonly listener: ClusterListener
   readonly who: Who
+  /** Runs when a secondary has been registered, before it is answered. */
+  beforeBootstrapAnswer: () => Promise<void> = async () => undefined
   admission: ((commonName: string, who: Who) => Admission | undefined) | undefined
 
   private constructor(options: TestPrimaryOptions, listener: ClusterListener) {
@@ -288,11 +290,14 @@ export class TestPrimary {
         return { ok: true, secondaryId: id }
       },
       primaryAddresses: () => this.addresses,
-      bootstrap: async (secondaryId) => ({
-        rootKey: Buffer.from('root'),
-        records: [{ key: 'core/keyring', value: Buffer.from('ring') }],
-        extra: JSON.stringify({ secondaryId }),
-      }),
+      bootstrap: async (secondaryId) => {
+        await this.beforeBootstrapAnswer()
+        return {
+          rootKey: Buffer.from('root'),
+          records: [{ key: 'core/keyring', value: Buffer.from('ring') }],
+          extra: JSON.stringify({ secondaryId }),
+        }
+      },
       forward: async (secondaryId, payload) => {
         this.forwarded.push(payload.toString())
         return Buffer.from(`${secondaryId} sent ${payload}`)

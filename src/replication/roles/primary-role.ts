@@ -194,7 +194,7 @@ export class PrimaryRole implements PrimaryHooks {
 }
 
 /** Also to the cluster that used it: what it got the first time is all there is to get. */
-const ALREADY_USED = 'the activation token was already used; issue a new one'
+const ALREADY_USED = 'the activation token was already used; revoke its id and issue a new one'
 
 type Refused = Extract<Admission, { ok: false }>
 

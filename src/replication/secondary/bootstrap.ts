@@ -1,5 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import { type ConnectOptions, connectPrimary } from '../rpc/primary-connection.js'
+import { refusalCodeOf } from '../rpc/refusal.js'
 import { parseWho, toWhoMessage } from '../rpc/who.js'
 import type { BootstrapPackage, ReplicationTimes, Who } from '../types.js'
 
@@ -34,9 +35,8 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
   try {
     return await fetchOnce(options, limit.signal)
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
     const data = error instanceof LogicalError && error.data ? { data: error.data } : {}
-    throw new LogicalError('unavailable', `error fetching secondary bootstrap package: ${text}`, {
+    throw new LogicalError('unavailable', `error fetching secondary bootstrap package: ${textOf(error)}`, {
       cause: error,
       ...data,
     })
@@ -46,14 +46,21 @@ export const fetchBootstrap = async (options: BootstrapOptions): Promise<Bootstr
   }
 }
 
+/** The id of the token is taken once the primary has answered, and nobody knows here whether it has. */
+const MAYBE_TAKEN = '; it may have registered this cluster: revoke its id there before a new token is made for it'
+
+const isAnswered = (error: unknown): boolean => ![undefined, 'failed'].includes(refusalCodeOf(error))
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promise<Bootstrapped> => {
   signal.throwIfAborted()
   const connection = await connectPrimary(options.addresses, { ...options, signal })
   try {
-    const reply = await connection.bootstrap(
-      { who: toWhoMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false },
-      { signal },
-    )
+    const request = { who: toWhoMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false }
+    const reply = await connection.bootstrap(request, { signal }).catch((error: unknown) => {
+      throw isAnswered(error) ? error : new LogicalError('unavailable', textOf(error) + MAYBE_TAKEN, { cause: error })
+    })
     return {
       package: { rootKey: reply.root_key, records: reply.records, extra: reply.extra },
       primary: parseWho(reply.who),

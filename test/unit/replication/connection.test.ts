@@ -3,6 +3,7 @@ import tls from 'node:tls'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
+import { LogicalError } from '../../../src/logical/errors.js'
 import { connectPrimary } from '../../../src/replication/rpc/primary-connection.js'
 import { fetchBootstrap } from '../../../src/replication/secondary/bootstrap.js'
 import { toWhoMessage } from '../../../src/replication/rpc/who.js'
@@ -253,6 +254,12 @@ describe('calls', () => {
       'error fetching secondary bootstrap package: secondary "c" is not registered',
     )
     primary.registered.add('c')
+    const late = new AbortController()
+    primary.beforeBootstrapAnswer = async () => late.abort(new LogicalError('unavailable', 'no answer within 1 ms'))
+    await expect(fetchBootstrap({ ...options, signal: late.signal })).rejects.toThrow(
+      'package: no answer within 1 ms; it may have registered this cluster: revoke its id there before a new token',
+    )
+    primary.beforeBootstrapAnswer = async () => undefined
     const { package: material, address } = await fetchBootstrap(options)
     expect(address).toBe(primary.listener.address)
     expect(material.rootKey.toString()).toBe('root')
