@@ -1,4 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
@@ -26,6 +29,7 @@ import type {
   Who,
 } from '../../src/replication/types.js'
 import type { Engine } from '../../src/storage/engine/engine.js'
+import { LevelEngine } from '../../src/storage/engine/level-engine.js'
 import { MemoryEngine } from '../../src/storage/engine/memory-engine.js'
 import { Store, type StoreOptions } from '../../src/storage/store.js'
 import { until } from './until.js'
@@ -56,6 +60,21 @@ export const openStore = (engine: Engine = new MemoryEngine(), options: Partial<
     ...options,
   })
 
+/** A store on disk. `stopAll` closes it before its directory goes: LevelDB still writes to it otherwise. */
+export const openDiskStore = async (options: Partial<StoreOptions> = {}): Promise<Store> => {
+  const directory = await mkdtemp(join(tmpdir(), 'replication-'))
+  const engine = await LevelEngine.open({ directory, createIfMissing: true })
+  const store = await openStore(engine, options)
+  stopLater({
+    async stop() {
+      await store.close()
+      await engine.close()
+      await rm(directory, { recursive: true, force: true })
+    },
+  })
+  return store
+}
+
 export const put = (store: Store, key: string, value: string | Buffer): Promise<unknown> =>
   store.write((tx) => tx.put(key, Buffer.from(value)))
 
@@ -69,7 +88,10 @@ export const stopLater = <T extends { stop(): Promise<unknown> }>(thing: T): T =
 
 /** For `afterEach`. */
 export const stopAll = async (): Promise<void> => {
-  for (const thing of running.splice(0).reverse()) await thing.stop()
+  const endings: PromiseSettledResult<unknown>[] = []
+  for (const thing of running.splice(0).reverse()) endings.push(...(await Promise.allSettled([thing.stop()])))
+  const failed = endings.find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
 }
 
 /** A primary and a follower of it, connected over loopback; stopped by `stopAll`. */

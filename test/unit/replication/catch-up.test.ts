@@ -1,31 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Engine } from '../../../src/storage/engine/engine.js'
-import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
-import type { Store } from '../../../src/storage/store.js'
-import { CuttableNetwork, openStore, pair, put, stopAll } from '../../support/replication-fixture.js'
+import type { Store, StoreOptions } from '../../../src/storage/store.js'
+import { CuttableNetwork, openDiskStore, openStore, pair, put, stopAll } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 
-const directories: string[] = []
-
-afterEach(async () => {
-  await stopAll()
-  for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true })
-})
-
-const openLevel = async (): Promise<Engine> => {
-  const directory = await mkdtemp(join(tmpdir(), 'replication-'))
-  directories.push(directory)
-  return LevelEngine.open({ directory, createIfMissing: true })
-}
+afterEach(stopAll)
 
 const engines = [
-  { name: 'in memory', open: async (): Promise<Engine> => new MemoryEngine() },
-  { name: 'on disk', open: openLevel },
+  { name: 'in memory', open: (options?: Partial<StoreOptions>) => openStore(undefined, options) },
+  { name: 'on disk', open: openDiskStore },
 ]
 
 const writeMany = async (store: Store, from: number, count: number): Promise<void> => {
@@ -38,8 +22,8 @@ describe.each(engines)('a secondary that was away, $name', ({ open }) => {
   test('catches up from the log on disk without comparing data', async () => {
     const network = new CuttableNetwork()
     // The ring holds next to nothing: what was missed is read back.
-    const a = await openStore(await open(), { ringBytes: 4096 })
-    const b = await openStore(await open())
+    const a = await open({ ringBytes: 4096 })
+    const b = await open()
     await writeMany(a, 0, 100)
     const { secondary } = await pair('dr', a, b, { network })
     await secondary.caughtUp(a, 'dr')
@@ -56,8 +40,8 @@ describe.each(engines)('a secondary that was away, $name', ({ open }) => {
 
   test('syncs by comparing data when the log was trimmed, while the primary keeps writing', async () => {
     const network = new CuttableNetwork()
-    const a = await openStore(await open(), { walRetentionEntries: 16, ringBytes: 4096 })
-    const b = await openStore(await open())
+    const a = await open({ walRetentionEntries: 16, ringBytes: 4096 })
+    const b = await open()
     await writeMany(a, 0, 500)
     await put(a, 'sys/token/id/gone', 'x')
     const { secondary } = await pair('dr', a, b, { network })
