@@ -2,7 +2,6 @@ import { LogicalError } from '../../logical/errors.js'
 import type { EpochChain } from '../roles/epoch.js'
 import type { ForwardReply } from '../services.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
-import { currentEpoch } from '../roles/epoch.js'
 import { PrimaryConnection } from '../rpc/primary-connection.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type { ConnectionState, LogPlace, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
@@ -11,6 +10,7 @@ import { Backoff, Pause } from './backoff.js'
 import { forwardOver } from './forward-over.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
+import { epochOf, KnownPrimary } from './known-primary.js'
 import { followOver, type LinkEvents } from './link.js'
 import { type Lead, RecentFrames } from './recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
@@ -29,17 +29,14 @@ export class Follower {
   readonly #addresses: Addresses
   readonly #heartbeat: Heartbeat
   readonly #recent = new RecentFrames()
+  readonly #primary = new KnownPrimary()
   readonly #stop = new AbortController()
   readonly #pause: Pause
   #running: Promise<void> | undefined
   #state: StreamState
   #connectionState: ConnectionState = 'idle'
   #connection: PrimaryConnection | undefined
-  #primary: Who | undefined
-  /** Its first sign of life; the heartbeats come after it. */
-  #acceptedMs: number | undefined
   #applied: LogPlace | undefined
-  #announced: LogPlace | undefined
   #progress: SyncProgress | undefined
   #refusal: RefusalCode | undefined
   /** The primary was put back in time: nobody is followed until an operator says so. */
@@ -99,7 +96,7 @@ export class Follower {
   }
 
   get primaryEpochs(): EpochChain {
-    return this.#primary?.epochs ?? []
+    return this.#primary.epochs
   }
 
   /**
@@ -112,7 +109,7 @@ export class Follower {
 
   /** The last place that the primary announced since this follower started; undefined before it was reached. */
   get announced(): LogPlace | undefined {
-    return this.#announced
+    return this.#primary.announced
   }
 
   /** What was applied behind the primary's index, as far as it is remembered. */
@@ -127,20 +124,7 @@ export class Follower {
 
   /** Undefined until the primary has answered once. */
   get primary(): PrimaryView | undefined {
-    const who = this.#primary
-    if (!who) return undefined
-    const pulse = this.#heartbeat.last
-    return {
-      isConnected: this.#connectionState === 'ready',
-      apiAddress: who.apiAddress,
-      clusterAddress: who.clusterAddresses[0] ?? this.#addresses.current,
-      clusterId: who.clusterId,
-      lastHeartbeatMs: pulse?.atMs ?? this.#acceptedMs,
-      lastHeartbeatDurationMs: pulse?.durationMs ?? 0,
-      clockSkewMs: pulse?.clockSkewMs ?? 0,
-      canaryAgeMs: this.#heartbeat.canaryAgeMs,
-      lagMs: this.#heartbeat.lagMs,
-    }
+    return this.#primary.view(this.#connectionState === 'ready', this.#addresses.current, this.#heartbeat)
   }
 
   /**
@@ -218,9 +202,7 @@ export class Follower {
     return {
       onAccepted: (primary, lastIndex) => {
         this.#connection = connection
-        this.#primary = primary
-        this.#acceptedMs = this.#options.clock.now()
-        this.#announce(primary, lastIndex)
+        this.#primary.accepted(primary, lastIndex, this.#options.clock.now())
         if (this.#applied?.epoch !== epochOf(primary)) this.#applied = { epoch: epochOf(primary), index: 0 }
         this.#refusal = undefined
         log.info('primary connected', { address: connection.address, kind })
@@ -234,9 +216,7 @@ export class Follower {
       onProgress: (progress) => {
         this.#progress = progress
       },
-      onAnnounced: (index) => {
-        if (this.#primary) this.#announce(this.#primary, index)
-      },
+      onAnnounced: (index) => this.#primary.announce(index),
       onApplied: (place) => {
         this.#applied = place
       },
@@ -248,16 +228,8 @@ export class Follower {
   #heard(primary: Who, addresses: readonly string[], lastIndex: number): void {
     const objection = this.#options.hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', objection)
-    this.#primary = primary
-    this.#announce(primary, lastIndex)
+    this.#primary.heard(primary, lastIndex)
     this.#learn(addresses)
-  }
-
-  /** Numbers of a primary are compared with those of its own epoch only. */
-  #announce(primary: Who, index: number): void {
-    const epoch = epochOf(primary)
-    const before = this.#announced?.epoch === epoch ? this.#announced.index : 0
-    this.#announced = { epoch, index: Math.max(before, index) }
   }
 
   #learn(addresses: readonly string[]): void {
@@ -299,5 +271,3 @@ export class Follower {
     this.#options.hooks.onChange()
   }
 }
-
-const epochOf = ({ epochs }: Who): string => currentEpoch(epochs)?.id ?? ''
