@@ -12,6 +12,11 @@ export const LIMITS = {
   largeBodiesBytesMax: 40 * 1024 * 1024,
   /** Larger bodies that wait for that. */
   largeBodiesWaitingMax: 256,
+  /** Read answers of 64 KiB and more, from their making until their clients have them; further ones wait. */
+  largeAnswersBytesMax: 40 * 1024 * 1024,
+  largeAnswersWaitingMax: 256,
+  /** While others wait, a client that has not taken its answer by then is cut. */
+  largeAnswerPatienceMs: 10_000,
   /** Members and elements of a JSON body, or parameters of a form, each object and array counting once more. */
   jsonValuesMax: 100_000,
   /** The same of a body that no token speaks for and that is larger than `openBodyBytesMax`. */

@@ -9,6 +9,7 @@ import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
 import { checkGate, type GateState } from './gate.js'
 import { type EntityForwarder, LoginIssuer } from './login-issuer.js'
+import { readInRoom } from './large-answers.js'
 import { findHomeNamespace } from './home-namespace.js'
 import type { NamespaceStore } from './namespaces.js'
 import { refuseOutsideRoot } from './root-namespace-only.js'
@@ -202,7 +203,7 @@ export class RequestHandler {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {
-      return { response: await dispatch(route.mount.backend, request, route.path) }
+      return { response: await readInRoom(request, () => dispatch(route.mount.backend, request, route.path)) }
     } catch (error) {
       if (!isReadOnly(error)) throw error
       if (!this.#options.mayForward({ ...route, request })) {

@@ -5,6 +5,7 @@ import type { Random } from '../base/random.js'
 import { TurnEnd } from '../base/turn.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
+import type { AnswerRoom } from './answer-room.js'
 import { BodyReader, ClientGone, isEmptyBody, NO_BODY, readFileBody, type ReadBody } from './body-reader.js'
 import type { BodyRoom } from './body-room.js'
 import { clientAddress, type ForwardedForSettings } from './client-address.js'
@@ -28,6 +29,8 @@ export interface FrontOptions {
   readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
   /** Shared by all listeners of a server. */
   readonly bodies: BodyRoom
+  /** Shared by all listeners of a server. */
+  readonly answers: AnswerRoom
   readonly bodyBytesMax: number
 }
 
@@ -57,7 +60,8 @@ export class Front {
         const received = this.#receive(request, verb, target)
         const head = readHead(received)
         const isBodied = !head.isFile && !isEmptyBody(request)
-        rendered = await this.#handle(received, head, isBodied ? await this.#readBody(received, head) : NO_BODY)
+        const body = isBodied ? await this.#readBody(received, head) : NO_BODY
+        rendered = await this.#handle(received, head, body, response)
       } else
         rendered = welcome(verb, target.path, request.headers.accept) ?? (await this.#renderSide(request, verb, target))
       if (response.headersSent) return
@@ -89,14 +93,15 @@ export class Front {
     return new BodyReader(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance }).read()
   }
 
-  async #handle(received: Received, head: RequestHead, body: ReadBody): Promise<Rendered> {
-    const { handle, random, bodies } = this.#options
+  async #handle(received: Received, head: RequestHead, body: ReadBody, sink: ServerResponse): Promise<Rendered> {
+    const { handle, random, bodies, answers } = this.#options
     try {
       const fields = readFields(received, head, body)
       const data = fields instanceof Promise ? await fields : fields
       const readFile = () => readFileBody(received.message, bodies)
       const { bytes, refusal: bodyRefusal } = body
-      const parts = { random, readFile, bodyBytes: bytes.length, bodyRefusal }
+      const answerRoom = answers.placeFor({ response: sink, socket: received.message.socket })
+      const parts = { random, readFile, bodyBytes: bytes.length, bodyRefusal, answerRoom }
       return await handle(readRequest(received, head, data, parts))
     } finally {
       body.done()

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import { LogicalError } from '../logical/errors.js'
+import { AnswerRoom } from './answer-room.js'
 import { answerBadMessage, answerConnect, linger } from './bad-message.js'
 import { BodyRoom } from './body-room.js'
 import { Exchanges } from './exchanges.js'
@@ -23,11 +24,12 @@ export interface HttpLimits {
   readonly connectionsMax?: number | undefined
 }
 
-export interface HttpServerOptions extends Omit<FrontOptions, 'bodyBytesMax' | 'bodies' | 'allowBody'> {
+export interface HttpServerOptions extends Omit<FrontOptions, 'bodyBytesMax' | 'bodies' | 'answers' | 'allowBody'> {
   /** Without it everybody is allowed as much as anybody. */
   readonly allowBody?: FrontOptions['allowBody']
   /** Without it the listener has a room of its own. */
   readonly bodies?: BodyRoom
+  readonly answers?: AnswerRoom
   readonly clock: Clock
   readonly limits?: HttpLimits | undefined
   /** Called at the start and by `reloadTls`. */
@@ -50,7 +52,8 @@ const SWEEP_MS = 1000
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
-  const front = new Front({ allowBody: () => ALL, bodies: new BodyRoom(), ...options, bodyBytesMax })
+  const rooms = { bodies: new BodyRoom(), answers: new AnswerRoom(clock) }
+  const front = new Front({ allowBody: () => ALL, ...rooms, ...options, bodyBytesMax })
   const exchanges = new Exchanges(clock)
   const gates = new WeakMap<Socket, MessageGate>()
 

@@ -5,7 +5,7 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import { parseBool } from '../logical/field-values.js'
 import type { BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
-import { type Operation, ROOT_NAMESPACE, type WrapRequest } from '../logical/request.js'
+import { type AnswerPlace, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../logical/request.js'
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
 import { isWrongVerb, takesRawBody } from './own-paths.js'
@@ -84,7 +84,7 @@ export const readRequest = (
   received: Received,
   head: RequestHead,
   data: JsonObject,
-  { random, readFile, bodyBytes, bodyRefusal }: RequestParts,
+  { random, readFile, bodyBytes, bodyRefusal, answerRoom }: RequestParts,
 ): IncomingRequest => {
   const { message, verb, path, query, remoteAddress } = received
   const { operation, isFile, wrap } = head
@@ -110,6 +110,7 @@ export const readRequest = (
       return () => socket.off('close', listener)
     },
     bodyRefusal,
+    answerRoom,
   }
 }
 
@@ -118,6 +119,7 @@ export interface RequestParts {
   readonly readFile: () => Promise<Buffer>
   readonly bodyBytes: number
   readonly bodyRefusal: LogicalError | undefined
+  readonly answerRoom: AnswerPlace
 }
 
 const isWrite = (operation: Operation): boolean => operation === 'update' || operation === 'patch'

@@ -55,8 +55,20 @@ export interface Request {
   readonly readFile?: (() => Promise<Buffer>) | undefined
   /** The body was too large for its sender and was not read: thrown by whatever would execute the request. */
   readonly bodyRefusal?: LogicalError | undefined
+  /** Room for a large answer; absent where answers are not held for clients. */
+  readonly answerRoom?: AnswerPlace | undefined
   /** Of the secondary that forwarded the request, which was authorised there. Absent for a client of this cluster. */
   readonly sight?: Sight
+}
+
+/** Where one answer is counted from its making until its client has it. */
+export interface AnswerPlace {
+  /** Resolves when no other large answer was read in this turn of the loop; undefined for at once. */
+  turn(): Promise<void> | undefined
+  /** To be called with what was read. True when there was room for so many bytes; they are counted then. */
+  tryEnter(bytes: number): boolean
+  /** Resolves when they have room and are counted. */
+  enter(bytes: number): Promise<void>
 }
 
 /** What another cluster may see of this one. */

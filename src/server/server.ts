@@ -9,6 +9,7 @@ import { Meter } from '../core/metrics.js'
 import type { FreshStart } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
+import { AnswerRoom } from '../http/answer-room.js'
 import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { renderAnswer } from '../logical/envelope.js'
@@ -66,6 +67,7 @@ export class Server implements ShellView {
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
   readonly #bodies = new BodyRoom()
+  readonly #answers: AnswerRoom
   readonly #listeners: HttpServer[] = []
   readonly #addresses: string[] = []
   readonly #host: RuntimeHost
@@ -76,6 +78,7 @@ export class Server implements ShellView {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
     this.status = new ServerStatus(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
+    this.#answers = new AnswerRoom(options.clock)
     this.#host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
   }
 
@@ -226,6 +229,7 @@ export class Server implements ShellView {
       handle: (request) => this.#handle(request),
       allowBody: (sender, gone) => this.#host.allowBody(sender, gone),
       bodies: this.#bodies,
+      answers: this.#answers,
       lab: createLabApi(this, this.#options.config),
       clock,
       random,

@@ -1,0 +1,166 @@
+import type { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock, Timer } from '../base/clock.js'
+import { LIMITS } from '../base/limits.js'
+import { nextTurn } from '../base/turn.js'
+import { LogicalError } from '../logical/errors.js'
+import type { AnswerPlace } from '../logical/request.js'
+
+/** Where an answer goes. An answer that waits behind others on its connection has no socket of its own yet. */
+export interface AnswerSink {
+  readonly response: Pick<ServerResponse, 'closed' | 'writableEnded'> & Pick<EventEmitter, 'once'>
+  readonly socket: Pick<Socket, 'destroyed'> & Pick<EventEmitter, 'once' | 'off'> & { destroy(): unknown }
+}
+
+interface Waiting {
+  readonly bytes: number
+  readonly take: () => void
+}
+
+interface Held {
+  readonly sink: AnswerSink
+  readonly sinceMs: number
+}
+
+export interface AnswerRoomLimits {
+  readonly bytesMax: number
+  readonly waitingMax: number
+  readonly patienceMs: number
+}
+
+const DEFAULTS: AnswerRoomLimits = {
+  bytesMax: LIMITS.largeAnswersBytesMax,
+  waitingMax: LIMITS.largeAnswersWaitingMax,
+  patienceMs: LIMITS.largeAnswerPatienceMs,
+}
+
+/**
+ * The memory for large answers of one server, from their making until their clients have taken them. Those that find no
+ * room wait in the order of their coming, and are made then. A client that takes its answer slowly is cut when another has
+ * waited for long.
+ */
+export class AnswerRoom {
+  readonly #clock: Clock
+  readonly #limits: AnswerRoomLimits
+  readonly #held = new Set<Held>()
+  readonly #waiting = new Set<Waiting>()
+  /** A large answer was read in this turn of the loop. */
+  #hasRead = false
+  #bytes = 0
+  #impatience: Timer | undefined
+
+  constructor(clock: Clock, limits: Partial<AnswerRoomLimits> = {}) {
+    this.#clock = clock
+    this.#limits = { ...DEFAULTS, ...limits }
+  }
+
+  /** Room is given back when the client has taken its answer, or is gone. */
+  placeFor(sink: AnswerSink): AnswerPlace {
+    return {
+      turn: () => this.#turn(),
+      tryEnter: (bytes) => this.#tryEnter(bytes, sink),
+      enter: (bytes) => this.#enter(bytes, sink),
+    }
+  }
+
+  #turn(): Promise<void> | undefined {
+    return this.#hasRead ? this.#nextFreeTurn() : undefined
+  }
+
+  async #nextFreeTurn(): Promise<void> {
+    while (this.#hasRead) await nextTurn()
+  }
+
+  #noteRead(): void {
+    this.#hasRead = true
+    void nextTurn().then(() => {
+      this.#hasRead = false
+    })
+  }
+
+  #tryEnter(bytes: number, sink: AnswerSink): boolean {
+    this.#noteRead()
+    if (this.#waiting.size > 0 || !this.#hasRoom(bytes)) return false
+    this.#hold(bytes, sink)
+    return true
+  }
+
+  /** Rejects with 503 when too many wait, or when the client is gone. */
+  #enter(bytes: number, sink: AnswerSink): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size >= this.#limits.waitingMax) {
+        reject(new LogicalError('unavailable', 'too many large answers are waiting'))
+        return
+      }
+      const waiting: Waiting = {
+        bytes,
+        take: () => {
+          this.#hold(bytes, sink)
+          resolve()
+        },
+      }
+      this.#waiting.add(waiting)
+      whenGone(sink, () => {
+        if (!this.#waiting.delete(waiting)) return
+        reject(new LogicalError('unavailable', 'the client went away'))
+        this.#admit()
+      })
+      this.#admit()
+    })
+  }
+
+  #hasRoom(bytes: number): boolean {
+    return this.#bytes === 0 || this.#bytes + bytes <= this.#limits.bytesMax
+  }
+
+  #hold(bytes: number, sink: AnswerSink): void {
+    const held: Held = { sink, sinceMs: this.#clock.monotonic() }
+    this.#held.add(held)
+    this.#bytes += bytes
+    whenGone(sink, () => {
+      if (!this.#held.delete(held)) return
+      this.#bytes -= bytes
+      this.#admit()
+    })
+  }
+
+  #admit(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.#hasRoom(waiting.bytes)) break
+      this.#waiting.delete(waiting)
+      this.#calmDown()
+      waiting.take()
+    }
+    if (this.#waiting.size === 0) this.#calmDown()
+    else this.#impatience ??= this.#clock.setTimer(this.#limits.patienceMs, () => this.#cutOldest())
+  }
+
+  /** One that is still being made takes its time from the server, not from its client. */
+  #cutOldest(): void {
+    this.#calmDown()
+    const [oldest] = [...this.#held].filter(({ sink }) => sink.response.writableEnded)
+    const isSlow = oldest && this.#clock.monotonic() - oldest.sinceMs >= this.#limits.patienceMs
+    if (isSlow) oldest.sink.socket.destroy()
+    this.#admit()
+  }
+
+  #calmDown(): void {
+    this.#impatience?.cancel()
+    this.#impatience = undefined
+  }
+}
+
+/** Calls back once: a connection that ends tells the answer that it carries, and not those that wait behind it. */
+const whenGone = ({ response, socket }: AnswerSink, callback: () => void): void => {
+  const gone = () => {
+    socket.off('close', gone)
+    callback()
+  }
+  if (response.closed || socket.destroyed) {
+    gone()
+    return
+  }
+  socket.once('close', gone)
+  response.once('close', gone)
+}

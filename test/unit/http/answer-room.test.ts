@@ -1,0 +1,81 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { AnswerRoom, type AnswerSink } from '../../../src/http/answer-room.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+
+/** A client that takes its answer when the test says so. */
+class Client implements AnswerSink {
+  readonly response = Object.assign(new EventEmitter(), { closed: false, writableEnded: false })
+  readonly socket = Object.assign(new EventEmitter(), {
+    destroyed: false,
+    destroy: () => {
+      this.socket.destroyed = true
+      this.socket.emit('close')
+    },
+  }) as EventEmitter & { destroyed: boolean; destroy(): void }
+
+  take(): void {
+    this.response.closed = true
+    this.response.emit('close')
+  }
+}
+
+const world = () => {
+  const clock = new ManualClock()
+  const room = new AnswerRoom(clock, { bytesMax: 100, waitingMax: 2, patienceMs: 5000 })
+  const client = () => {
+    const sink = new Client()
+    return { sink, place: room.placeFor(sink) }
+  }
+  return { clock, client }
+}
+
+describe('the room for large answers', () => {
+  it('lets an answer wait until those before it have been taken, in the order of their coming', async () => {
+    const { client } = world()
+    const [first, second, third] = [client(), client(), client()]
+    expect(first.place.tryEnter(80)).toBe(true)
+    expect(second.place.tryEnter(30)).toBe(false)
+    const admitted: string[] = []
+    const waiting = [
+      second.place.enter(30).then(() => admitted.push('second')),
+      third.place.enter(10).then(() => admitted.push('third')),
+    ]
+    expect(client().place.tryEnter(1)).toBe(false)
+    first.sink.take()
+    await Promise.all(waiting)
+    expect(admitted).toEqual(['second', 'third'])
+  })
+
+  it('takes one that is larger than the room when it is empty', () => {
+    const { client } = world()
+    expect(client().place.tryEnter(1000)).toBe(true)
+    expect(client().place.tryEnter(1)).toBe(false)
+  })
+
+  it('cuts the client that takes its answer longest when another has waited for long', async () => {
+    const { client, clock } = world()
+    const [made, slow, next] = [client(), client(), client()]
+    made.place.tryEnter(10)
+    slow.place.tryEnter(80)
+    slow.sink.response.writableEnded = true
+    const waiting = next.place.enter(50)
+    await clock.advance(5001)
+    await waiting
+    expect([made.sink.socket.destroyed, slow.sink.socket.destroyed]).toEqual([false, true])
+  })
+
+  it('forgets those whose clients go, and refuses when too many wait', async () => {
+    const { client } = world()
+    const [first, second, third] = [client(), client(), client()]
+    first.place.tryEnter(100)
+    const waiting = second.place.enter(10)
+    const other = third.place.enter(10)
+    await expect(client().place.enter(10)).rejects.toThrow(LogicalError)
+    second.sink.socket.destroy()
+    await expect(waiting).rejects.toThrow('the client went away')
+    first.sink.socket.destroy()
+    await other
+  })
+})
