@@ -122,3 +122,19 @@ describe('understudy wire', () => {
     expect(stderr).toContain('/nowhere/at/all/keys.json cannot be written')
   })
 })
+
+it('wire names a file of keys that holds none, and touches no server', async () => {
+  using at = new Workplace()
+  for (const text of ['{"clusters":', '[]', '']) {
+    const keep = at.write('keys.json', text)
+    const { status, stderr } = await runProgram([
+      'wire',
+      '--topology',
+      'single',
+      '--keep',
+      keep,
+      'A=http://127.0.0.1:1',
+    ])
+    expect([status, stderr], text).toEqual([1, expect.stringContaining(`${keep} does not hold the keys of clusters`)])
+  }
+})

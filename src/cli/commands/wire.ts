@@ -66,8 +66,16 @@ const parseAddresses = (given: readonly string[]): Map<string, string> =>
     }),
   )
 
-const readKept = (file: string | undefined): WiredClusters | undefined =>
-  file && existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as WiredClusters) : undefined
+const readKept = (file: string | undefined): WiredClusters | undefined => {
+  if (!file || !existsSync(file)) return undefined
+  try {
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as Partial<WiredClusters> | null
+    if (Array.isArray(kept?.clusters)) return kept as WiredClusters
+  } catch {
+    // Said below, as for a file of another kind.
+  }
+  throw new LabError('usage', `${file} does not hold the keys of clusters; give another --keep, or remove it`)
+}
 
 const describe = (wired: WiredClusters, proof: readonly string[]): string => {
   const rows = wired.clusters.map(({ name, rootToken, unsealKeys }) => [
