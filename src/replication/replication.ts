@@ -5,6 +5,7 @@ import { FilterStore, isFilterKey } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
 import type { Holds } from './holds.js'
 import type { ReplicationHost } from './host.js'
+import { ownOf } from './roles/keep-losses.js'
 import { collectSuffix, type Loss, type LostSuffix, readLosses } from './roles/losses.js'
 import { isSecondaryStage } from './roles/machine.js'
 import { Fences } from './roles/fences.js'
@@ -16,8 +17,8 @@ import { KINDS, Roles } from './roles/roles.js'
 import type { DataPlane } from './services.js'
 import { HeldDataPurge } from './filter/purge.js'
 import { SettledFilter } from './filter/settled-filter.js'
-import { isCopy, ownFilterId } from './roles/secondary-role.js'
-import { recordKey } from './roles/state.js'
+import { ownFilterId } from './roles/secondary-role.js'
+import { isCopy, recordKey } from './roles/state.js'
 import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { Upkeep } from './roles/upkeep.js'
@@ -233,7 +234,7 @@ export class Replication {
     for (const kind of KINDS) {
       const forkIndex = this.#fences.of(kind)?.forkIndex
       if (forkIndex === undefined) continue
-      return collectSuffix(this.#host.store, kind, forkIndex, this.#host.mounts())
+      return collectSuffix(this.#host.store, ownOf(this.#host, kind), forkIndex, this.#host.mounts())
     }
     return { entries: [], entriesBeyond: 0 }
   }

@@ -1,8 +1,8 @@
 import type { ReplicationContext } from './context.js'
 import type { CompiledFilter } from './filter/filter.js'
 import type { Mode } from './roles/machine.js'
-import { isCopy, ownFilterId } from './roles/secondary-role.js'
-import type { Ahead, Fence } from './roles/state.js'
+import { ownFilterId } from './roles/secondary-role.js'
+import { type Ahead, type Fence, isCopy } from './roles/state.js'
 import type { Kind } from './types.js'
 
 /** What core has to know of the roles of this cluster. */

@@ -7,8 +7,8 @@ import { type FilterRule, findSingleton, findUnknown, normalizePath, normalizePa
 import { GUARDS } from './guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
 import { insist } from '../roles/roles.js'
-import { isCopy, ownFilterId } from '../roles/secondary-role.js'
-import type { PrimaryRecord } from '../roles/state.js'
+import { ownFilterId } from '../roles/secondary-role.js'
+import { isCopy, type PrimaryRecord } from '../roles/state.js'
 import { WARNINGS } from '../texts.js'
 
 /** Path filters as the API writes and reads them, and the lists of what falls under them unnamed. */

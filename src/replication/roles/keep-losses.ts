@@ -2,11 +2,11 @@ import type { ReplicationContext } from '../context.js'
 import type { SafetyFacts } from './decide-secondary.js'
 import { ownIndexOf } from './alignment.js'
 import { chainUpTo, currentEpoch, type EpochChain, findSurplus } from './epoch.js'
-import { collectSuffix, type Loss, lossIdFor, type LostSuffix, readLosses, writeLoss } from './losses.js'
+import { collectSuffix, isOwnOf, type Loss, lossIdFor, type LostSuffix, readLosses, writeLoss } from './losses.js'
 import type { ReplicationHost } from '../host.js'
 import { type Lead, leadOf } from '../secondary/recent-frames.js'
 import type { Frame } from '../../storage/replicable.js'
-import { epochIdOf } from './state.js'
+import { epochIdOf, isCopy, readRecord } from './state.js'
 import type { Kind } from '../types.js'
 
 /** Why something was given up, as the list shows it. */
@@ -19,6 +19,9 @@ export const LOSS_REASONS = {
 type LossReason = (typeof LOSS_REASONS)[keyof typeof LOSS_REASONS]
 
 const INCOMPLETE = '; the list is not complete'
+
+export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
+  isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
 
 /**
  * A cluster is about to follow one with another epoch: what that one does not build on is listed and kept aside before the
@@ -46,7 +49,7 @@ const keepOwnLoss = async (host: ReplicationHost, kind: Kind, epochs: EpochChain
   const lastIndex = host.store.position.index
   const epoch = currentEpoch(epochs)?.id ?? ''
   const { after = lastIndex, isWhole } = surplus
-  const { frames, isTrimmed, ...lost } = await collectSuffix(host.store, kind, after, host.mounts())
+  const { frames, isTrimmed, ...lost } = await collectSuffix(host.store, ownOf(host, kind), after, host.mounts())
   const { entries } = lost
   if (entries.length === 0 && !isTrimmed && isWhole) return
   const reason = LOSS_REASONS.failover + (isTrimmed || !isWhole ? INCOMPLETE : '')
@@ -109,7 +112,10 @@ const collectLead = (host: ReplicationHost, kind: Kind, lead: Lead): Promise<Los
     position: { index: lastIndex, hash: Buffer.alloc(0) },
     firstIndex: forkIndex + 1,
   }
-  return collectSuffix(log, kind, forkIndex, host.mounts()).then((found) => ({ ...found, isTrimmed: !isComplete }))
+  return collectSuffix(log, ownOf(host, kind), forkIndex, host.mounts()).then((found) => ({
+    ...found,
+    isTrimmed: !isComplete,
+  }))
 }
 
 /** The own log behind an index, in the numbering of the primary's. */
@@ -119,7 +125,7 @@ const collectOwn = async (
   ownIndex: number,
   remoteIndex: number,
 ): Promise<LostSuffix> => {
-  const found = await collectSuffix(host.store, kind, ownIndex, host.mounts())
+  const found = await collectSuffix(host.store, ownOf(host, kind), ownIndex, host.mounts())
   const entries = found.entries.map((entry) => ({ ...entry, index: entry.index - ownIndex + remoteIndex }))
   return { ...found, entries }
 }

@@ -1,6 +1,7 @@
 import { LIMITS } from '../../base/limits.js'
 import type { Storage } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
+import type { Category } from '../../storage/prefixes.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { MountFact } from '../filter/filter.js'
 import { recordKey } from './state.js'
@@ -44,10 +45,19 @@ export interface LostSuffix {
   readonly isTrimmed: boolean
 }
 
-/** What this store's log holds behind `index`, as far as secondaries of the kind would have got it. */
+/**
+ * What a cluster alone may lose with a role: what secondaries of the kind get, but shared data that is a performance
+ * primary's, which has it still and lists it itself otherwise.
+ */
+export const isOwnOf =
+  (kind: Kind, isPerformanceCopy: boolean) =>
+  (category: Category): boolean =>
+    kind === 'dr' ? category !== 'replicated' || !isPerformanceCopy : category === 'replicated'
+
+/** What this store's log holds behind `index`, as far as it `isOwn`. */
 export const collectSuffix = async (
   store: Pick<ReplicableStore, 'framesAfter' | 'decodeFrame' | 'position' | 'firstIndex'>,
-  kind: Kind,
+  isOwn: (category: Category) => boolean,
   index: number,
   mounts: readonly MountFact[],
 ): Promise<LostSuffix> => {
@@ -64,7 +74,7 @@ export const collectSuffix = async (
         .filter((entry) => entry.index > index)
         .flatMap((entry) =>
           entry.operations
-            .filter(({ key, category }) => isData(key) && (kind === 'dr' || category === 'replicated'))
+            .filter(({ key, category }) => isData(key) && isOwn(category))
             .map((operation) => describe(entry.index, operation.key, operation.value === undefined, paths)),
         )
       if (lost.length > 0) suffix.add(lost, frame)

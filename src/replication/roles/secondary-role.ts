@@ -165,10 +165,6 @@ export const whoOfSecondary = (
   incarnation: record.incarnation,
 })
 
-/** A secondary that has followed a primary in this role. A demoted primary has not: what it holds is its own. */
-export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
-  record.mode === 'secondary' && record.hasFollowed
-
 /**
  * What a cluster says of itself when it comes with a token. A primary that stepped back speaks for its own epoch still, so
  * that the one it is made to follow goes on above that, whoever else has met it. One that was overtaken passes on by what,

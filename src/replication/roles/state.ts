@@ -138,6 +138,10 @@ export const stageOf = (record: KindRecord): Stage => {
   return record.credentials === undefined ? 'detached' : 'secondary'
 }
 
+/** A secondary that has followed a primary in this role. A demoted primary has not: what it holds is its own. */
+export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
+  record.mode === 'secondary' && record.hasFollowed
+
 export const modeOfRecord = (record: KindRecord): Mode => record.mode
 
 export const setIdOf = (record: KindRecord): string | undefined =>

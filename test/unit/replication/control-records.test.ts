@@ -190,7 +190,7 @@ test('a list of losses is bounded, and says how many entries and frames it leave
           return { index: firstIndex + n, operations: [operation] }
         }),
     },
-    'dr',
+    () => true,
     5,
     [],
   )
