@@ -75,7 +75,7 @@ export const isAddressInAny = (blocks: readonly string[], address: string): bool
  */
 export const areSubsets = (children: readonly string[], parents: readonly string[]): boolean => {
   const outer = joined(parents.map(rangeOf).filter((range) => range !== undefined))
-  return children.map(rangeOf).every((child) => child !== undefined && outer.some((parent) => isWithin(child, parent)))
+  return children.map(rangeOf).every((child) => child !== undefined && isWithinOneOf(child, outer))
 }
 
 /** The addresses of a block, both ends included. */
@@ -106,6 +106,20 @@ const joined = (ranges: readonly AddressRange[]): AddressRange[] => {
     else if (range.last > before.last) out[out.length - 1] = { ...before, last: range.last }
   }
   return out
+}
+
+/** `ranges`: apart from each other and in order. The last that begins before the child's end is the only one that may hold it. */
+const isWithinOneOf = (child: AddressRange, ranges: readonly AddressRange[]): boolean => {
+  let low = 0
+  let high = ranges.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const range = ranges[middle]
+    if (range && (range.kind === child.kind ? range.first <= child.first : range.kind < child.kind)) low = middle + 1
+    else high = middle
+  }
+  const before = ranges[low - 1]
+  return before !== undefined && isWithin(child, before)
 }
 
 const isWithin = (child: AddressRange, parent: AddressRange): boolean =>

@@ -117,3 +117,13 @@ test.each([
 ])('%j inside %j: %s', (children, parents, expected) => {
   expect(areSubsets(children, parents)).toBe(expected)
 })
+
+test('ten thousand blocks inside ten thousand others are judged at once', () => {
+  const blocks = (last: string) =>
+    Array.from({ length: 10_000 }, (_, n) => `${1 + (n % 200)}.${2 * Math.trunc(n / 200)}.0.${last}`)
+  const startMs = process.cpuUsage().user
+  expect(areSubsets(blocks('0/25'), blocks('0/24'))).toBe(true)
+  expect(areSubsets([...blocks('0/25'), '250.0.0.1'], blocks('0/24'))).toBe(false)
+  // A comparison of each with each takes several seconds.
+  expect((process.cpuUsage().user - startMs) / 1000).toBeLessThan(1500)
+})
