@@ -38,6 +38,8 @@ export const LIMITS = {
   headerBytesMax: 32 * 1024,
   /** The id that each request gets, when another cluster hands it on. */
   requestIdBytesMax: 256,
+  /** A TLS handshake on an API listener, from the connection to its end. */
+  handshakeMs: 10_000,
   headerReadMs: 10_000,
   bodyReadMs: 30_000,
   requestMs: 90_000,

@@ -11,12 +11,14 @@ import { BodyRoom } from './body-room.js'
 import { Exchanges } from './exchanges.js'
 import { createApp } from './express-app.js'
 import { Front, type FrontOptions } from './front.js'
+import { Handshakes } from './handshakes.js'
 import { MessageGate } from './message-gate.js'
 import { isForeign, secureOptions, type TlsSettings } from './tls.js'
 
 /** Bounds of one listener; what is absent is as in `LIMITS`. */
 export interface HttpLimits {
   readonly bodyBytesMax?: number | undefined
+  readonly handshakeMs?: number | undefined
   readonly headerReadMs?: number | undefined
   readonly bodyReadMs?: number | undefined
   readonly requestMs?: number | undefined
@@ -95,7 +97,10 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const fail = (request: IncomingMessage, response: ServerResponse, error: unknown) =>
     void front.fail(request, response, error, exchanges.isClosing).catch((cause) => giveUp(request, cause))
 
+  const handshakes = tls && new Handshakes(clock, limits.handshakeMs ?? LIMITS.handshakeMs)
+  if (handshakes) server.on('connection', (raw: Socket) => handshakes.begin(raw))
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+    handshakes?.end(socket)
     if (isForeign(socket)) {
       socket.destroy()
       return

@@ -11,8 +11,6 @@ export interface TlsSettings {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3' | undefined
 }
 
-const HANDSHAKE_MS = 10_000
-
 /** With a CA a client that presents a certificate must present one of it; one that presents none may still be let in. */
 export const secureOptions = ({ cert, key, clientCa, mustPresentCertificate = false, minVersion }: TlsSettings) => ({
   cert,
@@ -21,7 +19,6 @@ export const secureOptions = ({ cert, key, clientCa, mustPresentCertificate = fa
   requestCert: clientCa !== undefined || mustPresentCertificate,
   rejectUnauthorized: mustPresentCertificate,
   minVersion: minVersion ?? ('TLSv1.2' as const),
-  handshakeTimeout: HANDSHAKE_MS,
 })
 
 /** True for a client that presents a certificate which the CA of this listener did not sign. */

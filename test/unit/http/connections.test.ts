@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
@@ -248,6 +248,25 @@ describe('TLS', () => {
     settings = { cert: 'nonsense', key: 'nonsense' }
     expect(() => front.server.reloadTls()).toThrow()
     expect(await peerName(front.address)).toBe('second')
+  })
+
+  it('cuts a handshake that goes on byte by byte, and nobody who has ended theirs', async () => {
+    const settings = await makeCertificate('server')
+    await using front = await startFront({ tls: () => settings, limits: { handshakeMs: 1000 } })
+    const { hostname, port } = new URL(`http://${front.address}`)
+    const good = connectSecurely({ host: hostname, port: Number(port), rejectUnauthorized: false })
+    await new Promise((resolve) => good.once('secureConnect', resolve))
+    const slow = connect({ host: hostname, port: Number(port) })
+    slow.on('error', () => undefined)
+    // The beginning of a greeting of 16 KiB.
+    slow.write(Buffer.from([0x16, 0x03, 0x01, 0x40, 0x00]))
+    const dripping = setInterval(() => slow.write(Buffer.alloc(1)), 20)
+    await new Promise((resolve) => slow.once('close', resolve))
+    clearInterval(dripping)
+    const answer = new Promise((resolve) => good.once('data', (data) => resolve(String(data).slice(0, 12))))
+    good.write(GET)
+    expect(await answer).toBe('HTTP/1.1 200')
+    good.destroy()
   })
 
   it('with a CA admits its clients and those without a certificate, unless one must be presented', async () => {
