@@ -5,6 +5,7 @@ import {
   type AuditEntry,
   type AuditResponseEntry,
   type AuditStyle,
+  requestKeysOf,
   describeRequest,
   describeResponse,
 } from './audit-entry.js'
@@ -51,6 +52,10 @@ export class AuditDevice {
   }
 
   async logRequest(entry: AuditEntry, timeMs: number): Promise<void> {
+    const { data } = entry.request
+    const plainKeys = requestKeysOf(entry)
+    // Large data is digested before the entry is put together, which is done in one turn.
+    if (!this.#style.hider.fits(data, plainKeys)) await this.#style.wholes.prepare(data)
     await this.#append(describeRequest(entry, timeMs, this.#style), 'request')
   }
 

@@ -110,9 +110,13 @@ const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditS
   }
 }
 
-const requestOf = ({ request, mount, token }: AuditEntry, style: AuditStyle): Record<string, unknown> => {
+/** Fields of a request whose values are shown as they are. */
+export const requestKeysOf = ({ mount }: Pick<AuditEntry, 'mount'>): ReadonlySet<string> =>
+  new Set(mount?.entry.config.auditNonHmacRequestKeys)
+
+const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown> => {
+  const { request, mount, token } = entry
   const { hider } = style
-  const plainKeys = new Set(mount?.entry.config.auditNonHmacRequestKeys)
   const headers = headersOf(request, style)
   return {
     id: request.id,
@@ -123,7 +127,7 @@ const requestOf = ({ request, mount, token }: AuditEntry, style: AuditStyle): Re
     ...(token && token.accessor !== '' && { client_token_accessor: hider.accessor(token.accessor) }),
     namespace: namespaceOf(request.namespace),
     path: request.path,
-    ...(!isEmpty(request.data) && dataOf(request.data, plainKeys, style)),
+    ...(!isEmpty(request.data) && dataOf(request.data, requestKeysOf(entry), style)),
     remote_address: request.remoteAddress,
     remote_port: request.remotePort,
     ...(request.wrap && { wrap_ttl: request.wrap.ttlSeconds }),

@@ -1,6 +1,7 @@
 /** Hides values in audit entries: the same text gives the same hash on one device, and no other. */
 import { LIMITS } from '../base/limits.js'
-import { sha256Hex } from '../crypto/digest.js'
+import { turnFor } from '../base/turn.js'
+import { createSha256, sha256Hex } from '../crypto/digest.js'
 import { hmacSha256Hex } from '../crypto/hmac.js'
 import { RawJson, RawNumber } from '../logical/json.js'
 import { parseJson, printJson } from '../logical/json-text.js'
@@ -34,6 +35,41 @@ export class WholeDigests {
       this.#known.set(value, found)
     }
     return found
+  }
+
+  /** Makes a digest in several turns of the event loop, so that `of` has it at hand. */
+  async prepare(value: object): Promise<void> {
+    if (this.#known.has(value)) return
+    const text = printJson(value)
+    const digest = createTextDigest()
+    for (let at = 0; at < text.length; ) {
+      await turnFor(text.length)
+      const end = endOfPiece(text, at + PIECE_CHARACTERS)
+      digest.add(text.slice(at, end))
+      at = end
+    }
+    this.#known.set(value, digest.end())
+  }
+}
+
+const PIECE_CHARACTERS = 4 * 1024 * 1024
+
+/** Not between the two halves of one character. */
+const endOfPiece = (text: string, end: number): number => {
+  const code = text.charCodeAt(end - 1)
+  return code >= 0xd800 && code <= 0xdbff ? end + 1 : Math.min(end, text.length)
+}
+
+const createTextDigest = () => {
+  const digest = createSha256()
+  let bytes = 0
+  return {
+    add: (piece: string) => {
+      const encoded = Buffer.from(piece)
+      bytes += encoded.length
+      digest.add(encoded)
+    },
+    end: (): WholeDigest => ({ sha256: digest.hex(), bytes }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.js'
+import { turnFor } from '../base/turn.js'
 import { LogicalError, invalid } from '../logical/errors.js'
 import { renderBody } from '../logical/envelope.js'
 import type { NamespaceRef, Request, Response, WrapInfo, WrapRequest } from '../logical/request.js'
@@ -51,6 +52,7 @@ export class Wrapping {
   /** Keeps `response` and returns the answer that stands in its place. */
   async wrap(request: Request, response: Response, wrap: WrapRequest): Promise<Response> {
     const rendered = renderBody(request.id, response)
+    await turnFor(String(rendered.body).length)
     const wrapInfo = await this.keep({
       namespace: request.namespace,
       creationPath: request.path,
@@ -78,13 +80,15 @@ export class Wrapping {
     const { ttlSeconds, format } = kept.wrap
     const { creationPath, status, contentType, body } = kept
     const record: WrappedRecord = { ttlSeconds, creationTime, creationPath, status, contentType, body }
+    const text = JSON.stringify(record)
+    await turnFor(text.length)
     const named = format === 'jwt' ? signer.newName(kept.namespace.id) : undefined
     const entry = await tokens.issueWrapping({
       id: named?.tokenId,
       ttlSeconds,
       creationPath,
       namespace: kept.namespace,
-      records: { [RECORD]: Buffer.from(JSON.stringify(record)) },
+      records: { [RECORD]: Buffer.from(text) },
     })
     return {
       token: named ? await signer.sign({ name: named.name, ttlSeconds }) : tokens.present(entry),

@@ -4,6 +4,7 @@ export const AEAD_NONCE_BYTES = 12
 export const AEAD_TAG_BYTES = 16
 export const AEAD_KEY_BYTES = 32
 const CIPHER = 'aes-256-gcm'
+const PIECE_BYTES = 64 * 1024
 
 /**
  * AES-256-GCM. Writes nonce, ciphertext and tag to `out` at `offset`: 28 bytes more than `plain` has. `context` is
@@ -19,11 +20,14 @@ export const sealInto = (
 ): void => {
   const cipher = createCipheriv(CIPHER, key, nonce)
   cipher.setAAD(Buffer.from(context))
-  const text = cipher.update(plain)
-  cipher.final()
   nonce.copy(out, offset)
-  text.copy(out, offset + AEAD_NONCE_BYTES)
-  cipher.getAuthTag().copy(out, offset + AEAD_NONCE_BYTES + text.length)
+  const start = offset + AEAD_NONCE_BYTES
+  // In pieces: the library makes a buffer for each, and a large one would be there twice.
+  for (let at = 0; at < plain.length; at += PIECE_BYTES) {
+    cipher.update(plain.subarray(at, at + PIECE_BYTES)).copy(out, start + at)
+  }
+  cipher.final()
+  cipher.getAuthTag().copy(out, start + plain.length)
 }
 
 /** The plain bytes of what `sealInto` wrote, or undefined when key, context or any bit is another. */

@@ -1,4 +1,4 @@
-import { hash, hkdfSync } from 'node:crypto'
+import { createHash, hash, hkdfSync } from 'node:crypto'
 
 /** SHA-256 of bytes or of a text's UTF-8. Asked for as a text of one byte a character: a buffer costs three times that. */
 export const sha256 = (data: Buffer | string): Buffer => Buffer.from(hash('sha256', data, 'binary'), 'latin1')
@@ -6,12 +6,25 @@ export const sha256 = (data: Buffer | string): Buffer => Buffer.from(hash('sha25
 /** SHA-256 as 64 hex digits. */
 export const sha256Hex = (data: Buffer | string): string => hash('sha256', data, 'hex')
 
+/** SHA-256 of what comes piece by piece. */
+export const createSha256 = (): { add(piece: Buffer): void; hex(): string } => {
+  const digest = createHash('sha256')
+  return { add: (piece) => void digest.update(piece), hex: () => digest.digest('hex') }
+}
+
 /** Length of the shortened hashes of trees and log frames. */
 export const SHORT_HASH_BYTES = 20
 
 /** SHA-256 shortened to 20 bytes. */
 export const shortHash = (data: Buffer): Buffer =>
   Buffer.from(hash('sha256', data, 'binary').slice(0, SHORT_HASH_BYTES), 'latin1')
+
+/** `shortHash` of several pieces in a row, none of which is copied. */
+export const shortHashOf = (...pieces: readonly Buffer[]): Buffer => {
+  const digest = createHash('sha256')
+  for (const piece of pieces) digest.update(piece)
+  return digest.digest().subarray(0, SHORT_HASH_BYTES)
+}
 
 /** `shortHash`, written into 20 bytes of `target`: spares a buffer for each of many. */
 export const shortHashInto = (target: Buffer, offset: number, data: Buffer): void =>

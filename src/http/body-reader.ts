@@ -9,7 +9,9 @@ export class ClientGone extends Error {}
 
 /** A body that was read; `done` is to be called when its request is answered. */
 export interface ReadBody {
-  readonly bytes: Buffer
+  readonly size: number
+  /** Hands the bytes out, and forgets them: what they say is kept by whoever parses them. */
+  readonly take: () => Buffer
   readonly valuesMax: number
   /** The body is larger than its sender may send here, and was not read. */
   readonly refusal?: LogicalError
@@ -27,7 +29,7 @@ export interface BodyReaderOptions {
 const NOTHING = Buffer.alloc(0)
 const FIRST_BYTES = 1024
 
-export const NO_BODY: ReadBody = { bytes: NOTHING, valuesMax: 0, done: () => undefined }
+export const NO_BODY: ReadBody = { size: 0, take: () => NOTHING, valuesMax: 0, done: () => undefined }
 
 const tooLarge = (): LogicalError => new LogicalError('body-too-large', 'http: request body too large')
 
@@ -178,7 +180,7 @@ export class BodyReader {
     const place = this.#place
     this.#place = undefined
     this.#end()
-    this.#resolve({ bytes, valuesMax, done: () => place?.() })
+    this.#resolve({ size: bytes.length, take: takeOnce(bytes), valuesMax, done: () => place?.() })
   }
 
   #fail(error: unknown): void {
@@ -198,12 +200,21 @@ export class BodyReader {
   }
 }
 
+const takeOnce = (bytes: Buffer): (() => Buffer) => {
+  let left: Buffer = bytes
+  return () => {
+    const taken = left
+    left = NOTHING
+    return taken
+  }
+}
+
 /** A file, by whoever has made sure that its sender may send it. */
 export const readFileBody = async (request: IncomingMessage, room: BodyRoom): Promise<Buffer> => {
   if (isEmptyBody(request)) return NOTHING
   const bytesMax = LIMITS.snapshotBytesMax
   const allowance = () => ({ bytesMax, valuesMax: 0, isAuthorised: true })
-  const { bytes, done } = await new BodyReader(request, { room, bytesMax, allowance }).read()
+  const { take, done } = await new BodyReader(request, { room, bytesMax, allowance }).read()
   done()
-  return bytes
+  return take()
 }

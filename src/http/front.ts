@@ -99,9 +99,9 @@ export class Front {
       const fields = readFields(received, head, body)
       const data = fields instanceof Promise ? await fields : fields
       const readFile = () => readFileBody(received.message, bodies)
-      const { bytes, refusal: bodyRefusal } = body
+      const { size: bodyBytes, refusal: bodyRefusal } = body
       const answerRoom = answers.placeFor({ response: sink, socket: received.message.socket })
-      const parts = { random, readFile, bodyBytes: bytes.length, bodyRefusal, answerRoom }
+      const parts = { random, readFile, bodyBytes, bodyRefusal, answerRoom }
       return await handle(readRequest(received, head, data, parts))
     } finally {
       body.done()
@@ -109,11 +109,11 @@ export class Front {
   }
 
   async #readSideBody(message: IncomingMessage): Promise<Buffer> {
-    if (isEmptyBody(message)) return NO_BODY.bytes
+    if (isEmptyBody(message)) return NO_BODY.take()
     const options = { room: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => SIDE_ALLOWANCE }
-    const { bytes, refusal } = await new BodyReader(message, options).read()
+    const { take, refusal } = await new BodyReader(message, options).read()
     if (refusal) throw refusal
-    return bytes
+    return take()
   }
 
   async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {

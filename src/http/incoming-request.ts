@@ -73,10 +73,10 @@ export const senderOf = (
 export const readFields = (
   { message, path, query }: Received,
   { operation, isFile }: RequestHead,
-  { bytes, valuesMax }: ReadBody,
+  { take, valuesMax }: ReadBody,
 ): JsonObject | Promise<JsonObject> =>
   isWrite(operation) && !isFile
-    ? parseFields({ bytes, mediaType: message.headers['content-type'], path, valuesMax })
+    ? parseFields({ bytes: take(), mediaType: message.headers['content-type'], path, valuesMax })
     : parseQuery(query)
 
 /** The request; the body of a file is left to `readFile`. */

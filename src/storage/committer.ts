@@ -1,4 +1,5 @@
 import type { Random } from '../base/random.js'
+import { turnFor } from '../base/turn.js'
 import { LogicalError } from '../logical/errors.js'
 import { CommitQueue, type QueuedUnit } from './commit-queue.js'
 import type { EngineBatch } from './engine/engine.js'
@@ -163,6 +164,9 @@ export class Committer {
   }
 
   async #write(units: readonly Write[]): Promise<void> {
+    // What is large has kept its writer busy in this turn already.
+    const bytes = bytesOf(units)
+    await turnFor(bytes)
     const batch = findBatch(units[0]) ?? this.#options.engine.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
@@ -176,6 +180,7 @@ export class Committer {
       const startMs = this.#options.clock.monotonic()
       const isDurable = this.#options.syncWrites || staged.isDurable === true
       try {
+        await turnFor(bytes)
         await batch.write({ isDurable })
       } catch (error) {
         for (const { key } of staged.commit?.mutations ?? []) this.#tried.add(key)
@@ -269,6 +274,8 @@ export class Committer {
 
 const isPause = (unit: Unit): unit is Pause => 'work' in unit
 const isWrite = (unit: Unit): unit is Write => !isPause(unit)
+
+const bytesOf = (units: readonly Write[]): number => units.reduce((sum, { bytes }) => sum + bytes, 0)
 
 const findBatch = (unit: Write | undefined): EngineBatch | undefined =>
   unit && !isLogged(unit) ? unit.batch : undefined

@@ -1,6 +1,6 @@
 import { type Change, putChange, type SubPageChange } from './change.js'
 import type { EngineBatch } from './engine/engine.js'
-import { encodeFrame } from './log/frame.js'
+import { encodeFrame, type FrameEntry } from './log/frame.js'
 import type { Commit, Frame, HeldHash, RemotePosition } from './replicable.js'
 import type { Pending } from './overlay.js'
 import { walKey } from './raw-keys.js'
@@ -24,8 +24,8 @@ export interface Staged {
 export type Stage = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
 
 /** One transaction as the log will hold it. */
-export interface EncodedEntry {
-  readonly bytes: Buffer
+export interface LoggedEntry {
+  readonly content: FrameEntry
   readonly hasReplicated: boolean
   readonly hasLocal: boolean
 }
@@ -37,7 +37,7 @@ export interface LoggedUnit {
   readonly changes: readonly Change[]
   readonly held: readonly SubPageChange[]
   readonly pending: readonly Pending[]
-  readonly entries: readonly EncodedEntry[]
+  readonly entries: readonly LoggedEntry[]
   readonly remote: RemotePosition | undefined
   /** `index` is that of its last entry, or the end of the log when it has none. */
   resolve(index: number): void
@@ -73,7 +73,7 @@ export const stageLogged = (
   }
 }
 
-const frameOf = (state: StoreState, entries: readonly EncodedEntry[], nowMs: number): Frame =>
+const frameOf = (state: StoreState, entries: readonly LoggedEntry[], nowMs: number): Frame =>
   encodeFrame(
     {
       firstIndex: state.last.index + 1,
@@ -83,12 +83,12 @@ const frameOf = (state: StoreState, entries: readonly EncodedEntry[], nowMs: num
       hasReplicated: entries.some((entry) => entry.hasReplicated),
       hasLocal: entries.some((entry) => entry.hasLocal),
     },
-    entries.map((entry) => entry.bytes),
+    entries.map((entry) => entry.content),
   )
 
 const lastIndexes = (
   state: StoreState,
-  entries: readonly EncodedEntry[],
+  entries: readonly LoggedEntry[],
 ): Pick<StoreState, 'lastReplicatedIndex' | 'lastShippedIndex'> => {
   const replicated = entries.findLastIndex((entry) => entry.hasReplicated)
   return {

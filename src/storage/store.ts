@@ -5,7 +5,7 @@ import type { Transaction } from '../logical/storage.js'
 import { type Change, changeBytes, operationOf, type SubPageChange } from './change.js'
 import { type CommitListener, Committer } from './committer.js'
 import type { StoreOptions } from './store-options.js'
-import { decodeFrame, EPOCH_BYTES, encodeEntry, parseFrame } from './log/frame.js'
+import { decodeFrame, EPOCH_BYTES, type FrameEntry, parseFrame } from './log/frame.js'
 import { FirstCopy } from './sync/first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from './trees/merkle.js'
@@ -13,7 +13,7 @@ import { Draft } from './overlay.js'
 import type { Category, Tree } from './prefixes.js'
 import { dataKey } from './raw-keys.js'
 import type * as Repl from './replicable.js'
-import { type EncodedEntry, type Stage, stageImport } from './stage.js'
+import { type LoggedEntry, type Stage, stageImport } from './stage.js'
 import { freshHash } from './store-state.js'
 import { SteadyReads } from './sync/steady-reads.js'
 import { StoreTransaction } from './store-transaction.js'
@@ -93,7 +93,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     const value = fn(tx)
     const draft = new Draft(this.#committer.overlay)
     for (const [key, stored] of tx.writes) draft.add(key, stored, tx.reads.get(key))
-    const index = await this.#submit('own', draft, encodeOwn(draft.changes), [], undefined)
+    const index = await this.#submit('own', draft, entriesOfOwn(draft.changes), [], undefined)
     return { value, index }
   }
 
@@ -207,7 +207,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
         if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false
       }
     }
-    await this.#submit('applied', draft, entries.flatMap(encodeForeign), held, remote)
+    await this.#submit('applied', draft, entries.flatMap(entriesOfForeign), held, remote)
     return true
   }
 
@@ -266,7 +266,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   #submit(
     joins: 'own' | 'applied',
     draft: Draft,
-    entries: readonly EncodedEntry[],
+    entries: readonly LoggedEntry[],
     held: readonly SubPageChange[],
     remote: Repl.RemotePosition | undefined,
   ): Promise<number> {
@@ -282,16 +282,16 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 const moved = (): LogicalError =>
   new LogicalError('unavailable', 'the storage was moved while a copy was made ready; try again')
 
-const encodeOwn = (changes: readonly Change[]): EncodedEntry[] => {
+const entriesOfOwn = (changes: readonly Change[]): LoggedEntry[] => {
   const operations = changes.flatMap((change) => operationOf(change) ?? [])
-  return operations.length === 0 ? [] : [encode(operations)]
+  return operations.length === 0 ? [] : [entryOf(operations, operations)]
 }
 
-const encodeForeign = ({ operations, bytes }: Repl.WalEntry): EncodedEntry[] =>
-  operations.length === 0 ? [] : [encode(operations, bytes)]
+const entriesOfForeign = ({ operations, bytes }: Repl.WalEntry): LoggedEntry[] =>
+  operations.length === 0 ? [] : [entryOf(operations, bytes ?? operations)]
 
-const encode = (operations: readonly Repl.WalOperation[], bytes = encodeEntry(operations)): EncodedEntry => ({
-  bytes,
+const entryOf = (operations: readonly Repl.WalOperation[], content: FrameEntry): LoggedEntry => ({
+  content,
   hasReplicated: operations.some(({ category }) => category === 'replicated'),
   hasLocal: operations.some(({ category }) => category === 'local'),
 })

@@ -3,10 +3,10 @@
  * lists or reads across tokens; whoever ends a token deletes what lies below its storage id.
  */
 import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
+import { printDocument } from '../../logical/document.js'
 import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { RawJson } from '../../logical/json.js'
-import { printJson } from '../../logical/json-text.js'
 import type { Request, Response, TokenView } from '../../logical/request.js'
 
 export interface CubbyholeOptions {
@@ -30,13 +30,13 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
     return value && { data: new RawJson(value.toString('utf8')) }
   }
 
-  const write = ({ request, values }: CubbyholeCall): Promise<undefined> => {
+  const write = async ({ request, values }: CubbyholeCall): Promise<undefined> => {
     const folder = folderOf(request)
     if (values.path === '') throw new LogicalError('invalid-request', 'missing path', { wrapped: true })
     if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
-    const value = Buffer.from(printJson(request.data))
+    const document = await printDocument(request.data)
     return storage.write((tx) => {
-      tx.put(folder + values.path, value)
+      tx.put(folder + values.path, document.take())
       return undefined
     })
   }

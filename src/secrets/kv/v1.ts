@@ -4,10 +4,11 @@
  */
 import { parseDurationMs } from '../../base/duration.js'
 import { type Backend, type BackendContext, type Call, definePath } from '../../logical/backend.js'
+import { printDocument } from '../../logical/document.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { type JsonValue, RawJson } from '../../logical/json.js'
-import { parseJson, printJson } from '../../logical/json-text.js'
+import { parseJson } from '../../logical/json-text.js'
 import type { Response } from '../../logical/request.js'
 import { folder, V1_PREFIX } from './layout.js'
 
@@ -24,12 +25,12 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
     return { data: new RawJson(text), leaseDurationSeconds }
   }
 
-  const write = ({ values: { path }, request }: V1Call): Promise<undefined> => {
+  const write = async ({ values: { path }, request }: V1Call): Promise<undefined> => {
     if (path === '') throw invalid('missing path')
     if (Object.keys(request.data).length === 0) throw invalid('missing data fields')
-    const value = Buffer.from(printJson(request.data))
+    const document = await printDocument(request.data)
     return storage.write((tx) => {
-      tx.put(V1_PREFIX + path, value)
+      tx.put(V1_PREFIX + path, document.take())
       return undefined
     })
   }

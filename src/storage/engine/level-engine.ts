@@ -6,6 +6,8 @@ import type { Ballast } from './ballast.js'
 import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
 import { findDamagedTables } from './table-check.js'
 import { HighWater } from './high-water.js'
+import { LevelBatch, type Native } from './level-batch.js'
+import { hasCode, isNoSpace, noSpace } from './level-failure.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** What a scan fetches at once: entries, and bytes held by the iterator. */
@@ -18,7 +20,6 @@ const CHUNK_BYTES = 1024 * 1024
 const FAST_KEY_BYTES = 48 * 1024
 const FAST_KEY_LENGTH = FAST_KEY_BYTES / 3
 
-type Native = Level<string, Buffer>
 type NativeSnapshot = ReturnType<Native['snapshot']>
 
 class LevelSnapshot implements EngineSnapshot {
@@ -36,13 +37,6 @@ const nativeOf = (snapshot: EngineSnapshot | undefined): { snapshot: NativeSnaps
   if (!(snapshot instanceof LevelSnapshot)) throw new Error('the snapshot belongs to another engine')
   return { snapshot: snapshot.native }
 }
-
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code
-
-/** True when the cause of a failed write or open is a full disk. */
-export const isNoSpace = (error: unknown): boolean =>
-  error instanceof Error && (hasCode(error, 'ENOSPC') || /No space left/i.test(error.message) || isNoSpace(error.cause))
 
 /** The lock file that another process holds, when that is why a directory could not be opened. */
 export const findLockFile = (error: unknown): string | undefined => {
@@ -69,9 +63,6 @@ const openNative = async (directory: string, createIfMissing: boolean): Promise<
   db.getSync('x'.repeat(FAST_KEY_BYTES))
   return db
 }
-
-const noSpace = (cause: unknown): LogicalError =>
-  new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
 
 const requireSoundTables = async (directory: string): Promise<void> => {
   const damaged = await findDamagedTables(directory)
@@ -165,23 +156,7 @@ export class LevelEngine implements Engine {
 
   batch(): EngineBatch {
     this.#requireOpen()
-    const batch = this.#db.batch()
-    return {
-      put: (key, value) => void batch.put(key, value),
-      delete: (key) => void batch.del(key),
-      get length() {
-        return batch.length
-      },
-      async write({ isDurable }) {
-        try {
-          await batch.write({ sync: isDurable })
-        } catch (error) {
-          if (isNoSpace(error)) throw noSpace(error)
-          throw new LogicalError('unavailable', 'the storage device failed', { cause: error })
-        }
-      },
-      discard: () => void batch.close(),
-    }
+    return new LevelBatch(this.#db)
   }
 
   snapshot(): EngineSnapshot {

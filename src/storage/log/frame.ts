@@ -51,13 +51,26 @@ const writeOperation = (out: Buffer, start: number, operation: WalOperation): nu
 
 /** One transaction as it stands in a body. */
 export const encodeEntry = (operations: readonly WalOperation[]): Buffer => {
+  const out = Buffer.allocUnsafe(entryBytes(operations))
+  writeEntry(out, 0, operations)
+  return out
+}
+
+/** A transaction that is encoded already, or its operations. */
+export type FrameEntry = Buffer | readonly WalOperation[]
+
+const entryBytes = (operations: readonly WalOperation[]): number => {
   let length = 8
   for (const operation of operations) length += operationBytes(operation)
-  const out = Buffer.allocUnsafe(length)
-  out.writeUInt32BE(length - 4, 0)
-  let at = out.writeUInt32BE(operations.length, 4)
+  return length
+}
+
+/** Writes an entry and returns where it ends. */
+const writeEntry = (out: Buffer, start: number, operations: readonly WalOperation[]): number => {
+  let at = out.writeUInt32BE(operations.length, start + 4)
   for (const operation of operations) at = writeOperation(out, at, operation)
-  return out
+  out.writeUInt32BE(at - start - 4, start)
+  return at
 }
 
 export interface FrameHead {
@@ -69,10 +82,10 @@ export interface FrameHead {
   readonly hasLocal: boolean
 }
 
-/** A frame of encoded entries. */
-export const encodeFrame = (head: FrameHead, entries: readonly Buffer[]): Frame => {
+/** A frame of entries. */
+export const encodeFrame = (head: FrameHead, entries: readonly FrameEntry[]): Frame => {
   let bodyBytes = 0
-  for (const entry of entries) bodyBytes += entry.length
+  for (const entry of entries) bodyBytes += Buffer.isBuffer(entry) ? entry.length : entryBytes(entry)
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + bodyBytes)
   bytes.writeUInt16BE(MAGIC, AT.magic)
   bytes[AT.version] = VERSION
@@ -85,7 +98,10 @@ export const encodeFrame = (head: FrameHead, entries: readonly Buffer[]): Frame 
   bytes.fill(0, AT.epoch, AT.length)
   bytes.write(head.epoch, AT.epoch, EPOCH_BYTES, 'latin1')
   let at = bytes.writeUInt32BE(bodyBytes, AT.length)
-  for (const entry of entries) at += entry.copy(bytes, at)
+  for (const entry of entries) {
+    if (Buffer.isBuffer(entry)) at += entry.copy(bytes, at)
+    else at = writeEntry(bytes, at, entry)
+  }
   shortHash(bytes.subarray(SHORT_HASH_BYTES)).copy(bytes, 0)
   return frameOf(bytes)
 }

@@ -1,15 +1,20 @@
-import { SHORT_HASH_BYTES, sha256Start, shortHash } from '../../crypto/digest.js'
+import { SHORT_HASH_BYTES, sha256Start, shortHash, shortHashOf } from '../../crypto/digest.js'
 
 /** The hash of one key with its stored value: SHA-256 over both, each behind its length, shortened to 20 bytes. */
 export const leafHash = (key: string, value: Buffer): Buffer => {
   const keyBytes = Buffer.byteLength(key)
-  const data = Buffer.allocUnsafe(8 + keyBytes + value.length)
+  const isLarge = value.length > LARGE_BYTES
+  const data = Buffer.allocUnsafe(8 + keyBytes + (isLarge ? 0 : value.length))
   data.writeUInt32BE(keyBytes, 0)
   data.write(key, 4)
   data.writeUInt32BE(value.length, 4 + keyBytes)
+  if (isLarge) return shortHashOf(data, value)
   value.copy(data, 8 + keyBytes)
   return shortHash(data)
 }
+
+/** Values that are not worth a copy, though one hash over one buffer is the cheapest for all others. */
+const LARGE_BYTES = 64 * 1024
 
 /** The sub-page of a key: the first 16 bits of its SHA-256. */
 export const subPageOf = (key: string): number => sha256Start(key)

@@ -1,0 +1,32 @@
+import { turnFor } from '../base/turn.js'
+import { printJson } from './json-text.js'
+
+/**
+ * Bytes on their way into the storage, which keeps them encrypted: whoever takes them is the last to have them, so that a
+ * large value is not in memory twice while it is written.
+ */
+export class Document {
+  #bytes: Buffer | undefined
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  /** Once. */
+  take(): Buffer {
+    if (!this.#bytes) throw new Error('the document was taken already')
+    const bytes = this.#bytes
+    this.#bytes = undefined
+    return bytes
+  }
+}
+
+/** `value` as it is stored. A large one is printed in several turns of the event loop. */
+export const printDocument = async (value: unknown): Promise<Document> => new Document(await bytesOf(printJson(value)))
+
+const bytesOf = async (text: string): Promise<Buffer> => {
+  await turnFor(text.length)
+  const bytes = Buffer.from(text)
+  await turnFor(bytes.length)
+  return bytes
+}

@@ -1,0 +1,30 @@
+/** What a patch makes of a stored document. It is bounded like one that is written whole: patches could add up to any size. */
+import { LIMITS } from '../../base/limits.js'
+import { turnFor } from '../../base/turn.js'
+import { Document, printDocument } from '../../logical/document.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import { scanJson } from '../../logical/json-scan.js'
+import { parseJson, printJson } from '../../logical/json-text.js'
+import { mergePatch } from './merge-patch.js'
+
+const bounded = (bytes: Buffer): Buffer => {
+  if (bytes.length > LIMITS.bodyBytesMax) throw new LogicalError('body-too-large', 'the secret would become too large')
+  scanJson(bytes, LIMITS.jsonValuesMax)
+  return bytes
+}
+
+/** In one turn of the event loop. Fails with 413 and 400 for what is too large, or has too many members. */
+export const mergeDocument = (text: string, changes: JsonObject): Buffer =>
+  bounded(Buffer.from(printJson(mergePatch(parseJson(text), changes))))
+
+/** The same in several turns, for a text that may have been replaced by then. */
+export const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document> => {
+  await turnFor(text.length)
+  const value = parseJson(text)
+  await turnFor(text.length)
+  const bytes = (await printDocument(mergePatch(value, changes))).take()
+  bounded(bytes)
+  await turnFor(bytes.length)
+  return new Document(bytes)
+}

@@ -1,0 +1,15 @@
+import { LogicalError } from '../../logical/errors.js'
+
+export const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+/** True when the cause of a failed write or open is a full disk. */
+export const isNoSpace = (error: unknown): boolean =>
+  error instanceof Error && (hasCode(error, 'ENOSPC') || /No space left/i.test(error.message) || isNoSpace(error.cause))
+
+export const noSpace = (cause: unknown): LogicalError =>
+  new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
+
+/** What a failed write is answered with. */
+export const failedWrite = (error: unknown): LogicalError =>
+  isNoSpace(error) ? noSpace(error) : new LogicalError('unavailable', 'the storage device failed', { cause: error })
