@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { watchHealth } from '../support/health-watch.js'
+import { type LoopWatch, watchLoop } from '../support/loop-watch.js'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 import { RawClient } from '../unit/http/raw-client.js'
 
@@ -75,6 +76,43 @@ const OPEN: readonly (readonly [path: string, field: string])[] = [
   ['nowhere/at/all', 'data'],
 ]
 
+/** The same for callers with a token: of the full size, and with as many members and elements as are taken. */
+const PARTS = 99_000
+const part = 'v'.repeat(LARGEST / PARTS - 24)
+const repeated = (start: string, unit: string, end: string): Buffer => {
+  const times = Math.floor((LARGEST - start.length - end.length) / unit.length)
+  return Buffer.from(start + unit.repeat(times) + end)
+}
+const numbered = (start: string, unit: (n: number) => string, end: string): Buffer =>
+  Buffer.from(`${start}${Array.from({ length: PARTS }, (_, n) => unit(n)).join('')}${end}`)
+
+const FULL: Readonly<Record<string, (start: string, end: string) => Buffer>> = {
+  'plain text': (start, end) => repeated(`${start}{"a":"`, 'x', `"}${end}`),
+  base64: (start, end) => repeated(`${start}{"a":"`, 'QUJD', `"}${end}`),
+  'letters as escapes': (start, end) => repeated(`${start}{"a":"`, '\\u0041', `"}${end}`),
+  'halves of characters': (start, end) => repeated(`${start}{"a":"`, '\\ud800', `"}${end}`),
+  'escaped quotes': (start, end) => repeated(`${start}{"a":"`, '\\"', `"}${end}`),
+  'quotes beside a fraction': (start, end) => repeated(`${start}{"n":1.50,"a":"`, '\\"', `"}${end}`),
+  members: (start, end) => numbered(`${start}{"a":0`, (n) => `,"k${n}":"${part}"`, `}${end}`),
+  'long names': (start, end) => numbered(`${start}{"a":0`, (n) => `,"k${part}${n}":0`, `}${end}`),
+  elements: (start, end) => numbered(`${start}{"a":[0`, () => `,"${part}"`, `]}${end}`),
+  'one name': (start, end) => numbered(`${start}{"a":0`, () => `,"k":"${part}"`, `}${end}`),
+  'long numbers': (start, end) => numbered(`${start}{"a":[0`, () => `,1.${'5'.repeat(part.length)}`, `]}${end}`),
+  nested: (start, end) => repeated(`${start}${'{"a":'.repeat(250)}"`, 'x', `"${'}'.repeat(250)}${end}`),
+  blanks: (start, end) => repeated(`${start}{"a":1.50`, ' ', `}${end}`),
+}
+
+/** Where they are sent, and what stands around them there. */
+const TAKERS: readonly (readonly [path: string, start: string, end: string])[] = [
+  ['secret/data/a', '{"data":', '}'],
+  ['kv1/a', '', ''],
+  ['sys/wrapping/wrap', '', ''],
+  ['cubbyhole/a', '', ''],
+  ['sys/policies/acl/p', '{"policy":"x","z":', '}'],
+  ['sys/mounts/kv1/tune', '{"z":', '}'],
+  ['auth/approle/role/r/secret-id', '{"metadata":', '}'],
+]
+
 interface Sent {
   readonly status: number
   readonly text: string
@@ -90,11 +128,14 @@ interface Sending {
 const MEMORY_MAX = 400 * MIB
 /** What nobody's body takes of the thread that answers everybody, 50 ms, and as much again for what measures it. */
 const OPEN_CPU_MS_MAX = 100
+/** What an authorised body of the largest size may take of it in one turn. */
+const TURN_CPU_MS_MAX = 500
 /** Answers to those who ask how the server is. A machine that does other work as well makes them later than it does. */
 const HEALTH_MS_MAX = 1000
 
 describe('hostile bodies', () => {
   let server: OpenServerProcess
+  let loop: LoopWatch
   let memoryMax = 0
 
   const procNumber = (file: string, pattern: RegExp) =>
@@ -159,7 +200,9 @@ describe('hostile bodies', () => {
   }
 
   beforeAll(async () => {
-    server = await startOpenServerProcess()
+    const watched = await watchLoop(() => startOpenServerProcess())
+    server = watched.started
+    loop = watched.loop
     const { client } = server
     await client.write('sys/mounts/secret', { type: 'kv', options: { version: '2' } })
     await client.write('sys/mounts/kv1', { type: 'kv' })
@@ -169,7 +212,10 @@ describe('hostile bodies', () => {
     await client.write('auth/userpass/users/ann', { password: 'right' })
     await watchHealth(server.address, () => send('secret/data/a', SHAPES.escapes?.(MIB, 'data') ?? Buffer.alloc(0)))
   })
-  afterAll(() => server?.[Symbol.asyncDispose]())
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]()
+    loop?.[Symbol.dispose]()
+  })
 
   it('that need no token take no time', async () => {
     const cases = OPEN.flatMap(([path, field]) =>
@@ -211,5 +257,33 @@ describe('hostile bodies', () => {
       return status === 400 ? [] : [`an honest login: ${status}`]
     })
     for (const client of clients) client.destroy()
+  })
+
+  describe.each(['without an audit device', 'with one'])('of the largest size with a token, %s', (audited) => {
+    it('hold the loop for half a second at most', async () => {
+      if (audited === 'with one') {
+        await server.client.write('sys/audit/file', { type: 'file', options: { file_path: `${server.dataDir}.audit` } })
+      }
+      const wrong: string[] = []
+      const shift = audited === 'with one' ? 1 : 0
+      const kinds = Object.entries(FULL).filter((_, at) => shift === 0 || at % 3 === 0)
+      let longestMs = 0
+      const { failures, slowestMs } = await watchHealth(server.address, async () => {
+        // Every kind to one of the places, another one each time.
+        for (const [at, [name, make]] of kinds.entries()) {
+          const [path, start, end] = TAKERS[(at + shift) % TAKERS.length] ?? ['', '', '']
+          loop.longestMs()
+          const { status, text } = await send(path, make(start, end), { token: server.rootToken })
+          const turnMs = loop.longestMs()
+          longestMs = Math.max(longestMs, turnMs)
+          const isRight = status >= 200 && status < 500 && turnMs < TURN_CPU_MS_MAX
+          if (!isRight) wrong.push(`${path}, ${name}: ${status}, a turn of ${turnMs} ms ${text}`)
+        }
+      })
+      const memory = (memoryMax / MIB).toFixed(0)
+      console.info(`the longest turn ${longestMs} ms, the slowest answer ${slowestMs.toFixed(0)} ms; ${memory} MiB`)
+      expect(wrong).toEqual([])
+      expect(failures).toEqual([])
+    })
   })
 })
