@@ -9,6 +9,7 @@ import {
   generateRoot,
   initialise,
   secondaryToken,
+  statusOf,
   unseal,
   waitForAnswer,
 } from './replication.js'
@@ -74,7 +75,7 @@ const connect = async <T extends ClusterAccess>(
   const above = clientOf(primary)
   const below = clientOf(secondary)
   const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  await waitFor(clock, what, () => issue(above, below, link), timeoutMs, signal)
+  await waitFor(clock, what, () => joinSecondary(above, below, link), timeoutMs, signal)
   const openClient = below.with({ token: undefined })
   await waitFor(clock, what, () => findLag(above, openClient, link.kind), timeoutMs, signal)
   const keys = primary.unsealKeys
@@ -162,13 +163,18 @@ const reopen = async (topology: Topology, known: WiredClusters, options: WireOpt
   return known
 }
 
-/** Issues an activation token and uses it; a primary that is still restarting is asked again. */
-const issue = async (
-  above: ReturnType<typeof clientOf>,
-  below: ReturnType<typeof clientOf>,
-  link: Link,
-): Promise<string | undefined> => {
-  const token = await secondaryToken(above, link.kind, secondaryIdOf(link))
-  await enableSecondary(below, link.kind, token)
+/**
+ * Issues an activation token and uses it; a primary that is still restarting is asked again. What an earlier try left is
+ * taken into account: it may have joined although its answer never came, or failed after it had taken the id.
+ */
+export const joinSecondary = async (above: ApiClient, below: ApiClient, link: Link): Promise<string | undefined> => {
+  const { mode } = await statusOf(below, link.kind)
+  if (mode === 'secondary' || mode === 'bootstrapping') return undefined
+  const id = secondaryIdOf(link)
+  const { known_secondaries: known } = await statusOf(above, link.kind)
+  if (Array.isArray(known) && known.includes(id)) {
+    await above.write(`sys/replication/${link.kind}/primary/revoke-secondary`, { id })
+  }
+  await enableSecondary(below, link.kind, await secondaryToken(above, link.kind, id))
   return undefined
 }
