@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { LIMITS } from '../../base/limits.js'
+import { turnFor } from '../../base/turn.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { RawNumber } from '../../logical/json.js'
 import { parseJsonBytes, printJson } from '../../logical/json-text.js'
@@ -12,10 +13,12 @@ import { refusalError } from '../rpc/refusal.js'
  */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['x-vault-token', 'authorization', 'cookie'])
 
-export const encodeRequest = (request: Request): Buffer => {
+export const encodeRequest = async (request: Request): Promise<Buffer> => {
   const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !SECRET_HEADERS.has(name)))
   const { id, operation, path, namespace, data, remoteAddress, remotePort } = request
-  return Buffer.from(printJson({ id, operation, path, namespace, data, headers, remoteAddress, remotePort }))
+  const text = printJson({ id, operation, path, namespace, data, headers, remoteAddress, remotePort })
+  await turnFor(text.length)
+  return Buffer.from(text)
 }
 
 /** Refuses what no secondary of ours would send, before anything is done with it. */

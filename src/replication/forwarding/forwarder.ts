@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
-import { turnFor } from '../../base/turn.js'
+import { nextTurn, turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
@@ -41,7 +41,9 @@ export class Forwarder {
   /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    const payload = encodeRequest(request)
+    // What was done with it here so far may have taken long, and it was in vain.
+    await nextTurn()
+    const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw new LogicalError('body-too-large', 'http: request body too large')
     await turnFor(payload.length)
     const { answer, epochs } = await this.#ask(payload)

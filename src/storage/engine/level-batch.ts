@@ -11,13 +11,18 @@ type Operation =
 /** So many operations are kept here; with more of them the batch goes on in the binding, which takes them as they come. */
 const FEW_OPERATIONS = 64
 
+/** A batch of more is worth freeing at once. */
+const LARGE_BYTES = 256 * 1024
+
 /**
  * The binding frees the memory of a batch that is filled bit by bit only when the garbage collector finds it, of whose size
- * it knows nothing: a few operations, which may be large, are handed over all at once, and are gone when they are written.
+ * it knows nothing: a few large operations are handed over all at once, and are gone when they are written. Small ones are
+ * cheaper bit by bit.
  */
 export class LevelBatch implements EngineBatch {
   readonly #db: Native
   #few: Operation[] = []
+  #bytes = 0
   #many: ReturnType<Native['batch']> | undefined
 
   constructor(db: Native) {
@@ -50,6 +55,7 @@ export class LevelBatch implements EngineBatch {
   }
 
   #write(sync: boolean): Promise<void> {
+    if (!this.#many && this.#bytes < LARGE_BYTES) this.#many = this.#spill()
     if (this.#many) return this.#many.write({ sync })
     const operations = this.#few
     this.#few = []
@@ -59,6 +65,7 @@ export class LevelBatch implements EngineBatch {
   #add(operation: Operation): void {
     if (!this.#many && this.#few.length < FEW_OPERATIONS) {
       this.#few.push(operation)
+      this.#bytes += operation.type === 'put' ? operation.value.length : 0
       return
     }
     this.#many ??= this.#spill()

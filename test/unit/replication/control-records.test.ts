@@ -123,7 +123,7 @@ test('announced indexes are compared within their epoch', () => {
   expect(measureProgress(undefined, undefined, chain)).toEqual({ applied: 0, announced: 0, isBehindEpoch: false })
 })
 
-test('a forwarded request keeps numbers as written and leaves its secrets behind', () => {
+test('a forwarded request keeps numbers as written and leaves its secrets behind', async () => {
   const request: Request = {
     id: 'r',
     operation: 'update',
@@ -136,7 +136,7 @@ test('a forwarded request keeps numbers as written and leaves its secrets behind
     clientToken: 'hvs.secret',
     wrap: undefined,
   }
-  const payload = encodeRequest(request)
+  const payload = await encodeRequest(request)
   expect(payload.toString()).not.toContain('hvs.secret')
   const decoded = decodeRequest(payload)
   expect(decoded).toMatchObject({ path: 'secret/a', headers: { 'x-trace': 't' } })
