@@ -25,6 +25,8 @@ const withoutReaper = { TESTCONTAINERS_RYUK_DISABLED: 'true' }
 
 export default defineConfig({
   test: {
+    // By default one core is left idle, which is half of a small machine.
+    maxWorkers: '100%',
     projects: [
       tier('tidy', ['test/tidy.test.ts'], 30_000),
       tier('unit', ['test/unit/**/*.test.ts'], 30_000, together),
