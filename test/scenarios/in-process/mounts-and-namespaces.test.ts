@@ -24,9 +24,11 @@ it('neither a namespace nor a mount can be made where it would hide the other', 
   expect(await asked('POST', 'sys/mounts/ns1/kv', kv)).toBe('400 path is already in use at ns1/')
   expect(await asked('POST', 'sys/remount', { from: 'taken', to: 'ns1/kv' })).toBe('400 path is already in use at ns1/')
   expect(await asked('POST', 'sys/remount', { from: 'taken', to: 'ns1' })).toBe('400 path is already in use at ns1/')
-  for (const to of ['cubbyhole/x', 'sys/x', 'auth/']) {
-    expect(await asked('POST', 'sys/remount', { from: 'taken', to }), to).toMatch(/^400 cannot /)
+  for (const to of ['cubbyhole', 'sys']) {
+    const answer = await asked('POST', 'sys/remount', { from: 'taken', to: `${to}/x` })
+    expect(answer).toBe(`400 path is already in use at ${to}/`)
   }
+  expect(await asked('POST', 'sys/remount', { from: 'taken', to: 'auth/' })).toMatch(/^400 cannot /)
   // What only begins alike, an auth method of the name, and what is inside of the namespace are not in the way.
   expect(await asked('POST', 'sys/namespaces/take')).toBe('200')
   expect(await asked('POST', 'sys/mounts/ns', kv)).toBe('204')
