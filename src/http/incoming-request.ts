@@ -90,8 +90,10 @@ export const readRequest = (
   const { operation, isFile, wrap } = head
   const isList = operation === 'list' || (verb === 'GET' && takeListParameter(data))
   const asksHelp = query.includes('help=') && !!findParameter(query, 'help')
+  // Field by field: a spread among so many makes every request an object without a shape.
   return {
-    ...senderOf(received, head),
+    namespaceHeader: headerText(message.headers, 'x-vault-namespace'),
+    clientToken: findClientToken(message.headers),
     id: uuid(random),
     operation: asksHelp ? 'help' : isList ? 'list' : operation,
     path: isList ? asFolder(path) : path,

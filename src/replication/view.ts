@@ -2,7 +2,7 @@ import type { ReplicationContext } from './context.js'
 import type { CompiledFilter } from './filter/filter.js'
 import type { Mode } from './roles/machine.js'
 import { ownFilterId } from './roles/secondary-role.js'
-import { type Ahead, type Fence, isCopy } from './roles/state.js'
+import { type Ahead, type Fence, isCopy, type KindRecord } from './roles/state.js'
 import type { Kind } from './types.js'
 
 /** What core has to know of the roles of this cluster. */
@@ -45,40 +45,68 @@ export interface ReplicationView {
   readonly hasPrimary: boolean
 }
 
-export const viewOf = (context: ReplicationContext): ReplicationView => {
-  const { host, roles, fences, managers } = context
-  const { dr, performance } = roles.records
-  const modes = { dr: managers.dr.mode, performance: managers.performance.mode }
-  const followed = modes.dr === 'secondary' || modes.dr === 'bootstrapping' ? managers.dr : managers.performance
-  const primary = followed.follower?.primary
-  const fence = fences.of('dr') ?? (modes.performance === 'primary' ? fences.of('performance') : undefined)
-  return {
-    modes,
-    healthModes: { dr: modes.dr, performance: performance.mode },
-    isDrSecondary: modes.dr === 'secondary' || modes.dr === 'bootstrapping',
-    isPerformanceSecondary: modes.performance === 'secondary' || modes.performance === 'bootstrapping',
-    isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
-    isRevoked: followed.follower?.refusal === 'revoked',
-    isRestarting: roles.isLeaving,
-    lastRemoteWal: followed.appliedIndex,
-    announcedIndex: followed.follower?.announced?.index ?? 0,
-    primaryClusterId: primary?.clusterId ?? '',
-    echoDurationMs: Math.round(primary?.lastHeartbeatDurationMs ?? 0),
-    clockSkewMs: Math.round(primary?.clockSkewMs ?? 0),
-    canaryAgeMs: Math.round(primary?.canaryAgeMs ?? 0),
-    lagMs: primary?.lagMs ?? 0,
-    fence,
-    ahead: [dr, performance].flatMap((record) => ('ahead' in record && record.ahead ? [record.ahead] : []))[0],
-    refusesWrites: fence !== undefined && host.settings.fenceClientWrites,
-    get ownFilter() {
-      return ownFilterOf(context)
-    },
-    get arrivingMounts() {
-      return arrivingMountsOf(context)
-    },
-    hasPrimary: followed.follower !== undefined,
+export const viewOf = (context: ReplicationContext): ReplicationView => new View(context)
+
+/** Made for every request: what is dear to know is asked for when it is needed, by getters that all views share. */
+class View implements ReplicationView {
+  readonly modes: Readonly<Record<Kind, Mode>>
+  readonly healthModes: Readonly<Record<Kind, Mode>>
+  readonly isDrSecondary: boolean
+  readonly isPerformanceSecondary: boolean
+  readonly isBootstrapping: boolean
+  readonly isRevoked: boolean
+  readonly isRestarting: boolean
+  readonly lastRemoteWal: number
+  readonly announcedIndex: number
+  readonly primaryClusterId: string
+  readonly echoDurationMs: number
+  readonly clockSkewMs: number
+  readonly canaryAgeMs: number
+  readonly lagMs: number
+  readonly fence: Fence | undefined
+  readonly ahead: Ahead | undefined
+  readonly refusesWrites: boolean
+  readonly hasPrimary: boolean
+  readonly #context: ReplicationContext
+
+  constructor(context: ReplicationContext) {
+    const { host, roles, fences, managers } = context
+    const { dr, performance } = roles.records
+    const modes = { dr: managers.dr.mode, performance: managers.performance.mode }
+    this.#context = context
+    this.modes = modes
+    this.healthModes = { dr: modes.dr, performance: performance.mode }
+    this.isDrSecondary = modes.dr === 'secondary' || modes.dr === 'bootstrapping'
+    this.isPerformanceSecondary = modes.performance === 'secondary' || modes.performance === 'bootstrapping'
+    this.isBootstrapping = modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping'
+    const followed = this.isDrSecondary ? managers.dr : managers.performance
+    const { follower } = followed
+    const primary = follower?.primary
+    this.isRevoked = follower?.refusal === 'revoked'
+    this.isRestarting = roles.isLeaving
+    this.lastRemoteWal = followed.appliedIndex
+    this.announcedIndex = follower?.announced?.index ?? 0
+    this.primaryClusterId = primary?.clusterId ?? ''
+    this.echoDurationMs = Math.round(primary?.lastHeartbeatDurationMs ?? 0)
+    this.clockSkewMs = Math.round(primary?.clockSkewMs ?? 0)
+    this.canaryAgeMs = Math.round(primary?.canaryAgeMs ?? 0)
+    this.lagMs = primary?.lagMs ?? 0
+    this.fence = fences.of('dr') ?? (modes.performance === 'primary' ? fences.of('performance') : undefined)
+    this.ahead = aheadOf(dr) ?? aheadOf(performance)
+    this.refusesWrites = this.fence !== undefined && host.settings.fenceClientWrites
+    this.hasPrimary = follower !== undefined
+  }
+
+  get ownFilter(): CompiledFilter | undefined {
+    return ownFilterOf(this.#context)
+  }
+
+  get arrivingMounts(): ReadonlySet<string> {
+    return arrivingMountsOf(this.#context)
   }
 }
+
+const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in record ? record.ahead : undefined)
 
 const NONE: ReadonlySet<string> = new Set()
 
