@@ -1,4 +1,4 @@
-import { isFree, type PortPair } from '../ports.js'
+import type { PortPair } from '../ports.js'
 
 /**
  * One proxy of a lab: what cluster `from` gets when it dials an address of cluster `to`. Every cluster has its own proxy for
@@ -31,6 +31,3 @@ export const routeCount = (clusters: number): number => clusters * (clusters - 1
 /** What the server of a cluster is configured with (`dial_routes`). */
 export const dialRoutesOf = (routes: readonly Route[], cluster: string): string[] =>
   routes.filter(({ from }) => from === cluster).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
-
-export const arePortsFree = async (routes: readonly Route[]): Promise<boolean> =>
-  (await Promise.all(routes.map(({ port }) => isFree(port)))).every(Boolean)
