@@ -1,0 +1,76 @@
+/**
+ * What can happen in a lab. The word of a kind says whose doing it was: `command` somebody's, `fault-...` the lab's own,
+ * the others are what the keeper saw the clusters do.
+ */
+export const EVENT_KINDS = [
+  /** The lab is up, or on its way down. */
+  'lab-up',
+  'lab-down',
+  /** Details: `reason`. Whatever happened between its last event and this one nobody saw. */
+  'keeper-started',
+  /** A command that changes something; details: `verb`, and what it was given. */
+  'command',
+  /** A request that changes something on a cluster; `command` is the line that makes it by hand, without secrets. */
+  'call',
+  /** Details: the fault, as `fault ls --json` has it. */
+  'fault-set',
+  'fault-healed',
+  'fault-expired',
+  /** Details: `from`, `to`: running, silent (it accepts connections and says nothing) or stopped. */
+  'process',
+  /** Details: `from`, `to`: uninitialised, sealed or unsealed. */
+  'seal',
+  /** Details: `replication` (dr or performance), `from`, `to`: a mode. */
+  'role',
+  /** Details: `replication`, `from`, `to`: the state of a secondary, such as `stream-wals, ready`. */
+  'replication',
+  /** Of a drill: details say the step and the phase. */
+  'drill',
+  /** Anything else that is worth a line; details: `text`. */
+  'note',
+] as const
+
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+/** Details are plain data that goes through JSON unchanged. Secrets have no place in them. */
+export type EventDetails = Readonly<Record<string, unknown>>
+
+/** What somebody tells of; the keeper adds when and where. */
+export interface EventDraft {
+  /** Whom it concerns; absent: the lab as a whole, or several clusters, which details name. */
+  readonly cluster?: string | undefined
+  readonly kind: EventKind
+  readonly details: EventDetails
+  /** The line of a shell that does the same. */
+  readonly command?: string | undefined
+  /** Where clusters live in a time of their own. RFC 3339. */
+  readonly virtualTime?: string | undefined
+}
+
+/** One thing that happened in a lab. */
+export interface LabEvent extends EventDraft {
+  /** Counts up within a lab, also over restarts of its keeper. */
+  readonly id: number
+  /** RFC 3339 with milliseconds, in UTC. */
+  readonly time: string
+  readonly lab: string
+}
+
+export const isEventKind = (word: unknown): word is EventKind => EVENT_KINDS.some((kind) => kind === word)
+
+/** An event that was read back from a file or a stream; undefined when it is none. */
+export const parseEvent = (line: string): LabEvent | undefined => {
+  try {
+    const value = JSON.parse(line) as Partial<LabEvent> | null
+    const isWhole =
+      Number.isSafeInteger(value?.id) &&
+      typeof value?.time === 'string' &&
+      typeof value.lab === 'string' &&
+      isEventKind(value.kind) &&
+      typeof value.details === 'object' &&
+      value.details !== null
+    return isWhole ? (value as LabEvent) : undefined
+  } catch {
+    return undefined
+  }
+}
