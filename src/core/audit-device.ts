@@ -8,6 +8,7 @@ import {
   requestKeysOf,
   describeRequest,
   describeResponse,
+  describeTest,
 } from './audit-entry.js'
 import { FileSink } from './audit-file.js'
 import { createHider, type WholeDigests } from './audit-hash.js'
@@ -29,12 +30,14 @@ export class AuditDevice {
   readonly #prefix: string
   readonly #style: AuditStyle
   readonly #sink: AuditSink
+  readonly #isTested: boolean
 
   /** Throws LogicalError (400) for options that cannot be. Opens nothing yet. */
   constructor(record: AuditRecord, { headers, wholes, standardOutput, clock }: AuditSurroundings) {
     const options = parseAuditOptions(record.options)
     this.record = record
     this.#prefix = options.prefix
+    this.#isTested = options.isTested
     this.#style = {
       hider: createHider(record.salt, options),
       wholes,
@@ -61,6 +64,11 @@ export class AuditDevice {
 
   async logResponse(entry: AuditResponseEntry, timeMs: number): Promise<void> {
     await this.#append(describeResponse(entry, timeMs, this.#style), 'response')
+  }
+
+  /** Writes a line that says nothing, unless the options say not to: a file may open and still take nothing. */
+  async test(id: string, timeMs: number): Promise<void> {
+    if (this.#isTested) await this.#append(describeTest(id, timeMs), 'request')
   }
 
   open(): Promise<void> {

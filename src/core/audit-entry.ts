@@ -3,7 +3,14 @@ import { LIMITS } from '../base/limits.js'
 import { formatTime } from '../base/rfc3339.js'
 import { LogicalError, wrapErrorText } from '../logical/errors.js'
 import { RawJson } from '../logical/json.js'
-import type { AuthAnswer, NamespaceRef, Request, Response, TokenView } from '../logical/request.js'
+import {
+  type AuthAnswer,
+  type NamespaceRef,
+  type Request,
+  type Response,
+  ROOT_NAMESPACE,
+  type TokenView,
+} from '../logical/request.js'
 import type { Hider, WholeDigests } from './audit-hash.js'
 import type { MountEntry } from './mount-entry.js'
 import { allPolicies } from './token-answer.js'
@@ -74,6 +81,14 @@ export const describeResponse = (
   request: requestOf(entry, style),
   response: responseOf(entry, style),
   ...errorOf(entry.error),
+})
+
+/** What a device is tried with when it is enabled. It tells of no request that anybody made. */
+export const describeTest = (id: string, timeMs: number): Record<string, unknown> => ({
+  time: formatTime(timeMs),
+  type: 'request',
+  auth: { policy_results: { allowed: true }, token_type: 'default' },
+  request: { id, operation: 'update', namespace: namespaceOf(ROOT_NAMESPACE), path: 'sys/audit/test' },
 })
 
 /** Of a login the token that it gave, else the token of the request. */

@@ -174,9 +174,11 @@ export class FileSink implements AuditSink {
     await mkdir(dirname(this.#path), { recursive: true, mode: 0o755 })
     const handle = await open(this.#path, APPENDING, this.#mode ?? 0o600)
     try {
-      // The mode given to open is masked, and an existing file keeps its own.
-      if (this.#mode !== undefined) await handle.chmod(this.#mode)
-      this.#isRegular = (await handle.stat()).isFile()
+      const stats = await handle.stat()
+      this.#isRegular = stats.isFile()
+      // The mode given to open is masked, and an existing file keeps its own. A device belongs to the whole machine.
+      const isDevice = stats.isCharacterDevice() || stats.isBlockDevice()
+      if (this.#mode !== undefined && !isDevice) await handle.chmod(this.#mode)
     } catch (error) {
       await handle.close()
       throw error

@@ -24,6 +24,8 @@ export interface AuditOptions {
   readonly hashesAccessors: boolean
   readonly elidesLists: boolean
   readonly prefix: string
+  /** A line is written before the device is enabled. */
+  readonly isTested: boolean
 }
 
 export const RECORD_PREFIXES = ['audit/', 'local-audit/'] as const
@@ -44,6 +46,7 @@ export const parseAuditOptions = (options: Readonly<Record<string, string>>): Au
     hashesAccessors: parseSwitch(options, 'hmac_accessor', true),
     elidesLists: parseSwitch(options, 'elide_list_responses', false),
     prefix: options.prefix ?? '',
+    isTested: !parseSwitch(options, 'skip_test', false),
   }
 }
 

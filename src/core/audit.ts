@@ -68,7 +68,7 @@ export class AuditBroker {
     return [...this.#devices.values()].map(({ record }) => record).sort((a, b) => (a.path < b.path ? -1 : 1))
   }
 
-  /** Opens the device and stores it. Throws 400 for a path in use, an unknown type, or what cannot be opened. */
+  /** Opens the device, tries it and stores it. Throws 400 for a path in use, an unknown type, or what takes no line. */
   async enable({ name, type, description, isLocal, options }: NewAuditDevice): Promise<void> {
     const path = `${name}/`
     if (type !== 'file') throw invalid(`unknown backend type: ${JSON.stringify(type)}`)
@@ -76,7 +76,11 @@ export class AuditBroker {
     const record: AuditRecord = { path, type, description, isLocal, options, salt: uuid(this.#options.random) }
     const device = this.#createDevice(record)
     try {
-      await openOrRefuse(device)
+      await orRefuse(device.open(), 'sanity check failed; unable to open the audit file')
+      await orRefuse(
+        device.test(uuid(this.#options.random), this.#options.clock.now()),
+        'audit backend failed test message',
+      )
       await this.#options.storage.write((tx) => {
         if (RECORD_PREFIXES.some((prefix) => tx.get(prefix + name))) throw pathInUse()
         putJson(tx, recordKey(record), record)
@@ -164,25 +168,18 @@ export class AuditBroker {
   }
 
   #warn(device: AuditDevice, error: unknown): false {
-    const reason = error instanceof Error ? error.message : String(error)
-    this.#options.log.error('an audit device failed', { device: device.record.path, reason })
+    this.#options.log.error('an audit device failed', { device: device.record.path, reason: reasonOf(error) })
     return false
   }
 }
 
 const pathInUse = (): LogicalError => invalid('path already in use')
 
-const openOrRefuse = async (device: AuditDevice): Promise<void> => {
+const orRefuse = async (step: Promise<void>, refusal: string): Promise<void> => {
   try {
-    await device.open()
+    await step
   } catch (error) {
-    throw new LogicalError(
-      'invalid-request',
-      `sanity check failed; unable to open the audit file: ${reasonOf(error)}`,
-      {
-        cause: error,
-      },
-    )
+    throw new LogicalError('invalid-request', `${refusal}: ${reasonOf(error)}`, { cause: error })
   }
 }
 

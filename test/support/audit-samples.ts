@@ -8,7 +8,7 @@ import { ROOT_NAMESPACE } from '../../src/logical/request.js'
 import { makeRequest } from './backend-harness.js'
 import { MemoryStorage } from './memory-storage.js'
 
-/** A broker whose devices of file `stdout` write to `lines`. */
+/** A broker whose devices of file `stdout` write to `lines`. `enable` leaves out the test line, so that the first is the test's. */
 export const createAudit = (storage = new MemoryStorage(), clock = new ManualClock()) => {
   const lines: string[] = []
   const output = { isBroken: false }
@@ -23,7 +23,7 @@ export const createAudit = (storage = new MemoryStorage(), clock = new ManualClo
     },
   })
   const enable = (name: string, options: Record<string, string>, isLocal = false) =>
-    audit.enable({ name, type: 'file', description: '', isLocal, options })
+    audit.enable({ name, type: 'file', description: '', isLocal, options: { skip_test: 'true', ...options } })
   return { audit, storage, clock, lines, output, enable }
 }
 

@@ -17,7 +17,7 @@ const DEVICE_FIELDS = {
   name: string('Name of the device.'),
   type: string('Kind of device: file.'),
   description: string('A text for humans.'),
-  options: pairs('file_path, mode, format, prefix, log_raw, hmac_accessor, elide_list_responses.'),
+  options: pairs('file_path, mode, format, prefix, log_raw, hmac_accessor, elide_list_responses, skip_test.'),
   local: bool('Keeps the device on this cluster.'),
 }
 const HASH_FIELDS = {

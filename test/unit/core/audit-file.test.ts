@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import { ManualClock } from '../../../src/base/manual-clock.js'
@@ -119,11 +119,79 @@ it('refuses requests, and writes what answers need, on a disk that is nearly ful
   await sink.close()
 })
 
-it('fails a request whose line a full device does not take', async () => {
-  const { audit, enable } = createAudit()
-  await enable('full', { file_path: '/dev/full', mode: '0000' })
+it('fails a request whose line the device does not take any more', async () => {
+  const path = join(folder, 'audit.log')
+  const { audit } = createAudit()
+  const enabling = { name: 'a', type: 'file', description: '', isLocal: false }
+  await audit.enable({ ...enabling, options: { file_path: path, mode: '0000' } })
+  await rm(path)
+  await symlink('/dev/full', path)
+  await audit.reload()
   expect(await refusal(audit.logRequest(sampleEntry()))).toEqual(['internal', 'internal error'])
+  await rm(path)
+  await audit.logRequest(sampleEntry())
   await audit.close()
+  expect((await readFile(path, 'utf8')).trim().split('\n')).toHaveLength(1)
+})
+
+describe('a device that is enabled', () => {
+  const enable = (options: Record<string, string>) => {
+    const made = createAudit()
+    const enabling = made.audit.enable({ name: 'a', type: 'file', description: '', isLocal: false, options })
+    return { ...made, enabling }
+  }
+
+  it('is tried with a line of the request type that names no request of anybody', async () => {
+    const path = join(folder, 'audit.log')
+    const { audit, enabling } = enable({ file_path: path, prefix: '@cee: ' })
+    await enabling
+    await audit.close()
+    const text = await readFile(path, 'utf8')
+    expect(JSON.parse(text.replace(/^@cee: /, ''))).toEqual({
+      time: expect.any(String),
+      type: 'request',
+      auth: { policy_results: { allowed: true }, token_type: 'default' },
+      request: {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        operation: 'update',
+        namespace: { id: 'root' },
+        path: 'sys/audit/test',
+      },
+    })
+  })
+
+  it.each([
+    ['a device without room', '/dev/full', 'audit backend failed test message: ENOSPC'],
+    ['a directory', '.', 'sanity check failed; unable to open the audit file: EISDIR'],
+    ['a pipe without a reader', 'pipe', 'sanity check failed; unable to open the audit file: ENXIO'],
+  ])('is refused where it is %s, and locks nobody out', async (_, place, text) => {
+    const { audit, storage, enabling } = enable({ file_path: resolve(folder, place) })
+    const [code, message] = await refusal(enabling)
+    expect([code, message]).toEqual(['invalid-request', expect.stringContaining(text)])
+    expect([audit.isEnabled, await storage.keys('')]).toEqual([false, []])
+    await audit.logRequest(sampleEntry())
+  })
+
+  it('is refused where standard output takes nothing', async () => {
+    const { output, enabling } = enable({ file_path: 'stdout' })
+    output.isBroken = true
+    expect(await refusal(enabling)).toEqual(['invalid-request', 'audit backend failed test message: nobody reads'])
+  })
+
+  it('is not tried when that is not wanted', async () => {
+    const { audit, enabling } = enable({ file_path: '/dev/full', skip_test: 'true' })
+    await enabling
+    expect(await refusal(audit.logRequest(sampleEntry()))).toEqual(['internal', 'internal error'])
+    await audit.close()
+  })
+
+  it('changes the mode of no device of the machine', async () => {
+    const before = (await stat('/dev/null')).mode
+    const { audit, enabling } = enable({ file_path: '/dev/null', mode: '0604' })
+    await enabling
+    await audit.close()
+    expect((await stat('/dev/null')).mode).toBe(before)
+  })
 })
 
 it('lets no more than a bound of lines wait', async () => {
