@@ -32,6 +32,12 @@ export interface WiredClusters {
   readonly clusters: readonly ClusterAccess[]
 }
 
+/** Clusters that belong together, wherever they run. */
+export interface LabAccess {
+  readonly name: string
+  readonly clusters: readonly ClusterAccess[]
+}
+
 /** The background process of a lab, which holds its links; see `keeper/`. */
 export interface KeeperRecord {
   readonly configFile: string

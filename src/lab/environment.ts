@@ -1,4 +1,4 @@
-import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
+import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { generateRoot, statusOf } from './replication.js'
@@ -18,7 +18,10 @@ export type Role = (typeof ROLES)[number]
 const ANSWER_MS = 2000
 
 /** The first cluster that has this role now, whatever place it has in the topology. */
-export const findByRole = async (lab: LabRecord, role: Role): Promise<ClusterRecord> => {
+export const findByRole = async <T extends ClusterAccess>(
+  lab: { readonly name: string; readonly clusters: readonly T[] },
+  role: Role,
+): Promise<T> => {
   const [kind, mode] = role.split('-') as [Kind, string]
   const modes = await Promise.all(lab.clusters.map((cluster) => modeOf(cluster, kind)))
   const found = lab.clusters[modes.indexOf(mode)]
@@ -31,8 +34,8 @@ export const findByRole = async (lab: LabRecord, role: Role): Promise<ClusterRec
  * it works here, as after a failover; where none does, the keys of the lab make one. `onToken` is told of a new one.
  */
 export const environmentOf = async (
-  lab: LabRecord,
-  cluster: ClusterRecord,
+  lab: LabAccess,
+  cluster: ClusterAccess,
   onToken: (token: string) => void,
 ): Promise<ClientEnvironment> => {
   const base = { cluster: cluster.name, address: cluster.apiAddress, token: undefined }
@@ -59,7 +62,7 @@ export const environmentOf = async (
   }
 }
 
-const modeOf = async (cluster: ClusterRecord, kind: Kind): Promise<string> => {
+const modeOf = async (cluster: ClusterAccess, kind: Kind): Promise<string> => {
   const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
     return String((await statusOf(client, kind)).mode)
@@ -70,17 +73,17 @@ const modeOf = async (cluster: ClusterRecord, kind: Kind): Promise<string> => {
   }
 }
 
-const byOwnFirst = (lab: LabRecord, cluster: ClusterRecord): ClusterRecord[] => [
+const byOwnFirst = (lab: LabAccess, cluster: ClusterAccess): ClusterAccess[] => [
   cluster,
   ...lab.clusters.filter(({ name }) => name !== cluster.name),
 ]
 
-const tokensFor = (lab: LabRecord, cluster: ClusterRecord): string[] => {
+const tokensFor = (lab: LabAccess, cluster: ClusterAccess): string[] => {
   const tokens = byOwnFirst(lab, cluster).map(({ rootToken }) => rootToken)
   return [...new Set(tokens.filter((token) => token !== ''))]
 }
 
-const makeToken = async (lab: LabRecord, cluster: ClusterRecord): Promise<string | undefined> => {
+const makeToken = async (lab: LabAccess, cluster: ClusterAccess): Promise<string | undefined> => {
   const client = clientOf({ ...cluster, rootToken: '' })
   try {
     for (const { unsealKeys, threshold } of byOwnFirst(lab, cluster)) {

@@ -6,6 +6,7 @@ import type { Log } from '../base/log.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
 import { createDirectoryStorage, createMemoryStorage, type ServerStorage } from '../server/server-storage.js'
 import { LabCluster } from './in-process-cluster.js'
+import type { OpenRoute } from './keeper/keeper.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { makeTemporaryDirectory } from './lifecycle/lab-directory.js'
@@ -91,6 +92,11 @@ export class InProcessLab {
   /** What stands between two clusters. */
   link(one: string, other: string): LabLink {
     return this.#links.between(one, other)
+  }
+
+  /** Every proxy between two of the clusters. */
+  get routes(): readonly OpenRoute[] {
+    return this.#links.routes
   }
 
   /** Opens every link again, without faults. */

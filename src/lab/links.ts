@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.js'
 import { type Network, parseHostPort, systemNetwork } from '../base/network.js'
 import type { Random } from '../base/random.js'
+import type { OpenRoute } from './keeper/keeper.js'
 import { LabError } from './lab-error.js'
 import type { FaultName, Faults, Way } from './proxy/faults.js'
 import { Link } from './proxy/link.js'
@@ -88,6 +89,10 @@ export class Links {
     )
     if (found.length === 0) throw new LabError('usage', `there is no link between ${one} and ${other}`)
     return new LabLink(found.map(({ proxy }) => proxy))
+  }
+
+  get routes(): readonly OpenRoute[] {
+    return this.#routes.map(({ from, to, address, proxy }) => ({ from, to, address, port: proxy.port, link: proxy }))
   }
 
   all(): LabLink {

@@ -15,7 +15,7 @@ export interface FaultRequest {
   readonly forMs?: number | undefined
 }
 
-interface OpenRoute extends Route {
+export interface OpenRoute extends Route {
   readonly link: Link
 }
 
@@ -57,6 +57,11 @@ export class Keeper {
       throw error
     }
     return new Keeper(opened, clock)
+  }
+
+  /** For links that somebody else has opened, and closes. */
+  static over(routes: readonly OpenRoute[], clock: Clock): Keeper {
+    return new Keeper(routes, clock)
   }
 
   get active(): readonly ActiveFault[] {

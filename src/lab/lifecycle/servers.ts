@@ -1,8 +1,8 @@
-import type { ApiClient } from '../../client/api-client.js'
 import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
 import { LabError } from '../lab-error.js'
-import { unseal, waitForAnswer } from '../replication.js'
+import { waitForAnswer } from '../replication.js'
 import { lastLogLines, launchServer } from '../runner/child-process.js'
+import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import { claimLab } from './claim.js'
 import { type DownOptions, stopAll } from './down.js'
 import { requireLab, saveLab } from './lab-directory.js'
@@ -109,53 +109,6 @@ const stop = async (work: Work): Promise<string> => {
   return `cluster ${work.cluster.name} is stopped`
 }
 
-const unsealCluster = async ({ lab, cluster }: Work): Promise<string> => {
-  const client = clientOf({ ...cluster, rootToken: '' })
-  try {
-    await unsealWithAny(client, lab, cluster)
-    return `cluster ${cluster.name} is unsealed`
-  } finally {
-    client.close()
-  }
-}
-
-/** Its own keys first; a cluster that followed another one since has that one's. */
-const unsealWithAny = async (client: ApiClient, lab: LabRecord, cluster: ClusterRecord): Promise<void> => {
-  const isSealed = async () => (await client.read('sys/seal-status')).sealed === true
-  if (!(await isSealed())) return
-  const others = lab.clusters.filter(({ name }) => name !== cluster.name)
-  const tried = new Set<string>()
-  for (const { unsealKeys, threshold } of [cluster, ...others]) {
-    const keys = unsealKeys.slice(0, threshold)
-    if (keys.length === 0 || tried.has(keys.join())) continue
-    tried.add(keys.join())
-    await client.call('PUT', 'sys/unseal', { body: { reset: true } })
-    await unseal(client, keys).catch(() => undefined)
-    if (!(await isSealed())) return
-  }
-  throw new LabError('remote', `cluster ${cluster.name} stays sealed: none of the keys that the lab holds opens it`)
-}
-
-const seal = async ({ cluster, lab }: Work): Promise<string> => {
-  const reasons: string[] = []
-  const tokens = new Set([cluster, ...lab.clusters].map(({ rootToken }) => rootToken).filter((token) => token !== ''))
-  for (const rootToken of tokens) {
-    const client = clientOf({ ...cluster, rootToken })
-    try {
-      await client.write('sys/seal')
-      return `cluster ${cluster.name} is sealed`
-    } catch (error) {
-      reasons.push(error instanceof Error ? error.message : String(error))
-    } finally {
-      client.close()
-    }
-  }
-  throw new LabError(
-    'remote',
-    `cluster ${cluster.name} could not be sealed: ${reasons.at(-1) ?? 'the lab holds no token'}`,
-  )
-}
-
 const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
   start,
   stop,
@@ -170,6 +123,6 @@ const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
   },
   pause: send('SIGSTOP', 'is frozen'),
   resume: send('SIGCONT', 'goes on'),
-  unseal: unsealCluster,
-  seal,
+  unseal: ({ lab, cluster }) => unsealCluster(lab, cluster),
+  seal: ({ lab, cluster }) => sealCluster(lab, cluster),
 }

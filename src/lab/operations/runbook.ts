@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError } from '../../client/api-client.js'
-import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import { type ClusterAccess, clientOf, type LabAccess } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { waitFor } from '../wait.js'
 
@@ -23,16 +23,18 @@ export interface RunbookOptions {
   readonly onCall?: ((line: string) => void) | undefined
   /** Only shows what would be done. */
   readonly isDryRun?: boolean | undefined
+  /** Who knows a token that works on a cluster now; without it those of the lab are tried as they are recorded. */
+  readonly rootTokenOf?: ((cluster: string) => Promise<string>) | undefined
 }
 
 type Body = Record<string, unknown>
 
 /** Does the calls of an operation one after the other, shows them, and never more than shows them in a dry run. */
 export class Runbook {
-  readonly lab: LabRecord
+  readonly lab: LabAccess
   readonly #options: RunbookOptions
 
-  constructor(lab: LabRecord, options: RunbookOptions) {
+  constructor(lab: LabAccess, options: RunbookOptions) {
     this.lab = lab
     this.#options = options
   }
@@ -42,7 +44,7 @@ export class Runbook {
     const cluster = this.cluster(step.cluster)
     this.#options.onCall?.(describeStep(step, cluster.apiAddress))
     if (this.#options.isDryRun) return {}
-    const client = clientOf(step.isAuthenticated ? this.#holder(cluster) : { ...cluster, rootToken: '' })
+    const client = clientOf(step.isAuthenticated ? await this.#holder(cluster) : { ...cluster, rootToken: '' })
     const ask = () => client.call(step.method, step.path, step.body ? { body: step.body } : {})
     let outcome: () => Body = () => ({})
     try {
@@ -74,7 +76,7 @@ export class Runbook {
     if (!this.#options.isDryRun) this.#options.onProgress(text)
   }
 
-  cluster(name: string): ClusterRecord {
+  cluster(name: string): ClusterAccess {
     const found = this.lab.clusters.find((cluster) => cluster.name === name)
     if (found) return found
     const names = this.lab.clusters.map((cluster) => cluster.name).join(', ')
@@ -86,7 +88,7 @@ export class Runbook {
   }
 
   /** Sets of key shares to try on a cluster: its own, then those of clusters that it may have followed since. */
-  keysFor(name: string): readonly Pick<ClusterRecord, 'unsealKeys' | 'threshold'>[] {
+  keysFor(name: string): readonly Pick<ClusterAccess, 'unsealKeys' | 'threshold'>[] {
     const own = this.cluster(name)
     const others = this.lab.clusters.filter((cluster) => cluster !== own)
     return [own, ...others].filter(({ unsealKeys }) => unsealKeys.length > 0)
@@ -98,7 +100,9 @@ export class Runbook {
   }
 
   /** A promoted cluster has the tokens of the one that it was a copy of. */
-  #holder(cluster: ClusterRecord): ClusterRecord {
+  async #holder(cluster: ClusterAccess): Promise<ClusterAccess> {
+    const { rootTokenOf } = this.#options
+    if (rootTokenOf) return { ...cluster, rootToken: await rootTokenOf(cluster.name) }
     if (cluster.rootToken !== '') return cluster
     const other = this.lab.clusters.find(({ rootToken }) => rootToken !== '')
     return other ? { ...cluster, rootToken: other.rootToken } : cluster

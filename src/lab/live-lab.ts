@@ -1,0 +1,186 @@
+import type { Clock } from '../base/clock.js'
+import type { ApiClient } from '../client/api-client.js'
+import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
+import { environmentOf } from './environment.js'
+import type { EventDraft, LabEvent } from './events/event.js'
+import type { ActiveFault } from './keeper/active-fault.js'
+import type { FaultRequest } from './keeper/keeper.js'
+import { LabError } from './lab-error.js'
+import { Runbook, type RunbookOptions } from './operations/runbook.js'
+import { sealCluster, unsealCluster } from './seals.js'
+import type { Topology } from './topology.js'
+
+/**
+ * A lab that is up, whatever it is made of: what drills, snapshots and probes work on. A kind of lab is a `LabDriver`; what
+ * can be done over the API of the clusters alone is the same for all and stands in `LiveLab`.
+ */
+
+export type LabKind = 'process' | 'in-process' | 'docker' | 'attached'
+
+/** What is done to the server of one cluster. */
+export type ServerVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume'
+
+/** Where events of a lab go, and come from. */
+export interface LabEvents {
+  /** Rejects never: an event that could not be kept is no reason to stop what it tells of. */
+  append(draft: EventDraft): Promise<void>
+  /** Calls back with every event from now on, until the returned function is called. */
+  subscribe(listener: (event: LabEvent) => void): () => void
+}
+
+/**
+ * What one kind of lab does in its own way. What it cannot do rejects with a LabError `usage` that says so; `cannot` makes
+ * one.
+ */
+export interface LabDriver {
+  readonly kind: LabKind
+  readonly name: string
+  readonly topology: Topology
+  /** For waits and measurements: real time, also where the clusters live in a time of their own. */
+  readonly clock: Clock
+  readonly events: LabEvents
+  /** As they are known now; keys change with joins and promotions. */
+  clusters(): readonly ClusterAccess[]
+  /** Remembers what opens a cluster from now on. */
+  keepKeys(cluster: string, keys: ClusterKeyChange): void
+  /** Does one thing to the server of a cluster and says what was done. `start` unseals with the keys that the lab holds. */
+  work(verb: ServerVerb, cluster: string, timeoutMs: number): Promise<string>
+  setFault(request: FaultRequest): Promise<ActiveFault>
+  faults(): Promise<readonly ActiveFault[]>
+  /** Heals these faults, or all; resolves with those that there were. */
+  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]>
+  /** Lets go of what the driver itself holds. The lab stays up. */
+  close(): Promise<void>
+}
+
+export type ClusterKeyChange = Partial<Pick<ClusterAccess, 'rootToken' | 'unsealKeys' | 'threshold'>>
+
+export const cannot = (what: string, kind: LabKind): LabError =>
+  new LabError('usage', `${what} cannot be done to ${KIND_TEXTS[kind]}`)
+
+const KIND_TEXTS: Readonly<Record<LabKind, string>> = {
+  process: 'a lab of processes',
+  'in-process': 'a lab that runs in one process',
+  docker: 'a lab of containers',
+  attached: 'a lab of servers that somebody else runs',
+}
+
+/** A handle of a lab that is up. Whoever opens it closes it; that leaves the lab as it is. */
+export class LiveLab implements LabAccess {
+  readonly #driver: LabDriver
+  readonly #anonymous = new Map<string, ApiClient>()
+  readonly #holders = new Map<string, { readonly token: string; readonly client: ApiClient }>()
+
+  constructor(driver: LabDriver) {
+    this.#driver = driver
+  }
+
+  get kind(): LabKind {
+    return this.#driver.kind
+  }
+
+  get name(): string {
+    return this.#driver.name
+  }
+
+  get topology(): Topology {
+    return this.#driver.topology
+  }
+
+  get clock(): Clock {
+    return this.#driver.clock
+  }
+
+  get events(): LabEvents {
+    return this.#driver.events
+  }
+
+  get clusters(): readonly ClusterAccess[] {
+    return this.#driver.clusters()
+  }
+
+  /** Throws a usage error that names those there are. */
+  cluster(name: string): ClusterAccess {
+    const found = this.clusters.find((cluster) => cluster.name === name)
+    if (found) return found
+    const names = this.clusters.map((cluster) => cluster.name).join(', ')
+    throw new LabError('usage', `the lab "${this.name}" has no cluster "${name}"; it has ${names}`)
+  }
+
+  /** Without a token. One client for each cluster, closed with the lab. */
+  anonymous(name: string): ApiClient {
+    const known = this.#anonymous.get(name)
+    if (known) return known
+    const client = clientOf({ ...this.cluster(name), rootToken: '' })
+    this.#anonymous.set(name, client)
+    return client
+  }
+
+  /**
+   * With a root token that works there now, found among those of the lab or made from its keys. Rejects with `remote` where
+   * there can be none, such as on a DR secondary.
+   */
+  async root(name: string): Promise<ApiClient> {
+    const token = await this.rootToken(name)
+    const known = this.#holders.get(name)
+    if (known?.token === token) return known.client
+    known?.client.close()
+    const client = clientOf({ ...this.cluster(name), rootToken: token })
+    this.#holders.set(name, { token, client })
+    return client
+  }
+
+  async rootToken(name: string): Promise<string> {
+    const keep = (rootToken: string) => this.#driver.keepKeys(name, { rootToken })
+    const { token, note } = await environmentOf(this, this.cluster(name), keep)
+    if (token === undefined) throw new LabError('remote', note ?? `no token works on ${name}`)
+    return token
+  }
+
+  /** With a token of one's own, over the connections of `anonymous`. */
+  withToken(name: string, token: string): ApiClient {
+    return clientOf({ ...this.cluster(name), rootToken: token })
+  }
+
+  keepKeys(name: string, keys: ClusterKeyChange): void {
+    this.#driver.keepKeys(this.cluster(name).name, keys)
+  }
+
+  /** Operations of `operations/` on this lab. */
+  runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf'>): Runbook {
+    return new Runbook(this, { ...options, clock: this.clock, rootTokenOf: (name) => this.rootToken(name) })
+  }
+
+  /** Does one thing to a cluster, and says what was done. */
+  work(verb: ServerVerb | 'seal' | 'unseal', name: string, timeoutMs: number): Promise<string> {
+    const cluster = this.cluster(name)
+    if (verb === 'seal') return sealCluster(this, cluster)
+    return verb === 'unseal' ? unsealCluster(this, cluster) : this.#driver.work(verb, name, timeoutMs)
+  }
+
+  async setFault(request: FaultRequest): Promise<ActiveFault> {
+    for (const name of request.between) this.cluster(name)
+    return this.#driver.setFault(request)
+  }
+
+  faults(): Promise<readonly ActiveFault[]> {
+    return this.#driver.faults()
+  }
+
+  /** Heals these faults, or all. */
+  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
+    return this.#driver.heal(ids)
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#anonymous.values()) client.close()
+    for (const { client } of this.#holders.values()) client.close()
+    this.#anonymous.clear()
+    this.#holders.clear()
+    await this.#driver.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

@@ -1,0 +1,95 @@
+import { systemClock } from '../../base/clock.js'
+import type { ClusterAccess } from '../cluster.js'
+import type { InProcessLab } from '../in-process-lab.js'
+import type { ActiveFault } from '../keeper/active-fault.js'
+import { type FaultRequest, Keeper } from '../keeper/keeper.js'
+import { cannot, type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
+import { unsealCluster } from '../seals.js'
+import type { Topology } from '../topology.js'
+import { LocalEvents } from './local-events.js'
+
+class InProcessDriver implements LabDriver {
+  readonly kind = 'in-process'
+  readonly name: string
+  readonly clock = systemClock
+  readonly events: LocalEvents
+  readonly #lab: InProcessLab
+  readonly #keeper: Keeper
+
+  constructor(lab: InProcessLab, name: string) {
+    this.#lab = lab
+    this.name = name
+    this.events = new LocalEvents(name, systemClock)
+    this.#keeper = Keeper.over(lab.routes, systemClock)
+  }
+
+  get topology(): Topology {
+    return this.#lab.topology
+  }
+
+  /** As plain data: whoever spreads a cluster gets all of it. */
+  clusters(): readonly ClusterAccess[] {
+    return this.#lab.clusters.map(({ name, apiAddress, rootToken, unsealKeys, threshold }) => ({
+      name,
+      apiAddress,
+      rootToken,
+      unsealKeys,
+      threshold,
+    }))
+  }
+
+  keepKeys(name: string, keys: ClusterKeyChange): void {
+    const cluster = this.#lab.cluster(name)
+    const { rootToken, unsealKeys, threshold } = cluster
+    cluster.useKeys({ rootToken, unsealKeys, threshold, ...keys })
+  }
+
+  async work(verb: ServerVerb, name: string): Promise<string> {
+    const cluster = this.#lab.cluster(name)
+    switch (verb) {
+      case 'start':
+        return this.#start(name)
+      case 'stop':
+        await cluster.stop()
+        return `cluster ${name} is stopped`
+      case 'restart':
+        await cluster.stop()
+        return this.#start(name)
+      case 'crash':
+        await cluster.crash()
+        return `cluster ${name} was killed`
+      case 'pause':
+      case 'resume':
+        throw cannot(`"${verb}"`, this.kind)
+    }
+  }
+
+  async #start(name: string): Promise<string> {
+    const cluster = this.#lab.cluster(name)
+    await cluster.start()
+    const clusters = this.clusters()
+    const access = clusters.find((one) => one.name === name)
+    if (access) await unsealCluster({ name: this.name, clusters }, access)
+    return `cluster ${name} is open at ${cluster.apiAddress}`
+  }
+
+  setFault(request: FaultRequest): Promise<ActiveFault> {
+    return this.#keeper.set(request)
+  }
+
+  async faults(): Promise<readonly ActiveFault[]> {
+    return this.#keeper.active
+  }
+
+  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
+    return this.#keeper.heal(ids)
+  }
+
+  async close(): Promise<void> {
+    await this.#keeper.heal()
+  }
+}
+
+/** A lab that runs in this process. Its faults end with the handle, the lab itself with whoever started it. */
+export const openInProcessLab = (lab: InProcessLab, name = lab.topology.name): LiveLab =>
+  new LiveLab(new InProcessDriver(lab, name))

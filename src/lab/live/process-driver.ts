@@ -1,0 +1,85 @@
+import type { Clock } from '../../base/clock.js'
+import type { ClusterAccess, LabRecord } from '../cluster.js'
+import type { ActiveFault } from '../keeper/active-fault.js'
+import type { FaultRequest } from '../keeper/keeper.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabError } from '../lab-error.js'
+import { requireLab, saveLab } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import { workOnServers } from '../lifecycle/servers.js'
+import { type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
+import { findTopology, type Topology } from '../topology.js'
+import { LocalEvents } from './local-events.js'
+
+/** A lab of processes, by its record: other commands may change it meanwhile, so the record is read again each time. */
+class ProcessDriver implements LabDriver {
+  readonly kind = 'process'
+  readonly name: string
+  readonly topology: Topology
+  readonly events: LocalEvents
+  readonly #host: LabHost
+  readonly #keeper: KeeperClient
+
+  constructor(lab: LabRecord, host: LabHost) {
+    this.name = lab.name
+    this.topology = topologyOf(lab)
+    this.events = new LocalEvents(lab.name, host.clock)
+    this.#host = host
+    this.#keeper = new KeeperClient(lab.keeper.socket)
+  }
+
+  get clock(): Clock {
+    return this.#host.clock
+  }
+
+  clusters(): readonly ClusterAccess[] {
+    return requireLab(this.name).clusters
+  }
+
+  keepKeys(name: string, keys: ClusterKeyChange): void {
+    const lab = requireLab(this.name)
+    saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })
+  }
+
+  async work(verb: ServerVerb, cluster: string, timeoutMs: number): Promise<string> {
+    const done: string[] = []
+    await workOnServers(
+      this.name,
+      verb,
+      [cluster],
+      { timeoutMs, onProgress: (text) => void done.push(text) },
+      this.#host,
+    )
+    return done.at(-1) ?? ''
+  }
+
+  setFault(request: FaultRequest): Promise<ActiveFault> {
+    return this.#keeper.set(request)
+  }
+
+  faults(): Promise<readonly ActiveFault[]> {
+    return this.#keeper.list()
+  }
+
+  async heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
+    if (ids === undefined) return this.#keeper.heal()
+    const healed: ActiveFault[] = []
+    for (const id of ids) healed.push(...(await this.#keeper.heal(id)))
+    return healed
+  }
+
+  async close(): Promise<void> {}
+}
+
+const topologyOf = (lab: LabRecord): Topology => {
+  const known = findTopology(lab.topology)
+  return known ?? { name: lab.topology, about: '', clusters: lab.clusters.map(({ name }) => name), links: [] }
+}
+
+/** A lab of processes that is up. Throws a usage error when there is none of that name, a conflict when it failed to start. */
+export const openProcessLab = (name: string, host: LabHost): LiveLab => {
+  const lab = requireLab(name)
+  if (lab.state !== 'running')
+    throw new LabError('conflict', `the lab "${name}" is not up; "understudy down ${name}" removes what is left of it`)
+  return new LiveLab(new ProcessDriver(lab, host))
+}

@@ -1,0 +1,53 @@
+import type { ApiClient } from '../client/api-client.js'
+import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
+import { LabError } from './lab-error.js'
+import { unseal } from './replication.js'
+
+/** Sealing and unsealing with what a lab holds, wherever its clusters run. Both say what was done. */
+
+export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
+  const client = clientOf({ ...cluster, rootToken: '' })
+  try {
+    await unsealWithAny(client, lab, cluster)
+    return `cluster ${cluster.name} is unsealed`
+  } finally {
+    client.close()
+  }
+}
+
+/** Its own keys first; a cluster that followed another one since has that one's. */
+export const unsealWithAny = async (client: ApiClient, lab: LabAccess, cluster: ClusterAccess): Promise<void> => {
+  const isSealed = async () => (await client.read('sys/seal-status')).sealed === true
+  if (!(await isSealed())) return
+  const others = lab.clusters.filter(({ name }) => name !== cluster.name)
+  const tried = new Set<string>()
+  for (const { unsealKeys, threshold } of [cluster, ...others]) {
+    const keys = unsealKeys.slice(0, threshold)
+    if (keys.length === 0 || tried.has(keys.join())) continue
+    tried.add(keys.join())
+    await client.call('PUT', 'sys/unseal', { body: { reset: true } })
+    await unseal(client, keys).catch(() => undefined)
+    if (!(await isSealed())) return
+  }
+  throw new LabError('remote', `cluster ${cluster.name} stays sealed: none of the keys that the lab holds opens it`)
+}
+
+export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
+  const reasons: string[] = []
+  const tokens = new Set([cluster, ...lab.clusters].map(({ rootToken }) => rootToken).filter((token) => token !== ''))
+  for (const rootToken of tokens) {
+    const client = clientOf({ ...cluster, rootToken })
+    try {
+      await client.write('sys/seal')
+      return `cluster ${cluster.name} is sealed`
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error))
+    } finally {
+      client.close()
+    }
+  }
+  throw new LabError(
+    'remote',
+    `cluster ${cluster.name} could not be sealed: ${reasons.at(-1) ?? 'the lab holds no token'}`,
+  )
+}

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { InProcessLab } from '../../../src/lab/in-process-lab.js'
+import type { LabEvent } from '../../../src/lab/events/event.js'
+import { openInProcessLab } from '../../../src/lab/live/in-process-driver.js'
+import { failOver, rejoin } from '../../../src/lab/operations/operations.js'
+import { findTopology } from '../../../src/lab/topology.js'
+
+const topology = findTopology('pr-dr')
+if (!topology) throw new Error('no topology')
+
+const TIMEOUT_MS = 20_000
+
+it('works on a lab in one process as on any other', async () => {
+  await using inProcess = await InProcessLab.start(topology, { seed: 1 })
+  await using lab = openInProcessLab(inProcess)
+  const told: LabEvent[] = []
+  const unsubscribe = lab.events.subscribe((event) => void told.push(event))
+
+  // Whoever has a root token, and who has none.
+  await (await lab.root('A')).write('sys/mounts/kv', { type: 'kv' })
+  await (await lab.root('A')).write('kv/a', { word: 'kept' })
+  await expect(lab.root('B')).rejects.toThrow('B is a DR secondary: it serves no token')
+  expect((await lab.anonymous('B').send('GET', 'sys/health')).status).toBe(472)
+  await expect(lab.root('Q')).rejects.toThrow('has no cluster "Q"; it has A, B, C')
+
+  // A link is cut and healed; what this kind of lab cannot do is said.
+  const fault = await lab.setFault({ between: ['A', 'C'], isOneWay: false, fault: { name: 'partition' } })
+  expect(await lab.faults()).toEqual([fault])
+  expect(await lab.heal([fault.id])).toEqual([fault])
+  expect(await lab.faults()).toEqual([])
+  await expect(lab.setFault({ between: ['A', 'Q'], isOneWay: false, fault: { name: 'down' } })).rejects.toThrow('"Q"')
+  await expect(lab.work('pause', 'A', TIMEOUT_MS)).rejects.toThrow(
+    '"pause" cannot be done to a lab that runs in one process',
+  )
+
+  // A takes over by the operations that commands have; the root token follows.
+  await inProcess.converged()
+  expect(await lab.work('crash', 'A', TIMEOUT_MS)).toBe('cluster A was killed')
+  const lines: string[] = []
+  const book = lab.runbook({
+    timeoutMs: TIMEOUT_MS,
+    onProgress: () => undefined,
+    onCall: (line) => void lines.push(line),
+  })
+  await failOver(book, 'B', true)
+  expect(lines.at(-1)).toContain('sys/replication/dr/secondary/promote')
+  expect(await (await lab.root('B')).read('kv/a')).toMatchObject({ data: { word: 'kept' } })
+  await lab.work('start', 'A', TIMEOUT_MS)
+  await rejoin(book, 'A', 'B')
+
+  // Sealed and open again.
+  expect(await lab.work('seal', 'C', TIMEOUT_MS)).toBe('cluster C is sealed')
+  expect((await lab.anonymous('C').send('GET', 'sys/health')).status).toBe(503)
+  expect(await lab.work('unseal', 'C', TIMEOUT_MS)).toBe('cluster C is unsealed')
+
+  await lab.events.append({ kind: 'drill', details: { step: 'the end' } })
+  unsubscribe()
+  await lab.events.append({ kind: 'drill', details: { step: 'nobody hears it' } })
+  expect(told.map(({ id, lab: name, details }) => [id, name, details])).toEqual([[1, 'pr-dr', { step: 'the end' }]])
+})
