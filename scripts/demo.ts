@@ -12,7 +12,7 @@ const main = async (): Promise<number> => {
     [process.execPath, PROGRAM, 'status', '--name', NAME],
   )
   const down = await run(process.execPath, [PROGRAM, 'down', '--name', NAME])
-  if (up === 0) console.log('That lab is gone; `understudy up pr-dr` brings up one that stays: README.md, "The lab".')
+  if (up === 0) console.log('That lab is gone; `understudy up pr-dr` brings up one that stays: docs/lab.md.')
   return up || down
 }
 

@@ -137,6 +137,6 @@ export interface OwnSettings {
 
 /**
  * Below 1.21 with `+ent`: from there on clients also send, read and test fields that this server does not have
- * (README, compatibility).
+ * (docs/compatibility.md).
  */
 export const DEFAULT_REPORTED_VERSION = '1.20.4+ent'

@@ -3,21 +3,21 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OpenServerProcess, startOpenServerProcess } from '../support/server-process.js'
 
-/** The compatibility tables of the README, held against what a running server says and does. */
+/** The tables of docs/compatibility.md, held against what a running server says and does. */
 
-const readme = readFileSync(path.join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
+const page = readFileSync(path.join(import.meta.dirname, '..', '..', 'docs', 'compatibility.md'), 'utf8')
 
 const PROPERTIES = 'auth/approle/role/{role_name}/{property}'
 
 /** The paths in one of the tables. A row's name may stand in code marks too, so only what has a slash and no gap counts. */
 const pathsIn = (table: string): string[] => {
-  const [, text = ''] = new RegExp(`<!-- ${table}: begin -->([^]*)<!-- ${table}: end -->`).exec(readme) ?? []
+  const [, text = ''] = new RegExp(`<!-- ${table}: begin -->([^]*)<!-- ${table}: end -->`).exec(page) ?? []
   const rows = text.split('\n').map((line) => line.split('|').at(-2) ?? '')
   return rows.flatMap((row) => [...row.matchAll(/`([^`\s]+\/[^`\s]+)`/g)].map(([, found = '']) => found))
 }
 
 const properties = (): string[] => {
-  const [, list = ''] = /`\{property\}` is one of ([^.]*)\./.exec(readme) ?? []
+  const [, list = ''] = /`\{property\}` is one of ([^.]*)\./.exec(page) ?? []
   return [...list.matchAll(/`([^`]+)`/g)].map(([, found = '']) => found)
 }
 
