@@ -40,10 +40,7 @@ export class Authoriser {
     const { tokens, identity } = this.#options
     const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
     const isGood =
-      found &&
-      found.numUses >= 0 &&
-      tokens.isAddressAllowed(found, request.remoteAddress) &&
-      !identity.isDisabled(found)
+      found && found.numUses >= 0 && tokens.isAddressAllowed(found, request.remoteAddress) && !identity.refuses(found)
     const token = isGood ? found : undefined
     if (token) request.token = token
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
@@ -51,9 +48,9 @@ export class Authoriser {
 
   /** Whether a good token is shown, whatever it may do here. It is not used by that. */
   isKnown({ clientToken, remoteAddress }: BodySender, namespace: NamespaceRef): boolean {
-    const { tokens } = this.#options
+    const { tokens, identity } = this.#options
     const token = clientToken === undefined ? undefined : tokens.find(clientToken)
-    if (!token || !tokens.isAddressAllowed(token, remoteAddress)) return false
+    if (!token || !tokens.isAddressAllowed(token, remoteAddress) || identity.refuses(token)) return false
     return namespace.path.startsWith(token.namespace.path)
   }
 
@@ -70,7 +67,7 @@ export class Authoriser {
     if (isWrapping) this.#validateWrapped(request, token)
     request.token = token
     if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
-    if (identity.isDisabled(token)) return refused(permissionDenied())
+    if (identity.refuses(token)) return refused(permissionDenied())
     if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
     const mistake = route && decideOperation(request, route)
     const verdict = mistake ? undefined : this.#check(request, token, route)

@@ -38,6 +38,8 @@ export class IdentityStore {
   readonly #entities = new TokenCache<Entity>(CACHED_ENTITIES)
   /** Entity ids by storage key of the alias. */
   readonly #aliases = new TokenCache<string>(CACHED_ENTITIES)
+  /** By entity id. Where so many are under way that one is forgotten, its tokens are refused until it has come. */
+  readonly #expected = new TokenCache<() => boolean>(CACHED_ENTITIES)
 
   /** `storage`: view of `sys/identity/`. */
   constructor(options: { storage: Storage; random: Random; clock: Clock }) {
@@ -90,9 +92,16 @@ export class IdentityStore {
     return lowerNames(entity.policies).filter((name) => !NEVER_GIVEN.has(name))
   }
 
-  /** True for the tokens of an entity that was disabled: they are refused and not revoked. */
-  isDisabled(token: { readonly entityId: string }): boolean {
-    return this.findEntity(token.entityId)?.isDisabled === true
+  /** True for the tokens of an entity that was disabled or deleted: they are refused and not revoked. */
+  refuses({ entityId }: { readonly entityId: string }): boolean {
+    if (entityId === '') return false
+    const entity = this.findEntity(entityId)
+    return entity ? entity.isDisabled : this.#expected.get(entityId)?.() !== true
+  }
+
+  /** Replication is to bring this entity: not to know it refuses no token as long as `isUnderWay`. */
+  expect(entityId: string, isUnderWay: () => boolean): void {
+    if (entityId !== '' && isUnderWay()) this.#expected.set(entityId, isUnderWay)
   }
 
   /**
@@ -129,8 +138,11 @@ export class IdentityStore {
 
   /** Replication changed a key (relative to `sys/identity/`). */
   invalidate(key: string): void {
-    if (key.startsWith(IDENTITY_KEYS.entities)) this.#entities.delete(key.slice(IDENTITY_KEYS.entities.length))
-    else this.#aliases.delete(key)
+    if (key.startsWith(IDENTITY_KEYS.entities)) {
+      const id = key.slice(IDENTITY_KEYS.entities.length)
+      this.#entities.delete(id)
+      this.#expected.delete(id)
+    } else this.#aliases.delete(key)
   }
 
   /** An entity that only has an id and a name: the one given, or one that is free. */

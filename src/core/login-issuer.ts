@@ -3,15 +3,9 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import type { LoginAuth, Request, Response } from '../logical/request.js'
 import type { LogState } from './consistency.js'
 import { routePath } from './mount-entry.js'
+import { ENTITY_PATH, type PrimaryEntities } from './primary-entities.js'
 import type { OpenMount, Router } from './router.js'
 import type { TokenStore } from './tokens.js'
-
-export type EntityForwarder = (
-  request: Request,
-) => Promise<{ readonly response: Response | undefined; readonly state: LogState }>
-
-/** What a secondary asks its primary for the entity of a login; no client can name it, since no mount may lie there. */
-const ENTITY_PATH = 'sys/internal/replicated-entity'
 
 /**
  * From a good login to a token. The token is made by the cluster that answers, whoever examined the credentials; the entity
@@ -20,19 +14,26 @@ const ENTITY_PATH = 'sys/internal/replicated-entity'
 export class LoginIssuer {
   readonly #tokens: TokenStore
   readonly #router: Router
-  readonly #askPrimary: EntityForwarder
+  readonly #primaryEntities: PrimaryEntities
 
   constructor(options: {
     readonly tokens: TokenStore
     readonly router: Router
-    readonly askPrimary: EntityForwarder
+    readonly primaryEntities: PrimaryEntities
   }) {
     this.#tokens = options.tokens
     this.#router = options.router
-    this.#askPrimary = options.askPrimary
+    this.#primaryEntities = options.primaryEntities
   }
 
-  async issue(request: Request, mount: OpenMount, response: Response, login: LoginAuth): Promise<Response> {
+  /** `primaryState`: the log of the primary, where that has examined the credentials. */
+  async issue(
+    request: Request,
+    mount: OpenMount,
+    { login, ...response }: Response & { login: LoginAuth },
+    primaryState?: LogState,
+  ): Promise<Response> {
+    if (login.entityId !== undefined && primaryState) this.#primaryEntities.expect(login.entityId, primaryState)
     const { auth, warnings } = await this.#tokens.issueLogin({
       mount: mountOf(mount),
       namespace: request.namespace,
@@ -40,8 +41,7 @@ export class LoginIssuer {
       path: request.path,
       entityId: login.entityId ?? (await this.#entityId(request, mount, login)),
     })
-    const { login: _login, ...rest } = response
-    return { ...rest, auth, warnings: [...(response.warnings ?? []), ...warnings], mountType: '' }
+    return { ...response, auth, warnings: [...(response.warnings ?? []), ...warnings], mountType: '' }
   }
 
   /** On the primary: finds or makes the entity of a login that a secondary forwarded, before the answer goes back. */
@@ -71,30 +71,9 @@ export class LoginIssuer {
     } catch (error) {
       if (!(error instanceof LogicalError && error.code === 'read-only') || !login.alias) throw error
       const alias = { accessor: mount.entry.accessor, name: login.alias.name }
-      return askEntity(this.#askPrimary, request, alias)
+      return this.#primaryEntities.ask(request, alias)
     }
   }
-}
-
-/** Unreachable is 503: a token without its entity would stay without it. */
-export const askEntity = async (
-  askPrimary: EntityForwarder,
-  { id, namespace }: Pick<Request, 'id' | 'namespace'>,
-  alias: { readonly accessor: string; readonly name: string },
-): Promise<string> => {
-  const { response } = await askPrimary({
-    id,
-    namespace,
-    operation: 'update',
-    path: ENTITY_PATH,
-    data: { accessor: alias.accessor, name: alias.name },
-    headers: {},
-    remoteAddress: '',
-    remotePort: 0,
-    clientToken: undefined,
-    wrap: undefined,
-  })
-  return String((response?.data as { id?: unknown } | undefined)?.id ?? '')
 }
 
 const mountOf = (mount: OpenMount) => ({

@@ -2,16 +2,24 @@ import { dispatch, findPath, isListed } from '../logical/dispatch.js'
 import { hasBody } from '../logical/envelope.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../logical/incoming.js'
-import { type NamespaceRef, type Operation, type Request, type Response, ROOT_NAMESPACE } from '../logical/request.js'
+import {
+  type LoginAuth,
+  type NamespaceRef,
+  type Operation,
+  type Request,
+  type Response,
+  ROOT_NAMESPACE,
+} from '../logical/request.js'
 import type { AuditBroker } from './audit.js'
 import { type Authorised, Authoriser, type AuthoriserOptions } from './authoriser.js'
 import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
 import { checkGate, type GateState } from './gate.js'
-import { type EntityForwarder, LoginIssuer } from './login-issuer.js'
+import { LoginIssuer } from './login-issuer.js'
 import { readInRoom } from './large-answers.js'
 import { findHomeNamespace } from './home-namespace.js'
 import type { NamespaceStore } from './namespaces.js'
+import type { PrimaryEntities } from './primary-entities.js'
 import { refuseOutsideRoot } from './root-namespace-only.js'
 import type { Route, Router } from './router.js'
 
@@ -32,6 +40,7 @@ export interface RequestHandlerOptions extends AuthoriserOptions {
   readonly router: Router
   readonly audit: AuditBroker
   readonly forwarder: RequestForwarder
+  readonly primaryEntities: PrimaryEntities
   /** True for what a performance secondary hands on to its primary. */
   readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
   readonly consistency: Consistency
@@ -53,7 +62,7 @@ export class RequestHandler {
   constructor(options: RequestHandlerOptions) {
     this.#options = options
     this.#authoriser = new Authoriser(options)
-    this.#logins = new LoginIssuer({ ...options, askPrimary: (request) => this.#askPrimary(request) })
+    this.#logins = new LoginIssuer(options)
   }
 
   async handle(request: Request, namespaceHeader: string | undefined): Promise<Response | undefined> {
@@ -187,7 +196,7 @@ export class RequestHandler {
     const before = isWrite ? lastIndex() : 0
     const done = await this.#dispatch(request, route)
     let { response } = done
-    if (response?.login) response = await this.#logins.issue(request, route.mount, response, response.login)
+    if (hasLogin(response)) response = await this.#logins.issue(request, route.mount, response, done.state)
     if (response) {
       response.mountType ??= response.auth && !request.token ? '' : route.mount.entry.type
       const wrap = response.wrap ?? request.wrap
@@ -209,12 +218,13 @@ export class RequestHandler {
       if (!this.#options.mayForward({ ...route, request })) {
         throw new LogicalError('invalid-request', 'this cluster is a performance secondary; ask its primary')
       }
-      return this.#askPrimary(request)
+      return this.#options.forwarder.forward(request)
     }
   }
-
-  #askPrimary: EntityForwarder = (request) => this.#options.forwarder.forward(request)
 }
+
+const hasLogin = (response: Response | undefined): response is Response & { login: LoginAuth } =>
+  response?.login !== undefined
 
 /** An answer that no audit device has taken is given to nobody; what the request has done is done. */
 const executedUnrecorded = (cause: unknown): LogicalError =>

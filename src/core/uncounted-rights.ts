@@ -47,7 +47,7 @@ export class UncountedRights {
     if (token.namespace.id !== ROOT_NAMESPACE.id || request.namespace.id !== ROOT_NAMESPACE.id) return false
     if (!tokens.isAddressAllowed(token, request.remoteAddress)) return false
     const { [CREDENTIAL]: _, ...data } = request.data
-    if (identity.isDisabled(token)) return false
+    if (identity.refuses(token)) return false
     return aclOf(token, { policies, identity }).check({ path, operation, data, wrap, needsSudo: false }).isAllowed
   }
 }

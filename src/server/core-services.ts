@@ -5,7 +5,7 @@ import type { Random } from '../base/random.js'
 import { createTokenBackend } from '../auth/token/backend.js'
 import { AuditBroker } from '../core/audit.js'
 import { IdentityDirectory } from '../core/identity-directory.js'
-import { askEntity, type EntityForwarder } from '../core/login-issuer.js'
+import { PrimaryEntities, type PrimaryEntitiesOptions } from '../core/primary-entities.js'
 import { IdentityStore } from '../core/identity.js'
 import { LeaseStore } from '../core/leases.js'
 import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../core/mount-entry.js'
@@ -42,8 +42,8 @@ export interface CoreServicesOptions {
   /** True where replicated keys cannot be written. */
   readonly isReadOnly: () => boolean
   readonly presenceOf: (entry: MountEntry) => Presence
-  /** Hands a request on to the primary that this cluster follows. */
-  readonly askPrimary: EntityForwarder
+  readonly askPrimary: PrimaryEntitiesOptions['askPrimary']
+  readonly upstream: PrimaryEntitiesOptions['upstream']
   readonly meter: Pick<Meter, 'count'>
   readonly standardOutput: (text: string) => Promise<void>
   readonly clock: Clock
@@ -59,6 +59,7 @@ export interface CoreServices {
   readonly router: Router
   readonly policies: PolicyStore
   readonly identity: IdentityStore
+  readonly primaryEntities: PrimaryEntities
   readonly tokens: TokenStore
   readonly leases: LeaseStore
   readonly wrapping: Wrapping
@@ -77,6 +78,8 @@ export const createCoreServices = (
   const table = new MountTable(all, namespaces)
   const policies = new PolicyStore({ storage: storage.view('sys/policy/') })
   const identity = new IdentityStore({ storage: storage.view('sys/identity/'), random, clock })
+  const { askPrimary, upstream } = options
+  const primaryEntities = new PrimaryEntities({ identity, askPrimary, upstream })
   const audit = new AuditBroker({
     storage: storage.view('core/'),
     clock,
@@ -109,7 +112,7 @@ export const createCoreServices = (
     findNamespace: (id) => namespaces.findById(id),
     askEntity: (alias) => {
       const namespace = namespaces.findById(alias.namespaceId) ?? ROOT_NAMESPACE
-      return askEntity(options.askPrimary, { id: uuid(random), namespace }, alias)
+      return primaryEntities.ask({ id: uuid(random), namespace }, alias)
     },
     isMounted: (accessor, namespaceId, path) => {
       const namespace = namespaces.findById(namespaceId)
@@ -157,7 +160,20 @@ export const createCoreServices = (
     address: options.apiAddress,
   })
   const wrapping = new Wrapping({ tokens, cubbyhole: storage.view('cubbyhole/'), signer, clock })
-  const services = { namespaces, table, mounts, router, policies, identity, tokens, leases, wrapping, audit, purge }
+  const services = {
+    namespaces,
+    table,
+    mounts,
+    router,
+    policies,
+    identity,
+    primaryEntities,
+    tokens,
+    leases,
+    wrapping,
+    audit,
+    purge,
+  }
   singletons.set('system', systemBackend(services))
   const directory = new IdentityDirectory({
     store: identity,

@@ -69,6 +69,7 @@ export class OpenCluster {
         isReadOnly: () => this.replication.isSharedReadOnly,
         presenceOf: (entry) => this.replication.presenceOf(entry),
         askPrimary: (request) => this.replication.forwarder.forward(request),
+        upstream: () => this.replication.upstream,
         meter: options.shell.meter,
         standardOutput: writeStandardOutput,
         clock,

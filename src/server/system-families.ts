@@ -159,6 +159,4 @@ const aclOfRequest = (
 }
 
 const aclOfToken = (services: CoreServices, token: TokenView | undefined): TokenAcl | undefined =>
-  token && !services.identity.isDisabled(token)
-    ? { acl: aclOf(token, services), namespace: token.namespace }
-    : undefined
+  token && !services.identity.refuses(token) ? { acl: aclOf(token, services), namespace: token.namespace } : undefined

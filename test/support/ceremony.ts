@@ -3,7 +3,7 @@ import type { Cluster } from './cluster.js'
 const PATH = 'sys/replication/dr/secondary/generate-operation-token'
 
 /** A DR operation token, made on a DR secondary with the key shares of its primary. */
-export const operationToken = async (cluster: Cluster): Promise<string> => {
+export const operationToken = async (cluster: Pick<Cluster, 'anonymous' | 'unsealKeys'>): Promise<string> => {
   const client = cluster.anonymous
   await client.delete(`${PATH}/attempt`)
   const attempt = await client.write(`${PATH}/attempt`)

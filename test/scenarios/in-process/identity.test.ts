@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
+import { operationToken } from '../../support/ceremony.js'
 import { until } from '../../support/until.js'
 
 type Fields = Record<string, unknown>
@@ -58,4 +59,45 @@ it('entities are written through a performance secondary, count on every cluster
     const { status, json } = await B.anonymous.send(method, path, method === 'PUT' ? { body: look } : {})
     expect([status, json]).toEqual([400, { errors: ['path disabled in replication DR secondary mode'] }])
   }
+})
+
+it('the tokens of a deleted entity are refused on every cluster, and those of one that is yet to come are not', async () => {
+  await using lab = await startLab('pr-dr')
+  const { A, B, C } = lab
+  await A.client.write('sys/auth/userpass', { type: 'userpass' })
+  for (const [user, type] of Object.entries({ joe: 'service', bea: 'batch' })) {
+    await A.client.write(`auth/userpass/users/${user}`, { password: 'correct', token_type: type })
+  }
+  await lab.converged()
+  const login = async (at: typeof A, user: string) =>
+    (await at.anonymous.write(`auth/userpass/login/${user}`, { password: 'correct' })).auth as Record<string, string>
+  const self = async (at: typeof A, token = '') =>
+    (await at.client.send('GET', 'auth/token/lookup-self', { token })).status
+  const steps = (verb: string) =>
+    C.anonymous.send('POST', `/_understudy/v1/states/${verb}`, { body: { state: 'apply', kind: 'performance' } })
+
+  await steps('hold')
+  const [joe, bea] = await Promise.all([login(C, 'joe'), login(C, 'bea')])
+  expect(joe.entity_id).toMatch(/^[0-9a-f-]{36}$/)
+  expect(await Promise.all([self(C, joe.client_token), self(C, bea.client_token)])).toEqual([200, 200])
+  expect(await self(A, bea.client_token)).toBe(200)
+
+  // The copy never sees the first one: it is made and deleted while nothing is applied.
+  for (const { entity_id } of [joe, bea]) await A.client.delete(`identity/entity/id/${entity_id}`)
+  expect(await self(A, bea.client_token)).toBe(403)
+  await steps('release')
+  await lab.converged()
+  expect(await Promise.all([self(C, joe.client_token), self(C, bea.client_token)])).toEqual([403, 403])
+
+  const again = await login(C, 'joe')
+  expect(again.entity_id).not.toBe(joe.entity_id)
+  expect([await self(C, again.client_token), await self(C, joe.client_token)]).toEqual([200, 403])
+  const gone = await login(A, 'joe')
+  await A.client.delete(`identity/entity/id/${gone.entity_id}`)
+  const here = await login(A, 'joe')
+  await lab.converged()
+  const dr_operation_token = await operationToken(B)
+  await B.anonymous.write('sys/replication/dr/secondary/promote', { dr_operation_token })
+  await until(async () => (await self(B, here.client_token)) === 200)
+  expect(await self(B, gone.client_token)).toBe(403)
 })

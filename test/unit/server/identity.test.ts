@@ -88,15 +88,25 @@ it('the tokens of a disabled entity are refused, and good again when it is enabl
   expect((await self()).status).toBe(200)
 })
 
-it('the tokens of a deleted entity live on without it, and the next login makes another', async () => {
-  const { client_token: token, entity_id } = await login('dan')
-  await root.write(`identity/entity/id/${entity_id}`, { policies: ['reader'] })
-  expect(await reading(token)).toBe(200)
+it('the tokens of a deleted entity are refused, those of its children too, and the next login makes another', async () => {
+  const { client_token: token, entity_id } = await login('dan', { token_policies: ['parent'] })
+  const batch = await login('dan', { token_type: 'batch' })
+  const child = (await root.call('PUT', 'auth/token/create', { token, body: {} })).auth as Auth
+  expect([batch.entity_id, child.entity_id]).toEqual([entity_id, entity_id])
   expect((await root.send('DELETE', `identity/entity/id/${entity_id}`)).status).toBe(204)
-  expect(await reading(token)).toBe(403)
-  const shown = await data(root.call('GET', 'auth/token/lookup-self', { token }))
-  expect(shown).not.toHaveProperty('identity_policies')
-  expect((await login('dan')).entity_id).not.toBe(entity_id)
+  for (const { client_token } of [{ client_token: token }, batch, child]) {
+    expect(await root.send('GET', 'auth/token/lookup-self', { token: client_token })).toMatchObject({
+      status: 403,
+      json: { errors: ['1 error occurred:\n\t* permission denied\n\n'] },
+    })
+  }
+  expect((await root.write('auth/token/lookup', { token })).data).toMatchObject({ entity_id })
+  const seen = root.send('PUT', 'sys/capabilities', { body: { token, paths: ['secret/data/a'] } })
+  expect(await seen).toMatchObject({ status: 400, json: { errors: ['1 error occurred:\n\t* invalid token\n\n'] } })
+  const next = await login('dan')
+  expect(next.entity_id).not.toBe(entity_id)
+  const self = async (shown: string) => (await root.send('GET', 'auth/token/lookup-self', { token: shown })).status
+  expect([await self(next.client_token), await self(token)]).toEqual([200, 403])
 })
 
 it('who logs in under an alias that an operator has made has that entity, and reads himself by the default policy', async () => {
