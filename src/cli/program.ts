@@ -8,6 +8,7 @@ import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
 import { downCommand } from './commands/lab/down.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
+import { eventsCommand } from './commands/lab/events.js'
 import { faultCommand, healCommand } from './commands/lab/fault.js'
 import { operationCommands } from './commands/lab/operations.js'
 import { logsCommand } from './commands/lab/logs.js'
@@ -30,7 +31,7 @@ const packageVersion = (): string => {
 
 /** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
 const OWN_ONLY: ReadonlySet<string> = new Set(
-  'healthcheck wire wait up ls logs env exec shell down start stop restart crash fault heal keeper failover switchover rejoin activate storage config doctor'.split(
+  'healthcheck wire wait up ls logs env exec shell down start stop restart crash fault heal events keeper failover switchover rejoin activate storage config doctor'.split(
     ' ',
   ),
 )
@@ -91,8 +92,8 @@ const runOwn = async (
   const [command = '', ...rest] = args
   if (command === 'server') return serve(rest)
   if (command === 'keeper') {
-    const { runKeeper } = await import('./commands/lab/keeper.js')
-    return runKeeper(rest, output)
+    const { keeperCommand } = await import('./commands/lab/keeper.js')
+    return keeperCommand(rest, output)
   }
   if (command === 'config' && rest[0] === 'show') return runConfigShow(rest.slice(1), output)
   if (['version', '-v', '-version', '--version'].includes(command)) {
@@ -143,7 +144,9 @@ export const makeProgram = (output: Output, finish: (status: number) => void): C
     .allowUnknownOption()
   config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))
   const lab = [
-    ...[upCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand].map((make) => make(output)),
+    ...[upCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand, eventsCommand].map((make) =>
+      make(output),
+    ),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),
     ...operationCommands(output),

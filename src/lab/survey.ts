@@ -2,7 +2,7 @@ import type { ApiClient } from '../client/api-client.js'
 import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
 import { type ActiveFault, describeFault, describeLink } from './keeper/active-fault.js'
 import { KeeperClient } from './keeper/keeper-client.js'
-import { KIND_WORDS, type Kind } from './kinds.js'
+import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
 
@@ -47,7 +47,6 @@ export interface Survey {
 
 const ANSWER_MS = 1000
 const NO_ROLE: RoleView = { mode: '-', state: '', connectionState: '', clusterId: '', merkleRoot: '', lastWal: 0 }
-const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /** Asks all clusters of a lab at once, each for a second at most. */
 export const surveyLab = async (lab: LabRecord, host: LabHost): Promise<Survey> => {
