@@ -6,13 +6,14 @@ import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
 import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
+import { attachCommand } from './commands/lab/attach.js'
 import { downCommand } from './commands/lab/down.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
-import { eventsCommand } from './commands/lab/events.js'
 import { faultCommand, healCommand } from './commands/lab/fault.js'
 import { operationCommands } from './commands/lab/operations.js'
 import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
+import { probeCommand } from './commands/lab/probe.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
 import { upCommand } from './commands/lab/up.js'
@@ -31,7 +32,7 @@ const packageVersion = (): string => {
 
 /** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
 const OWN_ONLY: ReadonlySet<string> = new Set(
-  'healthcheck wire wait up ls logs env exec shell down start stop restart crash fault heal events keeper failover switchover rejoin activate storage config doctor'.split(
+  'healthcheck wire wait attach probe up ls logs env exec shell down start stop restart crash fault heal keeper failover switchover rejoin activate storage config doctor'.split(
     ' ',
   ),
 )
@@ -92,8 +93,8 @@ const runOwn = async (
   const [command = '', ...rest] = args
   if (command === 'server') return serve(rest)
   if (command === 'keeper') {
-    const { keeperCommand } = await import('./commands/lab/keeper.js')
-    return keeperCommand(rest, output)
+    const { runKeeper } = await import('./commands/lab/keeper.js')
+    return runKeeper(rest, output)
   }
   if (command === 'config' && rest[0] === 'show') return runConfigShow(rest.slice(1), output)
   if (['version', '-v', '-version', '--version'].includes(command)) {
@@ -144,8 +145,8 @@ export const makeProgram = (output: Output, finish: (status: number) => void): C
     .allowUnknownOption()
   config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))
   const lab = [
-    ...[upCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand, eventsCommand].map((make) =>
-      make(output),
+    ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand, probeCommand].map(
+      (make) => make(output),
     ),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),

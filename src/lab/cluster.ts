@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { ApiClient } from '../client/api-client.js'
 import type { Route } from './keeper/routes.js'
 import type { ProcessIdentity } from './lifecycle/process-identity.js'
@@ -12,7 +13,12 @@ export interface ClusterAccess {
   /** Hex. The shares that open this cluster: its own, or after joining those of its primary. */
   readonly unsealKeys: readonly string[]
   readonly threshold: number
+  /** The certificate authority of its address, where that is no public one. */
+  readonly caFile?: string | undefined
 }
+
+/** What opens one cluster, and the token that holds there. */
+export type ClusterKeys = Pick<ClusterAccess, 'rootToken' | 'unsealKeys' | 'threshold'>
 
 /** A cluster that runs as a process of this machine; part of `lab.json`, readable by its owner alone. */
 export interface ClusterRecord extends ClusterAccess {
@@ -30,6 +36,8 @@ export interface ClusterRecord extends ClusterAccess {
 export interface WiredClusters {
   readonly topology: string
   readonly clusters: readonly ClusterAccess[]
+  /** Links that were made, as `linkName` has them; all of the topology where nothing is said. Roles may have moved since. */
+  readonly joined?: readonly string[] | undefined
 }
 
 /** Clusters that belong together, wherever they run. */
@@ -51,6 +59,7 @@ export interface KeeperRecord {
 /** `starting` until everything is replicated; `failed` when that went wrong and only logs are left. */
 export type LabState = 'starting' | 'running' | 'failed'
 
+/** A lab whose servers are processes that were started by it. */
 export interface LabRecord extends WiredClusters {
   readonly apiVersion: 'understudy/v1'
   readonly name: string
@@ -67,9 +76,36 @@ export interface LabRecord extends WiredClusters {
   readonly clusters: readonly ClusterRecord[]
 }
 
-export const clientOf = (cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken'>): ApiClient =>
+/** A cluster that somebody else runs. */
+export interface AttachedCluster extends ClusterAccess {
+  /** Its container on this machine, by which it can be stopped and started; none where it runs elsewhere. */
+  readonly container?: string | undefined
+}
+
+/** A lab of servers that somebody else runs: it knows where they are and how to open them, and starts and ends none of them. */
+export interface AttachedLab extends WiredClusters {
+  readonly apiVersion: 'understudy/v1'
+  readonly name: string
+  readonly state: 'attached'
+  /** ISO 8601. */
+  readonly createdAt: string
+  readonly directory: string
+  readonly clusters: readonly AttachedCluster[]
+}
+
+export type AnyLab = LabRecord | AttachedLab
+
+export const withRootToken = (lab: AnyLab, name: string, rootToken: string): AnyLab => {
+  const set = <T extends ClusterAccess>(cluster: T): T => (cluster.name === name ? { ...cluster, rootToken } : cluster)
+  return isAttached(lab) ? { ...lab, clusters: lab.clusters.map(set) } : { ...lab, clusters: lab.clusters.map(set) }
+}
+
+export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'attached'
+
+export const clientOf = (cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile'>): ApiClient =>
   new ApiClient({
     address: cluster.apiAddress,
+    ...(cluster.caFile === undefined ? {} : { caPem: readFileSync(cluster.caFile, 'utf8') }),
     token: cluster.rootToken === '' ? undefined : cluster.rootToken,
     timeoutMs: 10_000,
   })

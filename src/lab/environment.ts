@@ -7,6 +7,8 @@ import { generateRoot, statusOf } from './replication.js'
 export interface ClientEnvironment {
   readonly cluster: string
   readonly address: string
+  /** The certificate authority of the address, where that is no public one. */
+  readonly caFile: string | undefined
   readonly token: string | undefined
   /** Why there is no token. */
   readonly note: string | undefined
@@ -38,7 +40,7 @@ export const environmentOf = async (
   cluster: ClusterAccess,
   onToken: (token: string) => void,
 ): Promise<ClientEnvironment> => {
-  const base = { cluster: cluster.name, address: cluster.apiAddress, token: undefined }
+  const base = { cluster: cluster.name, address: cluster.apiAddress, caFile: cluster.caFile, token: undefined }
   const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
     const { json } = await client.send('GET', 'sys/health')

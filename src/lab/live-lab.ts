@@ -148,8 +148,7 @@ export class LiveLab implements LabAccess {
 
   /** Operations of `operations/` on this lab. */
   runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf'>): Runbook {
-    const tell = (event: EventDraft) => this.events.append(event)
-    return new Runbook(this, { tell, ...options, clock: this.clock, rootTokenOf: (name) => this.rootToken(name) })
+    return new Runbook(this, { ...options, clock: this.clock, rootTokenOf: (name) => this.rootToken(name) })
   }
 
   /** Does one thing to a cluster, and says what was done. */

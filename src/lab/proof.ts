@@ -1,17 +1,22 @@
 import type { Clock } from '../base/clock.js'
 import { type ClusterAccess, clientOf, type WiredClusters } from './cluster.js'
 import { findLag, statusOf } from './replication.js'
-import { findTopology } from './topology.js'
+import { findTopology, type Link } from './topology.js'
 import { waitFor } from './wait.js'
 
 /**
  * Shows that a lab replicates: writes a secret on the primary of each link and looks for it on the other side. What a
  * performance secondary serves is read there; a DR secondary serves nobody, so its merkle root is compared.
  */
-export const proveReplication = async (lab: WiredClusters, clock: Clock, timeoutMs: number): Promise<string[]> => {
+export const proveReplication = async (
+  lab: WiredClusters,
+  clock: Clock,
+  timeoutMs: number,
+  links: readonly Link[] = findTopology(lab.topology)?.links ?? [],
+): Promise<string[]> => {
   const sentences: string[] = []
   const get = (name: string) => lab.clusters.find((cluster) => cluster.name === name)
-  for (const link of findTopology(lab.topology)?.links ?? []) {
+  for (const link of links) {
     const primary = get(link.primary)
     const secondary = get(link.secondary)
     if (!primary || !secondary) continue

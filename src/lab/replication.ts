@@ -14,12 +14,19 @@ interface Seal {
   readonly threshold: number
 }
 
-/** Initialises and unseals a new server. */
-export const initialise = async (client: ApiClient, shares: number, threshold: number): Promise<Seal> => {
+/** Initialises and unseals a new server. `onSeal` is told the keys as soon as they exist: nothing that fails later loses them. */
+export const initialise = async (
+  client: ApiClient,
+  shares: number,
+  threshold: number,
+  onSeal: (seal: Seal) => void = () => undefined,
+): Promise<Seal> => {
   const made = await client.write('sys/init', { secret_shares: shares, secret_threshold: threshold })
   const unsealKeys = texts(made.keys)
+  const seal = { rootToken: String(made.root_token), unsealKeys, threshold }
+  onSeal(seal)
   await unseal(client, unsealKeys.slice(0, threshold))
-  return { rootToken: String(made.root_token), unsealKeys, threshold }
+  return seal
 }
 
 export const unseal = async (client: ApiClient, keys: readonly string[]): Promise<void> => {

@@ -16,7 +16,11 @@ export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Pro
 }
 
 /** Its own keys first; a cluster that followed another one since has that one's. */
-export const unsealWithAny = async (client: ApiClient, lab: LabAccess, cluster: ClusterAccess): Promise<void> => {
+export const unsealWithAny = async (
+  client: ApiClient,
+  lab: Pick<LabAccess, 'clusters'>,
+  cluster: ClusterAccess,
+): Promise<void> => {
   const isSealed = async () => (await client.read('sys/seal-status')).sealed === true
   if (!(await isSealed())) return
   const others = lab.clusters.filter(({ name }) => name !== cluster.name)

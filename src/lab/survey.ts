@@ -1,8 +1,9 @@
 import type { ApiClient } from '../client/api-client.js'
-import { type ClusterRecord, clientOf, type LabRecord } from './cluster.js'
+import { statesOf } from './attach/docker.js'
+import { type AnyLab, type AttachedLab, type ClusterAccess, clientOf, isAttached, type LabRecord } from './cluster.js'
 import { type ActiveFault, describeFault, describeLink } from './keeper/active-fault.js'
 import { KeeperClient } from './keeper/keeper-client.js'
-import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
+import { KIND_WORDS, type Kind } from './kinds.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
 
@@ -18,11 +19,14 @@ export interface RoleView {
   readonly lastWal: number
 }
 
+type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
+
 /** One cluster, as its own address answers. */
 export interface ClusterView {
   readonly name: string
   readonly apiAddress: string
-  readonly process: 'running' | 'paused' | 'stopped'
+  /** `elsewhere`: whether it runs cannot be seen from here. */
+  readonly process: ProcessState
   readonly pid: number | null
   /** The status of `sys/health`; null when nothing answered in time. */
   readonly health: number | null
@@ -47,13 +51,11 @@ export interface Survey {
 
 const ANSWER_MS = 1000
 const NO_ROLE: RoleView = { mode: '-', state: '', connectionState: '', clusterId: '', merkleRoot: '', lastWal: 0 }
+const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /** Asks all clusters of a lab at once, each for a second at most. */
-export const surveyLab = async (lab: LabRecord, host: LabHost): Promise<Survey> => {
-  const [faults, ...clusters] = await Promise.all([
-    new KeeperClient(lab.keeper.socket).list().catch(() => null),
-    ...lab.clusters.map((cluster) => surveyCluster(cluster, host)),
-  ])
+export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
+  const [faults, clusters] = await Promise.all(isAttached(lab) ? surveyAttached(lab) : surveyOwn(lab, host))
   const problems = [
     ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
     ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
@@ -62,20 +64,46 @@ export const surveyLab = async (lab: LabRecord, host: LabHost): Promise<Survey> 
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, faults, problems }
 }
 
-const surveyCluster = async (cluster: ClusterRecord, { servers }: LabHost): Promise<ClusterView> => {
-  const process = servers.find(cluster.configFile, cluster.process ?? undefined)
+const surveyOwn = (lab: LabRecord, { servers }: LabHost): Parts => [
+  new KeeperClient(lab.keeper.socket).list().catch(() => null),
+  Promise.all(
+    lab.clusters.map((cluster) => {
+      const found = servers.find(cluster.configFile, cluster.process ?? undefined)
+      return surveyCluster(cluster, found ? (found.isFrozen ? 'paused' : 'running') : 'stopped', found?.pid)
+    }),
+  ),
+]
+
+/** Links of an attached lab are not the lab's, so it sets no faults on them. */
+const surveyAttached = (lab: AttachedLab): Parts => [
+  Promise.resolve([]),
+  statesOf(lab.clusters.flatMap(({ container }) => container ?? [])).then((states) =>
+    Promise.all(
+      lab.clusters.map((cluster) =>
+        surveyCluster(
+          cluster,
+          cluster.container === undefined ? 'elsewhere' : (states.get(cluster.container) ?? 'stopped'),
+        ),
+      ),
+    ),
+  ),
+]
+
+type Parts = [Promise<readonly ActiveFault[] | null>, Promise<ClusterView[]>]
+
+const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?: number): Promise<ClusterView> => {
   const view = {
     name: cluster.name,
     apiAddress: cluster.apiAddress,
-    process: process ? (process.isFrozen ? 'paused' : 'running') : 'stopped',
-    pid: process?.pid ?? null,
+    process,
+    pid: pid ?? null,
     health: null,
     isInitialised: false,
     isSealed: false,
     dr: NO_ROLE,
     performance: NO_ROLE,
   } as const
-  if (!process) return { ...view, problems: ['is stopped'] }
+  if (process === 'stopped') return { ...view, problems: ['is stopped'] }
   const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
     const [health, dr, performance] = await Promise.all([
@@ -88,7 +116,7 @@ const surveyCluster = async (cluster: ClusterRecord, { servers }: LabHost): Prom
     const answered = { ...view, health: health.status, isInitialised, isSealed, dr, performance }
     return { ...answered, problems: findProblems(answered) }
   } catch {
-    return { ...view, problems: [process.isFrozen ? 'is paused' : 'does not answer'] }
+    return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not answer'] }
   } finally {
     client.close()
   }

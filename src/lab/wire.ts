@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
-import { type ClusterAccess, clientOf, type WiredClusters } from './cluster.js'
+import { type ClusterAccess, type ClusterKeys, clientOf } from './cluster.js'
+import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import {
   enablePrimary,
@@ -10,10 +11,9 @@ import {
   initialise,
   secondaryToken,
   statusOf,
-  unseal,
   waitForAnswer,
 } from './replication.js'
-import type { Link, Topology } from './topology.js'
+import type { Link } from './topology.js'
 import { waitFor } from './wait.js'
 
 /** How servers that run already, wherever they run, are opened and joined. */
@@ -24,6 +24,8 @@ export interface WireOptions {
   readonly timeoutMs: number
   readonly clock: Clock
   readonly onProgress: (text: string) => void
+  /** Told of the keys of each cluster that is initialised, before anything else can fail. */
+  readonly onKeys?: ((cluster: ClusterAccess) => void) | undefined
   /** Ends every wait when it is aborted. */
   readonly signal?: AbortSignal | undefined
 }
@@ -36,7 +38,8 @@ export const secondaryIdOf = (link: Link): string =>
 export const openCluster = async <T extends ClusterAccess>(cluster: T, options: WireOptions): Promise<T> => {
   const client = clientOf(cluster)
   await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
-  const seal = await initialise(client, options.shares, options.threshold)
+  const onSeal = (keys: ClusterKeys) => options.onKeys?.({ ...cluster, ...keys })
+  const seal = await initialise(client, options.shares, options.threshold, onSeal)
   client.close()
   options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
   return { ...cluster, ...seal }
@@ -58,11 +61,21 @@ export const joinClusters = async <T extends ClusterAccess>(
   for (const link of links) {
     const primary = get(link.primary)
     const role = `${link.kind} ${link.primary}`
-    if (!enabled.has(role)) await enablePrimary(clientOf(primary), link.kind)
+    if (!enabled.has(role)) await ensurePrimary(primary, link.kind)
     enabled.add(role)
     byName.set(link.secondary, await connect(primary, get(link.secondary), link, options))
   }
   return clusters.map(({ name }) => get(name))
+}
+
+/** What an earlier try made a primary already is one. */
+const ensurePrimary = async (cluster: ClusterAccess, kind: Kind): Promise<void> => {
+  const client = clientOf(cluster)
+  try {
+    if ((await statusOf(client, kind)).mode !== 'primary') await enablePrimary(client, kind)
+  } finally {
+    client.close()
+  }
 }
 
 const connect = async <T extends ClusterAccess>(
@@ -100,67 +113,6 @@ const newRootToken = async (
   }
   await waitFor(clock, `a root token, ${what}`, generate, timeoutMs, signal)
   return token
-}
-
-/**
- * Makes a topology of servers that run already: opens each and joins them. A record of an earlier run is used instead where
- * there is one: its clusters are only unsealed again, and wait until they are replicated.
- */
-export const wireClusters = async (
-  topology: Topology,
-  addresses: ReadonlyMap<string, string>,
-  known: WiredClusters | undefined,
-  options: WireOptions,
-): Promise<WiredClusters> => {
-  if (known) return reopen(topology, known, options)
-  const fresh = topology.clusters.map((name) => {
-    const apiAddress = addresses.get(name)
-    if (!apiAddress)
-      throw new LabError(
-        'usage',
-        `the topology ${topology.name} has a cluster ${name}: say where it is with ${name}=URL`,
-      )
-    return { name, apiAddress, rootToken: '', unsealKeys: [], threshold: 0 }
-  })
-  await Promise.all(fresh.map((cluster) => requireNew(cluster, options)))
-  const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
-  return { topology: topology.name, clusters: await joinClusters(open, topology.links, options) }
-}
-
-/** Asked of all before the first is initialised: the keys of one that was would be lost with a failure of another. */
-const requireNew = async (cluster: ClusterAccess, { clock, timeoutMs, signal }: WireOptions): Promise<void> => {
-  const client = clientOf(cluster)
-  try {
-    await waitForAnswer(clock, client, cluster.name, timeoutMs, signal)
-    const { initialized } = await client.read('sys/init')
-    if (initialized !== true) return
-  } finally {
-    client.close()
-  }
-  throw new LabError(
-    'remote',
-    `cluster ${cluster.name} at ${cluster.apiAddress} is initialised already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`,
-  )
-}
-
-const reopen = async (topology: Topology, known: WiredClusters, options: WireOptions): Promise<WiredClusters> => {
-  const { clock, timeoutMs, onProgress } = options
-  const clients = new Map<string, ApiClient>()
-  for (const cluster of known.clusters) {
-    const client = clientOf({ ...cluster, rootToken: '' })
-    clients.set(cluster.name, client)
-    await waitForAnswer(clock, client, cluster.name, timeoutMs)
-    const { sealed } = await client.read('sys/seal-status')
-    if (sealed === true) await unseal(client, cluster.unsealKeys.slice(0, cluster.threshold))
-    onProgress(`cluster ${cluster.name} is open again at ${cluster.apiAddress}`)
-  }
-  for (const { kind, primary, secondary } of topology.links) {
-    const [above, below] = [clients.get(primary), clients.get(secondary)]
-    if (!above || !below) continue
-    await waitFor(clock, `${secondary} to follow ${primary} (${kind})`, () => findLag(above, below, kind), timeoutMs)
-  }
-  for (const client of clients.values()) client.close()
-  return known
 }
 
 /**

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, expect, it } from 'vitest'
 import { runProgram } from '../support/program.js'
 import { startServerProcess } from '../support/server-process.js'
@@ -31,4 +33,20 @@ it('refuses what is no state and no duration', async () => {
     status: 1,
     stderr: expect.stringContaining('is not an address such as'),
   })
+})
+
+it('ends at once where no waiting helps', async () => {
+  const web = createServer((_, response) => response.end('<html></html>'))
+  await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve))
+  const { port } = web.address() as AddressInfo
+  for (const [address, why] of [
+    ['http://no-such-host.invalid:8200', 'there is no such host'],
+    [`http://127.0.0.1:${port}`, 'does not speak this protocol'],
+    ['http://127.0.0.1:99999', 'is not an address such as'],
+  ] as const) {
+    const answer = await runProgram(['wait', '--addr', address, '--for', 'answering', '--timeout', '10m'])
+    expect([answer.status, answer.stderr], address).toEqual([1, expect.stringContaining(why)])
+  }
+  web.close()
+  expect((await wait('--for', 'healthy')).stderr).toContain('"healthy" is said of a whole lab')
 })

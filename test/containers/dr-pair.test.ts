@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiClient } from '../../src/client/api-client.js'
 import { systemClock } from '../../src/base/clock.js'
 import { proveReplication } from '../../src/lab/proof.js'
+import { wireClusters } from '../../src/lab/attach/wiring.js'
 import { findTopology } from '../../src/lab/topology.js'
-import { wireClusters } from '../../src/lab/wire.js'
 import { IMAGE } from './image.js'
 
 /** A DR pair as the tests of other people's programs start it: containers of the image, one network, mapped ports. */
@@ -56,12 +56,13 @@ describe('containers of the image', () => {
     const topology = findTopology('dr')
     if (!topology) throw new Error('there is no topology "dr"')
     const addresses = new Map(topology.clusters.map((name) => [name, addressOf(name)]))
-    const wired = await wireClusters(topology, addresses, undefined, {
+    const { wired } = await wireClusters(topology, addresses, undefined, {
       shares: 3,
       threshold: 2,
       timeoutMs: TIMEOUT_MS,
       clock: systemClock,
       onProgress: () => undefined,
+      onKeep: () => undefined,
     })
     const [sentence] = await proveReplication(wired, systemClock, TIMEOUT_MS)
     expect(sentence).toContain('B (DR) holds the same data as A')

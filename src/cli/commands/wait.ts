@@ -1,61 +1,133 @@
 import { Command, Option } from 'commander'
-import { type Clock, systemClock } from '../../base/clock.js'
 import { parseDurationMs } from '../../base/duration.js'
-import { ApiClient } from '../../client/api-client.js'
+import { ApiClient, ApiUnreachable } from '../../client/api-client.js'
+import { type AnyLab, clientOf } from '../../lab/cluster.js'
+import { findUnconverged } from '../../lab/convergence.js'
 import { LabError } from '../../lab/lab-error.js'
-import { requireLab } from '../../lab/lifecycle/lab-directory.js'
+import { requireAnyLab } from '../../lab/lifecycle/lab-directory.js'
+import { type LabHost, thisHost } from '../../lab/lifecycle/lab-host.js'
 import { chooseClusters } from '../../lab/lifecycle/servers.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/readiness.js'
+import { type Survey, surveyLab } from '../../lab/survey.js'
 import { waitFor } from '../../lab/wait.js'
-import type { Output } from '../output.js'
 import { examples } from '../help.js'
+import type { Output } from '../output.js'
+
+/** Facts about a lab as a whole: what is still false of it. */
+const OF_LAB = {
+  converged: findUnconverged,
+  healthy: ({ problems }: Survey) => (problems.length === 0 ? undefined : problems.join('; ')),
+} as const
+
+type OfLab = keyof typeof OF_LAB
 
 interface WaitFlags {
   readonly addr?: string
-  readonly for: Readiness
+  readonly for: Readiness | OfLab
   readonly name: string
   readonly cluster?: string
   readonly timeout: string
 }
 
 /** `understudy wait`: returns when a server, or every cluster of a lab, is as far as is asked; 4 when time runs out. */
-export const waitCommand = (output: Output, clock: Clock = systemClock): Command =>
+export const waitCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('wait')
     .description('wait until a server, or every cluster of a lab, is as far as is asked')
     .option('--addr <url>', 'one server; without it the lab is meant')
     .option('--name <lab>', 'name of the lab', 'default')
     .option('--cluster <cluster>', 'only this cluster of the lab')
-    .addOption(new Option('--for <state>', 'how far').choices([...READINESS]).default('replicated'))
+    .addOption(
+      new Option('--for <state>', 'how far; a lab can be waited for until it is converged or healthy as well')
+        .choices([...READINESS, ...Object.keys(OF_LAB)])
+        .default('replicated'),
+    )
     .option('--timeout <duration>', 'bound, such as 30s', '30s')
     .addHelpText(
       'after',
-      examples('wait --for replicated --timeout 1m', 'wait --addr http://127.0.0.1:8200 --for unsealed'),
+      examples(
+        'wait --for converged --timeout 1m',
+        'wait --for active --cluster B',
+        'wait --addr http://127.0.0.1:8200 --for unsealed',
+      ),
     )
     .action(async (flags: WaitFlags) => {
       const timeoutMs = parseDurationMs(flags.timeout)
       if (timeoutMs === undefined || timeoutMs <= 0) {
         throw new LabError('usage', `"${flags.timeout}" is not a duration such as 30s`)
       }
-      await Promise.all(
-        serversOf(flags).map(async ({ label, address }) => {
-          const client = new ApiClient({ address, skipVerify: true, timeoutMs })
-          try {
-            await waitFor(clock, `${label} to be ${flags.for}`, () => findMissing(client, flags.for), timeoutMs)
-          } finally {
-            client.close()
-          }
-          output.progress(`${label} is ${flags.for}`)
-        }),
-      )
+      const task = { output, host: makeHost(), timeoutMs }
+      const wanted = flags.for
+      if (isOfLab(wanted)) return waitForLab(labOf(flags, wanted), wanted, task)
+      await Promise.all(serversOf(flags).map((server) => waitForServer(server, wanted, task)))
     })
 
+interface Task {
+  readonly output: Output
+  readonly host: LabHost
+  readonly timeoutMs: number
+}
+
+interface Server {
+  readonly label: string
+  readonly client: ApiClient
+}
+
+const isOfLab = (wanted: Readiness | OfLab): wanted is OfLab => Object.hasOwn(OF_LAB, wanted)
+
+const labOf = ({ addr, cluster, name }: WaitFlags, wanted: OfLab): AnyLab => {
+  if (addr !== undefined || cluster !== undefined)
+    throw new LabError(
+      'usage',
+      `"${wanted}" is said of a whole lab: leave out ${addr === undefined ? '--cluster' : '--addr'}`,
+    )
+  return requireAnyLab(name)
+}
+
+const waitForLab = async (lab: AnyLab, wanted: OfLab, { output, host, timeoutMs }: Task): Promise<void> => {
+  const fact = async () => OF_LAB[wanted](await surveyLab(lab, host))
+  await waitFor(host.clock, `the lab "${lab.name}" to be ${wanted}`, fact, timeoutMs)
+  output.progress(`the lab "${lab.name}" is ${wanted}`)
+}
+
+/** What no waiting mends, such as a host that nobody knows, ends it at once. */
+const waitForServer = async (
+  { label, client }: Server,
+  wanted: Readiness,
+  { output, host: { clock }, timeoutMs }: Task,
+): Promise<void> => {
+  const wrong = new AbortController()
+  const fact = async () => {
+    try {
+      const { status, json } = await client.send('GET', 'sys/health')
+      if (!json && status < SERVER_ERROR)
+        wrong.abort(new LabError('usage', `${client.address} does not speak this protocol: it answers with ${status}`))
+      return await findMissing(client, wanted)
+    } catch (error) {
+      if (isUnknownHost(error)) wrong.abort(new LabError('usage', `${client.address}: there is no such host`))
+      throw error
+    }
+  }
+  try {
+    await waitFor(clock, `${label} to be ${wanted}`, fact, timeoutMs, wrong.signal)
+  } finally {
+    client.close()
+  }
+  output.progress(`${label} is ${wanted}`)
+}
+
+/** Something in front of a server that does not run yet may say so in its own words. */
+const SERVER_ERROR = 500
+
+const isUnknownHost = (error: unknown): boolean =>
+  error instanceof ApiUnreachable && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOTFOUND'
+
 /** Clusters of a lab by their letters; a server by its address. */
-const serversOf = ({ addr, name, cluster }: WaitFlags): { label: string; address: string }[] => {
+const serversOf = ({ addr, name, cluster }: WaitFlags): Server[] => {
   if (addr === undefined) {
-    const chosen = chooseClusters(requireLab(name), cluster === undefined ? [] : [cluster])
-    return chosen.map((one) => ({ label: `cluster ${one.name}`, address: one.apiAddress }))
+    const chosen = chooseClusters(requireAnyLab(name), cluster === undefined ? [] : [cluster])
+    return chosen.map((one) => ({ label: `cluster ${one.name}`, client: clientOf({ ...one, rootToken: '' }) }))
   }
   if (!/^https?:\/\/[^/]+/.test(addr) || !URL.canParse(addr))
     throw new LabError('usage', `"${addr}" is not an address such as http://127.0.0.1:8200`)
-  return [{ label: addr, address: addr }]
+  return [{ label: addr, client: new ApiClient({ address: addr, skipVerify: true }) }]
 }

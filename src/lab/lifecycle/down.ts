@@ -1,4 +1,4 @@
-import type { LabRecord } from '../cluster.js'
+import { type AnyLab, isAttached, type LabRecord } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { claimLab } from './claim.js'
@@ -19,30 +19,40 @@ const STOP_MS = 15_000
 
 /**
  * Stops every server of a lab and removes what it left, however far its start had come and whether its record can be read or
- * not. False when there was no such lab. A lab that another command changes at this moment is a conflict.
+ * not. One that is attached is only forgotten. Undefined when there was no such lab; one that another command changes at this
+ * moment is a conflict.
  */
-export const downLab = async (name: string, options: DownOptions, host: LabHost): Promise<boolean> => {
-  if (!listLabs().includes(name)) return false
+export const downLab = async (
+  name: string,
+  options: DownOptions,
+  host: LabHost,
+): Promise<'down' | 'forgotten' | undefined> => {
+  if (!listLabs().includes(name)) return undefined
   const claim = claimLab(name, 'stopped', host.me, host.table)
   try {
-    const lab = findReadable(name)
+    const known = findReadable(name)
+    if (known && isAttached(known)) {
+      removeLab(name)
+      return 'forgotten'
+    }
+    const lab = known
     if (!lab && options.keep)
       throw new LabError('conflict', `the record of the lab "${name}" cannot be read: nothing to keep`)
     if (lab) await stopLab(lab, options, host)
     await stopAll(host.servers.findAll(findConfigFiles(name)), options, host)
-    if (options.keep) return true
+    if (options.keep) return 'down'
     if (lab) {
       removeData(lab)
       removeSocket(lab.keeper, lab.directory)
     }
     removeLab(name)
-    return true
+    return 'down'
   } finally {
     claim.release()
   }
 }
 
-const findReadable = (name: string): LabRecord | undefined => {
+const findReadable = (name: string): AnyLab | undefined => {
   try {
     return findLab(name)
   } catch {
@@ -56,9 +66,7 @@ export const stopLab = async (
   options: Pick<DownOptions, 'onProgress' | 'hurry'>,
   host: LabHost,
 ): Promise<void> => {
-  const control = new KeeperClient(keeper.socket)
-  await control.tell({ kind: 'lab-down', details: {} })
-  await control.heal().catch(() => undefined)
+  await new KeeperClient(keeper.socket).heal().catch(() => undefined)
   await stopAll(host.servers.findAll(clusters.map(({ configFile }) => configFile)), options, host)
   await stopAll(host.servers.findAll([keeper.configFile]), options, host)
 }

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
-import type { LabRecord } from '../cluster.js'
+import { type AnyLab, type AttachedLab, isAttached, type LabRecord } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 
 /**
@@ -72,7 +72,7 @@ export const makeDirectories = (directory: string): void => {
 const recordFile = (name: string): string => path.join(labDirectory(name), 'lab.json')
 
 /** Whoever reads it meanwhile reads the old one or the new one. */
-export const saveLab = (lab: LabRecord): void => {
+export const saveLab = (lab: AnyLab): void => {
   const file = recordFile(lab.name)
   const draft = `${file}.${process.pid}`
   writeFileSync(draft, `${JSON.stringify(lab, undefined, 2)}\n`, { mode: 0o600, flush: true })
@@ -80,7 +80,7 @@ export const saveLab = (lab: LabRecord): void => {
 }
 
 /** Undefined when there is no such lab. Throws a conflict that names the command to mend it when its record is damaged. */
-export const findLab = (name: string): LabRecord | undefined => {
+export const findLab = (name: string): AnyLab | undefined => {
   const file = recordFile(name)
   if (!existsSync(file)) return undefined
   const lab = parse(readFileSync(file, 'utf8'))
@@ -88,7 +88,19 @@ export const findLab = (name: string): LabRecord | undefined => {
   return lab
 }
 
-export const requireLab = (name: string): LabRecord => {
+/**
+ * A lab with servers of its own. One that is attached is refused with the reason why what is asked is not for it.
+ */
+export const requireLab = (
+  name: string,
+  why = "its servers are somebody else's, so this has to be done where they run",
+): LabRecord => {
+  const lab = requireAnyLab(name)
+  if (isAttached(lab)) throw new LabError('usage', `the lab "${name}" is attached: ${why}`)
+  return lab
+}
+
+export const requireAnyLab = (name: string): AnyLab => {
   const lab = findLab(name)
   if (lab) return lab
   // The claim of the command that asks makes a directory of that name.
@@ -97,20 +109,16 @@ export const requireLab = (name: string): LabRecord => {
   throw new LabError('usage', `there is no lab "${name}"; ${hint}`)
 }
 
-const parse = (text: string): LabRecord | undefined => {
+const parse = (text: string): AnyLab | undefined => {
   try {
-    const value = JSON.parse(text) as Partial<LabRecord> | null
-    const isWhole =
-      typeof value?.name === 'string' && typeof value.state === 'string' && Array.isArray(value.clusters) && value.owner
-    return isWhole ? (value as LabRecord) : undefined
+    const value = JSON.parse(text) as (Partial<Omit<LabRecord, 'state'>> & { state?: AnyLab['state'] }) | null
+    if (typeof value?.name !== 'string' || !Array.isArray(value.clusters)) return undefined
+    if (value.state === 'attached') return value as unknown as AttachedLab
+    return typeof value.state === 'string' && value.owner ? (value as LabRecord) : undefined
   } catch {
     return undefined
   }
 }
-
-/** A command of ours as somebody types it for this lab. */
-export const commandIn = (lab: string, words: string): string =>
-  `understudy ${words}${lab === 'default' ? '' : ` --name ${lab}`}`
 
 /** Configuration files of servers and of the keeper below a lab's directory, also where its record is damaged or was never written. */
 export const findConfigFiles = (name: string): string[] => {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { LabRecord } from '../cluster.js'
+import { type AnyLab, type AttachedLab, isAttached } from '../cluster.js'
 import { findHolder } from './claim.js'
 import { findConfigFiles, findLab, listLabs } from './lab-directory.js'
 import type { LabHost } from './lab-host.js'
@@ -9,10 +9,11 @@ export interface LabListing {
   readonly name: string
   readonly topology: string | undefined
   /** `incomplete`: whoever started it is gone. `damaged`: its record cannot be read. */
-  readonly state: 'running' | 'partly running' | 'stopped' | 'failed' | 'incomplete' | 'damaged' | 'busy'
+  readonly state: 'running' | 'partly running' | 'stopped' | 'failed' | 'incomplete' | 'damaged' | 'busy' | 'attached'
   /** ISO 8601. */
   readonly createdAt: string | undefined
   readonly clusters: number
+  /** Processes; none for a lab that is attached. */
   readonly running: number
   /** What is to be known or done about it; empty when nothing is. */
   readonly note: string
@@ -22,6 +23,7 @@ export const listLabStates = (host: LabHost): LabListing[] => listLabs().map((na
 
 const describe = (name: string, host: LabHost): LabListing => {
   const record = read(name)
+  if (record !== undefined && record !== 'damaged' && isAttached(record)) return describeAttached(record)
   const lab = record === 'damaged' ? undefined : record
   const files = lab?.clusters.map(({ configFile }) => configFile) ?? findConfigFiles(name).filter(isOfServer)
   const running = host.servers.findAll(files).length
@@ -37,10 +39,21 @@ const describe = (name: string, host: LabHost): LabListing => {
   return { ...base, state: running < files.length ? 'partly running' : 'running', note: '' }
 }
 
+/** Whether its servers run is not for this machine to know: `status` asks them. */
+const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab): LabListing => ({
+  name,
+  topology,
+  state: 'attached',
+  createdAt,
+  clusters: clusters.length,
+  running: 0,
+  note: `run by somebody else; "understudy status --name ${name}" asks them`,
+})
+
 /** The keeper is no cluster. */
 const isOfServer = (file: string): boolean => path.basename(file).startsWith('server-')
 
-const read = (name: string): LabRecord | undefined | 'damaged' => {
+const read = (name: string): AnyLab | undefined | 'damaged' => {
   try {
     return findLab(name)
   } catch {

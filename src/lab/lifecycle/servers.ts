@@ -1,12 +1,19 @@
-import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
+import { workOnAttached } from '../attach/containers.js'
+import {
+  type AnyLab,
+  type ClusterAccess,
+  type ClusterRecord,
+  clientOf,
+  isAttached,
+  type LabRecord,
+} from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
 import { lastLogLines, launchServer } from '../runner/child-process.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import { claimLab } from './claim.js'
 import { type DownOptions, stopAll } from './down.js'
-import { commandIn, requireLab, saveLab } from './lab-directory.js'
+import { requireAnyLab, requireLab, saveLab } from './lab-directory.js'
 import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
@@ -31,18 +38,13 @@ export const workOnServers = async (
 ): Promise<void> => {
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
-    const chosen = chooseClusters(requireLab(name), clusters)
+    const known = requireAnyLab(name)
+    if (isAttached(known)) return await workOnAttached(known, verb, chooseClusters(known, clusters), options, host)
+    const chosen = chooseClusters(known, clusters)
     if (verb === 'start' || verb === 'restart') await ensureKeeper(requireLab(name), options, host)
     for (const cluster of chosen) {
       const lab = requireLab(name)
       options.onProgress(await VERBS[verb]({ lab, cluster, options, host }))
-      const command = commandIn(name, `${verb} ${cluster.name}`)
-      await new KeeperClient(lab.keeper.socket).tell({
-        cluster: cluster.name,
-        kind: 'command',
-        details: { verb },
-        command,
-      })
     }
   } finally {
     claim.release()
@@ -57,7 +59,10 @@ const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptio
   onProgress('the keeper holds the links of the lab again')
 }
 
-export const chooseClusters = (lab: LabRecord, names: readonly string[]): ClusterRecord[] => {
+export const chooseClusters = <T extends ClusterAccess>(
+  lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly T[] },
+  names: readonly string[],
+): T[] => {
   if (names.length === 0) return [...lab.clusters]
   return names.map((name) => {
     const found = lab.clusters.find((cluster) => cluster.name === name)

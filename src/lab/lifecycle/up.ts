@@ -7,7 +7,6 @@ import { type Ending, lastLogLines, launchServer, writeServerConfig } from '../r
 import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
 import { joinClusters, openCluster, type WireOptions } from '../wire.js'
-import { KeeperClient } from '../keeper/keeper-client.js'
 import { dialRoutesOf, planRoutes, routeCount } from '../keeper/routes.js'
 import { claimLab } from './claim.js'
 import { stopLab } from './down.js'
@@ -51,6 +50,11 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
 const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   const lab = findLab(name)
   if (!lab || lab.state === 'failed') return
+  if (lab.state === 'attached')
+    throw new LabError(
+      'conflict',
+      `the lab "${name}" is attached to servers elsewhere; "understudy down ${name}" forgets it`,
+    )
   const runs = servers.findAll([...lab.clusters, lab.keeper].map(({ configFile }) => configFile)).length > 0
   const mend = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
   if (lab.state === 'starting') {
@@ -134,7 +138,6 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     )
     lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
     saveLab(lab)
-    await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
     // A server that ended explains what the others then failed with.

@@ -31,8 +31,7 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
         for (const name of names) {
           try {
             const options = { keep: flags.keep === true, onProgress: output.progress, hurry }
-            const wasThere = await downLab(name, options, host)
-            output.progress(wasThere ? `the lab "${name}" is down` : `there is no lab "${name}"`)
+            output.progress(describeEnd(name, await downLab(name, options, host)))
           } catch (error) {
             failures.push(error)
             if (flags.all) output.complain(error instanceof Error ? error.message : String(error))
@@ -43,3 +42,8 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
       if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
       if (failures.length > 0) throw failures[0]
     })
+
+const describeEnd = (name: string, end: 'down' | 'forgotten' | undefined): string => {
+  if (end === 'forgotten') return `the lab "${name}" is forgotten; its servers are as they were`
+  return end === 'down' ? `the lab "${name}" is down` : `there is no lab "${name}"`
+}

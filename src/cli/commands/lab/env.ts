@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander'
-import type { ClusterRecord, LabRecord } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, withRootToken } from '../../../lab/cluster.js'
 import { type ClientEnvironment, environmentOf, findByRole, ROLES, type Role } from '../../../lab/environment.js'
 import { LabError } from '../../../lab/lab-error.js'
-import { requireLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
+import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
 import { chooseClusters } from '../../../lab/lifecycle/servers.js'
 import { runInForeground } from '../../../lab/runner/foreground.js'
 import type { Output } from '../../output.js'
@@ -58,18 +58,13 @@ export const shellCommand = (finish: (status: number) => void): Command =>
     )
 
 const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promise<ClientEnvironment> => {
-  const lab = requireLab(flags.name)
+  const lab = requireAnyLab(flags.name)
   const cluster = await chooseCluster(lab, name, flags.role)
-  const keep = (rootToken: string) =>
-    saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === cluster.name ? { ...one, rootToken } : one)) })
+  const keep = (rootToken: string) => saveLab(withRootToken(lab, cluster.name, rootToken))
   return environmentOf(lab, cluster, keep)
 }
 
-const chooseCluster = async (
-  lab: LabRecord,
-  name: string | undefined,
-  role: Role | undefined,
-): Promise<ClusterRecord> => {
+const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role | undefined): Promise<ClusterAccess> => {
   if (name !== undefined && role !== undefined) throw new LabError('usage', 'give a cluster or a --role, not both')
   if (role !== undefined) return findByRole(lab, role)
   const [found] = chooseClusters(lab, name === undefined ? [] : [name])
@@ -77,14 +72,16 @@ const chooseCluster = async (
   return found
 }
 
-const variablesOf = ({ address, token }: ClientEnvironment): Record<string, string> => ({
+const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<string, string> => ({
   VAULT_ADDR: address,
+  ...(caFile === undefined ? {} : { VAULT_CACERT: caFile }),
   ...(token === undefined ? {} : { VAULT_TOKEN: token }),
 })
 
-const toShell = ({ address, token, note }: ClientEnvironment): string =>
+const toShell = ({ address, caFile, token, note }: ClientEnvironment): string =>
   [
     `export VAULT_ADDR=${address}`,
+    ...(caFile === undefined ? [] : [`export VAULT_CACERT=${caFile}`]),
     token === undefined ? 'unset VAULT_TOKEN' : `export VAULT_TOKEN=${token}`,
     ...(note === undefined ? [] : [`# ${note}`]),
   ].join('\n')

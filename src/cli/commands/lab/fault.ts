@@ -161,7 +161,9 @@ const chooseFaults = (
   throw new LabError('usage', 'say which: an id, two clusters, or --all')
 }
 
-const keeperOf = (lab: string): KeeperClient => new KeeperClient(requireLab(lab).keeper.socket)
+const NO_LINKS = 'the links between its clusters do not go through the lab, so it cannot set faults on them'
+
+const keeperOf = (lab: string): KeeperClient => new KeeperClient(requireLab(lab, NO_LINKS).keeper.socket)
 
 const describeActive = (active: ActiveFault): string => `${describeLink(active)} ${describeFault(active.fault)}`
 

@@ -22,7 +22,7 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
     .option('--export <directory>', 'copy the log files there instead')
     .addHelpText('after', '\nExamples:\n  understudy logs A C --since 1m\n  understudy logs --export ci-artifacts/')
     .action((clusters: string[], flags: LogFlags) => {
-      const lab = requireLab(flags.name)
+      const lab = requireLab(flags.name, 'its servers log where they run')
       chooseClusters(lab, clusters)
       if (flags.export !== undefined) {
         for (const file of exportLogs(lab, flags.export)) output.progress(file)

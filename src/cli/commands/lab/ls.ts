@@ -24,7 +24,7 @@ const toRow = (lab: LabListing, nowMs: number): string[] => [
   lab.topology ?? '-',
   lab.state,
   lab.createdAt === undefined ? '-' : describeAge(nowMs - Date.parse(lab.createdAt)),
-  `${lab.running} of ${lab.clusters}`,
+  lab.state === 'attached' ? String(lab.clusters) : `${lab.running} of ${lab.clusters}`,
   lab.note,
 ]
 

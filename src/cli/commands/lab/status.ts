@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { LabError } from '../../../lab/lab-error.js'
-import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { type ClusterView, type RoleView, surveyLab } from '../../../lab/survey.js'
 import { formatTable, type Output } from '../../output.js'
@@ -14,7 +14,7 @@ export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  understudy status\n  understudy status --name drill --json')
     .action(async (flags: { name: string; json?: true }) => {
-      const survey = await surveyLab(requireLab(flags.name), makeHost())
+      const survey = await surveyLab(requireAnyLab(flags.name), makeHost())
       output.data(
         flags.json ? JSON.stringify(survey, undefined, 2) : formatTable([HEADER, ...survey.clusters.map(toRow)]),
       )

@@ -1,0 +1,105 @@
+import { accessSync, constants } from 'node:fs'
+import path from 'node:path'
+import { Command } from 'commander'
+import { parseAddresses } from '../../../lab/attach/addresses.js'
+import { attachLab } from '../../../lab/attach/attach.js'
+import { type ComposeProject, findComposeProject } from '../../../lab/attach/compose-project.js'
+import { type KnownKeys, NO_KEYS, readKeysFile } from '../../../lab/attach/keys-file.js'
+import type { AttachedLab } from '../../../lab/cluster.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { examples } from '../../help.js'
+import { formatTable, type Output } from '../../output.js'
+import { requireTopology } from './options.js'
+
+interface AttachFlags {
+  readonly keys?: string
+  readonly compose?: string
+  readonly project?: string
+  readonly topology?: string
+  readonly caCert?: string
+  readonly json?: true
+}
+
+/** `understudy attach`: remembers servers that somebody else runs as a lab, so that the lab's commands work on them. */
+export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('attach')
+    .description('make a lab of servers that somebody else runs; "down" of it only forgets it')
+    .argument('<name>', 'name of the lab')
+    .argument('[clusters...]', 'where each cluster is, such as A=http://127.0.0.1:8200')
+    .option(
+      '--keys <file>',
+      'root tokens and key shares: what "wire --keep" writes, or {"A": {...}} with those of "operator init"',
+    )
+    .option(
+      '--compose <directory>',
+      'containers of the compose file there: finds addresses and keys, and stops and starts them',
+    )
+    .option('--project <name>', 'with --compose: the name that the containers were started under')
+    .option('--topology <name>', 'the topology that they were made as')
+    .option('--ca-cert <file>', 'certificate authority of the servers, PEM')
+    .option('--json', 'print the lab as JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'attach staging A=http://10.0.0.1:8200 B=http://10.0.0.2:8200 --keys keys.json',
+        'attach boxes --compose ./exported',
+      ),
+    )
+    .action(async (name: string, given: string[], flags: AttachFlags) => {
+      labDirectory(name)
+      if (flags.project !== undefined && flags.compose === undefined)
+        throw new LabError('usage', '--project names containers of a --compose directory')
+      const host = makeHost()
+      const fromFile = flags.keys === undefined ? undefined : readKeysFile(flags.keys, output.complain)
+      const project = flags.compose === undefined ? undefined : await findComposeProject(flags.compose, flags.project)
+      const keys = fromFile ?? project?.keys
+      const lab = await attachLab(
+        {
+          name,
+          addresses: new Map([...addressesOf(project, fromFile), ...parseAddresses(given)]),
+          containers: new Map([...(project?.clusters ?? [])].map(([letter, { container }]) => [letter, container])),
+          keys,
+          topology: flags.topology === undefined ? undefined : requireTopology(flags.topology).name,
+          caFile: flags.caCert === undefined ? undefined : requireReadable(flags.caCert),
+          onWarning: output.complain,
+        },
+        host,
+      )
+      if (flags.json) output.data(JSON.stringify(lab, undefined, 2))
+      else output.data(describe(lab, keys ?? NO_KEYS))
+    })
+
+/** A file that `wire --keep` wrote says where it found the servers; a published port is nearer. */
+const addressesOf = (project: ComposeProject | undefined, keys: KnownKeys | undefined): Map<string, string> => {
+  if (project) {
+    return new Map([...project.clusters].flatMap(([letter, one]) => (one.apiAddress ? [[letter, one.apiAddress]] : [])))
+  }
+  return new Map(
+    [...(keys?.clusters ?? [])].flatMap(([letter, one]) => (one.apiAddress ? [[letter, one.apiAddress]] : [])),
+  )
+}
+
+const requireReadable = (file: string): string => {
+  try {
+    accessSync(file, constants.R_OK)
+    return path.resolve(file)
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+const describe = (lab: AttachedLab, keys: KnownKeys): string => {
+  const rows = lab.clusters.map(({ name, apiAddress, container }) => [
+    name,
+    apiAddress,
+    keys.clusters.has(name) ? 'known' : 'not known',
+    container ?? '-',
+  ])
+  return [
+    formatTable([['cluster', 'address', 'keys', 'container'], ...rows]),
+    '',
+    `Next: understudy status --name ${lab.name}; understudy down ${lab.name} forgets it and leaves the servers as they are`,
+  ].join('\n')
+}

@@ -1,0 +1,57 @@
+import { Command } from 'commander'
+import { openLab } from '../../../lab/live/open-lab.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { type LagFigures, probeLab, type ProbeResult } from '../../../lab/probe.js'
+import { examples } from '../../help.js'
+import { withInterrupt } from '../../interrupt.js'
+import { formatTable, type Output } from '../../output.js'
+import { nameOption, parseTimeout, timeoutOption } from './options.js'
+
+interface ProbeFlags {
+  readonly name: string
+  readonly for: string
+  readonly timeout: string
+  readonly json?: true
+}
+
+/** `understudy probe`: how long writes on the primary take to the other clusters. */
+export const probeCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('probe')
+    .description('write on the primary and measure when each other cluster has it: lag min, p50, p95, max')
+    .addOption(nameOption())
+    .option('--for <duration>', 'how long; Ctrl-C ends it early, with the figures so far', '10s')
+    .addOption(timeoutOption())
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('probe --for 30s', 'probe --name drill --json'))
+    .action(async (flags: ProbeFlags) => {
+      const durationMs = parseTimeout(flags.for)
+      const patienceMs = parseTimeout(flags.timeout)
+      await using lab = openLab(flags.name, makeHost())
+      await withInterrupt(async ({ signal }) => {
+        const result = await probeLab(lab, { durationMs, patienceMs, onProgress: output.progress, signal })
+        output.data(flags.json ? JSON.stringify(result, undefined, 2) : describe(result))
+        const behind = result.clusters.filter(({ missed }) => missed > 0).map(({ cluster }) => cluster)
+        if (behind.length > 0)
+          throw new LabError('timeout', `not everything arrived within ${flags.timeout} on ${behind.join(', ')}`)
+      })
+    })
+
+const describe = ({ primary, writes, durationMs, clusters, skipped }: ProbeResult): string =>
+  [
+    `${writes} writes on ${primary} in ${(durationMs / 1000).toFixed(1)} s`,
+    '',
+    formatTable([HEADER, ...clusters.map(toRow)]),
+    ...skipped.map(({ cluster, why }) => `${cluster} was left out: it ${why}`),
+  ].join('\n')
+
+const HEADER = ['cluster', 'seen by', 'samples', 'min', 'p50', 'p95', 'max', 'missed']
+const SEEN_BY = { read: 'reading', wal: 'its last WAL' } as const
+
+const toRow = ({ cluster, by, samples, minMs, p50Ms, p95Ms, maxMs, missed }: LagFigures): string[] => [
+  cluster,
+  SEEN_BY[by],
+  String(samples),
+  ...[minMs, p50Ms, p95Ms, maxMs].map((ms) => (samples === 0 ? '-' : `${ms} ms`)),
+  String(missed),
+]

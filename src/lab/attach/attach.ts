@@ -1,0 +1,106 @@
+import type { AttachedCluster, AttachedLab } from '../cluster.js'
+import { clientOf } from '../cluster.js'
+import { LabError } from '../lab-error.js'
+import { claimLab } from '../lifecycle/claim.js'
+import { findLab, labDirectory, removeLab, saveLab } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import { type KnownKeys, NO_KEYS } from './keys-file.js'
+
+export interface AttachOptions {
+  readonly name: string
+  /** Where each cluster is, by its letter. */
+  readonly addresses: ReadonlyMap<string, string>
+  readonly containers?: ReadonlyMap<string, string>
+  readonly keys?: KnownKeys | undefined
+  readonly topology?: string | undefined
+  readonly caFile?: string | undefined
+  readonly onWarning: (text: string) => void
+}
+
+const ANSWER_MS = 3000
+
+/**
+ * Remembers servers that somebody else runs as a lab. They are asked, and what does not answer at this moment is warned of;
+ * nothing on them is changed. Throws a conflict when there is a lab of that name.
+ */
+export const attachLab = async (options: AttachOptions, host: LabHost): Promise<AttachedLab> => {
+  const { name, keys = NO_KEYS } = options
+  refuseForeignKeys(options)
+  const claim = claimLab(name, 'changed', host.me, host.table)
+  try {
+    refuseWhenThere(name)
+    const clusters = [...options.addresses].sort().map(([letter, apiAddress]) => clusterOf(letter, apiAddress, options))
+    await Promise.all(clusters.map((cluster) => check(cluster, options.onWarning)))
+    const lab: AttachedLab = {
+      apiVersion: 'understudy/v1',
+      name,
+      state: 'attached',
+      topology: options.topology ?? keys.topology ?? 'attached',
+      createdAt: new Date(host.clock.now()).toISOString(),
+      directory: labDirectory(name),
+      clusters,
+    }
+    removeLab(name)
+    saveLab(lab)
+    return lab
+  } finally {
+    claim.release()
+  }
+}
+
+/** Asked early by commands that do much before they attach. */
+export const refuseWhenThere = (name: string): void => {
+  const lab = findLab(name)
+  if (!lab || lab.state === 'failed') return
+  const end = lab.state === 'attached' ? 'forgets' : 'stops'
+  throw new LabError('conflict', `there is a lab "${name}" already; "understudy down ${name}" ${end} it`)
+}
+
+/** Keys of a cluster whose address is not known are a misspelt letter. */
+const refuseForeignKeys = ({ addresses, keys }: AttachOptions): void => {
+  if (addresses.size === 0)
+    throw new LabError(
+      'usage',
+      'say where the clusters are, such as A=http://127.0.0.1:8200, or give --compose DIRECTORY',
+    )
+  const unknown = [...(keys?.clusters.keys() ?? [])].filter((letter) => !addresses.has(letter))
+  if (unknown.length > 0)
+    throw new LabError('usage', `there are keys of ${unknown.join(', ')}: say where it is with ${unknown[0]}=URL`)
+}
+
+const clusterOf = (
+  name: string,
+  apiAddress: string,
+  { keys = NO_KEYS, containers, caFile }: AttachOptions,
+): AttachedCluster => {
+  const { rootToken, unsealKeys, threshold } = keys.clusters.get(name) ?? {
+    rootToken: '',
+    unsealKeys: [],
+    threshold: 0,
+  }
+  const container = containers?.get(name)
+  return {
+    name,
+    apiAddress,
+    rootToken,
+    unsealKeys,
+    threshold,
+    ...(caFile === undefined ? {} : { caFile }),
+    ...(container === undefined ? {} : { container }),
+  }
+}
+
+const check = async (cluster: AttachedCluster, onWarning: (text: string) => void): Promise<void> => {
+  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
+  try {
+    const { json } = await client.send('GET', 'sys/health')
+    if (json && 'initialized' in json) return
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    onWarning(`warning: cluster ${cluster.name} does not answer now (${reason}); it is remembered all the same`)
+    return
+  } finally {
+    client.close()
+  }
+  throw new LabError('remote', `${cluster.apiAddress} answers, but is no cluster: it does not speak this protocol`)
+}

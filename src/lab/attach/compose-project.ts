@@ -1,0 +1,115 @@
+import { readFileSync, realpathSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { LabError } from '../lab-error.js'
+import { makeTemporaryDirectory } from '../lifecycle/lab-directory.js'
+import { docker } from './docker.js'
+import { type KnownKeys, parseKeys } from './keys-file.js'
+
+/** The label of a container by which it is known which cluster its server is of. */
+export const CLUSTER_LABEL = 'understudy.cluster'
+
+/** Where the service that wires the clusters keeps what opens them. */
+export const KEYS_IN_CONTAINER = '/vault/data/wired.json'
+
+/** What runs of a directory with a compose file: clusters with their containers and the addresses of their published ports. */
+export interface ComposeProject {
+  readonly clusters: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
+  readonly keys: KnownKeys | undefined
+}
+
+interface Container {
+  readonly Name: string
+  readonly Config: { readonly Labels: Readonly<Record<string, string>> | null }
+  readonly NetworkSettings: { readonly Ports: Readonly<Record<string, readonly Published[] | null>> | null }
+  readonly HostConfig: { readonly PortBindings: Readonly<Record<string, readonly Published[] | null>> | null }
+}
+
+interface Published {
+  readonly HostIp: string
+  readonly HostPort: string
+}
+
+const COMPOSE = 'com.docker.compose'
+const API_PORT = '8200/tcp'
+
+/**
+ * Finds the containers that compose made from the file in a directory, stopped ones as well. The letter of a cluster is that
+ * of its label, or the name of its service.
+ */
+export const findComposeProject = async (directory: string, project?: string): Promise<ComposeProject> => {
+  const containers = chooseProject(await inspectAll(resolveDirectory(directory)), directory, project)
+  const clusters = containers.flatMap((one) => {
+    const letter = letterOf(one)
+    return letter === undefined ? [] : [[letter, { container: nameOf(one), apiAddress: addressOf(one) }] as const]
+  })
+  if (clusters.length === 0)
+    throw new LabError(
+      'usage',
+      `none of the containers of ${directory} is a cluster: their services are called a, b, ...`,
+    )
+  const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
+  return { clusters: new Map(clusters), keys: wire ? await copyKeys(nameOf(wire)) : undefined }
+}
+
+const resolveDirectory = (directory: string): string => {
+  try {
+    return realpathSync(directory)
+  } catch {
+    throw new LabError('usage', `there is no directory ${directory}`)
+  }
+}
+
+const inspectAll = async (directory: string): Promise<Container[]> => {
+  const filter = `label=${COMPOSE}.project.working_dir=${directory}`
+  const ids = (await docker('ps', '--all', '--quiet', '--filter', filter)).split('\n').filter((id) => id !== '')
+  if (ids.length === 0)
+    throw new LabError('usage', `no container of ${directory} is there: "docker compose up" in it starts them`)
+  return JSON.parse(await docker('inspect', '--type', 'container', ...ids)) as Container[]
+}
+
+const chooseProject = (
+  containers: readonly Container[],
+  directory: string,
+  project: string | undefined,
+): Container[] => {
+  const projectOf = (one: Container) => labelsOf(one)[`${COMPOSE}.project`] ?? ''
+  const names = [...new Set(containers.map(projectOf))].sort()
+  if (project === undefined && names.length > 1)
+    throw new LabError('usage', `${directory} was started as ${names.join(' and ')}: say which with --project`)
+  const chosen = containers.filter((one) => project === undefined || projectOf(one) === project)
+  if (chosen.length === 0)
+    throw new LabError('usage', `${directory} was not started as "${project}", but as ${names.join(' and ')}`)
+  return chosen
+}
+
+const labelsOf = (one: Container) => one.Config.Labels ?? {}
+const nameOf = (one: Container) => one.Name.replace(/^\//, '')
+
+const letterOf = (one: Container): string | undefined => {
+  const letter = labelsOf(one)[CLUSTER_LABEL] ?? labelsOf(one)[`${COMPOSE}.service`]?.toUpperCase()
+  return letter !== undefined && /^[A-Z]$/.test(letter) ? letter : undefined
+}
+
+/** Of a container that does not run the port is known from its making, unless Docker was to choose it. */
+const addressOf = ({ NetworkSettings, HostConfig }: Container): string | undefined => {
+  const all = [...(NetworkSettings.Ports?.[API_PORT] ?? []), ...(HostConfig.PortBindings?.[API_PORT] ?? [])]
+  const found = all.find(({ HostPort }) => HostPort !== '')
+  if (!found) return undefined
+  const host = ['', '0.0.0.0', '::'].includes(found.HostIp) ? '127.0.0.1' : found.HostIp
+  return `http://${host.includes(':') ? `[${host}]` : host}:${found.HostPort}`
+}
+
+/** Works with a container that has ended. Undefined before the keys are there. */
+const copyKeys = async (container: string): Promise<KnownKeys | undefined> => {
+  const directory = makeTemporaryDirectory('keys')
+  try {
+    const copy = path.join(directory, 'wired.json')
+    await docker('cp', `${container}:${KEYS_IN_CONTAINER}`, copy)
+    return parseKeys(readFileSync(copy, 'utf8'), `${KEYS_IN_CONTAINER} in the container ${container}`)
+  } catch (error) {
+    if (error instanceof LabError && error.code === 'usage') throw error
+    return undefined
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

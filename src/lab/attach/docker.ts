@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process'
+import { LabError } from '../lab-error.js'
+
+const OUTPUT_BYTES_MAX = 256 << 20
+
+/** Runs the Docker client and resolves to what it prints; what it complains about is the error. */
+export const docker = (...args: readonly string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    execFile('docker', args, { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
+      if (!error) return resolve(stdout)
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      const reason = stderr.trim() || error.message
+      reject(new LabError('remote', isMissing ? 'the command "docker" is not there' : `docker ${args[0]}: ${reason}`))
+    })
+  })
+
+export type ContainerState = 'running' | 'paused' | 'stopped'
+
+/** What became of containers, by name; those that are gone are left out. */
+export const statesOf = async (containers: readonly string[]): Promise<ReadonlyMap<string, ContainerState>> => {
+  const inspect = async (name: string) => {
+    const status = await docker('inspect', '--type', 'container', '--format', '{{.State.Status}}', name).catch(() => '')
+    return [name, status.trim()] as const
+  }
+  const states = await Promise.all(containers.map(inspect))
+  return new Map(
+    states.flatMap(([name, status]) => (status === '' ? [] : [[name, STATES[status] ?? 'stopped'] as const])),
+  )
+}
+
+const STATES: Readonly<Record<string, ContainerState>> = { running: 'running', paused: 'paused' }

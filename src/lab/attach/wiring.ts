@@ -1,0 +1,130 @@
+import { type ClusterAccess, clientOf, type WiredClusters } from '../cluster.js'
+import { LabError } from '../lab-error.js'
+import { unsealWithAny } from '../seals.js'
+import { findLag, statusOf, waitForAnswer } from '../replication.js'
+import type { Link, Topology } from '../topology.js'
+import { waitFor } from '../wait.js'
+import { joinClusters, openCluster, type WireOptions } from '../wire.js'
+
+export interface WiringOptions extends WireOptions {
+  /** Told what is known so far, whenever that is more: keys are kept as soon as they exist. */
+  readonly onKeep: (wired: WiredClusters) => void
+}
+
+export interface Wiring {
+  readonly wired: WiredClusters
+  /** The links of the topology that hold as it has them; others were moved by operations since. */
+  readonly links: readonly Link[]
+}
+
+export const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
+
+/**
+ * Makes a topology of servers that run already: opens each and joins them. What an earlier run did, as its record tells, is
+ * not done again: its clusters are only unsealed, and what it left undone is done now.
+ */
+export const wireClusters = async (
+  topology: Topology,
+  addresses: ReadonlyMap<string, string>,
+  known: WiredClusters | undefined,
+  options: WiringOptions,
+): Promise<Wiring> => {
+  const clusters = new Map(planClusters(topology, addresses, known).map((cluster) => [cluster.name, cluster]))
+  const joined = new Set(known ? (known.joined ?? topology.links.map(linkName)) : [])
+  const wired = (): WiredClusters => ({
+    topology: topology.name,
+    clusters: [...clusters.values()],
+    joined: [...joined],
+  })
+  const keep = (cluster: ClusterAccess) => {
+    clusters.set(cluster.name, cluster)
+    options.onKeep(wired())
+  }
+  // All are asked before the first is initialised: a mistake in one address would leave the others half made.
+  const news = await Promise.all([...clusters.values()].map((cluster) => decideWhetherNew(cluster, options)))
+  const open = [...clusters.values()].map((cluster, index) =>
+    news[index] ? openCluster(cluster, { ...options, onKeys: keep }) : reopen(cluster, wired(), options),
+  )
+  for (const result of await Promise.allSettled(open)) if (result.status === 'rejected') throw result.reason
+  const links: Link[] = []
+  for (const link of topology.links) {
+    if (joined.has(linkName(link))) {
+      if (await follows(link, clusters, options)) links.push(link)
+      continue
+    }
+    for (const cluster of await joinClusters([...clusters.values()], [link], options))
+      clusters.set(cluster.name, cluster)
+    joined.add(linkName(link))
+    options.onKeep(wired())
+    links.push(link)
+  }
+  return { wired: wired(), links }
+}
+
+const planClusters = (
+  topology: Topology,
+  addresses: ReadonlyMap<string, string>,
+  known: WiredClusters | undefined,
+): ClusterAccess[] =>
+  topology.clusters.map((name) => {
+    const kept = known?.clusters.find((cluster) => cluster.name === name)
+    const apiAddress = addresses.get(name) ?? kept?.apiAddress
+    if (!apiAddress) {
+      const text = `the topology ${topology.name} has a cluster ${name}: say where it is with ${name}=URL`
+      throw new LabError('usage', text)
+    }
+    return { rootToken: '', unsealKeys: [], threshold: 0, ...kept, name, apiAddress }
+  })
+
+const decideWhetherNew = async (
+  cluster: ClusterAccess,
+  { clock, timeoutMs, signal }: WireOptions,
+): Promise<boolean> => {
+  const client = clientOf(cluster)
+  const where = `cluster ${cluster.name} at ${cluster.apiAddress}`
+  const isKnown = cluster.unsealKeys.length > 0
+  try {
+    await waitForAnswer(clock, client, cluster.name, timeoutMs, signal)
+    const isNew = (await client.read('sys/init')).initialized !== true
+    if (isNew !== isKnown) return isNew
+    const text = isNew
+      ? `${where} has lost its data, though its keys are kept: to begin anew, remove the kept keys and the data of all clusters`
+      : `${where} is initialised already, and its keys are not known here: give --keep with the file of the run that did it, or a server without data`
+    throw new LabError('remote', text)
+  } finally {
+    client.close()
+  }
+}
+
+const reopen = async (cluster: ClusterAccess, wired: WiredClusters, { onProgress }: WireOptions): Promise<void> => {
+  const client = clientOf({ ...cluster, rootToken: '' })
+  try {
+    await unsealWithAny(client, wired, cluster)
+    onProgress(`cluster ${cluster.name} is open again at ${cluster.apiAddress}`)
+  } finally {
+    client.close()
+  }
+}
+
+/** Waits until a link that was made is replicated; false where its clusters have other roles by now, as after a failover. */
+const follows = async (
+  link: Link,
+  clusters: ReadonlyMap<string, ClusterAccess>,
+  { clock, timeoutMs, signal, onProgress }: WireOptions,
+): Promise<boolean> => {
+  const [above, below] = [clusters.get(link.primary), clusters.get(link.secondary)]
+  if (!above || !below) return false
+  const clients = [clientOf({ ...above, rootToken: '' }), clientOf({ ...below, rootToken: '' })] as const
+  try {
+    const [ours, theirs] = await Promise.all(clients.map((client) => statusOf(client, link.kind)))
+    if (ours?.mode !== 'primary' || theirs?.mode !== 'secondary' || ours.cluster_id !== theirs.cluster_id) {
+      onProgress(`${link.secondary} is no ${link.kind} secondary of ${link.primary} any more: left as it is`)
+      return false
+    }
+    const what = `${link.secondary} to follow ${link.primary} (${link.kind})`
+    await waitFor(clock, what, () => findLag(...clients, link.kind), timeoutMs, signal)
+    return true
+  } finally {
+    for (const client of clients) client.close()
+  }
+}

@@ -1,0 +1,79 @@
+import type { Clock } from '../../base/clock.js'
+import { type AttachedLab, type ClusterAccess, isAttached } from '../cluster.js'
+import type { ActiveFault } from '../keeper/active-fault.js'
+import { LabError } from '../lab-error.js'
+import { requireAnyLab, saveLab } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import { LocalEvents } from './local-events.js'
+import { cannot, type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
+import { findTopology, type Topology } from '../topology.js'
+import { workOnAttached } from '../attach/containers.js'
+
+/** Servers that somebody else runs, by the lab's record of them. Where they are containers of this machine they are also stopped and started. */
+class AttachedDriver implements LabDriver {
+  readonly kind: 'attached' | 'docker'
+  readonly name: string
+  readonly topology: Topology
+  readonly events: LocalEvents
+  readonly #host: LabHost
+
+  constructor(lab: AttachedLab, host: LabHost) {
+    this.name = lab.name
+    this.kind = lab.clusters.every(({ container }) => container !== undefined) ? 'docker' : 'attached'
+    const clusters = lab.clusters.map(({ name }) => name)
+    this.topology = findTopology(lab.topology) ?? { name: lab.topology, about: '', clusters, links: [] }
+    this.events = new LocalEvents(lab.name, host.clock)
+    this.#host = host
+  }
+
+  get clock(): Clock {
+    return this.#host.clock
+  }
+
+  clusters(): readonly ClusterAccess[] {
+    return this.#record().clusters
+  }
+
+  keepKeys(name: string, keys: ClusterKeyChange): void {
+    const lab = this.#record()
+    saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })
+  }
+
+  async work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
+    const lab = this.#record()
+    const done: string[] = []
+    const options = { timeoutMs, onProgress: (text: string) => void done.push(text) }
+    await workOnAttached(
+      lab,
+      verb,
+      lab.clusters.filter((cluster) => cluster.name === name),
+      options,
+      this.#host,
+    )
+    return done.at(-1) ?? ''
+  }
+
+  /** The links between its clusters do not go through the lab. */
+  async setFault(): Promise<ActiveFault> {
+    throw cannot('a fault of a link', this.kind)
+  }
+
+  async faults(): Promise<readonly ActiveFault[]> {
+    return []
+  }
+
+  async heal(): Promise<readonly ActiveFault[]> {
+    return []
+  }
+
+  async close(): Promise<void> {}
+
+  /** Read again each time: other commands may change it meanwhile. */
+  #record(): AttachedLab {
+    const lab = requireAnyLab(this.name)
+    if (isAttached(lab)) return lab
+    throw new LabError('conflict', `the lab "${this.name}" is another one by now`)
+  }
+}
+
+export const openAttachedLab = (lab: AttachedLab, host: LabHost): LiveLab => new LiveLab(new AttachedDriver(lab, host))

@@ -1,0 +1,12 @@
+import { isAttached } from '../cluster.js'
+import { requireAnyLab } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import type { LiveLab } from '../live-lab.js'
+import { openAttachedLab } from './attached-driver.js'
+import { openProcessLab } from './process-driver.js'
+
+/** The lab of this name, whoever runs its servers. */
+export const openLab = (name: string, host: LabHost): LiveLab => {
+  const lab = requireAnyLab(name)
+  return isAttached(lab) ? openAttachedLab(lab, host) : openProcessLab(name, host)
+}

@@ -1,0 +1,128 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { ApiClient } from '../../src/client/api-client.js'
+import type { WiredClusters } from '../../src/lab/cluster.js'
+import { LabHome } from '../support/lab-home.js'
+import { startServerProcess } from '../support/server-process.js'
+import { until } from '../support/until.js'
+
+it('wires servers that run already, works on them as a lab, and forgets it without touching them', async () => {
+  await using home = new LabHome()
+  await using a = await startServerProcess()
+  await using b = await startServerProcess()
+  const keys = path.join(home.directory, 'keys.json')
+  const addresses = [`A=${a.address}`, `B=${b.address}`]
+  const wired = await home.run('wire', '--topology', 'dr', '--keep', keys, '--name', 'boxes', ...addresses)
+  expect([wired.status, wired.stderr]).toEqual([0, expect.stringContaining('they are the lab "boxes" now')])
+  expect(statSync(keys).mode & 0o777).toBe(0o600)
+  const on = (...args: string[]) => home.run(...args, '--name', 'boxes')
+
+  expect((await home.run('ls')).stdout).toMatch(/boxes +dr +attached +\S+ +2 /)
+  await until(async () => (await on('status')).status === 0)
+  expect(JSON.parse((await on('status', '--json')).stdout).clusters[0]).toMatchObject({
+    process: 'elsewhere',
+    pid: null,
+  })
+  expect((await on('env', 'A')).stdout).toContain(`export VAULT_ADDR=${a.address}\nexport VAULT_TOKEN=`)
+  expect((await on('env', 'B')).stdout).toContain('B is a DR secondary')
+  for (const state of ['replicated', 'converged', 'healthy'])
+    expect((await on('wait', '--for', state)).status, state).toBe(0)
+  expect((await on('probe', '--for', '300ms')).stdout).toMatch(/^B +its last WAL +\d+ /m)
+  expect(await on('switchover', 'A', 'B')).toMatchObject({ status: 0 })
+  expect((await on('env', '--role', 'dr-primary')).stdout).toContain(b.address)
+  expect((await on('seal', 'B')).status).toBe(0)
+  expect((await on('status')).stderr).toContain('B is sealed')
+  expect((await on('wait', '--for', 'converged', '--timeout', '100ms')).status).toBe(4)
+  expect(await on('wait', '--for', 'healthy', '--timeout', '100ms')).toMatchObject({
+    status: 4,
+    stderr: expect.stringContaining('B is sealed'),
+  })
+  expect((await on('unseal', 'B')).status).toBe(0)
+  await until(async () => (await on('status')).status === 0)
+
+  for (const [args, why] of [
+    [['crash', 'A'], 'it cannot crash cluster A, which somebody else runs'],
+    [['start'], 'it cannot start cluster A'],
+    [['fault', 'partition', 'A', 'B'], 'the links between its clusters do not go through the lab'],
+    [['fault', 'ls'], 'do not go through the lab'],
+    [['logs'], 'its servers log where they run'],
+  ] as const) {
+    const answer = await on(...args)
+    expect([answer.status, answer.stderr], args.join(' ')).toEqual([1, expect.stringContaining(why)])
+    expect(answer.stderr).toContain('is attached')
+  }
+  expect(await on('up', 'dr')).toMatchObject({ status: 5, stderr: expect.stringContaining('"understudy down boxes"') })
+  expect(await home.run('attach', 'boxes', ...addresses)).toMatchObject({ status: 5 })
+
+  const again = await home.run('wire', '--topology', 'dr', '--keep', keys, ...addresses)
+  expect([again.status, again.stderr]).toEqual([0, expect.stringContaining('B is no dr secondary of A any more')])
+
+  expect(await home.run('down', 'boxes')).toMatchObject({ status: 0, stderr: expect.stringContaining('is forgotten') })
+  expect(home.left()).toEqual([])
+  expect((await b.client.send('GET', 'sys/health')).status).toBe(200)
+})
+
+it('takes keys as operator init prints them, and warns of a file that others can read', async () => {
+  await using home = new LabHome()
+  await using a = await startServerProcess()
+  const init = await home.run(
+    'vault',
+    'operator',
+    'init',
+    `-address=${a.address}`,
+    '-n',
+    '3',
+    '-t',
+    '2',
+    '-format=json',
+  )
+  const keys = path.join(home.directory, 'keys.json')
+  writeFileSync(keys, `{"A": ${init.stdout}}`)
+  chmodSync(keys, 0o644)
+  const attached = await home.run('attach', 'one', `A=${a.address}`, '--keys', keys)
+  expect([attached.status, attached.stderr]).toEqual([0, expect.stringContaining(`chmod 600 ${keys}`)])
+  expect((await home.run('unseal', '--name', 'one')).status).toBe(0)
+  expect(
+    (await home.run('exec', 'A', '--name', 'one', '--', process.execPath, 'dist/main.js', 'vault', 'token', 'lookup'))
+      .status,
+  ).toBe(0)
+  expect(home.processes()).toEqual([])
+
+  const attach = (...args: string[]) => home.run('attach', 'two', ...args)
+  const away = await attach('A=http://127.0.0.1:1')
+  expect([away.status, away.stderr]).toEqual([0, expect.stringContaining('cluster A does not answer now')])
+  await home.run('down', 'two')
+  for (const [args, why] of [
+    [[], 'say where the clusters are'],
+    [['A=elsewhere'], 'is not of the form A=http://host:8200'],
+    [['A=http://a:8200', 'A=http://b:8200'], 'given twice'],
+    [[`B=${a.address}`, '--keys', keys], 'there are keys of A'],
+    [['--keys', path.join(home.directory, 'none.json')], 'cannot be read'],
+    [['--compose', home.directory], 'no container of'],
+    [['--project', 'x', `A=${a.address}`], '--project names containers'],
+    [[`A=${a.address}`, '--topology', 'drr'], 'did you mean "dr"'],
+  ] as const) {
+    const answer = await attach(...args)
+    expect([answer.status, answer.stderr], args.join(' ')).toEqual([1, expect.stringContaining(why)])
+  }
+  expect(home.left()).toEqual(['one'])
+})
+
+it('keeps the keys of servers that it could not join', async () => {
+  await using home = new LabHome()
+  await using a = await startServerProcess()
+  await using b = await startServerProcess({ license: 'none' })
+  const keys = path.join(home.directory, 'keys.json')
+  const wire = () =>
+    home.run('wire', '--topology', 'dr', '--keep', keys, '--timeout', '1s', `A=${a.address}`, `B=${b.address}`)
+  expect((await wire()).status).toBe(4)
+  const { clusters, joined } = JSON.parse(readFileSync(keys, 'utf8')) as WiredClusters
+  expect(joined).toEqual([])
+  for (const { apiAddress, rootToken } of clusters) {
+    const client = new ApiClient({ address: apiAddress, token: rootToken })
+    expect((await client.send('GET', 'auth/token/lookup-self')).status).toBe(200)
+    client.close()
+  }
+  expect((await wire()).stderr).toContain('cluster B is open again')
+})
