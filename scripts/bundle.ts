@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
@@ -52,4 +52,10 @@ for (const { name, file } of ENTRIES) {
     .split(path.sep)
     .join('/')
   await writeFile(place, `#!/usr/bin/env node\nimport '${bundled.startsWith('.') ? bundled : `./${bundled}`}'\n`)
+}
+
+/** Files that are read at run time lie where the compiled modules look for them. */
+const source = path.join(import.meta.dirname, '..', 'src')
+for (const name of await readdir(source, { recursive: true })) {
+  if (/\.(?:yaml|css|html)$|\.schema\.json$/.test(name)) await cp(path.join(source, name), path.join(dist, name))
 }

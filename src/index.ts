@@ -1,7 +1,6 @@
 import type { LabCluster } from './lab/in-process-cluster.js'
 import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
-import { LabError } from './lab/lab-error.js'
-import { findTopology, type Topology, TOPOLOGIES } from './lab/topology.js'
+import { requireTopology, type Topology } from './lab/topology.js'
 
 /**
  * The library: labs that run within a test, without processes, containers or a command line.
@@ -16,13 +15,13 @@ export type { ClusterKeys, LabCluster } from './lab/in-process-cluster.js'
 export type { LabLink } from './lab/links.js'
 export type { Kind } from './lab/kinds.js'
 export type { LabSettings } from './lab/settings.js'
-export type { Link, Topology } from './lab/topology.js'
+export type { ClusterPlan, Link, MountSeed, SealPlan, Seed, Topology } from './lab/topology.js'
 export type { Direction, FaultName, Faults, Way } from './lab/proxy/faults.js'
 export type { LabErrorCode } from './lab/lab-error.js'
 export { LabError } from './lab/lab-error.js'
 export { type ApiAnswer, type ApiCall, ApiClient, ApiError, ApiUnreachable } from './client/api-client.js'
 export { InProcessLab } from './lab/in-process-lab.js'
-export { TOPOLOGIES } from './lab/topology.js'
+export { listTopologies, loadTopology } from './lab/topology.js'
 export { waitFor } from './lab/wait.js'
 export { type Clock, systemClock } from './base/clock.js'
 
@@ -34,6 +33,9 @@ export interface TopologyClusters {
   readonly 'pr-dr': 'A' | 'B' | 'C'
   readonly four: 'A' | 'B' | 'C' | 'D'
   readonly six: 'A' | 'B' | 'C' | 'D' | 'E' | 'F'
+  readonly filtered: 'A' | 'C' | 'E'
+  readonly lb: 'A' | 'B' | 'C'
+  readonly pubkey: 'A' | 'C'
 }
 
 export type TopologyName = keyof TopologyClusters
@@ -49,12 +51,7 @@ export const startLab = async <N extends TopologyName>(
   topology: N,
   options: InProcessLabOptions = {},
 ): Promise<Lab<TopologyClusters[N]>> => {
-  const found = findTopology(topology)
-  if (!found) {
-    const known = TOPOLOGIES.map(({ name }) => name).join(', ')
-    throw new LabError('usage', `there is no topology "${topology}"; there are ${known}`)
-  }
-  return startLabOf(found, options)
+  return startLabOf(requireTopology(topology), options)
 }
 
 /** The same for a topology of one's own. Without links the clusters are open and know nothing of one another. */

@@ -16,6 +16,7 @@ import { lsCommand } from './commands/lab/ls.js'
 import { probeCommand } from './commands/lab/probe.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
+import { topologyCommand } from './commands/lab/topology.js'
 import { upCommand } from './commands/lab/up.js'
 import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
@@ -32,7 +33,7 @@ const packageVersion = (): string => {
 
 /** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
 const OWN_ONLY: ReadonlySet<string> = new Set(
-  'healthcheck wire wait attach probe up ls logs env exec shell down start stop restart crash fault heal keeper failover switchover rejoin activate storage config doctor'.split(
+  'healthcheck wire wait attach probe up ls logs env exec shell down start stop restart crash fault heal events keeper failover switchover rejoin activate topology snapshot reset storage config doctor'.split(
     ' ',
   ),
 )
@@ -151,7 +152,7 @@ export const makeProgram = (output: Output, finish: (status: number) => void): C
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),
     ...operationCommands(output),
-    ...[faultCommand, healCommand].map((make) => make(output)),
+    ...[faultCommand, healCommand, topologyCommand].map((make) => make(output)),
   ]
   const tools = [doctorCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map((make) =>
     make(output),

@@ -3,6 +3,7 @@ import { ApiClient } from '../client/api-client.js'
 import type { Route } from './keeper/routes.js'
 import type { ProcessIdentity } from './lifecycle/process-identity.js'
 import type { PortPair } from './ports.js'
+import type { Topology } from './topology.js'
 
 /** What one needs to work on a cluster, wherever it runs. */
 export interface ClusterAccess {
@@ -35,6 +36,8 @@ export interface ClusterRecord extends ClusterAccess {
 /** Clusters that stand in a topology; `topology` is its name. */
 export interface WiredClusters {
   readonly topology: string
+  /** All of it, as it was when they were joined: a file may have changed since. */
+  readonly plan?: Topology | undefined
   readonly clusters: readonly ClusterAccess[]
   /** Links that were made, as `linkName` has them; all of the topology where nothing is said. Roles may have moved since. */
   readonly joined?: readonly string[] | undefined

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import { type ClusterAccess, clientOf, type WiredClusters } from './cluster.js'
 import { findLag, statusOf } from './replication.js'
-import { findTopology, type Link } from './topology.js'
+import { type Link, topologyOf } from './topology.js'
 import { waitFor } from './wait.js'
 
 /**
@@ -12,7 +12,7 @@ export const proveReplication = async (
   lab: WiredClusters,
   clock: Clock,
   timeoutMs: number,
-  links: readonly Link[] = findTopology(lab.topology)?.links ?? [],
+  links: readonly Link[] = topologyOf(lab)?.links ?? [],
 ): Promise<string[]> => {
   const sentences: string[] = []
   const get = (name: string) => lab.clusters.find((cluster) => cluster.name === name)

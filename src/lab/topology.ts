@@ -1,10 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { nearest } from '../base/nearest.js'
 import type { Kind } from './kinds.js'
+import { LabError } from './lab-error.js'
+import type { PortPair } from './ports.js'
+import type { LabSettings } from './settings.js'
+import { parseTopology, readTopology } from './topology/parse.js'
 
 /** One replication link. Clusters are named by place, because roles move. */
 export interface Link {
   readonly kind: Kind
   readonly primary: string
   readonly secondary: string
+  /** `token`, unless said otherwise: a wrapping token, which the secondary unwraps at the API of its primary. */
+  readonly activation?: 'token' | 'public-key'
+  /** Which mounts and namespaces go over a performance link. */
+  readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] }
+  /** Each way, always. */
+  readonly latencyMs?: number
+  readonly jitterMs?: number
+}
+
+/** How a cluster is opened; the keys of an auto-unseal seal are recovery keys. */
+export interface SealPlan {
+  readonly type: 'shamir' | 'auto'
+  readonly shares: number
+  readonly threshold: number
+}
+
+/** Written once a cluster is open: before others follow it, so that they get it with their first copy. */
+export interface Seed {
+  readonly mounts?: Readonly<Record<string, MountSeed | null>>
+  readonly policies?: Readonly<Record<string, string>>
+  readonly approle?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>>
+  /** By paths as `vault kv put` takes them. */
+  readonly secrets?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+export interface MountSeed {
+  readonly type?: string
+  readonly version?: number
+  readonly local?: boolean
+  readonly description?: string
+}
+
+/** What a topology says of one cluster. */
+export interface ClusterPlan {
+  readonly seal?: SealPlan
+  readonly license?: 'enterprise' | 'plus' | 'none'
+  /** The version it reports. */
+  readonly version?: string
+  readonly tls?: boolean
+  /** Of the stanza `understudy`. */
+  readonly settings?: LabSettings
+  readonly ports?: PortPair
+  /** How other clusters reach it: `direct` unless said otherwise; `cluster-port` leaves its API out. */
+  readonly reach?: 'direct' | 'load-balancer' | 'cluster-port'
+  readonly seed?: Seed
 }
 
 export interface Topology {
@@ -13,34 +64,53 @@ export interface Topology {
   readonly clusters: readonly string[]
   /** In the order in which they are made: a performance link before the DR link of the same secondary. */
   readonly links: readonly Link[]
+  /** Of the clusters that are not as all are. */
+  readonly plans?: Readonly<Record<string, ClusterPlan>>
 }
 
-const dr = (primary: string, secondary: string): Link => ({ kind: 'dr', primary, secondary })
-const pr = (primary: string, secondary: string): Link => ({ kind: 'performance', primary, secondary })
+/** The topologies that ship with the package, as files beside this one. */
+export const TOPOLOGY_NAMES = ['single', 'dr', 'pr', 'pr-dr', 'four', 'six', 'filtered', 'lb', 'pubkey'] as const
 
-export const TOPOLOGIES: readonly Topology[] = [
-  { name: 'single', about: 'one cluster', clusters: ['A'], links: [] },
-  { name: 'dr', about: 'a primary and its DR secondary', clusters: ['A', 'B'], links: [dr('A', 'B')] },
-  { name: 'pr', about: 'a primary and a performance secondary', clusters: ['A', 'C'], links: [pr('A', 'C')] },
-  {
-    name: 'pr-dr',
-    about: 'a primary with a DR and a performance secondary',
-    clusters: ['A', 'B', 'C'],
-    links: [dr('A', 'B'), pr('A', 'C')],
-  },
-  {
-    name: 'four',
-    about: 'a primary and a performance secondary, each with a DR secondary',
-    clusters: ['A', 'B', 'C', 'D'],
-    links: [pr('A', 'C'), dr('A', 'B'), dr('C', 'D')],
-  },
-  {
-    name: 'six',
-    about: 'a primary and two performance secondaries, each with a DR secondary',
-    clusters: ['A', 'B', 'C', 'D', 'E', 'F'],
-    links: [pr('A', 'C'), pr('A', 'E'), dr('A', 'B'), dr('C', 'D'), dr('E', 'F')],
-  },
-]
+/** The text of the file of a topology that ships with the package. */
+export const topologyText = (name: string): string =>
+  readFileSync(new URL(`./topology/files/${name}.yaml`, import.meta.url), 'utf8')
 
+export const listTopologies = (): Topology[] => TOPOLOGY_NAMES.map((name) => readTopology(topologyText(name)))
+
+/** One that ships with the package. */
 export const findTopology = (name: string): Topology | undefined =>
-  TOPOLOGIES.find((topology) => topology.name === name)
+  TOPOLOGY_NAMES.some((known) => known === name) ? readTopology(topologyText(name)) : undefined
+
+/** The same; a name that is none is a usage error with the nearest that is one. */
+export const requireTopology = (name: string): Topology => {
+  const topology = findTopology(name)
+  if (topology) return topology
+  const guess = nearest(name, TOPOLOGY_NAMES)
+  throw new LabError(
+    'usage',
+    `there is no topology "${name}"${guess ? `; did you mean "${guess}"?` : ';'} There are ${TOPOLOGY_NAMES.join(', ')}`,
+  )
+}
+
+/** A topology of one's own from a YAML file. Throws a usage error that names file, line and column. */
+export const readTopologyFile = (file: string): Topology => {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  return parseTopology(text, file)
+}
+
+/** By name, or from a file: what has a slash or ends like a YAML file is one. */
+export const loadTopology = (nameOrFile: string): Topology =>
+  /[/\\]|\.ya?ml$/.test(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
+
+/** What a lab was made as: what its record says, or for older records the topology of that name. */
+export const topologyOf = (lab: {
+  readonly topology: string
+  readonly plan?: Topology | undefined
+}): Topology | undefined => lab.plan ?? findTopology(lab.topology)
+
+export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan => plans[cluster] ?? {}

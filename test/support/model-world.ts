@@ -5,7 +5,7 @@ import {
   type LabCluster,
   startLabOf,
   type Topology,
-  TOPOLOGIES,
+  listTopologies,
 } from '../../src/index.js'
 import type { InProcessLab } from '../../src/lab/in-process-lab.js'
 import { systemClock } from '../../src/base/clock.js'
@@ -78,7 +78,7 @@ export class World {
     seed: number,
     makeStorage: (cluster: string) => WatchedStorage = () => watchStorage(),
   ): Promise<World> {
-    const topology = TOPOLOGIES.find(({ name }) => name === topologyName) ?? STRANGERS
+    const topology = listTopologies().find(({ name }) => name === topologyName) ?? STRANGERS
     const storages = new Map(topology.clusters.map((name) => [name, makeStorage(name)]))
     const storageOf = (name: string): WatchedStorage => {
       const found = storages.get(name)

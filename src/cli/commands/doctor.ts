@@ -2,8 +2,7 @@ import { Command } from 'commander'
 import { examine, type Finding } from '../../lab/doctor/checks.js'
 import { thisMachine } from '../../lab/doctor/machine.js'
 import { LabError } from '../../lab/lab-error.js'
-import { TOPOLOGIES } from '../../lab/topology.js'
-import { requireTopology } from './lab/options.js'
+import { loadTopology, TOPOLOGY_NAMES } from '../../lab/topology.js'
 import { formatTable, type Output } from '../output.js'
 import { examples } from '../help.js'
 
@@ -17,12 +16,12 @@ interface DoctorFlags {
 export const doctorCommand = (output: Output): Command =>
   new Command('doctor')
     .description('check that this machine can run a lab; status 1 when something is missing')
-    .option('--topology <name>', `whose ports are looked at: ${TOPOLOGIES.map(({ name }) => name).join(', ')}`, 'four')
+    .option('--topology <name>', `whose ports are looked at: ${TOPOLOGY_NAMES.join(', ')}`, 'four')
     .option('--port-base <port>', 'first API port', '8200')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('doctor', 'doctor --topology six --port-base 9200'))
     .action(async (flags: DoctorFlags) => {
-      const topology = requireTopology(flags.topology)
+      const topology = loadTopology(flags.topology)
       if (!/^\d{1,5}$/.test(flags.portBase)) throw new LabError('usage', `"${flags.portBase}" is not a port`)
       const findings = await examine({ machine: thisMachine(), topology, portBase: Number(flags.portBase) })
       output.data(flags.json ? JSON.stringify(findings, undefined, 2) : formatTable(findings.map(toRow)))

@@ -12,9 +12,9 @@ import { labDirectory } from '../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/lifecycle/lab-host.js'
 import { drawLab } from '../../lab/picture.js'
 import { proveReplication } from '../../lab/proof.js'
+import { loadTopology } from '../../lab/topology.js'
 import { examples } from '../help.js'
 import { formatTable, type Output } from '../output.js'
-import { requireTopology } from './lab/options.js'
 
 interface WireFlags {
   readonly topology: string
@@ -29,7 +29,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
   new Command('wire')
     .description('initialise, unseal and join servers that run already, and prove that they replicate')
     .argument('<clusters...>', 'where each cluster is, such as A=http://a:8200')
-    .requiredOption('--topology <name>', 'dr, pr, pr-dr, ...')
+    .requiredOption('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
     .addOption(new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('60s'))
     .option('--keep <file>', 'where keys and tokens are kept, so that a second run opens the same clusters again')
     .option('--name <lab>', 'leave a lab of this name behind, as "attach" does')
@@ -43,7 +43,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
       ),
     )
     .action(async (given: string[], flags: WireFlags) => {
-      const topology = requireTopology(flags.topology)
+      const topology = loadTopology(flags.topology)
       const timeoutMs = parseDurationMs(flags.timeout)
       if (!timeoutMs) throw new LabError('usage', `"${flags.timeout}" is not a duration such as 30s`)
       const addresses = parseAddresses(given)

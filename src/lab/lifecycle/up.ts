@@ -77,6 +77,7 @@ const planLab = async (
     apiVersion: 'understudy/v1',
     name,
     topology: topology.name,
+    plan: topology,
     state: 'starting',
     createdAt: new Date(host.clock.now()).toISOString(),
     owner: host.me,

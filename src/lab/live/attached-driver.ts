@@ -6,7 +6,7 @@ import { requireAnyLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { LocalEvents } from './local-events.js'
 import { cannot, type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
-import { findTopology, type Topology } from '../topology.js'
+import { topologyOf, type Topology } from '../topology.js'
 import { workOnAttached } from '../attach/containers.js'
 
 /** Servers that somebody else runs, by the lab's record of them. Where they are containers of this machine they are also stopped and started. */
@@ -21,7 +21,7 @@ class AttachedDriver implements LabDriver {
     this.name = lab.name
     this.kind = lab.clusters.every(({ container }) => container !== undefined) ? 'docker' : 'attached'
     const clusters = lab.clusters.map(({ name }) => name)
-    this.topology = findTopology(lab.topology) ?? { name: lab.topology, about: '', clusters, links: [] }
+    this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
     this.events = new LocalEvents(lab.name, host.clock)
     this.#host = host
   }

@@ -8,7 +8,7 @@ import { requireLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { workOnServers } from '../lifecycle/servers.js'
 import { type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
-import { findTopology, type Topology } from '../topology.js'
+import { topologyOf, type Topology } from '../topology.js'
 import { LocalEvents } from './local-events.js'
 
 /** A lab of processes, by its record: other commands may change it meanwhile, so the record is read again each time. */
@@ -72,7 +72,7 @@ class ProcessDriver implements LabDriver {
 }
 
 const topologyOf = (lab: LabRecord): Topology => {
-  const known = findTopology(lab.topology)
+  const known = topologyOf(lab)
   return known ?? { name: lab.topology, about: '', clusters: lab.clusters.map(({ name }) => name), links: [] }
 }
 

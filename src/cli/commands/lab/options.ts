@@ -1,8 +1,6 @@
 import { Option } from 'commander'
 import { parseDurationMs } from '../../../base/duration.js'
-import { nearest } from '../../../base/nearest.js'
 import { LabError } from '../../../lab/lab-error.js'
-import { findTopology, TOPOLOGIES, type Topology } from '../../../lab/topology.js'
 
 export const nameOption = (): Option => new Option('--name <lab>', 'name of the lab').default('default')
 
@@ -13,18 +11,6 @@ export const parseTimeout = (text: string): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined || ms <= 0) throw new LabError('usage', `"${text}" is not a duration such as 30s`)
   return ms
-}
-
-/** The topology of that name; a misspelt one is asked about. */
-export const requireTopology = (name: string): Topology => {
-  const topology = findTopology(name)
-  if (topology) return topology
-  const names = TOPOLOGIES.map((known) => known.name)
-  const guess = nearest(name, names)
-  throw new LabError(
-    'usage',
-    `there is no topology "${name}"${guess ? `; did you mean "${guess}"?` : ''} There are ${names.join(', ')}`,
-  )
 }
 
 const PORT_MAX = 65_535

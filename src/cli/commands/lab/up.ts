@@ -1,18 +1,26 @@
 import { Command, Option } from 'commander'
 import type { LabRecord } from '../../../lab/cluster.js'
+import { LabError } from '../../../lab/lab-error.js'
 import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { upLab } from '../../../lab/lifecycle/up.js'
 import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
-import { TOPOLOGIES, type Topology } from '../../../lab/topology.js'
+import {
+  listTopologies,
+  requireTopology,
+  readTopologyFile,
+  TOPOLOGY_NAMES,
+  type Topology,
+} from '../../../lab/topology.js'
 import { withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output } from '../../output.js'
-import { nameOption, parsePort, parseShamir, parseTimeout, requireTopology, timeoutOption } from './options.js'
+import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'
 
 interface UpFlags {
   readonly name: string
+  readonly file?: string
   readonly timeout: string
   readonly ports: string
   readonly portBase: string
@@ -26,7 +34,8 @@ interface UpFlags {
 export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('up')
     .description('bring a topology of clusters up and wait until it is replicated; without one, list them')
-    .argument('[topology]', TOPOLOGIES.map(({ name }) => name).join(', '))
+    .argument('[topology]', TOPOLOGY_NAMES.join(', '))
+    .option('-f, --file <file>', 'a topology of your own, as a YAML file')
     .addOption(nameOption())
     .addOption(timeoutOption())
     .addOption(
@@ -41,14 +50,14 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--json', 'print the lab as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3',
+      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up -f topology.yaml --ports random',
     )
     .action(async (name: string | undefined, flags: UpFlags) => {
-      if (name === undefined) {
-        output.data(formatTable(TOPOLOGIES.map((known) => [known.name, known.about])))
+      if (name === undefined && flags.file === undefined) {
+        output.data(formatTable(listTopologies().map((known) => [known.name, known.about])))
         return
       }
-      const topology = requireTopology(name)
+      const topology = chooseTopology(name, flags.file)
       // A name that is none is refused before anything else is looked at.
       labDirectory(flags.name)
       const { shares, threshold } = parseShamir(flags.shamir)
@@ -70,6 +79,11 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
         )
       })
     })
+
+const chooseTopology = (name: string | undefined, file: string | undefined): Topology => {
+  if (name !== undefined && file !== undefined) throw new LabError('usage', 'give a topology or a --file, not both')
+  return file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
+}
 
 /** What is wrong with the flags is said at once, which ports are free is asked later. */
 const portChoice = ({ clusters }: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {

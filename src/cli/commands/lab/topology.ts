@@ -1,0 +1,62 @@
+import { Command } from 'commander'
+import {
+  listTopologies,
+  loadTopology,
+  readTopologyFile,
+  requireTopology,
+  type Topology,
+  topologyText,
+} from '../../../lab/topology.js'
+import { describeTopology } from '../../../lab/topology/describe.js'
+import { TOPOLOGY_SCHEMA } from '../../../lab/topology/schema.js'
+import { examples } from '../../help.js'
+import { formatTable, type Output } from '../../output.js'
+
+/** `understudy topology list|show|validate|schema`: what labs can be made of, and files to make others of. */
+export const topologyCommand = (output: Output): Command => {
+  const topology = new Command('topology')
+    .description('list and show topologies, and check those of your own')
+    .addHelpText(
+      'after',
+      examples('topology list', 'topology show pr-dr --yaml > mine.yaml', 'topology validate mine.yaml'),
+    )
+  const add = (name: string, about: string) => topology.command(name).description(about).exitOverride()
+  add('list', 'list the topologies that ship with the program')
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('topology list', 'topology list --json'))
+    .action((flags: { json?: true }) => {
+      const all = listTopologies()
+      output.data(
+        flags.json
+          ? printJson(all)
+          : formatTable(all.map(({ name, clusters, about }) => [name, clusters.join(' '), about])),
+      )
+    })
+  add('show', 'show a topology as a picture, or as the file to start your own from')
+    .argument('<topology>', 'a name, or a YAML file')
+    .option('--yaml', 'print its file')
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('topology show six', 'topology show pr-dr --yaml > mine.yaml'))
+    .action((name: string, flags: { json?: true; yaml?: true }) => {
+      if (flags.yaml) return output.data(topologyText(requireTopology(name).name).trimEnd())
+      const found = loadTopology(name)
+      output.data(flags.json ? printJson(found) : describeTopology(found))
+    })
+  add('validate', 'check topology files; each problem with file, line and column')
+    .argument('<files...>', 'YAML files')
+    .addHelpText('after', examples('topology validate mine.yaml', 'topology validate labs/*.yaml'))
+    .action((files: string[]) => {
+      for (const file of files) {
+        const { name, clusters } = readTopologyFile(file)
+        output.data(
+          `${file}: ${name} is a topology of ${clusters.length === 1 ? 'one cluster' : `${clusters.length} clusters`}`,
+        )
+      }
+    })
+  add('schema', 'print the JSON Schema of topology files, for editors')
+    .addHelpText('after', examples('topology schema', 'topology schema > topology.schema.json'))
+    .action(() => output.data(printJson(TOPOLOGY_SCHEMA)))
+  return topology
+}
+
+const printJson = (value: Topology | readonly Topology[] | object): string => JSON.stringify(value, undefined, 2)

@@ -1,0 +1,46 @@
+import { drawTree } from '../picture.js'
+import { type ClusterPlan, type Link, planOf, type Topology } from '../topology.js'
+
+/** A topology as a picture, with what is special about its clusters and links below it. */
+export const describeTopology = (topology: Topology): string => {
+  const { name, about, clusters, links } = topology
+  const notes = [
+    ...clusters.flatMap((cluster) => describePlan(planOf(topology, cluster)).map((text) => `${cluster}: ${text}`)),
+    ...links.flatMap((link) => describeLink(link).map((text) => `${link.primary} to ${link.secondary}: ${text}`)),
+  ]
+  return [
+    `${name}: ${about}`,
+    '',
+    drawTree(clusters, links, () => ''),
+    ...(notes.length > 0 ? ['', ...notes] : []),
+  ].join('\n')
+}
+
+const describePlan = ({ seal, license, version, tls, settings, ports, reach, seed }: ClusterPlan): string[] => [
+  ...(seal ? [`seal ${seal.type} ${seal.shares}/${seal.threshold}`] : []),
+  ...(license ? [`license ${license}`] : []),
+  ...(version ? [`reports version ${version}`] : []),
+  ...(tls ? ['its API speaks TLS'] : []),
+  ...(ports ? [`ports ${ports.api} and ${ports.cluster}`] : []),
+  ...(reach === 'load-balancer' ? ['others reach it only at the addresses of a load balancer'] : []),
+  ...(reach === 'cluster-port' ? ['others reach its cluster port and not its API'] : []),
+  ...(settings
+    ? [
+        `settings ${Object.entries(settings)
+          .map(([key, value]) => `${key}=${value}`)
+          .join(' ')}`,
+      ]
+    : []),
+  ...(seed ? [`begins with ${describeSeed(seed)}`] : []),
+]
+
+const describeSeed = (seed: NonNullable<ClusterPlan['seed']>): string =>
+  Object.entries(seed)
+    .map(([what, entries]) => `${what} ${Object.keys(entries ?? {}).join(', ')}`)
+    .join('; ')
+
+const describeLink = ({ activation, filter, latencyMs, jitterMs }: Link): string[] => [
+  ...(activation === 'public-key' ? ['activated by public key'] : []),
+  ...(filter ? [`${filter.mode === 'allow' ? 'only' : 'all but'} ${filter.paths.join(', ')}`] : []),
+  ...(latencyMs ? [`${latencyMs} ms each way${jitterMs ? `, give or take ${jitterMs} ms` : ''}`] : []),
+]

@@ -1,0 +1,130 @@
+import type * as Yaml from 'yaml'
+import { parseDurationMs } from '../../base/duration.js'
+import { nearest } from '../../base/nearest.js'
+import { OWN_KEYS } from '../../server/config/tables.js'
+import { checkSchema } from '../documents/check-schema.js'
+import { loadYaml, type Problem, readYaml, refuseProblems, type YamlDocument } from '../documents/yaml-document.js'
+import type { Kind } from '../kinds.js'
+import type { LabSettings } from '../settings.js'
+import type { ClusterPlan, Link, SealPlan, Seed, Topology } from '../topology.js'
+import { findTopologyProblems } from './judge.js'
+import { TOPOLOGY_SCHEMA } from './schema.js'
+
+/** A file as its schema lets it through. */
+interface TopologyFile {
+  readonly name: string
+  readonly about?: string
+  readonly defaults?: PlanFile
+  readonly clusters: Readonly<Record<string, (PlanFile & PlaceFile) | null>>
+  readonly links?: readonly LinkFile[]
+}
+
+interface PlanFile {
+  readonly nodes?: number
+  readonly seal?: string
+  readonly license?: 'enterprise' | 'plus' | 'none'
+  readonly version?: string
+  readonly tls?: boolean
+  readonly settings?: LabSettings
+}
+
+interface PlaceFile {
+  readonly ports?: { readonly api: number; readonly cluster?: number }
+  readonly reach?: NonNullable<ClusterPlan['reach']>
+  readonly seed?: Seed
+}
+
+interface LinkFile {
+  readonly kind: Kind
+  readonly primary: string
+  readonly secondary: string
+  readonly activation?: NonNullable<Link['activation']>
+  readonly filter?: NonNullable<Link['filter']>
+  readonly latency?: string
+  readonly jitter?: string
+}
+
+/** Throws a usage error with a line for everything that is wrong: `file:line:column: what`. */
+export const parseTopology = (text: string, file: string): Topology => {
+  const { document, problems } = readYaml(text)
+  refuseProblems(file, problems)
+  refuseProblems(file, checkSchema(document, TOPOLOGY_SCHEMA))
+  const given = document.toValue() as TopologyFile
+  refuseProblems(file, [...findSettingProblems(document), ...findTopologyProblems(given, (path) => at(document, path))])
+  return toTopology(given)
+}
+
+/** For files that were checked before they were shipped. */
+export const readTopology = (text: string): Topology => toTopology(loadYaml().parse(text) as TopologyFile)
+
+const toTopology = ({ name, about = '', defaults = {}, clusters, links = [] }: TopologyFile): Topology => {
+  const plans = Object.entries(clusters).map(([cluster, plan]): [string, ClusterPlan] => [
+    cluster,
+    toPlan({ ...defaults, ...plan, settings: { ...defaults.settings, ...plan?.settings } }),
+  ])
+  return {
+    name,
+    about,
+    clusters: Object.keys(clusters).sort(),
+    links: links.map(toLink),
+    plans: Object.fromEntries(plans.filter(([, plan]) => Object.keys(plan).length > 0)),
+  }
+}
+
+const toPlan = ({ nodes: _, seal, settings = {}, ports, ...rest }: PlanFile & PlaceFile): ClusterPlan => ({
+  ...rest,
+  ...(seal === undefined ? {} : { seal: parseSeal(seal) }),
+  ...(Object.keys(settings).length === 0 ? {} : { settings }),
+  ...(ports === undefined ? {} : { ports: { api: ports.api, cluster: ports.cluster ?? ports.api + 1 } }),
+})
+
+export const parseSeal = (text: string): SealPlan => {
+  const [, type, shares = '1', threshold = '1'] = /^(auto|shamir)(?: (\d+)\/(\d+))?$/.exec(text) ?? []
+  return { type: type === 'auto' ? 'auto' : 'shamir', shares: Number(shares), threshold: Number(threshold) }
+}
+
+const toLink = ({ latency, jitter, ...rest }: LinkFile): Link => ({
+  ...rest,
+  ...(latency === undefined ? {} : { latencyMs: parseDurationMs(latency) ?? 0 }),
+  ...(jitter === undefined ? {} : { jitterMs: parseDurationMs(jitter) ?? 0 }),
+})
+
+/** The node at a path of keys and positions, or the nearest one above it. */
+const nodeAt = (document: YamlDocument, path: readonly (string | number)[]): unknown => {
+  const { isMap, isSeq } = loadYaml()
+  let node: unknown = document.root
+  for (const step of path) {
+    const inner = document.resolve(node)
+    const next: unknown = isMap(inner)
+      ? inner.items.find(({ key }) => String(key) === String(step))?.value
+      : isSeq(inner)
+        ? inner.items[Number(step)]
+        : undefined
+    if (next === undefined || next === null) return node
+    node = next
+  }
+  return node
+}
+
+const at = (document: YamlDocument, path: readonly (string | number)[]) => document.placeOf(nodeAt(document, path))
+
+/** Settings are the server's own, and so are their names. */
+const findSettingProblems = (document: YamlDocument): Problem[] => {
+  const { isMap } = loadYaml()
+  const clusters = nodeAt(document, ['clusters'])
+  const names = isMap(clusters) ? clusters.items.map(({ key }) => String(key)) : []
+  const paths = [['defaults', 'settings'], ...names.map((name) => ['clusters', name, 'settings'])]
+  return paths.flatMap((path) => {
+    const node = document.resolve(nodeAt(document, path))
+    const isThere = isMap(node) && nodeAt(document, path) !== nodeAt(document, path.slice(0, -1))
+    return isThere ? (node as Yaml.YAMLMap).items.flatMap(({ key }) => unknownSetting(document, key) ?? []) : []
+  })
+}
+
+const unknownSetting = (document: YamlDocument, key: unknown): Problem | undefined => {
+  const name = String(key)
+  if (name in OWN_KEYS) return undefined
+  const guess = nearest(name, Object.keys(OWN_KEYS))
+  const text = `there is no setting "${name}"${guess ? `; did you mean "${guess}"?` : ''}`
+  return { ...document.placeOf(key), text }
+}

@@ -1,0 +1,165 @@
+import type { Schema } from '../documents/schema.js'
+
+const NAME: Schema = {
+  type: 'string',
+  pattern: '^[a-z0-9][a-z0-9-]*$',
+  title: 'small letters, digits and hyphens',
+}
+const CLUSTER: Schema = { type: 'string', pattern: '^[A-Z]$', title: 'the letter of a cluster, A to Z' }
+const DURATION: Schema = {
+  type: 'string',
+  pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h))+$',
+  title: 'a duration such as 80ms',
+}
+const PORT: Schema = { type: 'integer', minimum: 1, maximum: 65_535 }
+const MOUNT_PATH: Schema = { type: 'string', pattern: '^[^/\\s].*$', title: 'a path without a slash in front' }
+const SCALARS = ['string', 'integer', 'number', 'boolean'] as const
+
+const SEED: Schema = {
+  type: 'object',
+  description:
+    'What is written once the cluster is open: before others follow it, so that they get it with their first copy.',
+  additionalProperties: false,
+  properties: {
+    mounts: {
+      type: 'object',
+      description: 'Secrets engines by their path.',
+      propertyNames: { pattern: '^[^/\\s]\\S*$', title: 'a path without a slash in front' },
+      additionalProperties: {
+        type: ['object', 'null'],
+        title: 'a map with type, version, local or description',
+        additionalProperties: false,
+        properties: {
+          type: { type: 'string', default: 'kv' },
+          version: { type: 'integer', minimum: 1, maximum: 2, default: 2, description: 'Of a kv engine.' },
+          local: { type: 'boolean', default: false, description: 'Not replicated to performance secondaries.' },
+          description: { type: 'string' },
+        },
+      },
+    },
+    policies: {
+      type: 'object',
+      description: 'ACL policies by their name, as the text that "vault policy write" takes.',
+      additionalProperties: { type: 'string' },
+    },
+    approle: {
+      type: 'object',
+      description: 'AppRole roles by their name, with the fields of auth/approle/role/NAME; "role_id" sets the RoleID.',
+      additionalProperties: { type: ['object', 'null'], title: 'a map of fields' },
+    },
+    secrets: {
+      type: 'object',
+      description: 'Secrets by their path, as "vault kv put" takes it: with the mount, without "data/".',
+      propertyNames: { pattern: '^[^/\\s].*/.*[^/]$', title: 'a mount and a path in it, such as kv/app' },
+      additionalProperties: { type: 'object', title: 'a map of fields' },
+    },
+  },
+}
+
+const PLAN: Readonly<Record<string, Schema>> = {
+  nodes: { type: 'integer', minimum: 1, default: 1, description: 'Servers of the cluster. Only 1 for now.' },
+  seal: {
+    type: 'string',
+    pattern: '^(auto|shamir)( \\d{1,3}/\\d{1,3})?$',
+    title: '"auto", "shamir" or "shamir 5/3", with shares and threshold behind either',
+    default: 'shamir 1/1',
+    description: 'How it is opened: by key shares, or by itself, with recovery keys.',
+  },
+  license: { type: 'string', enum: ['enterprise', 'plus', 'none'], default: 'enterprise' },
+  version: {
+    type: 'string',
+    pattern: '^\\d+\\.\\d+\\.\\d+([-+].*)?$',
+    title: 'a version in quotes, such as "1.20.4+ent"',
+    description: 'The version it reports.',
+  },
+  tls: { type: 'boolean', default: false, description: 'Its API speaks TLS, with a certificate of the CA of the lab.' },
+  settings: {
+    type: 'object',
+    description: 'Of the stanza "understudy".',
+    additionalProperties: { type: SCALARS },
+  },
+}
+
+/** `kind: Topology`. The parser checks files with this very schema, and what it cannot say in words of its own. */
+export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'a topology',
+  description: 'Clusters of a lab and what replicates to what.',
+  type: 'object',
+  required: ['apiVersion', 'kind', 'name', 'clusters'],
+  additionalProperties: false,
+  properties: {
+    apiVersion: { const: 'understudy/v1' },
+    kind: { const: 'Topology' },
+    name: NAME,
+    about: { type: 'string', description: 'One line for lists.' },
+    defaults: {
+      type: 'object',
+      description: 'For all clusters that do not say otherwise.',
+      additionalProperties: false,
+      properties: PLAN,
+    },
+    clusters: {
+      type: 'object',
+      description: 'By their place, because roles move.',
+      propertyNames: { pattern: '^[A-Z]$', title: 'one letter, A to Z' },
+      additionalProperties: {
+        type: ['object', 'null'],
+        title: 'a map, or empty',
+        additionalProperties: false,
+        properties: {
+          ...PLAN,
+          ports: {
+            type: 'object',
+            description:
+              'On 127.0.0.1, unless "up" is told others. The cluster port is one above the other by default.',
+            required: ['api'],
+            additionalProperties: false,
+            properties: { api: PORT, cluster: PORT },
+          },
+          reach: {
+            type: 'string',
+            enum: ['direct', 'load-balancer', 'cluster-port'],
+            default: 'direct',
+            description:
+              'How other clusters reach it: at its own addresses, only at those of a load balancer in front of it, or at its cluster port alone, its API being out of reach.',
+          },
+          seed: SEED,
+        },
+      },
+    },
+    links: {
+      type: 'array',
+      description: 'What follows what.',
+      items: {
+        type: 'object',
+        required: ['kind', 'primary', 'secondary'],
+        additionalProperties: false,
+        properties: {
+          kind: { type: 'string', enum: ['dr', 'performance'] },
+          primary: CLUSTER,
+          secondary: CLUSTER,
+          activation: {
+            type: 'string',
+            enum: ['token', 'public-key'],
+            default: 'token',
+            description:
+              'By a wrapping token that the secondary unwraps at the API of its primary, or by a token made for its public key.',
+          },
+          filter: {
+            type: 'object',
+            description: 'Of a performance link: which mounts and namespaces go over it.',
+            required: ['mode', 'paths'],
+            additionalProperties: false,
+            properties: {
+              mode: { type: 'string', enum: ['allow', 'deny'] },
+              paths: { type: 'array', minItems: 1, items: MOUNT_PATH },
+            },
+          },
+          latency: { ...DURATION, description: 'Each way, always.' },
+          jitter: { ...DURATION, description: 'Give or take.' },
+        },
+      },
+    },
+  },
+}

@@ -1,0 +1,181 @@
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Schema } from '../../../src/lab/documents/schema.js'
+import { findTopology, listTopologies, loadTopology, TOPOLOGY_NAMES, topologyText } from '../../../src/lab/topology.js'
+import { parseTopology } from '../../../src/lab/topology/parse.js'
+import { TOPOLOGY_SCHEMA } from '../../../src/lab/topology/schema.js'
+
+const FILES = path.join(import.meta.dirname, '../../../src/lab/topology/files')
+const HEAD = 'apiVersion: understudy/v1\nkind: Topology\nname: mine\n'
+
+/** What is said of a file that begins as every file does, without its name in front. */
+const problemsOf = (rest: string, head = HEAD): string[] => {
+  try {
+    parseTopology(head + rest, 'mine.yaml')
+    return []
+  } catch (error) {
+    return String((error as Error).message)
+      .split('\n')
+      .map((line) => line.replace('mine.yaml:', ''))
+  }
+}
+
+describe('topologies that ship with the package', () => {
+  it('are the files that lie there, each under its own name', () => {
+    const files = readdirSync(FILES).map((file) => file.replace(/\.yaml$/, ''))
+    expect([...TOPOLOGY_NAMES].sort()).toEqual(files.sort())
+    expect(listTopologies().map(({ name }) => name)).toEqual([...TOPOLOGY_NAMES])
+  })
+
+  it.each(TOPOLOGY_NAMES)('%s is what the full check makes of its file', (name) => {
+    expect(parseTopology(topologyText(name), name)).toEqual(findTopology(name))
+  })
+
+  it('are found by name, files by their path, and a misspelt name is told the nearest', () => {
+    expect(loadTopology('pr-dr').links.map(({ kind }) => kind)).toEqual(['dr', 'performance'])
+    expect(loadTopology(path.join(FILES, 'filtered.yaml')).links[0]?.filter).toEqual({
+      mode: 'allow',
+      paths: ['US_data/'],
+    })
+    expect(() => loadTopology('pr-drr')).toThrow('there is no topology "pr-drr"; did you mean "pr-dr"?')
+    expect(() => loadTopology('./nowhere.yaml')).toThrow('./nowhere.yaml cannot be read')
+  })
+})
+
+describe('a topology file', () => {
+  it('says everything of its clusters and links', () => {
+    const topology = parseTopology(
+      `${HEAD}about: all there is
+defaults: { seal: shamir 5/3, tls: true, settings: { heartbeat_interval: 1s } }
+clusters:
+  A:
+    version: "1.19.0+ent"
+    license: plus
+    ports: { api: 9200 }
+    reach: cluster-port
+    settings: { wal_retention_entries: 100 }
+    seed:
+      mounts: { kv: { version: 1 }, other: }
+      policies: { app: 'path "kv/*" { capabilities = ["read"] }' }
+      approle: { app: { token_policies: app, role_id: app-role } }
+      secrets: { kv/app: { password: s3cret } }
+  C: { seal: auto, tls: false }
+links:
+  - { kind: performance, primary: A, secondary: C, activation: public-key, latency: 80ms, jitter: 1.5s, filter: { mode: deny, paths: [other/] } }
+`,
+      'mine.yaml',
+    )
+    expect(topology).toEqual({
+      name: 'mine',
+      about: 'all there is',
+      clusters: ['A', 'C'],
+      links: [
+        {
+          kind: 'performance',
+          primary: 'A',
+          secondary: 'C',
+          activation: 'public-key',
+          latencyMs: 80,
+          jitterMs: 1500,
+          filter: { mode: 'deny', paths: ['other/'] },
+        },
+      ],
+      plans: {
+        A: {
+          seal: { type: 'shamir', shares: 5, threshold: 3 },
+          tls: true,
+          version: '1.19.0+ent',
+          license: 'plus',
+          ports: { api: 9200, cluster: 9201 },
+          reach: 'cluster-port',
+          settings: { heartbeat_interval: '1s', wal_retention_entries: 100 },
+          seed: {
+            mounts: { kv: { version: 1 }, other: null },
+            policies: { app: 'path "kv/*" { capabilities = ["read"] }' },
+            approle: { app: { token_policies: 'app', role_id: 'app-role' } },
+            secrets: { 'kv/app': { password: 's3cret' } },
+          },
+        },
+        C: {
+          seal: { type: 'auto', shares: 1, threshold: 1 },
+          tls: false,
+          settings: { heartbeat_interval: '1s' },
+        },
+      },
+    })
+  })
+
+  it.each([
+    ['clusters:\n  A:\n    seel: auto\n', '6:5: there is no "clusters.A.seel"; did you mean "seal"?'],
+    ['clusters:\n  A: { nodes: 3 }\n', '5:15: several nodes of one cluster do not exist yet: nodes must be 1'],
+    ['clusters:\n  A: { seal: shamir 2/5 }\n', '5:14: a threshold of 5 does not go with 2 shares (1 to 255)'],
+    ['clusters:\n  A: { seal: shamir 5/1 }\n', '5:14: several shares need a threshold of at least 2'],
+    ['clusters:\n  a:\n', '5:3: "a" in clusters must be one letter, A to Z'],
+    ['clusters: {}\n', '4:11: clusters must have at least one'],
+    ['clusters: [A]\n', '4:11: clusters is a list, but must be a map'],
+    [
+      'clusters:\n  A: { version: 1.20 }\n',
+      '5:17: clusters.A.version is a number, but must be a version in quotes, such as "1.20.4+ent"',
+    ],
+    [
+      'clusters:\n  A: { settings: { hartbeat_interval: 1s } }\n',
+      '5:20: there is no setting "hartbeat_interval"; did you mean "heartbeat_interval"?',
+    ],
+    [
+      'clusters:\n  A: { ports: { api: 9200 } }\n  B: { ports: { api: 9201 } }\n',
+      '6:15: port 9201 is that of cluster A already',
+    ],
+    [
+      'clusters:\n  A:\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n',
+      '7:5: there is no cluster B; there are A',
+    ],
+    [
+      'clusters:\n  A:\n  B:\nlinks:\n  - { kind: dr, primary: A, secondary: B, filter: { mode: deny, paths: [x/] } }\n',
+      '8:51: only performance links have filters',
+    ],
+    [
+      'clusters:\n  A:\n  B: { seed: { mounts: { kv: } } }\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n',
+      '6:14: B is a DR secondary, which takes nothing but what its primary has: seed that one',
+    ],
+    ['clusters:\n  A: { seed: { secrets: { kv/a: { b: c } } } }\n', '5:33: no mount of A holds "kv/a"'],
+    [
+      'clusters:\n  A:\n  B:\nlinks:\n  - { kind: dr, primary: A, secondary: B }\n  - { kind: performance, primary: B, secondary: A }\n',
+      '9:5: B is a DR secondary, which nothing can follow',
+    ],
+    ['clusters:\n  A: &a\n    seed: *a\n', '6:5: there is no "clusters.A.seed.seed"'],
+    ['clusters:\n  A: [1\nlinks: 2', ''],
+  ])('is refused with the place: %j', (rest, expected) => {
+    const problems = problemsOf(rest)
+    expect(
+      problems.some((problem) => problem.startsWith(expected)),
+      problems.join('\n'),
+    ).toBe(true)
+  })
+
+  it('tells of all that is wrong at once, in the order of the file', () => {
+    expect(
+      problemsOf('clusters:\n  A: { sael: auto }\n', 'apiVersion: understudy/v2\nkind: Topolgy\nname: Mine\n'),
+    ).toEqual([
+      '1:13: apiVersion is "understudy/v2", but must be "understudy/v1"',
+      '2:7: kind is "Topolgy", but must be "Topology"',
+      '3:7: name is "Mine", but must be small letters, digits and hyphens',
+      '5:8: there is no "clusters.A.sael"; did you mean "seal"?',
+    ])
+  })
+
+  it('has no key in its schema that is not read', () => {
+    const keysOf = (schema: Schema): string[] => Object.keys(schema.properties ?? {})
+    const { clusters, links, defaults } = TOPOLOGY_SCHEMA.properties ?? {}
+    const cluster = clusters?.additionalProperties as Schema
+    expect(
+      keysOf(cluster)
+        .filter((key) => key !== 'nodes')
+        .sort(),
+    ).toEqual(['license', 'ports', 'reach', 'seal', 'seed', 'settings', 'tls', 'version'].sort())
+    expect(keysOf(defaults ?? {}).every((key) => keysOf(cluster).includes(key))).toBe(true)
+    expect(keysOf(links?.items ?? {}).sort()).toEqual(
+      ['activation', 'filter', 'jitter', 'kind', 'latency', 'primary', 'secondary'].sort(),
+    )
+  })
+})
