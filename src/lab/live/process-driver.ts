@@ -22,7 +22,7 @@ class ProcessDriver implements LabDriver {
 
   constructor(lab: LabRecord, host: LabHost) {
     this.name = lab.name
-    this.topology = topologyOf(lab)
+    this.topology = describeTopology(lab)
     this.events = new LocalEvents(lab.name, host.clock)
     this.#host = host
     this.#keeper = new KeeperClient(lab.keeper.socket)
@@ -71,7 +71,7 @@ class ProcessDriver implements LabDriver {
   async close(): Promise<void> {}
 }
 
-const topologyOf = (lab: LabRecord): Topology => {
+const describeTopology = (lab: LabRecord): Topology => {
   const known = topologyOf(lab)
   return known ?? { name: lab.topology, about: '', clusters: lab.clusters.map(({ name }) => name), links: [] }
 }
