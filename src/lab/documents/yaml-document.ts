@@ -19,11 +19,9 @@ export interface YamlDocument {
 }
 
 /** Loaded when the first file is read: it takes longer than all of a short command, which needs none. */
-export const loadYaml = (): typeof Yaml => {
-  loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml
-  return loaded
-}
-let loaded: typeof Yaml | undefined
+export const loadYaml = (): typeof Yaml => requireHere('yaml') as typeof Yaml
+
+const requireHere = createRequire(import.meta.url)
 
 /** What is not YAML at all is told as problems, each at its place. */
 export const readYaml = (text: string): { readonly document: YamlDocument; readonly problems: readonly Problem[] } => {
