@@ -1,10 +1,12 @@
 import type { Committer } from '../committer.js'
 import { type Engine, type EngineSnapshot, type Entry, prefixRange } from '../engine/engine.js'
+import { nextTurn } from '../../base/turn.js'
 import { freeze } from '../freeze.js'
 import { compareKeys } from '../engine/ordered-map.js'
 import { categoryOf, folderOf, PREFIXES, type Tree } from '../prefixes.js'
 import { DATA_PREFIX, dataKey, heldKey, heldPrefix, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
 import type { SubPageKeys, SyncSnapshot } from '../replicable.js'
+import type { MerkleTree } from '../trees/merkle.js'
 
 /** What a follower that resyncs reads from. Trimming of the log waits until it is closed. */
 export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot => {
@@ -14,9 +16,13 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
     position: state.last,
     trees,
     leaves: async (tree, subPages) => {
-      const found: SubPageKeys[] = []
-      for (const run of runsOf(subPages)) for (const row of await readRun(engine, snapshot, tree, run)) found.push(row)
-      return found
+      const found: SubPageKeys[][] = []
+      const runs = runsOf(subPages, trees[tree])
+      for (let at = 0; at < runs.length; at += SCANS_AT_ONCE) {
+        const some = runs.slice(at, at + SCANS_AT_ONCE)
+        found.push(...(await Promise.all(some.map((run) => readRun(engine, snapshot, tree, run)))))
+      }
+      return found.flat()
     },
     held: (tree) => readHeld(engine, snapshot, tree),
     get: (key) => engine.get(dataKey(key), snapshot),
@@ -38,17 +44,28 @@ const readHeld = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree): P
 
 /** To begin a scan takes about as long as to read the leaves of so many sub-pages. */
 const GAP_MAX = 4
+/** Most of a short scan is waiting for its turn, which several do together. */
+const SCANS_AT_ONCE = 4
 
-/** Ascending, with gaps so small that reading on is cheaper than beginning anew. */
-const runsOf = (subPages: readonly number[]): (readonly number[])[] => {
+/** Ascending, with so little between them that reading on is cheaper than beginning anew. */
+const runsOf = (subPages: readonly number[], hashes: MerkleTree): (readonly number[])[] => {
   const runs: number[][] = []
   for (const subPage of subPages) {
     const run = runs.at(-1)
-    const step = subPage - (run?.at(-1) ?? Number.NaN)
-    if (run && step > 0 && step <= GAP_MAX) run.push(subPage)
+    const last = run?.at(-1) ?? Number.POSITIVE_INFINITY
+    if (run && last < subPage && isNear(last, subPage, hashes)) run.push(subPage)
     else runs.push([subPage])
   }
   return runs
+}
+
+/** Whether few sub-pages between the two hold anything: most are empty where there are few keys. */
+const isNear = (from: number, to: number, hashes: MerkleTree): boolean => {
+  let used = 0
+  for (let subPage = from + 1; subPage < to; subPage++) {
+    if (!hashes.isZero(subPage) && ++used === GAP_MAX) return false
+  }
+  return true
 }
 
 const readRun = async (
@@ -66,11 +83,17 @@ const readRun = async (
       leaves.get(subPage)?.push({ key: key.slice(LEAF_KEY_START), leaf: value })
     }
   }
-  return [...leaves].map(([subPage, found]) => {
+  const rows: SubPageKeys[] = []
+  for (const [subPage, found] of leaves) {
     const held = engine.get(heldKey(tree, subPage), snapshot)
-    return held === undefined ? { subPage, leaves: found } : { subPage, leaves: found, held }
-  })
+    rows.push(held === undefined ? { subPage, leaves: found } : { subPage, leaves: found, held })
+    if (rows.length % LOOKUPS_PER_TURN === 0) await nextTurn()
+  }
+  return rows
 }
+
+/** A look-up takes a few microseconds. */
+const LOOKUPS_PER_TURN = 256
 
 /** All data of a tree in key order, found by the prefixes that belong to it. */
 export async function* scanTree(

@@ -44,11 +44,23 @@ describe('the leaves of sub-pages', () => {
     await snapshot.close()
   })
 
-  it('that lie far apart are looked up one by one', async () => {
+  it('between which nothing is stored are read in one go, however far apart they lie', async () => {
+    const { store, keys, counted } = await filled()
+    const used = [...new Set(keys.map(subPageOf))].sort((a, b) => a - b)
+    const snapshot = store.snapshot()
+    const rows = await snapshot.leaves('replicated', used)
+    expect(counted.scans).toBe(1)
+    expect(rows.map(({ subPage }) => subPage)).toEqual(used)
+    expect(rows.flatMap(({ leaves }) => leaves.map(({ key }) => key)).sort()).toEqual([...keys].sort())
+    await snapshot.close()
+  })
+
+  it('between which there is much are looked up one by one', async () => {
     const { store, counted } = await filled()
     const snapshot = store.snapshot()
-    await snapshot.leaves('replicated', [0, 1000, 2000])
-    expect(counted.scans).toBe(3)
+    const rows = await snapshot.leaves('replicated', [0, 13_000, 26_000, 39_000, 52_000, 65_000])
+    expect(counted.scans).toBe(6)
+    expect(rows.map(({ subPage }) => subPage)).toEqual([0, 13_000, 26_000, 39_000, 52_000, 65_000])
     await snapshot.close()
   })
 
