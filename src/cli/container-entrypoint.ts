@@ -8,6 +8,7 @@ import { decideLaunch, OWN_DIRECTORIES } from './container/launch.js'
 import { becomeAccount, findAccount, giveDirectories } from './container/privileges.js'
 import { outliveReaders } from './output.js'
 import { run } from './program.js'
+import { endOnMistakes } from './unexpected.js'
 
 /**
  * The first process of a container. Our own program runs within it, as user `vault` when the container was started as
@@ -49,4 +50,5 @@ process.on('SIGTERM', endEarly)
 process.on('SIGINT', endEarly)
 
 outliveReaders()
+endOnMistakes()
 process.exitCode = await main()

@@ -1,3 +1,5 @@
+import { stringify } from 'yaml'
+
 /** Data goes to standard output, progress and complaints to standard error. */
 export interface Output {
   data(text: string): void
@@ -6,14 +8,47 @@ export interface Output {
   readonly isQuiet: boolean
 }
 
-export const createOutput = (options: { quiet: boolean }): Output => ({
-  isQuiet: options.quiet,
-  data: (text) => void process.stdout.write(`${text}\n`),
-  progress: (text) => {
-    if (!options.quiet) process.stderr.write(`${text}\n`)
-  },
-  complain: (text) => void process.stderr.write(`${text}\n`),
-})
+export const FORMATS = ['table', 'json', 'yaml'] as const
+export type Format = (typeof FORMATS)[number]
+
+/** The standard streams of this process. What is asked for on the command line is known only once that is read. */
+export class ProcessOutput implements Output {
+  isQuiet = false
+  format: Format = 'table'
+  /** When it last said anything, by the clock of whoever asks. */
+  spokeAtMs = 0
+  readonly #monotonic: () => number
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic
+  }
+
+  /** What a command prints as JSON is YAML when that is asked for: the same data. */
+  data(text: string): void {
+    this.#write(process.stdout, this.format === 'yaml' ? toYaml(text) : text)
+  }
+
+  progress(text: string): void {
+    if (!this.isQuiet) this.#write(process.stderr, text)
+  }
+
+  complain(text: string): void {
+    this.#write(process.stderr, text)
+  }
+
+  #write(stream: NodeJS.WriteStream, text: string): void {
+    this.spokeAtMs = this.#monotonic()
+    stream.write(`${text}\n`)
+  }
+}
+
+const toYaml = (text: string): string => {
+  try {
+    return stringify(JSON.parse(text)).trimEnd()
+  } catch {
+    return text
+  }
+}
 
 /**
  * A reader that went away, such as `head`, ends no command in the middle: what it still prints is lost, what it does is done.

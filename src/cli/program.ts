@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Command, CommanderError } from 'commander'
+import { systemClock } from '../base/clock.js'
 import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
 import { runConfigShow } from './commands/config.js'
@@ -22,46 +22,45 @@ import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
 import { wireCommand } from './commands/wire.js'
-import { commandTerm, examples } from './help.js'
+import { examples } from './help.js'
 import { EXIT, exitCodeOf } from './exit-codes.js'
-import { createOutput, type Output } from './output.js'
+import { teachManners } from './manners.js'
+import { ProcessOutput } from './output.js'
+import { keepTelling } from './patience.js'
+import { describeUnexpected } from './unexpected.js'
+import { packageVersion } from './version.js'
 
-const packageVersion = (): string => {
-  const file = new URL('../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+/**
+ * Arguments for the `vault`-named command line: called by that name, or as `understudy vault ...`. A container may ask for
+ * commands that only we have under either name.
+ */
+const findVaultArgs = async (
+  calledAs: string,
+  args: readonly string[],
+  program: Command,
+): Promise<readonly string[] | undefined> => {
+  const [word = ''] = args
+  if (word === 'vault') return args.slice(1)
+  if (path.basename(calledAs) !== 'vault') return undefined
+  const { isVaultWord } = await import('./vault/commands.js')
+  return isKnown(program, word) && !isVaultWord(word) ? undefined : args
 }
 
-/** Commands of ours that the `vault`-named command line does not have; a container may ask for them under either name. */
-const OWN_ONLY: ReadonlySet<string> = new Set(
-  'healthcheck wire wait attach probe up ls logs env exec shell down start stop restart crash fault heal events keeper failover switchover rejoin activate topology snapshot reset storage config doctor'.split(
-    ' ',
-  ),
-)
-
-/** Arguments for the `vault`-named command line: called by that name, or as `understudy vault ...`. */
-const findVaultArgs = (calledAs: string, args: readonly string[]): readonly string[] | undefined => {
-  if (args[0] === 'vault') return args.slice(1)
-  return path.basename(calledAs) === 'vault' && !OWN_ONLY.has(args[0] ?? '') ? args : undefined
-}
-
-/** What went wrong, in words; the way there only for those who ask for it. */
+/** What went wrong, in words; where an error came from that nobody expected stands in a file. */
 const describeError = (error: unknown): string => {
-  const text = error instanceof Error ? error.message : String(error)
-  if (error instanceof LabError || exitCodeOf(error) !== EXIT.usage || !(error instanceof Error)) return text
-  return process.env.UNDERSTUDY_DEBUG ? (error.stack ?? text) : `unexpected: ${text} (UNDERSTUDY_DEBUG=1 shows where)`
+  const isExpected = error instanceof LabError || exitCodeOf(error) !== EXIT.usage || isOfSystem(error)
+  return isExpected ? (error as Error).message : describeUnexpected(error)
 }
 
-/** Behind `--` arguments are another program's. */
-const isQuietAsked = (args: readonly string[]): boolean =>
-  args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--quiet')
+/** A file that cannot be read or written, and the like: the text names it. */
+const isOfSystem = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
 /**
  * Runs one command and resolves to the exit status. `argv`: the name it was called by, then the arguments. `server` has the
  * reference's flags and is parsed by its own rules.
  */
-export const run = async ([calledAs = '', ...given]: readonly string[]): Promise<number> => {
-  const output = createOutput({ quiet: isQuietAsked(given) })
-  const args = given[0] === '--quiet' ? given.slice(1) : given
+export const run = async ([calledAs = '', ...args]: readonly string[]): Promise<number> => {
+  const output = new ProcessOutput(() => systemClock.monotonic())
   const serve = async (flags: readonly string[]) => {
     if (asksForHelp(flags)) {
       output.data(describeServerCommand())
@@ -71,7 +70,11 @@ export const run = async ([calledAs = '', ...given]: readonly string[]): Promise
     const { runServer } = await import('./commands/server.js')
     return runServer(flags, output)
   }
-  const vaultArgs = findVaultArgs(calledAs, args)
+  let status: number = EXIT.ok
+  const program = makeProgram(output, (code) => {
+    status = code
+  })
+  const vaultArgs = await findVaultArgs(calledAs, args, program)
   if (vaultArgs) {
     const [{ runVault }, { createProcessIo }] = await Promise.all([
       import('./vault/run.js'),
@@ -79,18 +82,20 @@ export const run = async ([calledAs = '', ...given]: readonly string[]): Promise
     ])
     return runVault(vaultArgs, createProcessIo(serve))
   }
-  return runOwn(asHelpFlag(args), output, serve)
+  return (await runOwn(asHelpFlag(args), program, output, serve)) ?? status
 }
 
 /** `help up` is `up --help`, also for the commands that parse their flags by rules of their own. */
 const asHelpFlag = (args: readonly string[]): readonly string[] =>
   args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : args
 
+/** Undefined when the command that ran says its status itself. */
 const runOwn = async (
   args: readonly string[],
-  output: Output,
+  program: Command,
+  output: ProcessOutput,
   serve: (flags: readonly string[]) => Promise<number>,
-): Promise<number> => {
+): Promise<number | undefined> => {
   const [command = '', ...rest] = args
   if (command === 'server') return serve(rest)
   if (command === 'keeper') {
@@ -98,52 +103,53 @@ const runOwn = async (
     return runKeeper(rest, output)
   }
   if (command === 'config' && rest[0] === 'show') return runConfigShow(rest.slice(1), output)
-  if (['version', '-v', '-version', '--version'].includes(command)) {
-    output.data(`Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`)
+  if (['-version', '--version'].includes(command) || (command === '-v' && rest.length === 0)) {
+    output.data(describeVersion())
     return EXIT.ok
   }
-  let status: number = EXIT.ok
-  const program = makeProgram(output, (code) => {
-    status = code
-  })
   if (command === '') {
     program.outputHelp()
     return EXIT.ok
   }
+  let telling: Disposable | undefined
+  program.hook('preAction', () => {
+    telling = keepTelling(output, systemClock, program.opts().verbose === true)
+  })
   try {
     // Left with its flags, a misspelt command would be answered with the help of all.
     await program.parseAsync(isMisspelt(program, command) ? [command] : args, { from: 'user' })
-    return status
+    return undefined
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     output.complain(`understudy: ${describeError(error)}`)
     return exitCodeOf(error)
+  } finally {
+    telling?.[Symbol.dispose]()
   }
 }
 
+const describeVersion = (): string => `Understudy ${packageVersion()} (reports v${DEFAULT_REPORTED_VERSION})`
+
+const isKnown = (program: Command, word: string): boolean => program.commands.some((known) => known.name() === word)
+
 const isMisspelt = (program: Command, command: string): boolean =>
-  !command.startsWith('-') && command !== 'help' && !program.commands.some((known) => known.name() === command)
+  !command.startsWith('-') && command !== 'help' && !isKnown(program, command)
 
 /** All commands with their flags and their help. `finish` is told the status of a program that ran within one. */
-export const makeProgram = (output: Output, finish: (status: number) => void): Command => {
+export const makeProgram = (output: ProcessOutput, finish: (status: number) => void): Command => {
   const program = new Command('understudy')
     .description(
       'Rehearse replication and failover with clusters that speak the Vault HTTP API. An independent simulator.',
     )
-    .option('--quiet', 'no progress on standard error')
-    .configureHelp({ subcommandTerm: commandTerm })
     .addHelpText(
       'after',
       `${examples('up pr-dr --prove', 'server -dev')}\n\nunderstudy COMMAND --help says more of one.`,
     )
-    .exitOverride()
-  program.command('server').description('run one server (-config=PATH or -dev)').allowUnknownOption()
-  program.command('vault').description('the compatibility command line: a client of any server').allowUnknownOption()
-  const config = program.command('config').description('look at the configuration of a server').exitOverride()
-  config
-    .command('show')
-    .description('show what a server would run with, and with --origin where each value came from')
-    .allowUnknownOption()
+  program.command('server').description('run one server (-config=PATH or -dev)')
+  program.command('vault').description('the compatibility command line: a client of any server')
+  program.command('keeper', { hidden: true })
+  const config = program.command('config').description('look at the configuration of a server')
+  config.command('show').description('show what a server would run with, and with --origin where each value came from')
   config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))
   const lab = [
     ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand, probeCommand].map(
@@ -158,8 +164,13 @@ export const makeProgram = (output: Output, finish: (status: number) => void): C
     make(output),
   )
   for (const command of [...lab, ...tools]) {
-    program.addCommand(command.exitOverride())
+    program.addCommand(command)
   }
-  program.command('version').description('print the version')
+  program
+    .command('version')
+    .description('print the version')
+    .addHelpText('after', examples('version', '--version'))
+    .action(() => output.data(describeVersion()))
+  teachManners(program, output)
   return program
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.js'
+import { type Wait, whileWaiting } from '../base/waits.js'
 import { LabError } from './lab-error.js'
 
 /** A fact to wait for: undefined when it holds, else what is still false, for people. */
@@ -10,9 +11,17 @@ const PAUSE_MS = 25
  * Waits until `fact` holds. Gives up after `timeoutMs` with what was still false. A fact that throws is false for now: the
  * server may not answer yet. Rejects with the reason of `signal` when it is aborted.
  */
-export const waitFor = async (
+export const waitFor = (
   clock: Clock,
   what: string,
+  fact: Fact,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<void> => whileWaiting(what, (wait) => untilTrue(clock, wait, fact, timeoutMs, signal))
+
+const untilTrue = async (
+  clock: Clock,
+  wait: Wait,
   fact: Fact,
   timeoutMs: number,
   signal?: AbortSignal,
@@ -22,8 +31,9 @@ export const waitFor = async (
     signal?.throwIfAborted()
     const missing = await fact().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
     if (missing === undefined) return
+    wait.missing = missing
     if (clock.monotonic() >= deadline) {
-      throw new LabError('timeout', `gave up waiting for ${what} after ${timeoutMs} ms: ${missing}`)
+      throw new LabError('timeout', `gave up waiting for ${wait.what} after ${timeoutMs} ms: ${missing}`)
     }
     await clock.sleep(PAUSE_MS, signal)
   }

@@ -51,3 +51,8 @@ const ALL: readonly Command[] = [
 ]
 
 export const COMMANDS: ReadonlyMap<string, Command> = new Map(ALL.map((command) => [command.name, command]))
+
+const WORDS: ReadonlySet<string> = new Set(['server', 'version', ...ALL.map(({ name }) => name.split(' ')[0] ?? '')])
+
+/** Whether a command of this command line begins with it. */
+export const isVaultWord = (word: string): boolean => WORDS.has(word)

@@ -1,4 +1,5 @@
 /** Flags of commands: declared as tables, read with one or two dashes, `-flag=value` or `-flag value`. */
+import { nearest } from '../../base/nearest.js'
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
 import { localError } from './cli-error.js'
 
@@ -78,7 +79,7 @@ export const parseArguments = (
     const { given, value } = splitFlag(arg)
     const name = names.get(given)
     if (name === undefined && ['h', 'help'].includes(given)) return { written, positional: [], isHelpWanted: true }
-    if (name === undefined) throw localError(`flag provided but not defined: -${given}`)
+    if (name === undefined) throw localError(`flag provided but not defined: -${given}${meantFlag(given, names)}`)
     const needsValue = takesNext(table, name, value)
     if (needsValue && at + 1 >= args.length) throw localError(`flag needs an argument: -${given}`)
     const text = needsValue ? (args[++at] ?? '') : (value ?? 'true')
@@ -87,6 +88,11 @@ export const parseArguments = (
   const rest = pickFlags(args.slice(at), table, (name) => late.has(name))
   for (const [name, texts] of rest.written) written.set(name, [...(written.get(name) ?? []), ...texts])
   return { written, positional: rest.others, isHelpWanted: false }
+}
+
+const meantFlag = (given: string, names: ReadonlyMap<string, string>): string => {
+  const guess = nearest(given, [...names.keys()])
+  return guess === undefined ? '' : `\nDid you mean -${guess}?`
 }
 
 /** Takes the flags that `isWanted` names out of `args`, up to a `--`; what is left stays in its order. */

@@ -1,5 +1,5 @@
 import { VaultApi } from './api.js'
-import { CliError, localError, messageOf, VAULT_EXIT } from './cli-error.js'
+import { CliError, localError, VAULT_EXIT } from './cli-error.js'
 import type { Command } from './command.js'
 import { COMMANDS } from './commands.js'
 import { COMMON_FLAGS, LATE_FLAGS } from './common-flags.js'
@@ -13,6 +13,7 @@ import { COLUMNS, wrapText } from './render/wrap.js'
 import { readSettings } from './settings.js'
 import { suggest } from './suggest.js'
 import { versionLine } from './version.js'
+import { describeUnexpected } from '../unexpected.js'
 
 const WORDS_MAX = 4
 const VERSION_WORDS: ReadonlySet<string> = new Set(['version', '-v', '-version', '--version'])
@@ -28,7 +29,7 @@ export const runVault = async (args: readonly string[], io: VaultIo): Promise<nu
       return VAULT_EXIT.ok
     }
     if (!(error instanceof CliError)) {
-      io.complain(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
+      io.complain(describeUnexpected(error))
       return VAULT_EXIT.local
     }
     if (error.message !== '') io.complain(error.message)

@@ -17,8 +17,11 @@ import { LabError } from '../lab-error.js'
  * Where labs are remembered: `$XDG_STATE_HOME/understudy/labs/<name>/`, for the owner's eyes only. It holds `lab.json`, a
  * claim while a command changes the lab, and for each cluster a directory with configuration, log and data.
  */
-export const labsDirectory = (): string =>
-  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy', 'labs')
+export const labsDirectory = (): string => path.join(stateDirectory(), 'labs')
+
+/** Everything that is remembered from one command to the next. */
+export const stateDirectory = (): string =>
+  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy')
 
 const NAME = /^[A-Za-z0-9][\w.-]*$/
 
@@ -113,6 +116,7 @@ const parse = (text: string): AnyLab | undefined => {
   try {
     const value = JSON.parse(text) as (Partial<Omit<LabRecord, 'state'>> & { state?: AnyLab['state'] }) | null
     if (typeof value?.name !== 'string' || !Array.isArray(value.clusters)) return undefined
+    if (!value.clusters.every((cluster) => typeof cluster?.name === 'string')) return undefined
     if (value.state === 'attached') return value as unknown as AttachedLab
     return typeof value.state === 'string' && value.owner ? (value as LabRecord) : undefined
   } catch {

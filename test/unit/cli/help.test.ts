@@ -1,10 +1,12 @@
-import type { Command } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { describeConfigShow, describeServerCommand } from '../../../src/cli/commands/server-help.js'
+import { everyCommand } from '../../../src/cli/manners.js'
+import { ProcessOutput } from '../../../src/cli/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
 import { describeAll } from '../../../src/cli/vault/help.js'
 
-const silent = { isQuiet: true, data: () => {}, progress: () => {}, complain: () => {} }
+const silent = new ProcessOutput(() => 0)
 
 /** What a command prints when it is asked for help, with what stands behind its flags. */
 const helpOf = (command: Command): string => {
@@ -20,12 +22,35 @@ const helpOf = (command: Command): string => {
 }
 
 const program = makeProgram(silent, () => {})
-/** `server`, `vault` and `config show` have texts of their own, `version` has nothing to say. */
-const OWN_TEXT = ['server', 'vault', 'show', 'version']
-const allBelow = (command: Command): Command[] => command.commands.flatMap((one) => [one, ...allBelow(one)])
+/** `server`, `vault` and `config show` have texts of their own, and the keeper is started by other commands only. */
+const OWN_TEXT = ['understudy server', 'understudy vault', 'understudy config show', 'understudy keeper']
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
-const documented = [program, ...allBelow(program)].filter((one) => !OWN_TEXT.includes(one.name()))
+const documented = everyCommand(program).filter((one) => !OWN_TEXT.includes(pathOf(one)))
+
+/** How a command line ends that is read by a program of its own, before anything is done. */
+const endOf = async (args: readonly string[]) => {
+  const own = makeProgram(silent, () => {})
+  const end = { printed: '', complained: '', exitCode: -1 }
+  for (const command of everyCommand(own)) {
+    command.configureOutput({
+      writeOut: (text) => {
+        end.printed += text
+      },
+      writeErr: (text) => {
+        end.complained += text
+      },
+    })
+  }
+  const error = await own.parseAsync(args, { from: 'user' }).catch((thrown: unknown) => thrown)
+  return error instanceof CommanderError ? { ...end, exitCode: error.exitCode } : end
+}
+
+/** Options without which a command is not read to its end. */
+const neededBy = (words: readonly string[]): string[] => {
+  const command = everyCommand(program).find((one) => pathOf(one) === ['understudy', ...words].join(' '))
+  return (command?.options ?? []).flatMap(({ mandatory, long }) => (mandatory ? [long ?? '', '1'] : []))
+}
 
 const countExamples = (help: string): number => help.split('Examples:\n')[1]?.match(/^ {2}\S/gm)?.length ?? 0
 
@@ -33,6 +58,23 @@ describe('the help of our commands', () => {
   it.each(documented.map((command) => [pathOf(command), command] as const))('%s has two examples', (_, command) => {
     expect(countExamples(helpOf(command))).toBeGreaterThanOrEqual(2)
   })
+
+  it('offers YAML wherever it offers JSON', () => {
+    const options = documented.map((command) => command.options.map(({ long }) => long))
+    expect(options.filter((longs) => longs.includes('--json') !== longs.includes('--output'))).toEqual([])
+    expect(options.filter((longs) => longs.includes('--json')).length).toBeGreaterThan(5)
+  })
+
+  it.each(documented.map((command) => [pathOf(command)]))(
+    '%s is asked for, and refuses what it does not know',
+    async (name) => {
+      const words = name.split(' ').slice(1)
+      expect(await endOf([...words, '--help'])).toMatchObject({ exitCode: 0, printed: expect.stringContaining(name) })
+      const refused = await endOf([...words, '--no-such-thing', ...neededBy(words)])
+      expect(refused).toMatchObject({ exitCode: 1, printed: '' })
+      expect(refused.complained).toContain("unknown option '--no-such-thing'")
+    },
+  )
 
   it('fits a terminal of 80 columns', () => {
     const long = documented.flatMap((command) =>

@@ -1,0 +1,27 @@
+import { type Command, Option } from 'commander'
+import { commandTerm } from './help.js'
+import { FORMATS, type Format, type ProcessOutput } from './output.js'
+
+/** What every command of the program does alike, given to all of them in one place. */
+export const teachManners = (program: Command, output: ProcessOutput): void => {
+  program
+    .option('-q, --quiet', 'no progress on standard error')
+    .option('-v, --verbose', 'every HTTP call on standard error')
+  for (const command of everyCommand(program)) {
+    command.exitOverride().configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
+    if (isListed(command, '--json') && !isListed(command, '--output')) {
+      command.addOption(new Option('-o, --output <format>', 'how data is printed').choices([...FORMATS]))
+    }
+  }
+  program.hook('preAction', (_, command) => {
+    const { quiet, output: format, json } = command.optsWithGlobals<{ quiet?: true; output?: Format; json?: true }>()
+    output.isQuiet = quiet === true
+    output.format = format ?? (json ? 'json' : 'table')
+    if (format === 'json' || format === 'yaml') command.setOptionValueWithSource('json', true, 'cli')
+  })
+}
+
+/** A command and all below it. */
+export const everyCommand = (command: Command): Command[] => [command, ...command.commands.flatMap(everyCommand)]
+
+const isListed = (command: Command, long: string): boolean => command.options.some((option) => option.long === long)

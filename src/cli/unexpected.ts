@@ -1,0 +1,47 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { inspect } from 'node:util'
+import { systemClock } from '../base/clock.js'
+import { stateDirectory } from '../lab/lifecycle/lab-directory.js'
+import { packageVersion } from './version.js'
+
+/** Reports that are kept, so that a command in a loop does not fill a disk. */
+const KEPT_MAX = 20
+
+/** What is said of an error that nobody expected: one line; where it came from goes to a file. */
+export const describeUnexpected = (error: unknown): string => {
+  const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  return `unexpected: ${text}; ${keepDetails(error)}`
+}
+
+/** The command line itself stays out of it: tokens may stand there. */
+const keepDetails = (error: unknown): string => {
+  const directory = path.join(stateDirectory(), 'errors')
+  const time = new Date(systemClock.now()).toISOString()
+  const file = path.join(directory, `${time.replaceAll(/[:.]/g, '-')}-${process.pid}.txt`)
+  const system = `${process.platform} ${process.arch}`
+  const text = [`understudy ${packageVersion()}, node ${process.version}, ${system}`, time, inspect(error), ''].join(
+    '\n',
+  )
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    writeFileSync(file, text, { mode: 0o600 })
+    removeOldest(directory)
+    return `details are in ${file}. "understudy doctor" looks for what is wrong with this machine; else report it with that file`
+  } catch (problem) {
+    return `its details could not be kept: ${problem instanceof Error ? problem.message : String(problem)}`
+  }
+}
+
+const removeOldest = (directory: string): void => {
+  const files = readdirSync(directory).sort()
+  for (const name of files.slice(0, Math.max(0, files.length - KEPT_MAX))) rmSync(path.join(directory, name))
+}
+
+/** An error that no command caught ends the program with one line as well. */
+export const endOnMistakes = (): void => {
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`understudy: ${describeUnexpected(error)}\n`)
+    process.exit(1)
+  })
+}

@@ -1,0 +1,102 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { LabHome } from '../support/lab-home.js'
+import { runProgram } from '../support/program.js'
+
+/** What every command does alike, with the real program; test/unit/cli/help.test.ts walks all of them in its own process. */
+
+/** One of each way in which arguments are read. */
+const SAMPLE = [['up'], ['fault', 'latency'], ['server'], ['config', 'show'], ['version']]
+
+describe('a command', () => {
+  it.each(SAMPLE)('%s %s prints its help on standard output and ends with 0', async (...words) => {
+    const { status, stdout, stderr } = await runProgram([...words, '--help'])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain(`Usage: understudy ${words.join(' ')}`)
+  })
+
+  it.each(SAMPLE)('%s %s ends with 1 and names an option that it does not know', async (...words) => {
+    const { status, stderr } = await runProgram([...words, '--no-such-thing'])
+    expect(status).toBe(1)
+    expect(stderr).toContain('no-such-thing')
+    expect(stderr).not.toContain('    at ')
+  })
+})
+
+describe('a misspelt word', () => {
+  it.each([
+    [['fault', 'partion', 'A', 'B'], '(Did you mean partition?)'],
+    [['up', 'pr-dr', '--jsn'], '(Did you mean --json?)'],
+    [['up', 'pr-rd'], 'did you mean "pr-dr"?'],
+    [['vault', 'staus'], 'Did you mean "status"?'],
+    [['vault', 'status', '-adress=x'], 'Did you mean -address?'],
+  ])('%j is asked about', async (args, question) => {
+    const { status, stdout, stderr } = await runProgram(args)
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toContain(question)
+  })
+})
+
+describe('data', () => {
+  it('is a table, JSON or YAML as it is asked for', async () => {
+    await using home = new LabHome()
+    const json = JSON.parse((await home.run('doctor', '--json')).stdout) as { name: string }[]
+    expect(json.map(({ name }) => name)).toContain('storage')
+    expect(JSON.parse((await home.run('doctor', '-o', 'json')).stdout)).toHaveLength(json.length)
+    expect(parse((await home.run('doctor', '--output', 'yaml')).stdout)).toHaveLength(json.length)
+    expect((await home.run('doctor', '-o', 'table')).stdout).toMatch(/^ok +node/m)
+    const { status, stderr } = await home.run('doctor', '-o', 'xml')
+    expect([status, stderr]).toEqual([1, expect.stringContaining('table, json, yaml')])
+  })
+
+  it('stands on standard output alone, and --quiet leaves progress out', async () => {
+    await using home = new LabHome()
+    const loud = await home.run('ls')
+    expect(loud).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining('there are no labs') })
+    expect(await home.run('ls', '--quiet')).toEqual({ status: 0, stdout: '', stderr: '' })
+    expect(await home.run('--quiet', 'ls')).toEqual({ status: 0, stdout: '', stderr: '' })
+  })
+})
+
+describe('a mistake of the program', () => {
+  it('is one line, and where it came from is in a file that only its owner reads', async () => {
+    await using home = new LabHome()
+    const directory = path.join(home.labs, 'odd')
+    mkdirSync(directory, { recursive: true })
+    const record = { name: 'odd', state: 'running', owner: { pid: 1 }, clusters: [{ name: 'A' }] }
+    writeFileSync(path.join(directory, 'lab.json'), JSON.stringify(record))
+    const { status, stdout, stderr } = await home.run('env', 'A', '--name', 'odd')
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^understudy: unexpected: [^\n]+"understudy doctor"[^\n]+\n$/)
+    const errors = path.join(home.directory, 'understudy', 'errors')
+    const [file = ''] = readdirSync(errors)
+    expect(stderr).toContain(path.join(errors, file))
+    expect(readFileSync(path.join(errors, file), 'utf8')).toMatch(/TypeError.*\n\s+at /)
+    expect(statSync(path.join(errors, file)).mode & 0o777).toBe(0o600)
+  })
+})
+
+describe('a command that waits', () => {
+  it('says what for on standard error, and with --verbose which calls it makes', async () => {
+    const args = ['wait', '--addr', 'http://127.0.0.1:1', '--for', 'answering', '--timeout', '3s']
+    const { status, stderr } = await runProgram(args)
+    expect(status).toBe(4)
+    expect(stderr).toMatch(/^waiting for http:\/\/127\.0\.0\.1:1 to be answering: .*ECONNREFUSED/m)
+    const quiet = await runProgram([...args, '--quiet'])
+    expect(quiet.stderr).toMatch(/^understudy: gave up waiting[^\n]*\n$/)
+  })
+
+  it('prints the calls it makes with --verbose, without their queries', async () => {
+    const server = http.createServer((_, response) => response.end('{}'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { status, stderr } = await runProgram(['healthcheck', '-v', '--addr', address])
+    server.close()
+    expect(status).toBe(0)
+    expect(stderr).toMatch(new RegExp(`^GET ${address}/v1/sys/health: 200 after \\d+ ms\n$`))
+  })
+})
