@@ -61,6 +61,13 @@ export const outliveReaders = (): void => {
   }
 }
 
+/** Aborted when whoever reads standard output went away: what prints without end has nobody to print for. */
+export const onReaderGone = (): AbortSignal => {
+  const gone = new AbortController()
+  process.stdout.once('error', () => gone.abort())
+  return gone.signal
+}
+
 /** Columns as wide as their widest cell. */
 export const formatTable = (rows: readonly (readonly string[])[]): string => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))

@@ -9,6 +9,7 @@ import { healthcheckCommand } from './commands/healthcheck.js'
 import { attachCommand } from './commands/lab/attach.js'
 import { downCommand } from './commands/lab/down.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
+import { eventsCommand } from './commands/lab/events.js'
 import { faultCommand, healCommand } from './commands/lab/fault.js'
 import { operationCommands } from './commands/lab/operations.js'
 import { logsCommand } from './commands/lab/logs.js'
@@ -99,8 +100,8 @@ const runOwn = async (
   const [command = '', ...rest] = args
   if (command === 'server') return serve(rest)
   if (command === 'keeper') {
-    const { runKeeper } = await import('./commands/lab/keeper.js')
-    return runKeeper(rest, output)
+    const { keeperCommand } = await import('./commands/lab/keeper.js')
+    return keeperCommand(rest, output)
   }
   if (command === 'config' && rest[0] === 'show') return runConfigShow(rest.slice(1), output)
   if (['-version', '--version'].includes(command) || (command === '-v' && rest.length === 0)) {
@@ -152,9 +153,10 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   config.command('show').description('show what a server would run with, and with --origin where each value came from')
   config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))
   const lab = [
-    ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand, logsCommand, probeCommand].map(
-      (make) => make(output),
-    ),
+    ...[
+      ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand],
+      ...[logsCommand, eventsCommand, probeCommand],
+    ].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),
     ...operationCommands(output),

@@ -7,7 +7,7 @@ import { createSeededRandom, createSystemRandom, type Random } from '../base/ran
 import { createDirectoryStorage, createMemoryStorage, type ServerStorage } from '../server/server-storage.js'
 import { LabCluster } from './in-process-cluster.js'
 import type { OpenRoute } from './keeper/keeper.js'
-import type { Kind } from './kinds.js'
+import { KINDS, type Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { makeTemporaryDirectory } from './lifecycle/lab-directory.js'
 import { type LabLink, Links } from './links.js'
@@ -37,7 +37,6 @@ export interface LabClock extends Clock {
 }
 
 const TIMEOUT_MS = 30_000
-const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /** Clusters that run in this process, over real sockets of this machine. Whoever starts it closes it. */
 export class InProcessLab {

@@ -148,7 +148,8 @@ export class LiveLab implements LabAccess {
 
   /** Operations of `operations/` on this lab. */
   runbook(options: Omit<RunbookOptions, 'clock' | 'rootTokenOf'>): Runbook {
-    return new Runbook(this, { ...options, clock: this.clock, rootTokenOf: (name) => this.rootToken(name) })
+    const tell = (event: EventDraft) => this.events.append(event)
+    return new Runbook(this, { tell, ...options, clock: this.clock, rootTokenOf: (name) => this.rootToken(name) })
   }
 
   /** Does one thing to a cluster, and says what was done. */

@@ -3,7 +3,7 @@ import { statesOf } from './attach/docker.js'
 import { type AnyLab, type AttachedLab, type ClusterAccess, clientOf, isAttached, type LabRecord } from './cluster.js'
 import { type ActiveFault, describeFault, describeLink } from './keeper/active-fault.js'
 import { KeeperClient } from './keeper/keeper-client.js'
-import { KIND_WORDS, type Kind } from './kinds.js'
+import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
 
@@ -51,7 +51,6 @@ export interface Survey {
 
 const ANSWER_MS = 1000
 const NO_ROLE: RoleView = { mode: '-', state: '', connectionState: '', clusterId: '', merkleRoot: '', lastWal: 0 }
-const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /** Asks all clusters of a lab at once, each for a second at most. */
 export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {

@@ -46,6 +46,7 @@ it('wires servers that run already, works on them as a lab, and forgets it witho
     [['start'], 'it cannot start cluster A'],
     [['fault', 'partition', 'A', 'B'], 'the links between its clusters do not go through the lab'],
     [['fault', 'ls'], 'do not go through the lab'],
+    [['events'], 'is noted by nobody'],
     [['logs'], 'its servers log where they run'],
   ] as const) {
     const answer = await on(...args)

@@ -60,6 +60,11 @@ export class Program implements AsyncDisposable {
     return status
   }
 
+  /** Its reader goes away, as `head` does. */
+  stopReading(): void {
+    this.#child.stdout?.destroy()
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name)
   }

@@ -1,21 +1,47 @@
 import { chmodSync, rmSync } from 'node:fs'
 import http from 'node:http'
+import { type EventDraft, isEventKind } from '../events/event.js'
+import type { EventLog } from '../events/event-log.js'
 import { LabError } from '../lab-error.js'
+import { EventStreams } from './event-streams.js'
 import type { FaultRequest, Keeper } from './keeper.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
 
+/** What answers a request: a status and a body, or nothing where the answer goes on by itself. */
+type Reply = { readonly status: number; readonly body: unknown } | undefined
+
+interface Control {
+  readonly keeper: Keeper
+  readonly log: EventLog
+  readonly streams: EventStreams
+}
+
+interface Incoming {
+  readonly method: string
+  readonly url: URL
+  readonly request: http.IncomingMessage
+  readonly response: http.ServerResponse
+}
+
 /**
  * The keeper's control: HTTP with JSON bodies on a socket file that only its owner can open.
  *
  * `GET /faults` lists, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
+ * `GET /events?after=<id>` lists what is kept, with `&follow=1` as lines that go on; `POST /events` adds one (an EventDraft).
  */
-export const serveKeeper = async (keeper: Keeper, socket: string): Promise<{ close(): Promise<void> }> => {
+export const serveKeeper = async (
+  keeper: Keeper,
+  log: EventLog,
+  socket: string,
+): Promise<{ close(): Promise<void> }> => {
+  const streams = new EventStreams(log)
+  const control: Control = { keeper, log, streams }
   const server = http.createServer((request, response) => {
-    answer(keeper, request).then(
-      ({ status, body }) => send(response, status, body),
+    answer(control, request, response).then(
+      (reply) => reply && send(response, reply.status, reply.body),
       (error: unknown) => {
         const status = error instanceof LabError ? STATUS[error.code] : 500
         send(response, status, { errors: [error instanceof Error ? error.message : String(error)] })
@@ -31,24 +57,51 @@ export const serveKeeper = async (keeper: Keeper, socket: string): Promise<{ clo
   chmodSync(socket, 0o600)
   return {
     close: async () => {
+      streams.close()
       server.closeAllConnections()
       await new Promise((done) => server.close(done))
     },
   }
 }
 
-const answer = async (keeper: Keeper, request: http.IncomingMessage): Promise<{ status: number; body: unknown }> => {
-  const { method, url = '/' } = request
-  const [, , id] = url.split('/')
-  if (!/^\/faults(?:\/\d+)?$/.test(url)) return { status: 404, body: { errors: [`there is no ${url}`] } }
+const answer = async (
+  control: Control,
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+): Promise<Reply> => {
+  const { method = 'GET' } = request
+  const url = new URL(request.url ?? '/', 'http://keeper')
+  const incoming = { method, url, request, response }
+  const [, room, id] = url.pathname.split('/')
+  if (room === 'faults') return answerFaults(control, incoming, id)
+  if (room === 'events' && id === undefined) return answerEvents(control, incoming)
+  return { status: 404, body: { errors: [`there is no ${url.pathname}`] } }
+}
+
+const UNSUPPORTED: Reply = { status: 405, body: { errors: ['unsupported operation'] } }
+
+const answerFaults = async ({ keeper }: Control, { method, request }: Incoming, id?: string): Promise<Reply> => {
+  if (id !== undefined && !/^\d+$/.test(id)) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
   if (method === 'GET' && id === undefined) return { status: 200, body: { faults: keeper.active } }
-  if (method === 'POST' && id === undefined) return { status: 200, body: await keeper.set(await readJson(request)) }
-  if (method === 'DELETE') {
-    const healed = await keeper.heal(id === undefined ? undefined : [Number(id)])
-    if (id !== undefined && healed.length === 0) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
-    return { status: 200, body: { healed } }
-  }
-  return { status: 405, body: { errors: ['unsupported operation'] } }
+  if (method === 'POST' && id === undefined) return { status: 200, body: await keeper.set(await readFault(request)) }
+  if (method !== 'DELETE') return UNSUPPORTED
+  const healed = await keeper.heal(id === undefined ? undefined : [Number(id)])
+  if (id !== undefined && healed.length === 0) return { status: 404, body: { errors: [`there is no fault ${id}`] } }
+  return { status: 200, body: { healed } }
+}
+
+const answerEvents = async (
+  { log, streams }: Control,
+  { method, url, request, response }: Incoming,
+): Promise<Reply> => {
+  if (method === 'POST') return { status: 200, body: log.append(await readDraft(request)) }
+  if (method !== 'GET') return UNSUPPORTED
+  const after = Number(url.searchParams.get('after') ?? 0)
+  if (!Number.isSafeInteger(after)) throw new LabError('usage', '"after" is the number of an event')
+  if (!url.searchParams.has('follow'))
+    return { status: 200, body: { events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) } }
+  streams.add(response, after)
+  return undefined
 }
 
 const send = (response: http.ServerResponse, status: number, body: unknown): void => {
@@ -57,15 +110,8 @@ const send = (response: http.ServerResponse, status: number, body: unknown): voi
 }
 
 /** The command line is the only caller, so its words are checked there; here only that it is the form at all. */
-const readJson = async (request: http.IncomingMessage): Promise<FaultRequest> => {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw new LabError('usage', 'the body is too large')
-    chunks.push(chunk)
-  }
-  const value = parse(Buffer.concat(chunks).toString('utf8')) as Partial<FaultRequest> | null
+const readFault = async (request: http.IncomingMessage): Promise<FaultRequest> => {
+  const value = (await readJson(request)) as Partial<FaultRequest> | null
   const isForm =
     Array.isArray(value?.between) &&
     value.between.length === 2 &&
@@ -75,9 +121,23 @@ const readJson = async (request: http.IncomingMessage): Promise<FaultRequest> =>
   return { ...(value as FaultRequest), isOneWay: value.isOneWay === true }
 }
 
-const parse = (text: string): unknown => {
+const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => {
+  const value = (await readJson(request)) as Partial<EventDraft> | null
+  const isForm = isEventKind(value?.kind) && typeof value.details === 'object' && value.details !== null
+  if (!isForm) throw new LabError('usage', 'this is not an event')
+  return value as EventDraft
+}
+
+const readJson = async (request: http.IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) throw new LabError('usage', 'the body is too large')
+    chunks.push(chunk)
+  }
   try {
-    return JSON.parse(text)
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
   } catch {
     throw new LabError('usage', 'the body is not JSON')
   }

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { parseHostPort } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
+import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
 import type { Direction } from '../proxy/faults.js'
 import { Link } from '../proxy/link.js'
@@ -23,6 +24,8 @@ export interface KeeperOptions {
   readonly routes: readonly Route[]
   readonly clock: Clock
   readonly random: Random
+  /** Told of every fault that is set, healed or has had its time. */
+  readonly tell: (event: EventDraft) => void
 }
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
@@ -34,18 +37,21 @@ const FAULTS_MAX = 1000
 export class Keeper {
   readonly #clock: Clock
   readonly #routes: readonly OpenRoute[]
+  readonly #tell: (event: EventDraft) => void
   readonly #timers = new Map<number, Timer>()
   #active: readonly ActiveFault[] = []
   #applied: Promise<void> = Promise.resolve()
   #lastId = 0
 
-  private constructor(routes: readonly OpenRoute[], clock: Clock) {
+  private constructor(routes: readonly OpenRoute[], { clock, tell }: Pick<KeeperOptions, 'clock' | 'tell'>) {
     this.#routes = routes
     this.#clock = clock
+    this.#tell = tell
   }
 
   /** Rejects, with everything closed again, when one of the ports is taken. */
-  static async open({ routes, clock, random }: KeeperOptions): Promise<Keeper> {
+  static async open(options: KeeperOptions): Promise<Keeper> {
+    const { routes, clock, random } = options
     const opened: OpenRoute[] = []
     try {
       for (const route of routes) {
@@ -56,12 +62,12 @@ export class Keeper {
       await Promise.all(opened.map(({ link }) => link.close()))
       throw error
     }
-    return new Keeper(opened, clock)
+    return new Keeper(opened, options)
   }
 
   /** For links that somebody else has opened, and closes. */
-  static over(routes: readonly OpenRoute[], clock: Clock): Keeper {
-    return new Keeper(routes, clock)
+  static over(routes: readonly OpenRoute[], options: Pick<KeeperOptions, 'clock' | 'tell'>): Keeper {
+    return new Keeper(routes, options)
   }
 
   get active(): readonly ActiveFault[] {
@@ -81,21 +87,30 @@ export class Keeper {
     if (forMs !== undefined)
       this.#timers.set(
         id,
-        this.#clock.setTimer(forMs, () => void this.heal([id])),
+        this.#clock.setTimer(forMs, () => void this.#end([id], 'fault-expired')),
       )
     this.#active = [...this.#active, active]
+    this.#tell({ kind: 'fault-set', details: { ...active } })
     await this.#apply()
     return active
   }
 
   /** Ends these faults, or all; returns those that there were. */
-  async heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
+  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
+    return this.#end(ids, 'fault-healed')
+  }
+
+  async #end(
+    ids: readonly number[] | undefined,
+    kind: 'fault-healed' | 'fault-expired',
+  ): Promise<readonly ActiveFault[]> {
     const healed = this.#active.filter(({ id }) => ids === undefined || ids.includes(id))
     for (const { id } of healed) {
       this.#timers.get(id)?.cancel()
       this.#timers.delete(id)
     }
     this.#active = this.#active.filter((one) => !healed.includes(one))
+    for (const fault of healed) this.#tell({ kind, details: { ...fault } })
     await this.#apply()
     return healed
   }

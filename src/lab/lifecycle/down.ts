@@ -66,7 +66,9 @@ export const stopLab = async (
   options: Pick<DownOptions, 'onProgress' | 'hurry'>,
   host: LabHost,
 ): Promise<void> => {
-  await new KeeperClient(keeper.socket).heal().catch(() => undefined)
+  const control = new KeeperClient(keeper.socket)
+  await control.tell({ kind: 'lab-down', details: {} })
+  await control.heal().catch(() => undefined)
   await stopAll(host.servers.findAll(clusters.map(({ configFile }) => configFile)), options, host)
   await stopAll(host.servers.findAll([keeper.configFile]), options, host)
 }

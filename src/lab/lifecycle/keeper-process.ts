@@ -3,17 +3,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { KeeperRecord, LabRecord } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
+import type { KeeperConfig } from '../keeper/run-keeper.js'
 import type { Route } from '../keeper/routes.js'
 import { LabError } from '../lab-error.js'
 import { type Launched, lastLogLines, launchProgram } from '../runner/child-process.js'
 import { waitFor } from '../wait.js'
 import type { LabHost } from './lab-host.js'
-
-/** What the keeper reads at its start. */
-export interface KeeperConfig {
-  readonly socket: string
-  readonly routes: readonly Route[]
-}
 
 /** Paths of sockets are short by the system's rule (104 bytes on some). */
 const SOCKET_PATH_MAX = 100
@@ -41,7 +36,13 @@ export const startKeeper = async (
 ): Promise<{ readonly keeper: KeeperRecord; readonly launched: Launched | undefined }> => {
   const { keeper } = lab
   if (servers.find(keeper.configFile, keeper.process ?? undefined)) return { keeper, launched: undefined }
-  const config: KeeperConfig = { socket: keeper.socket, routes: keeper.routes }
+  const config: KeeperConfig = {
+    lab: lab.name,
+    directory: lab.directory,
+    socket: keeper.socket,
+    routes: keeper.routes,
+    clusters: lab.clusters.map(({ name, apiAddress }) => ({ name, apiAddress })),
+  }
   mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
   const launched = launchProgram(['keeper'], 'the keeper of the lab', keeper, NODE_OPTIONS)

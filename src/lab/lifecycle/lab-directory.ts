@@ -124,6 +124,10 @@ const parse = (text: string): AnyLab | undefined => {
   }
 }
 
+/** A command of ours as somebody types it for this lab. */
+export const commandIn = (lab: string, words: string): string =>
+  `understudy ${words}${lab === 'default' ? '' : ` --name ${lab}`}`
+
 /** Configuration files of servers and of the keeper below a lab's directory, also where its record is damaged or was never written. */
 export const findConfigFiles = (name: string): string[] => {
   const directory = labDirectory(name)

@@ -7,13 +7,14 @@ import {
   isAttached,
   type LabRecord,
 } from '../cluster.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
 import { lastLogLines, launchServer } from '../runner/child-process.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import { claimLab } from './claim.js'
 import { type DownOptions, stopAll } from './down.js'
-import { requireAnyLab, requireLab, saveLab } from './lab-directory.js'
+import { commandIn, requireAnyLab, requireLab, saveLab } from './lab-directory.js'
 import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
@@ -45,6 +46,13 @@ export const workOnServers = async (
     for (const cluster of chosen) {
       const lab = requireLab(name)
       options.onProgress(await VERBS[verb]({ lab, cluster, options, host }))
+      const command = commandIn(name, `${verb} ${cluster.name}`)
+      await new KeeperClient(lab.keeper.socket).tell({
+        cluster: cluster.name,
+        kind: 'command',
+        details: { verb },
+        command,
+      })
     }
   } finally {
     claim.release()

@@ -7,6 +7,7 @@ import { type Ending, lastLogLines, launchServer, writeServerConfig } from '../r
 import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
 import { joinClusters, openCluster, type WireOptions } from '../wire.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
 import { dialRoutesOf, planRoutes, routeCount } from '../keeper/routes.js'
 import { claimLab } from './claim.js'
 import { stopLab } from './down.js'
@@ -139,6 +140,7 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     )
     lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
     saveLab(lab)
+    await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
     // A server that ended explains what the others then failed with.

@@ -22,7 +22,7 @@ class AttachedDriver implements LabDriver {
     this.kind = lab.clusters.every(({ container }) => container !== undefined) ? 'docker' : 'attached'
     const clusters = lab.clusters.map(({ name }) => name)
     this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
-    this.events = new LocalEvents(lab.name, host.clock)
+    this.events = new LocalEvents(lab.name, host.clock, () => this.clusters())
     this.#host = host
   }
 
@@ -66,7 +66,9 @@ class AttachedDriver implements LabDriver {
     return []
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.events.close()
+  }
 
   /** Read again each time: other commands may change it meanwhile. */
   #record(): AttachedLab {

@@ -19,8 +19,8 @@ class InProcessDriver implements LabDriver {
   constructor(lab: InProcessLab, name: string) {
     this.#lab = lab
     this.name = name
-    this.events = new LocalEvents(name, systemClock)
-    this.#keeper = Keeper.over(lab.routes, systemClock)
+    this.events = new LocalEvents(name, systemClock, () => this.clusters())
+    this.#keeper = Keeper.over(lab.routes, { clock: systemClock, tell: (draft) => this.events.tell(draft) })
   }
 
   get topology(): Topology {
@@ -86,6 +86,7 @@ class InProcessDriver implements LabDriver {
   }
 
   async close(): Promise<void> {
+    this.events.close()
     await this.#keeper.heal()
   }
 }

@@ -9,21 +9,21 @@ import type { LabHost } from '../lifecycle/lab-host.js'
 import { workOnServers } from '../lifecycle/servers.js'
 import { type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
 import { topologyOf, type Topology } from '../topology.js'
-import { LocalEvents } from './local-events.js'
+import { KeptEvents } from './kept-events.js'
 
 /** A lab of processes, by its record: other commands may change it meanwhile, so the record is read again each time. */
 class ProcessDriver implements LabDriver {
   readonly kind = 'process'
   readonly name: string
   readonly topology: Topology
-  readonly events: LocalEvents
+  readonly events: KeptEvents
   readonly #host: LabHost
   readonly #keeper: KeeperClient
 
   constructor(lab: LabRecord, host: LabHost) {
     this.name = lab.name
     this.topology = describeTopology(lab)
-    this.events = new LocalEvents(lab.name, host.clock)
+    this.events = new KeptEvents(lab, host.clock)
     this.#host = host
     this.#keeper = new KeeperClient(lab.keeper.socket)
   }
@@ -68,7 +68,9 @@ class ProcessDriver implements LabDriver {
     return healed
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.events.close()
+  }
 }
 
 const describeTopology = (lab: LabRecord): Topology => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError } from '../../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess } from '../cluster.js'
+import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
 import { waitFor } from '../wait.js'
 
@@ -21,6 +22,8 @@ export interface RunbookOptions {
   readonly onProgress: (text: string) => void
   /** Each call is shown as the command that does it by hand. */
   readonly onCall?: ((line: string) => void) | undefined
+  /** Told of each call that was made, without its secrets. */
+  readonly tell?: ((event: EventDraft) => Promise<void>) | undefined
   /** Only shows what would be done. */
   readonly isDryRun?: boolean | undefined
   /** Who knows a token that works on a cluster now; without it those of the lab are tried as they are recorded. */
@@ -60,7 +63,9 @@ export class Runbook {
         }
         return undefined
       })
-      return outcome()
+      const answer = outcome()
+      await this.#options.tell?.(eventOf(step, cluster.apiAddress))
+      return answer
     } finally {
       client.close()
     }
@@ -111,6 +116,19 @@ export class Runbook {
 
 const isRestarting = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 503 && error.message.includes('is restarting')
+
+const SECRETS: Readonly<Record<string, string>> = {
+  token: '<activation token>',
+  dr_operation_token: '<operation token>',
+  key: '<key share>',
+}
+
+const eventOf = (step: Step, address: string): EventDraft => {
+  const { cluster, method, path, body = {} } = step
+  const shown = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, SECRETS[name] ?? value]))
+  const command = describeStep({ ...step, body: shown }, address)
+  return { cluster, kind: 'call', details: { method, path }, command }
+}
 
 /** The line of a shell that makes the same request. */
 export const describeStep = ({ method, path, body = {} }: Step, address: string): string => {

@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
+import { isAttached } from '../../../lab/cluster.js'
+import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
@@ -28,14 +30,18 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
       .option('--explain', 'print each call as the command that does it by hand')
       .option('--dry-run', 'print the calls and make none')
       .addHelpText('after', `\nExamples:\n${examples.map((line) => `  understudy ${line}`).join('\n')}`)
-  const runbook = (flags: Flags) =>
-    new Runbook(requireAnyLab(flags.name), {
+  const runbook = (flags: Flags) => {
+    const lab = requireAnyLab(flags.name)
+    const keeper = isAttached(lab) ? undefined : new KeeperClient(lab.keeper.socket)
+    return new Runbook(lab, {
+      tell: keeper?.tell.bind(keeper),
       clock,
       timeoutMs: parseTimeout(flags.timeout),
       onProgress: output.progress,
       onCall: flags.explain || flags.dryRun ? (line) => output.data(line) : undefined,
       isDryRun: flags.dryRun === true,
     })
+  }
   return [
     make('failover', 'the DR secondary takes over from a primary that is lost', [
       'failover A B',

@@ -1,0 +1,46 @@
+import { Command } from 'commander'
+import { type Clock, systemClock } from '../../../base/clock.js'
+import { describeEvent } from '../../../lab/events/describe.js'
+import type { LabEvent } from '../../../lab/events/event.js'
+import { followEvents, listEvents } from '../../../lab/events/reading.js'
+import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { examples } from '../../help.js'
+import { withInterrupt } from '../../interrupt.js'
+import { onReaderGone, type Output } from '../../output.js'
+import { nameOption, parseTimeout } from './options.js'
+
+interface EventFlags {
+  readonly name: string
+  readonly follow?: true
+  readonly json?: true
+  readonly since?: string
+}
+
+/** `understudy events`: what happened in a lab, also while nobody looked and after its keeper has ended. */
+export const eventsCommand = (output: Output, clock: Clock = systemClock): Command =>
+  new Command('events')
+    .description('list what happened in a lab: commands, faults, changes of processes, seals, roles and replication')
+    .addOption(nameOption())
+    .option('-f, --follow', 'go on with what happens until interrupted')
+    .option('--json', 'print one JSON object per line')
+    .option('--since <duration>', 'only of the last so long, such as 10m')
+    .addHelpText('after', examples('events --since 10m', 'events -f --name drill --json'))
+    .action(async (flags: EventFlags) => {
+      const lab = requireLab(flags.name, 'what happens in it is noted by nobody')
+      const sinceMs = flags.since === undefined ? 0 : clock.now() - parseTimeout(flags.since)
+      const print = (event: LabEvent) => output.data(flags.json ? JSON.stringify(event) : describeEvent(event))
+      const past = await listEvents(lab)
+      for (const event of past) if (Date.parse(event.time) >= sinceMs) print(event)
+      if (!flags.follow) {
+        if (past.length === 0) output.progress('nothing has happened yet')
+        return
+      }
+      await withInterrupt(({ signal }) =>
+        followEvents(lab, past.at(-1)?.id ?? 0, {
+          clock,
+          signal: AbortSignal.any([signal, onReaderGone()]),
+          onEvent: print,
+          onLost: (reason) => output.progress(`${reason}; waiting for it`),
+        }),
+      )
+    })

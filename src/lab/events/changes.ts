@@ -1,0 +1,54 @@
+import { KINDS, type Kind } from '../kinds.js'
+import type { EventDraft } from './event.js'
+
+/** `silent`: it accepts connections and says nothing, as when it is frozen. */
+export type ProcessState = 'running' | 'silent' | 'stopped'
+export type SealState = 'uninitialised' | 'sealed' | 'unsealed'
+
+export interface ObservedRole {
+  readonly mode: string
+  /** Of a secondary: its stream and its connection, such as `stream-wals, ready`; empty otherwise. */
+  readonly state: string
+}
+
+/** What was last known of a cluster; absent is what it never told. */
+export interface Observation {
+  readonly process: ProcessState
+  readonly seal?: SealState | undefined
+  readonly roles?: Readonly<Record<Kind, ObservedRole>> | undefined
+}
+
+/** What a cluster says of itself now, with what was known before where it says nothing. */
+export const mergeObservation = (before: Observation | undefined, now: Observation): Observation => ({
+  process: now.process,
+  seal: now.seal ?? before?.seal,
+  roles: now.roles ?? before?.roles,
+})
+
+/** The events between two looks at one cluster; none of what was never known before. */
+export const changesBetween = (cluster: string, before: Observation, after: Observation): EventDraft[] => [
+  ...changed(cluster, 'process', {}, before.process, after.process),
+  ...changed(cluster, 'seal', {}, before.seal, after.seal),
+  ...KINDS.flatMap((kind) => roleChanges(cluster, kind, before.roles?.[kind], after.roles?.[kind])),
+]
+
+const roleChanges = (
+  cluster: string,
+  replication: Kind,
+  before: ObservedRole | undefined,
+  after: ObservedRole | undefined,
+): EventDraft[] => {
+  if (!before || !after) return []
+  if (before.mode === after.mode) return changed(cluster, 'replication', { replication }, before.state, after.state)
+  const more = after.state === '' ? {} : { state: after.state }
+  return changed(cluster, 'role', { replication, ...more }, before.mode, after.mode)
+}
+
+const changed = (
+  cluster: string,
+  kind: 'process' | 'seal' | 'role' | 'replication',
+  details: Readonly<Record<string, string>>,
+  from: string | undefined,
+  to: string | undefined,
+): EventDraft[] =>
+  from === undefined || to === undefined || from === to ? [] : [{ cluster, kind, details: { ...details, from, to } }]

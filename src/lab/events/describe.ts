@@ -1,0 +1,56 @@
+import { type ActiveFault, describeFault, describeLink } from '../keeper/active-fault.js'
+import type { EventKind, LabEvent } from './event.js'
+
+type Words = (event: LabEvent) => string
+
+const text = ({ details }: LabEvent, key: string): string => String(details[key] ?? '')
+
+const fromTo: Words = (event) => `${text(event, 'from')} -> ${text(event, 'to')}`
+
+const replicated: Words = (event) => `${text(event, 'replication')}: ${fromTo(event)}`
+
+const fault =
+  (end: string): Words =>
+  ({ details }) => {
+    const active = details as unknown as ActiveFault
+    return `${active.id}: ${describeLink(active)}, ${describeFault(active.fault)}${end}`
+  }
+
+const plain: Words = ({ details }) =>
+  Object.entries(details)
+    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ')
+
+const WORDS: Readonly<Record<EventKind, Words>> = {
+  'lab-up': (event) => `the lab is up (${text(event, 'topology')})`,
+  'lab-down': () => 'the lab goes down',
+  'keeper-started': () => 'the keeper holds the links',
+  command: (event) => event.command ?? plain(event),
+  call: (event) => event.command ?? `${text(event, 'method')} ${text(event, 'path')}`,
+  'fault-set': fault(''),
+  'fault-healed': fault(' is healed'),
+  'fault-expired': fault(' has had its time'),
+  process: fromTo,
+  seal: fromTo,
+  role: replicated,
+  replication: replicated,
+  drill: plain,
+  note: (event) => text(event, 'text'),
+}
+
+const KIND_WIDTH = 14
+
+/** One line for people: `12:03:04.123 A role           dr: secondary -> primary`. */
+export const describeEvent = (event: LabEvent): string => {
+  const time = event.time.slice('2000-01-01T'.length, -1)
+  return `${time} ${(event.cluster ?? '-').padEnd(2)} ${event.kind.padEnd(KIND_WIDTH)} ${wordsOf(event)}`
+}
+
+/** Details come from files that anybody can have edited. */
+const wordsOf = (event: LabEvent): string => {
+  try {
+    return WORDS[event.kind](event)
+  } catch {
+    return plain(event)
+  }
+}

@@ -1,0 +1,108 @@
+import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { appendFile, rename } from 'node:fs/promises'
+import path from 'node:path'
+import { type LabEvent, parseEvent } from './event.js'
+
+/** A full file becomes the older one, and what was the older one is forgotten: no lab fills a disk with what happened. */
+const FILE_BYTES_MAX = 4 * 1024 * 1024
+
+/** Lines that wait for a disk that does not answer; what comes beyond them is not written. */
+const WAITING_LINES_MAX = 2000
+
+/** Enough for the last events of a file. */
+const TAIL_BYTES = 256 * 1024
+
+const fileIn = (directory: string): string => path.join(directory, 'events.jsonl')
+const olderIn = (directory: string): string => path.join(directory, 'events.older.jsonl')
+
+/** Everything that the files of a lab tell, oldest first. Lines that are damaged are left out. */
+export const readEvents = (directory: string): LabEvent[] =>
+  [olderIn(directory), fileIn(directory)].flatMap((file) => parseLines(readAll(file)))
+
+/** The newest events of a lab's files, without reading all of them where that can be. */
+export const readLastEvents = (directory: string): LabEvent[] => {
+  const last = parseLines(readTail(fileIn(directory)))
+  return last.length > 0 ? last : readEvents(directory)
+}
+
+const parseLines = (text: string): LabEvent[] => text.split('\n').flatMap((line) => parseEvent(line) ?? [])
+
+const readAll = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+const readTail = (file: string): string => {
+  let handle: number
+  try {
+    handle = openSync(file, 'r')
+  } catch {
+    return ''
+  }
+  try {
+    const buffer = Buffer.alloc(TAIL_BYTES)
+    const start = Math.max(0, fstatSync(handle).size - TAIL_BYTES)
+    return buffer.toString('utf8', 0, readSync(handle, buffer, 0, TAIL_BYTES, start))
+  } catch {
+    return ''
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/**
+ * The file that events are appended to, line by line and one write at a time. A disk that is full or gone costs the lines
+ * that it did not take, and nobody waits for it.
+ */
+export class EventFile {
+  readonly #directory: string
+  readonly #bytesMax: number
+  #waiting: string[] = []
+  #bytes: number
+  /** What stands at the end of the file may be half a line: of a keeper that was killed, or of a disk that was full. */
+  #isTorn = true
+  #written: Promise<void> = Promise.resolve()
+  #isWriting = false
+
+  constructor(directory: string, bytesMax = FILE_BYTES_MAX) {
+    this.#directory = directory
+    this.#bytesMax = bytesMax
+    this.#bytes = statSync(fileIn(directory), { throwIfNoEntry: false })?.size ?? 0
+    if (this.#bytes === 0) this.#isTorn = false
+  }
+
+  append(line: string): void {
+    if (this.#waiting.length >= WAITING_LINES_MAX) return
+    this.#waiting.push(line)
+    if (!this.#isWriting) this.#written = this.#writeAll()
+  }
+
+  /** Resolves when everything that was appended is written or lost. */
+  async flush(): Promise<void> {
+    await this.#written
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    while (this.#waiting.length > 0) {
+      const text = `${this.#isTorn ? '\n' : ''}${this.#waiting.splice(0).join('\n')}\n`
+      try {
+        if (this.#bytes >= this.#bytesMax) await this.#turnOver()
+        await appendFile(fileIn(this.#directory), text, { mode: 0o600 })
+        this.#bytes += Buffer.byteLength(text)
+        this.#isTorn = false
+      } catch {
+        this.#isTorn = true
+      }
+    }
+    this.#isWriting = false
+  }
+
+  async #turnOver(): Promise<void> {
+    await rename(fileIn(this.#directory), olderIn(this.#directory))
+    this.#bytes = 0
+  }
+}

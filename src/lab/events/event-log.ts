@@ -1,0 +1,88 @@
+import type { Clock } from '../../base/clock.js'
+import { LabError } from '../lab-error.js'
+import type { EventDraft, LabEvent } from './event.js'
+import { EventFile, readLastEvents } from './event-file.js'
+
+/** Events kept in memory, for those who come back after a while; the files have more. */
+const KEPT_EVENTS_MAX = 1000
+const KEPT_CHARACTERS_MAX = 1024 * 1024
+const EVENT_CHARACTERS_MAX = 16 * 1024
+
+/** An event and its line in the file. */
+export interface LoggedEvent {
+  readonly id: number
+  readonly line: string
+}
+
+type Listener = (event: LoggedEvent) => void
+
+export interface EventLogOptions {
+  readonly lab: string
+  /** Where the files are. */
+  readonly directory: string
+  readonly clock: Clock
+}
+
+/** What happened in a lab: bounded in memory and on disk, told to whoever listens, and numbered on where the last keeper ended. */
+export class EventLog {
+  readonly #lab: string
+  readonly #clock: Clock
+  readonly #file: EventFile
+  readonly #listeners = new Set<Listener>()
+  #kept: LoggedEvent[] = []
+  #keptCharacters = 0
+  #lastId = 0
+
+  constructor({ lab, directory, clock }: EventLogOptions) {
+    this.#lab = lab
+    this.#clock = clock
+    for (const event of readLastEvents(directory)) this.#keep({ id: event.id, line: JSON.stringify(event) })
+    this.#file = new EventFile(directory)
+  }
+
+  /** Throws a usage error when the event is larger than any has to be. */
+  append(draft: EventDraft): LabEvent {
+    const { cluster, kind, details, command, virtualTime } = draft
+    const event: LabEvent = {
+      id: this.#lastId + 1,
+      time: new Date(this.#clock.now()).toISOString(),
+      ...(virtualTime === undefined ? {} : { virtualTime }),
+      lab: this.#lab,
+      ...(cluster === undefined ? {} : { cluster }),
+      kind,
+      details,
+      ...(command === undefined ? {} : { command }),
+    }
+    const line = JSON.stringify(event)
+    if (line.length > EVENT_CHARACTERS_MAX) throw new LabError('usage', 'the event is too large')
+    const logged = { id: event.id, line }
+    this.#keep(logged)
+    this.#file.append(line)
+    for (const listener of [...this.#listeners]) listener(logged)
+    return event
+  }
+
+  /** Those that are kept in memory and have a higher number. */
+  after(id: number): readonly LoggedEvent[] {
+    return this.#kept.filter((event) => event.id > id)
+  }
+
+  /** Calls `listener` with every further event until the returned function is called. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Resolves when nothing is left to be written. */
+  close(): Promise<void> {
+    return this.#file.flush()
+  }
+
+  #keep(event: LoggedEvent): void {
+    this.#lastId = Math.max(this.#lastId, event.id)
+    this.#kept.push(event)
+    this.#keptCharacters += event.line.length
+    while (this.#kept.length > KEPT_EVENTS_MAX || this.#keptCharacters > KEPT_CHARACTERS_MAX)
+      this.#keptCharacters -= this.#kept.shift()?.line.length ?? 0
+  }
+}

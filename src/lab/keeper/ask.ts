@@ -1,0 +1,61 @@
+import http from 'node:http'
+
+export interface Answer {
+  readonly status: number
+  readonly json: Record<string, unknown>
+}
+
+export interface Question {
+  readonly method: 'GET' | 'POST'
+  /** With scheme, host and port. */
+  readonly url: string
+  readonly body?: unknown
+  readonly timeoutMs: number
+  readonly agent?: http.Agent | undefined
+}
+
+/** Answers of clusters are small; what is larger is none of theirs. */
+const ANSWER_BYTES_MAX = 1024 * 1024
+
+/**
+ * One request to a cluster, without secrets and in as little memory as can be: the keeper runs for as long as its lab, so
+ * it has no client for everything, and knows of TLS only where a lab has it. Certificates are not checked: who answers is
+ * found by its port alone.
+ */
+export const ask = async ({ method, url, body, timeoutMs, agent }: Question): Promise<Answer> => {
+  const isTls = url.startsWith('https:')
+  const { request } = isTls ? await import('node:https') : http
+  const tls = isTls ? { rejectUnauthorized: false } : { agent }
+  return new Promise((resolve, reject) => {
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const headers = {
+      'X-Vault-Request': 'true',
+      ...(text === undefined
+        ? {}
+        : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(text)) }),
+    }
+    const outgoing = request(url, { method, headers, timeout: timeoutMs, ...tls }, (incoming) => {
+      const chunks: Buffer[] = []
+      let bytes = 0
+      incoming.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes > ANSWER_BYTES_MAX) outgoing.destroy(new Error('the answer is too large'))
+        else chunks.push(chunk)
+      })
+      incoming.on('error', reject)
+      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, json: parse(Buffer.concat(chunks)) }))
+    })
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing within ${timeoutMs} ms`)))
+    outgoing.on('error', reject)
+    outgoing.end(text)
+  })
+}
+
+const parse = (bytes: Buffer): Record<string, unknown> => {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,39 @@
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import { EventLog } from '../events/event-log.js'
+import { Keeper } from './keeper.js'
+import { serveKeeper } from './keeper-server.js'
+import type { Route } from './routes.js'
+import { Watch, type WatchedCluster } from './watch.js'
+
+/** What the keeper reads at its start. */
+export interface KeeperConfig {
+  readonly lab: string
+  /** Of the lab: events are written there. */
+  readonly directory: string
+  readonly socket: string
+  readonly routes: readonly Route[]
+  readonly clusters: readonly WatchedCluster[]
+}
+
+/** Holds the links of a lab, notes what happens in it, and answers on its socket, until it is closed. */
+export const runKeeper = async (
+  { lab, directory, socket, routes, clusters }: KeeperConfig,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Promise<{ close(): Promise<void> }> => {
+  const log = new EventLog({ lab, directory, clock })
+  const tell = log.append.bind(log)
+  const keeper = await Keeper.open({ routes, clock, random, tell })
+  log.append({ kind: 'keeper-started', details: {} })
+  const control = await serveKeeper(keeper, log, socket)
+  const watch = new Watch({ clusters, clock, tell })
+  watch.start()
+  return {
+    close: async () => {
+      watch.close()
+      await control.close()
+      await keeper.close()
+      await log.close()
+    },
+  }
+}

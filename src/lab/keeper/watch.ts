@@ -1,0 +1,101 @@
+import http from 'node:http'
+import type { Clock } from '../../base/clock.js'
+import type { EventDraft } from '../events/event.js'
+import { changesBetween, mergeObservation, type Observation, type ObservedRole } from '../events/changes.js'
+import { ask } from './ask.js'
+
+/** A cluster as the keeper looks at it. */
+export interface WatchedCluster {
+  readonly name: string
+  readonly apiAddress: string
+}
+
+export interface WatchOptions {
+  readonly clusters: readonly WatchedCluster[]
+  readonly clock: Clock
+  readonly tell: (event: EventDraft) => void
+}
+
+const PAUSE_MS = 1000
+const SILENT_AFTER_MS = 1000
+/** A server that says nothing is asked no second time until the first question has failed. */
+const GIVEN_UP_AFTER_MS = 60_000
+
+/**
+ * Looks at every cluster about once a second, each by itself, and tells what has changed. One connection and one question
+ * at a time: a server that is frozen does not find a queue when it goes on, and that it goes on is seen at once.
+ */
+export class Watch {
+  readonly #options: WatchOptions
+  readonly #agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  readonly #known = new Map<string, Observation>()
+  readonly #stop = new AbortController()
+
+  constructor(options: WatchOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    for (const cluster of this.#options.clusters) void this.#follow(cluster)
+  }
+
+  close(): void {
+    this.#stop.abort()
+    this.#agent.destroy()
+  }
+
+  async #follow(cluster: WatchedCluster): Promise<void> {
+    const { clock } = this.#options
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      const answer = this.#observe(cluster)
+      const silence = clock.setTimer(SILENT_AFTER_MS, () => this.#note(cluster, { process: 'silent' }))
+      const observation = await answer
+      silence.cancel()
+      this.#note(cluster, observation)
+      await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
+    }
+  }
+
+  #note({ name }: WatchedCluster, now: Observation): void {
+    if (this.#stop.signal.aborted) return
+    const before = this.#known.get(name)
+    const after = mergeObservation(before, now)
+    this.#known.set(name, after)
+    if (before) for (const event of changesBetween(name, before, after)) this.#options.tell(event)
+  }
+
+  async #observe(cluster: WatchedCluster, isAgain = false): Promise<Observation> {
+    try {
+      return await this.#ask(cluster)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      // The connection may have been the one of a server that was stopped since, and another one runs.
+      if (code === 'ECONNRESET' && !isAgain) return this.#observe(cluster, true)
+      return { process: code === 'ECONNREFUSED' || code === 'ECONNRESET' ? 'stopped' : 'silent' }
+    }
+  }
+
+  async #ask({ apiAddress }: WatchedCluster): Promise<Observation> {
+    const question = { method: 'GET', timeoutMs: GIVEN_UP_AFTER_MS, agent: this.#agent } as const
+    const health = await ask({ ...question, url: `${apiAddress}/v1/sys/health` })
+    const { initialized, sealed } = health.json
+    if (typeof initialized !== 'boolean' || typeof sealed !== 'boolean') return { process: 'running' }
+    if (!initialized || sealed) return { process: 'running', seal: initialized ? 'sealed' : 'uninitialised' }
+    const status = await ask({ ...question, url: `${apiAddress}/v1/sys/replication/status` })
+    return { process: 'running', seal: 'unsealed', roles: rolesIn(status.json) }
+  }
+}
+
+const rolesIn = ({ data }: Record<string, unknown>): Observation['roles'] => {
+  const { dr, performance } = (data ?? {}) as Record<string, unknown>
+  return typeof dr === 'object' && typeof performance === 'object'
+    ? { dr: roleIn(dr), performance: roleIn(performance) }
+    : undefined
+}
+
+const roleIn = (status: object | null): ObservedRole => {
+  const { mode, state, connection_state } = (status ?? {}) as Record<string, unknown>
+  const isSecondary = mode === 'secondary'
+  return { mode: String(mode ?? 'disabled'), state: isSecondary ? `${state}, ${connection_state}` : '' }
+}

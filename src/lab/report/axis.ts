@@ -1,0 +1,57 @@
+import { formatNumber } from './format.js'
+import { type Markup, markup } from './markup.js'
+
+/** Where the drawing of a curve lies in its picture. All lengths are pixels of the picture. */
+export interface Frame {
+  readonly left: number
+  readonly top: number
+  readonly width: number
+  readonly height: number
+  /** The end of the time axis. */
+  readonly endMs: number
+  /** The end of the other one. */
+  readonly highest: number
+}
+
+export const toX = ({ left, width, endMs }: Frame, atMs: number): number =>
+  round(left + (width * Math.min(Math.max(atMs, 0), endMs)) / endMs)
+
+export const toY = ({ top, height, highest }: Frame, value: number): number =>
+  round(top + height - (height * Math.min(value, highest)) / highest)
+
+export const round = (value: number): number => Math.round(value * 10) / 10
+
+/** Steps of 1, 2 or 5 times a power of ten, at most `count` of them up to `end`. */
+export const findTicks = (end: number, count: number): number[] => {
+  const rough = end / Math.max(count, 1)
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? power * 10
+  return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, index) => Number((index * step).toPrecision(12)))
+}
+
+/** The least round number that is at least `value`, so that a curve ends below a line with a number. */
+export const roundUp = (value: number): number => {
+  const ticks = findTicks(Math.max(value, 1), 4)
+  const step = ticks[1] ?? 1
+  return Math.max(Math.ceil(value / step) * step, step)
+}
+
+/** Seconds of the drill below, with lines through the drawing. */
+export const drawTimeAxis = (frame: Frame): Markup => {
+  const { left, top, width, height, endMs } = frame
+  const bottom = top + height
+  const ticks = findTicks(endMs / 1000, Math.max(2, Math.floor(width / 80)))
+  return markup`<path class="axis" d="M${left} ${bottom}H${left + width}"/>${ticks.map((second) => {
+    const x = toX(frame, second * 1000)
+    return markup`<path class="grid" d="M${x} ${top}V${bottom}"/><text class="tick" x="${x}" y="${bottom + 16}" text-anchor="middle">${second} s</text>`
+  })}`
+}
+
+/** What is counted, at the left. */
+export const drawValueAxis = (frame: Frame): Markup => {
+  const { left, width, highest } = frame
+  return markup`${findTicks(highest, 4).map((value) => {
+    const y = toY(frame, value)
+    return markup`<path class="grid" d="M${left} ${y}H${left + width}"/><text class="tick" x="${left - 6}" y="${y + 4}" text-anchor="end">${formatNumber(value)}</text>`
+  })}`
+}

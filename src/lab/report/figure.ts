@@ -1,0 +1,32 @@
+import { type Markup, markup } from './markup.js'
+
+/** A drawing with what it shows in words, for whoever cannot see it or wants the figure. */
+export interface Figure {
+  readonly title: string
+  readonly about: string
+  readonly legend?: Markup
+  readonly drawing: Markup
+}
+
+/** Of a page on a desk or on paper, and of a telephone. Letters keep their size, so a drawing is made for either. */
+export type Page = 'wide' | 'narrow'
+
+type Widths = Readonly<Record<Page, number>>
+
+const FULL: Widths = { wide: 920, narrow: 340 }
+
+/** The same drawing for a wide and for a narrow page; the page shows the one that fits. */
+export const drawBoth = (
+  title: string,
+  heightOn: (page: Page) => number,
+  draw: (width: number, page: Page) => Markup,
+  widths: Widths = FULL,
+): Markup =>
+  markup`${(['wide', 'narrow'] as const).map((page) => {
+    const width = widths[page]
+    const height = heightOn(page)
+    return markup`<svg class="${page}" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${title}">${draw(width, page)}</svg>`
+  })}`
+
+export const renderFigure = ({ title, about, legend, drawing }: Figure): Markup =>
+  markup`<figure><h3>${title}</h3>${legend}${drawing}<figcaption>${about}</figcaption></figure>`

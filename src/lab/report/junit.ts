@@ -1,0 +1,47 @@
+import type { DrillResult } from '../drills/result.js'
+import { type Markup, markup } from './markup.js'
+
+/** For CI: a suite with one test case for every step and every expectation. */
+export const toJunit = (result: DrillResult): string => {
+  const { drill, steps, expectations, startedAt, durationMs, error } = result
+  const count = (outcome: string) => steps.filter((step) => step.outcome === outcome).length
+  const failures = count('failed') + expectations.filter(({ passed }) => !passed).length
+  const isBroken = error !== null
+  const tests = steps.length + expectations.length + (isBroken ? 1 : 0)
+  const totals = markup`tests="${tests}" failures="${failures}" errors="${isBroken ? 1 : 0}" skipped="${count('skipped')}" time="${seconds(durationMs)}"`
+  const body = markup`<testsuites name="understudy drills" ${totals}>
+  <testsuite name="${drill}" ${totals} timestamp="${startedAt.replace(/(\.\d+)?Z$/, '')}">
+    <properties>
+${properties(result).map(([name, value]) => markup`      <property name="${name}" value="${value}"/>\n`)}    </properties>
+${steps.map((step, index) => {
+  const name = `step ${index + 1}: ${step.name}`
+  const why = step.error ?? 'it failed'
+  return testCase(drill, name, step.tookMs, [
+    step.outcome === 'skipped' && markup`<skipped message="not reached"/>`,
+    step.outcome === 'failed' && markup`<failure message="${why}">${why}</failure>`,
+    step.commands.length > 0 && markup`<system-out>${step.commands.join('\n')}</system-out>`,
+  ])
+})}${expectations.map(({ text, passed, evidence }) =>
+  testCase(drill, `expects ${text}`, 0, [
+    !passed && markup`<failure message="${evidence[0] ?? text}">${evidence.join('\n')}</failure>`,
+    passed && evidence.length > 0 && markup`<system-out>${evidence.join('\n')}</system-out>`,
+  ]),
+)}${isBroken && testCase(drill, 'is played to its end', 0, [markup`<error message="${error}"/>`])}  </testsuite>
+</testsuites>`
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${body.text}\n`
+}
+
+const testCase = (drill: string, name: string, tookMs: number, parts: readonly (Markup | false)[]): Markup =>
+  markup`    <testcase classname="understudy.drill.${drill}" name="${name}" time="${seconds(tookMs)}">${parts}</testcase>\n`
+
+const properties = ({ topology, runner, seed, versions, rto, rpo, tokens }: DrillResult): [string, string][] => [
+  ['topology', topology],
+  ['runner', runner],
+  ['seed', seed],
+  ['understudy', versions.understudy],
+  ...(rto ? [['rto-ms', String(rto.ms)] as [string, string]] : []),
+  ...(rpo ? [['rpo-writes-lost', String(rpo.writesLost)] as [string, string]] : []),
+  ...(tokens ? [['tokens', `${tokens.survived}/${tokens.total}`] as [string, string]] : []),
+]
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(3)

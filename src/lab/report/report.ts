@@ -1,0 +1,46 @@
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { DrillResult } from '../drills/result.js'
+import { LabError } from '../lab-error.js'
+import { conceal } from './conceal.js'
+import { toHtml } from './html.js'
+import { toJunit } from './junit.js'
+
+/** What a report consists of. All three are made before the first is written. */
+const FILES: readonly { readonly name: string; readonly make: (result: DrillResult) => string }[] = [
+  { name: 'report.json', make: (result) => `${JSON.stringify(result, undefined, 2)}\n` },
+  { name: 'junit.xml', make: toJunit },
+  { name: 'report.html', make: toHtml },
+]
+
+/**
+ * Writes what came of a drill into a directory, for a machine, for CI and for people, and resolves to the files. Tokens and
+ * key shares that got into a text are left out. What an earlier report left there is replaced.
+ */
+export const writeReport = (directory: string, result: DrillResult): readonly string[] => {
+  const fit = conceal(result)
+  const files = FILES.map(({ name, make }) => ({ file: path.join(directory, name), text: make(fit) }))
+  prepareReport(directory)
+  for (const { file, text } of files) {
+    const draft = `${file}.${process.pid}`
+    try {
+      writeFileSync(draft, text)
+      renameSync(draft, file)
+    } catch (error) {
+      rmSync(draft, { force: true })
+      throw new LabError('usage', `${file} cannot be written: ${reasonOf(error)}`, { cause: error })
+    }
+  }
+  return files.map(({ file }) => file)
+}
+
+/** Makes the directory: before a drill begins, so that nobody plays one whose report has no place. */
+export const prepareReport = (directory: string): void => {
+  try {
+    mkdirSync(directory, { recursive: true })
+  } catch (error) {
+    throw new LabError('usage', `${directory} cannot be made: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,92 @@
+import type { Picture, PictureCluster, PictureLink } from '../drills/result.js'
+import { KIND_WORDS } from '../kinds.js'
+import { drawBoth, type Figure, type Page } from './figure.js'
+import { type Place, placeClusters } from './layout.js'
+import { type Markup, markup } from './markup.js'
+import { describeHealth, describeRole, isPrimary } from './roles.js'
+
+interface Size {
+  readonly boxWidth: number
+  readonly boxHeight: number
+  readonly gapX: number
+  readonly gapY: number
+  /** That fit into a box. */
+  readonly letters: number
+}
+
+const SIZES: Readonly<Record<Page, Size>> = {
+  wide: { boxWidth: 122, boxHeight: 62, gapX: 44, gapY: 16, letters: 18 },
+  narrow: { boxWidth: 114, boxHeight: 62, gapX: 24, gapY: 14, letters: 15 },
+}
+const MARGIN = 4
+const KIND_LOOK = { dr: 'link-dr', performance: 'link-performance' } as const
+
+/** Who followed whom: one drawing a moment. */
+export const topologyFigure = (title: string, picture: Picture): Figure => {
+  const places = placeClusters(picture)
+  const count = (of: (place: Place) => number) => Math.max(0, ...places.map(of)) + 1
+  const heightOn = (page: Page) => count(({ row }) => row) * (SIZES[page].boxHeight + SIZES[page].gapY) + 2 * MARGIN
+  const widthOn = (page: Page) => count(({ column }) => column) * (SIZES[page].boxWidth + SIZES[page].gapX) + 2 * MARGIN
+  const find = (name: string) => places.find((place) => place.name === name)
+  return {
+    title,
+    about: describePicture(picture),
+    drawing: drawBoth(
+      title,
+      heightOn,
+      (_, page) =>
+        markup`${picture.links.map((link) => drawLink(link, find(link.primary), find(link.secondary), SIZES[page]))}${picture.clusters.map((cluster) => drawCluster(cluster, find(cluster.name), SIZES[page]))}`,
+      { wide: widthOn('wide'), narrow: widthOn('narrow') },
+    ),
+  }
+}
+
+const cornerOf = ({ column, row }: Place, { boxWidth, boxHeight, gapX, gapY }: Size) => ({
+  x: MARGIN + column * (boxWidth + gapX),
+  y: MARGIN + row * (boxHeight + gapY),
+})
+
+const drawCluster = (cluster: PictureCluster, place: Place | undefined, size: Size): Markup => {
+  if (!place) return markup``
+  const { x, y } = cornerOf(place, size)
+  const look = `box ${cluster.health === null ? 'box-silent' : ''} ${isPrimary(cluster) ? 'box-primary' : ''}`
+  const lines = [shortenRole(describeRole(cluster)), describeHealth(cluster)].map((text) => shorten(text, size.letters))
+  return markup`<rect class="${look}" x="${x}" y="${y}" width="${size.boxWidth}" height="${size.boxHeight}" rx="6"/><text class="name" x="${x + 10}" y="${y + 22}">${shorten(cluster.name, size.letters - 5)}</text><text class="role" x="${x + 10}" y="${y + 38}">${lines[0]}</text><text class="state" x="${x + 10}" y="${y + 53}">${lines[1]}</text>`
+}
+
+/** From the edge of one box to the edge of the other; within a column and backwards round the outside. */
+const drawLink = (link: PictureLink, from: Place | undefined, to: Place | undefined, size: Size): Markup => {
+  if (!from || !to) return markup``
+  const { boxWidth, boxHeight, gapX } = size
+  const start = cornerOf(from, size)
+  const end = cornerOf(to, size)
+  const startY = start.y + boxHeight / 2
+  const endY = end.y + boxHeight / 2
+  const look = `link ${KIND_LOOK[link.kind]} ${link.isConnected ? '' : 'link-cut'}`
+  if (to.column > from.column) {
+    const startX = start.x + boxWidth
+    const bend = startX + gapX / 2
+    return markup`<path class="${look}" d="M${startX} ${startY}C${bend} ${startY} ${bend} ${endY} ${end.x - 7} ${endY}"/>${arrowHead(end.x, endY, 1, link)}`
+  }
+  const side = Math.max(start.x, end.x) + boxWidth
+  const x = side + gapX / 2
+  return markup`<path class="${look}" d="M${start.x + boxWidth} ${startY + 8}C${x} ${startY + 8} ${x} ${endY - 8} ${end.x + boxWidth + 7} ${endY - 8}"/>${arrowHead(end.x + boxWidth, endY - 8, -1, link)}`
+}
+
+const arrowHead = (x: number, y: number, direction: 1 | -1, { kind }: PictureLink): Markup =>
+  markup`<path class="head ${KIND_LOOK[kind]}" d="M${x} ${y}l${-8 * direction} -4.5v9z"/>`
+
+const shorten = (text: string, letters: number): string =>
+  text.length > letters ? `${text.slice(0, letters - 1)}…` : text
+
+const shortenRole = (role: string): string => role.replace('performance', 'perf.')
+
+/** The picture as sentences. */
+const describePicture = ({ clusters, links }: Picture): string => {
+  const roles = clusters.map((cluster) => `${cluster.name}: ${describeRole(cluster)}, ${describeHealth(cluster)}`)
+  const follows = links.map(
+    ({ kind, primary, secondary, isConnected }) =>
+      `${secondary} follows ${primary} (${KIND_WORDS[kind]}${isConnected ? '' : ', not connected'})`,
+  )
+  return `${[...roles, ...follows].join('; ')}.`
+}

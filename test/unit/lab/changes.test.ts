@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import {
+  changesBetween,
+  mergeObservation,
+  type Observation,
+  type ObservedRole,
+} from '../../../src/lab/events/changes.js'
+
+const OFF: ObservedRole = { mode: 'disabled', state: '' }
+const well: Observation = {
+  process: 'running',
+  seal: 'unsealed',
+  roles: { dr: { mode: 'secondary', state: 'stream-wals, ready' }, performance: OFF },
+}
+const withDr = (dr: ObservedRole): Observation => ({ ...well, roles: { dr, performance: OFF } })
+const between = (before: Observation, after: Observation) =>
+  changesBetween('B', before, after).map(({ kind, details }) => [kind, details])
+
+it('tells what changed between two looks, and nothing when nothing did', () => {
+  expect(between(well, well)).toEqual([])
+  expect(between(well, { ...well, process: 'silent' })).toEqual([['process', { from: 'running', to: 'silent' }]])
+  expect(between(well, { ...well, seal: 'sealed' })).toEqual([['seal', { from: 'unsealed', to: 'sealed' }]])
+  expect(between(well, withDr({ mode: 'secondary', state: 'merkle-diff, ready' }))).toEqual([
+    ['replication', { replication: 'dr', from: 'stream-wals, ready', to: 'merkle-diff, ready' }],
+  ])
+  expect(between(well, withDr({ mode: 'primary', state: '' }))).toEqual([
+    ['role', { replication: 'dr', from: 'secondary', to: 'primary' }],
+  ])
+  expect(between(withDr({ mode: 'bootstrapping', state: '' }), well)).toEqual([
+    ['role', { replication: 'dr', from: 'bootstrapping', to: 'secondary', state: 'stream-wals, ready' }],
+  ])
+})
+
+it('compares with what was last known of a server that was away', () => {
+  const gone = mergeObservation(well, { process: 'stopped' })
+  expect(between(well, gone)).toEqual([['process', { from: 'running', to: 'stopped' }]])
+  const back = mergeObservation(gone, withDr({ mode: 'primary', state: '' }))
+  expect(between(gone, back).map(([kind]) => kind)).toEqual(['process', 'role'])
+  expect(between({ process: 'stopped' }, { process: 'running', seal: 'uninitialised' }).map(([kind]) => kind)).toEqual([
+    'process',
+  ])
+})

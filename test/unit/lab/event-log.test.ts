@@ -1,0 +1,111 @@
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { describeEvent } from '../../../src/lab/events/describe.js'
+import type { EventDraft, LabEvent } from '../../../src/lab/events/event.js'
+import { EventFile, readEvents } from '../../../src/lab/events/event-file.js'
+import { EventLog } from '../../../src/lab/events/event-log.js'
+
+let directory = ''
+
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'understudy-events-'))
+})
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const open = () => new EventLog({ lab: 'one', directory, clock: systemClock })
+const file = () => path.join(directory, 'events.jsonl')
+const note = (text: string): EventDraft => ({ kind: 'note', details: { text } })
+const texts = () => readEvents(directory).map(({ details }) => details.text)
+
+it('keeps what happened over restarts, counts on, and lets only the owner read it', async () => {
+  const first = open()
+  expect(first.append(note('a'))).toMatchObject({ id: 1, lab: 'one', kind: 'note', details: { text: 'a' } })
+  first.append({ ...note('b'), cluster: 'A', command: 'understudy crash A' })
+  await first.close()
+  const second = open()
+  expect(second.append(note('c')).id).toBe(3)
+  expect(second.after(1).map(({ id }) => id)).toEqual([2, 3])
+  await second.close()
+  expect(texts()).toEqual(['a', 'b', 'c'])
+  expect(statSync(file()).mode & 0o777).toBe(0o600)
+})
+
+it('goes on behind half a line, and behind lines that are none', async () => {
+  const first = open()
+  for (const text of ['a', 'b']) first.append(note(text))
+  await first.close()
+  truncateSync(file(), statSync(file()).size - 10)
+  const second = open()
+  expect(second.append(note('c')).id).toBe(2)
+  await second.close()
+  appendFileSync(file(), `${'\0'.repeat(50)}\n{"id":"7"}\nnull\n`)
+  const third = open()
+  expect(third.append(note('d')).id).toBe(3)
+  await third.close()
+  expect(texts()).toEqual(['a', 'c', 'd'])
+})
+
+it('counts on from far behind when the end of its file is damaged', async () => {
+  const first = open()
+  first.append(note('a'))
+  await first.close()
+  appendFileSync(file(), `${'x'.repeat(300 * 1024)}\n`)
+  expect(open().append(note('b')).id).toBe(2)
+})
+
+it('holds what happens in memory while the disk takes nothing, and writes again when it does', async () => {
+  const log = open()
+  log.append(note('a'))
+  await log.close()
+  // The directory of a lab that is being removed; the same for whoever writes as a disk that is full.
+  rmSync(directory, { recursive: true })
+  log.append(note('b'))
+  await log.close()
+  expect(log.after(0)).toHaveLength(2)
+  mkdirSync(directory)
+  log.append(note('c'))
+  await log.close()
+  expect(texts()).toEqual(['c'])
+  expect(log.after(0)).toHaveLength(3)
+})
+
+it('is bounded in memory and on disk', async () => {
+  const log = open()
+  for (let count = 0; count < 1500; count++) log.append(note('x'.repeat(100)))
+  expect(log.after(0)).toHaveLength(1000)
+  expect(log.after(0)[0]?.id).toBe(501)
+  expect(() => log.append(note('x'.repeat(20_000)))).toThrow('too large')
+  for (let count = 0; count < 200; count++) log.append(note('x'.repeat(15_000)))
+  const kept = log.after(0).reduce((sum, { line }) => sum + line.length, 0)
+  expect(kept).toBeLessThanOrEqual(1024 * 1024)
+  await log.close()
+
+  const small = new EventFile(directory, 1000)
+  for (let id = 1; id <= 100; id++) {
+    small.append(JSON.stringify({ id, time: '2026-01-01T00:00:00.000Z', lab: 'one', ...note('y') }))
+    await small.flush()
+  }
+  const left = readEvents(directory).map(({ id }) => id)
+  expect(left.at(-1)).toBe(100)
+  expect(left.length).toBeLessThan(40)
+  expect(left).toEqual([...left].sort((one, other) => one - other))
+})
+
+it('begins without events where its file cannot be read', () => {
+  mkdirSync(file())
+  expect(open().append(note('a')).id).toBe(1)
+})
+
+it('describes every event in a line, whatever stands in it', () => {
+  const event: LabEvent = { id: 1, time: '2026-01-01T12:03:04.123Z', lab: 'one', kind: 'role', details: {} }
+  expect(
+    describeEvent({ ...event, cluster: 'B', details: { replication: 'dr', from: 'secondary', to: 'primary' } }),
+  ).toBe('12:03:04.123 B  role           dr: secondary -> primary')
+  const active = { id: 3, between: ['A', 'C'], isOneWay: true, fault: { name: 'latency', ms: 80 } }
+  expect(describeEvent({ ...event, kind: 'fault-set', details: active })).toContain('3: A -> C, latency 80 ms')
+  expect(describeEvent({ ...event, kind: 'fault-set', details: { id: 1 } })).toContain('id=1')
+})

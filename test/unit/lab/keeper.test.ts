@@ -1,0 +1,139 @@
+import { setMaxListeners } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import type { LabEvent } from '../../../src/lab/events/event.js'
+import { KeeperClient } from '../../../src/lab/keeper/keeper-client.js'
+import { runKeeper } from '../../../src/lab/keeper/run-keeper.js'
+import { randomSinglePorts } from '../../../src/lab/ports.js'
+import { until } from '../../support/until.js'
+
+/** A keeper in this process, with one link and one cluster, which is a server of the test. */
+const stops: (() => unknown)[] = []
+let directory = ''
+
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'understudy-keeper-'))
+  stops.push(() => rmSync(directory, { recursive: true, force: true }))
+})
+
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+
+const socketFile = () => path.join(directory, 'keeper.sock')
+
+const startKeeper = async (apiAddress = 'http://127.0.0.1:9') => {
+  const [port = 0] = await randomSinglePorts(1)
+  const route = { from: 'A', to: 'B', address: '127.0.0.1:9', port }
+  const clusters = [{ name: 'A', apiAddress }]
+  const config = { lab: 'one', directory, socket: socketFile(), routes: [route], clusters }
+  const keeper = await runKeeper(config, { clock: systemClock, random: createSeededRandom(7) })
+  stops.push(() => keeper.close())
+  return { keeper, client: new KeeperClient(socketFile()) }
+}
+
+const cut = { between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } } as const
+
+it('notes every fault that is set, healed or has had its time, and tells it to all who follow', async () => {
+  const { client } = await startKeeper()
+  const seen: [LabEvent[], LabEvent[]] = [[], []]
+  const stop = new AbortController()
+  const following = seen.map((events) => client.follow(0, (event) => events.push(event), stop.signal))
+  await client.set(cut)
+  await client.heal(1)
+  await client.set({ ...cut, forMs: 1 })
+  const kinds = (events: readonly LabEvent[]) => events.map(({ kind, details }) => `${kind} ${details.id ?? ''}`.trim())
+  const expected = ['keeper-started', 'fault-set 1', 'fault-healed 1', 'fault-set 2', 'fault-expired 2']
+  await until(() => seen.every((events) => events.length === expected.length))
+  for (const events of seen) expect(kinds(events)).toEqual(expected)
+  expect(kinds(await client.events(3))).toEqual(expected.slice(3))
+  stop.abort()
+  await Promise.all(following)
+})
+
+it('takes events of commands, and none that are no events', async () => {
+  const { client } = await startKeeper()
+  expect(await client.append({ cluster: 'A', kind: 'command', details: { verb: 'crash' } })).toMatchObject({
+    id: 2,
+    lab: 'one',
+    cluster: 'A',
+  })
+  await expect(client.append({ kind: 'party' as 'note', details: {} })).rejects.toThrow('not an event')
+  await expect(client.append({ kind: 'note', details: { text: 'x'.repeat(20_000) } })).rejects.toThrow('too large')
+  await new KeeperClient(`${socketFile()}.none`).tell({ kind: 'note', details: {} })
+})
+
+it('cuts off a reader who does not read, and holds little for them', async () => {
+  const { client } = await startKeeper()
+  const reader = net.connect(socketFile())
+  stops.push(() => reader.destroy())
+  let isClosed = false
+  reader.on('close', () => {
+    isClosed = true
+  })
+  reader.write('GET /events?after=0&follow=1 HTTP/1.1\r\nHost: keeper\r\n\r\n')
+  await new Promise((resolve) => reader.once('data', resolve))
+  reader.pause()
+  const text = 'x'.repeat(15_000)
+  for (let count = 0; count < 200; count++) await client.append({ kind: 'note', details: { text } })
+  reader.resume()
+  await until(() => isClosed)
+  expect((await client.events()).length).toBeGreaterThan(0)
+})
+
+it('lets a bounded number follow', async () => {
+  const { client } = await startKeeper()
+  const stop = new AbortController()
+  setMaxListeners(0, stop.signal)
+  const following: Promise<void>[] = []
+  let answered = 0
+  for (let count = 0; count < 32; count++) following.push(client.follow(0, () => answered++, stop.signal))
+  await until(() => answered === 32)
+  await expect(client.follow(0, () => undefined, stop.signal)).rejects.toThrow('lets nobody follow')
+  stop.abort()
+  await Promise.all(following)
+})
+
+it('tells when a cluster stops answering, is refused, and says something else', async () => {
+  let health: Record<string, unknown> = { initialized: true, sealed: true }
+  let isSilent = false
+  const waiting: http.ServerResponse[] = []
+  const server = http.createServer((request, response) => {
+    if (isSilent) waiting.push(response)
+    else response.end(JSON.stringify(request.url === '/v1/sys/health' ? health : STATUS))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => server.close())
+  const { port } = server.address() as net.AddressInfo
+  const { client } = await startKeeper(`http://127.0.0.1:${port}`)
+  const changes = async () =>
+    (await client.events())
+      .filter(({ cluster }) => cluster === 'A')
+      .map(({ kind, details }) => `${kind} ${details.from} ${details.to}`)
+  let looks = 0
+  server.on('request', () => looks++)
+  await until(() => looks > 0)
+  isSilent = true
+  await until(async () => (await changes()).length === 1)
+  health = { initialized: true, sealed: false }
+  isSilent = false
+  for (const response of waiting.splice(0)) response.end(JSON.stringify(health))
+  await until(async () => (await changes()).length === 3)
+  server.closeAllConnections()
+  server.close()
+  await until(async () => (await changes()).length === 4)
+  expect(await changes()).toEqual([
+    'process running silent',
+    'process silent running',
+    'seal sealed unsealed',
+    'process running stopped',
+  ])
+})
+
+const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } } }

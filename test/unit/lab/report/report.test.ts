@@ -1,0 +1,228 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DOMParser, onErrorStopParsing } from '@xmldom/xmldom'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { DrillResult } from '../../../../src/lab/drills/result.js'
+import { toHtml } from '../../../../src/lab/report/html.js'
+import { toJunit } from '../../../../src/lab/report/junit.js'
+import { writeReport } from '../../../../src/lab/report/report.js'
+import { drillResult } from '../../../support/drill-result.js'
+
+const HOSTILE = `<script>alert(1)</script>&"'\u0000\u0007\ud800]]><!--`
+
+/** Every text of a value replaced, but those that a type lists. */
+const poison = (value: unknown, key = ''): unknown => {
+  if (typeof value === 'string') return KEPT.has(key) ? value : `${value}${HOSTILE}`
+  if (Array.isArray(value)) return value.map((one) => poison(one, key))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [KEYED.has(key) ? `${name}${HOSTILE}` : name, poison(one, name)]),
+  )
+}
+const KEPT = new Set(['verdict', 'outcome', 'runner', 'mode', 'client', 'apiVersion', 'startedAt'])
+const KEYED = new Set(['servers', 'lag', 'details'])
+
+interface Found {
+  readonly name: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+/** Elements in the order in which they begin. Throws where the XML is not well-formed. */
+const readXml = (xml: string): Found[] => {
+  const parser = new DOMParser({ onError: onErrorStopParsing })
+  return [...parser.parseFromString(xml, 'text/xml').getElementsByTagName('*')].map((element) => ({
+    name: element.tagName,
+    attributes: Object.fromEntries([...element.attributes].map(({ name, value }) => [name, value])),
+    text: element.textContent ?? '',
+  }))
+}
+
+const named = (elements: readonly Found[], name: string) => elements.filter((element) => element.name === name)
+
+describe('junit.xml', () => {
+  it('has a test case for every step and every expectation, and counts them', () => {
+    const result = drillResult()
+    const elements = readXml(toJunit(result))
+    const names = named(elements, 'testcase').map(({ attributes }) => attributes.name)
+    expect(names).toEqual([
+      ...result.steps.map(({ name }, index) => `step ${index + 1}: ${name}`),
+      ...result.expectations.map(({ text }) => `expects ${text}`),
+    ])
+    expect(named(elements, 'testsuite')[0]?.attributes).toMatchObject({
+      name: 'dr-failover',
+      tests: '9',
+      failures: '1',
+      errors: '0',
+      skipped: '0',
+      time: '9.200',
+      timestamp: '2026-11-22T11:19:29',
+    })
+  })
+
+  it('says what failed, with the evidence', () => {
+    const [failure, ...others] = named(readXml(toJunit(drillResult())), 'failure')
+    expect(others).toEqual([])
+    expect(failure?.attributes.message).toBe('2 of 812 acknowledged writes are missing')
+    expect(failure?.text).toContain('secret/drill/w2-118')
+  })
+
+  it('shows a drill that broke off as an error and what it did not reach as skipped', () => {
+    const [first, ...rest] = drillResult().steps
+    const steps = [
+      ...(first ? [{ ...first, outcome: 'failed' as const, error: 'no answer' }] : []),
+      ...rest.map((step) => ({ ...step, outcome: 'skipped' as const })),
+    ]
+    const elements = readXml(toJunit(drillResult({ steps, expectations: [], verdict: 'error', error: 'B is gone' })))
+    expect(named(elements, 'testsuite')[0]?.attributes).toMatchObject({
+      tests: '6',
+      failures: '1',
+      errors: '1',
+      skipped: '4',
+    })
+    expect(named(elements, 'failure')[0]?.text).toBe('no answer')
+    expect(named(elements, 'error')[0]?.attributes.message).toBe('B is gone')
+  })
+
+  it('is well-formed whatever the texts hold', () => {
+    const xml = toJunit(poison(drillResult()) as DrillResult)
+    expect(named(readXml(xml), 'script')).toEqual([])
+    for (const character of ['\u0000', '\u0007', '\ud800']) expect(xml).not.toContain(character)
+    expect(
+      readXml(xml).some(({ attributes }) => String(attributes.name).includes('<script>alert(1)</script>&"\'')),
+    ).toBe(true)
+  })
+})
+
+describe('report.html', () => {
+  it('shows verdict, figures against their limits, evidence, calls, losses, and how to run it again', () => {
+    const html = toHtml(drillResult())
+    for (const text of [
+      '>Failed<',
+      '>2.6 s<',
+      'limit 60 s',
+      'of 812 acknowledged; limit 0',
+      '>3 of 3<',
+      'secret/drill/w3-117',
+      '2 of 812 acknowledged writes are missing',
+      'A → B, DR: at most 6 entries behind',
+      'generate-operation-token/attempt',
+      '1.20.4+ent',
+      '22 November 2026, 11:19:29 UTC',
+    ])
+      expect(html).toContain(text)
+    expect(html.replace(/<\/?span>/g, '')).toContain('understudy drill run dr-failover --on process --seed 42')
+  })
+
+  it('draws every cluster, before and after, in words as well', () => {
+    const html = toHtml(drillResult())
+    expect(html).toContain(
+      'A: primary, serves; B: DR secondary, stream-wals; C: performance secondary, stream-wals; B follows A (DR)',
+    )
+    expect(html).toContain('A: role unknown, does not answer; B: primary, serves')
+  })
+
+  it('draws only what is well-formed, also with clusters that follow each other', () => {
+    const { after } = drillResult()
+    const links = [
+      { kind: 'dr', primary: 'A', secondary: 'B', isConnected: true },
+      { kind: 'dr', primary: 'B', secondary: 'A', isConnected: false },
+      { kind: 'dr', primary: 'B', secondary: 'nowhere', isConnected: false },
+    ] as const
+    const html = toHtml(drillResult({ after: after && { ...after, links } }))
+    const drawings = html.match(/<svg[\s\S]*?<\/svg>/g) ?? []
+    expect(drawings.length).toBeGreaterThan(10)
+    for (const drawing of drawings) expect(readXml(drawing)[0]?.name).toBe('svg')
+    expect(html).not.toMatch(/NaN|Infinity|undefined/)
+  })
+
+  it('lets no text become markup', () => {
+    const html = toHtml(poison(drillResult()) as DrillResult)
+    expect(html).not.toContain('<script')
+    expect(html).not.toContain('<!--')
+    expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;')
+    for (const drawing of html.match(/<svg[\s\S]*?<\/svg>/g) ?? []) readXml(drawing)
+    // Every attribute is closed where it was meant to be.
+    expect(html.match(/data-head="[^"<]*"/g)).toHaveLength(html.split('data-head=').length - 1)
+  })
+
+  it('fetches nothing and runs nothing, and its policy allows its own style alone', () => {
+    const html = toHtml(drillResult())
+    expect(html).not.toMatch(/<script|<link|<img|\bsrc=|\bhref=|url\(|@import|\son\w+=|\sstyle=/)
+    const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? ''
+    expect(html).toContain(`default-src &#39;none&#39;; style-src &#39;sha256-${hash('sha256', style, 'base64')}&#39;`)
+  })
+
+  it('says where there is nothing to show, instead of zero', () => {
+    const empty = {
+      rto: null,
+      rpo: null,
+      tokens: null,
+      before: null,
+      after: null,
+      samples: [],
+      events: [],
+      calls: [],
+      steps: [],
+    }
+    const html = toHtml(drillResult({ ...empty, verdict: 'error', error: 'no cluster came up', durationMs: 0 }))
+    expect(html).toContain('Not completed')
+    expect(html).toContain('no cluster came up')
+    expect(html).not.toMatch(/RTO|RPO|NaN|Infinity|undefined/)
+  })
+
+  it('folds a long list and keeps every key of it', () => {
+    const { rpo } = drillResult()
+    const [one] = rpo?.lost ?? []
+    const lost = one ? Array.from({ length: 300 }, (_, index) => ({ ...one, key: `secret/drill/k${index}` })) : []
+    const html = toHtml(drillResult({ rpo: rpo && { ...rpo, writesLost: 300, lost } }))
+    expect(html).toContain('<summary>288 more</summary>')
+    for (const { key } of lost) expect(html).toContain(`>${key}<`)
+  })
+})
+
+describe('a written report', () => {
+  let directory = ''
+  beforeEach(() => {
+    directory = mkdtempSync(path.join(tmpdir(), 'understudy-report-'))
+  })
+  afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+  it('consists of three files, in a directory that is made when it is not there', () => {
+    const target = path.join(directory, 'out', 'drill')
+    const files = writeReport(target, drillResult())
+    expect(readdirSync(target).sort()).toEqual(['junit.xml', 'report.html', 'report.json'])
+    expect(files.map((file) => path.dirname(file))).toEqual([target, target, target])
+    expect(JSON.parse(readFileSync(path.join(target, 'report.json'), 'utf8'))).toEqual(drillResult())
+  })
+
+  it('holds no token and no key share, wherever one stood', () => {
+    const jwt = 'eyJhbGciOiJFUzUxMiJ9.eyJhZGRyIjoiIn0.c2lnbmF0dXJl'
+    const secrets = [`hvs.${'x'.repeat(24)}`, `hvb.${'y'.repeat(40)}`, jwt, 'a1b2c3d4'.repeat(8)]
+    const [hvs = '', hvb = '', , share = ''] = secrets
+    const command = `vault write x token=${jwt} dr_operation_token='${hvb}' key=${share}`
+    const steps = drillResult().steps.map((step) => ({ ...step, commands: [command], error: `refused ${hvs}` }))
+    writeReport(directory, drillResult({ steps, error: `no luck with ${hvs}` }))
+    for (const name of readdirSync(directory)) {
+      const text = readFileSync(path.join(directory, name), 'utf8')
+      for (const secret of secrets) expect(text).not.toContain(secret)
+    }
+    const { steps: read } = JSON.parse(readFileSync(path.join(directory, 'report.json'), 'utf8')) as DrillResult
+    expect(read[0]?.commands).toEqual([
+      "vault write x token='<token>' dr_operation_token='<dr_operation_token>' key='<key>'",
+    ])
+  })
+
+  it('keeps a variable of the shell, which is no secret', () => {
+    writeReport(directory, drillResult())
+    expect(readFileSync(path.join(directory, 'report.json'), 'utf8')).toContain('$DR_OPERATION_TOKEN')
+  })
+
+  it('says which directory cannot be made', () => {
+    const file = path.join(directory, 'file')
+    writeFileSync(file, '')
+    expect(() => writeReport(path.join(file, 'out'), drillResult())).toThrow(/file\/out cannot be made: /)
+  })
+})
