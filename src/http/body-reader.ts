@@ -51,7 +51,8 @@ const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
 export class BodyReader {
   readonly #request: IncomingMessage
   readonly #options: BodyReaderOptions
-  readonly #gone = new AbortController()
+  /** Made for those who are asked: most bodies are through before anybody is. */
+  #gone: AbortController | undefined
   readonly #announced: number | undefined
   #resolve: (body: ReadBody) => void = () => undefined
   #reject: (error: unknown) => void = () => undefined
@@ -129,13 +130,15 @@ export class BodyReader {
       return
     }
     this.#request.pause()
-    Promise.resolve(this.#allowance ?? this.#options.allowance(this.#gone.signal)).then(
-      (allowance) => this.#decide(allowance, needed, chunk),
+    this.#gone ??= new AbortController()
+    const { signal } = this.#gone
+    Promise.resolve(this.#allowance ?? this.#options.allowance(signal)).then(
+      (allowance) => this.#decide(allowance, needed, chunk, signal),
       (error) => this.#fail(error),
     )
   }
 
-  #decide(allowance: BodyAllowance, needed: number, chunk: Buffer): void {
+  #decide(allowance: BodyAllowance, needed: number, chunk: Buffer, gone: AbortSignal): void {
     if (this.#isOver) return
     const bytesMax = Math.min(allowance.bytesMax, this.#options.bytesMax)
     if (needed > bytesMax) {
@@ -149,7 +152,7 @@ export class BodyReader {
       this.#request.resume()
       return
     }
-    this.#options.room.enter(this.#announced ?? bytesMax, this.#gone.signal).then(
+    this.#options.room.enter(this.#announced ?? bytesMax, gone).then(
       (place) => this.#goOn(place, chunk),
       (error) => this.#fail(error),
     )
@@ -195,7 +198,7 @@ export class BodyReader {
     this.#open?.end()
     this.#place?.()
     this.#bytes = NOTHING
-    this.#gone.abort(new ClientGone('the body is no longer read'))
+    this.#gone?.abort(new ClientGone('the body is no longer read'))
     this.#request.resume()
   }
 }
