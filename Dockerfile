@@ -41,8 +41,12 @@ RUN ln -s /opt/understudy/dist/main.js /usr/local/bin/understudy \
  && ln -s /opt/understudy/dist/main.js /bin/vault \
  && ln -s /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/understudy-entrypoint \
  && ln -sf /opt/understudy/dist/cli/container-entrypoint.js /usr/local/bin/docker-entrypoint.sh
+# MALLOC_*: memory of large bodies goes back to the system when it is freed.
 ENV NODE_ENV=production \
-    UNDERSTUDY_ADDRESS_FILE=/tmp/understudy-addresses
+    UNDERSTUDY_ADDRESS_FILE=/tmp/understudy-addresses \
+    MALLOC_MMAP_THRESHOLD_=131072 \
+    MALLOC_TRIM_THRESHOLD_=131072 \
+    MALLOC_TOP_PAD_=0
 EXPOSE 8200 8201
 # The check itself waits between one time and the next. On a busy machine a server is slow, not ill: each check has time, and
 # until the first one has passed none counts for a minute.

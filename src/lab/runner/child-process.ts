@@ -29,6 +29,16 @@ export type Ending = number | NodeJS.Signals
 
 const LOG_LINES_SHOWN = 15
 
+/**
+ * For glibc, as in the image: memory of large bodies goes back to the system when it is freed. Left to itself the allocator
+ * keeps chunks of up to 32 MiB for another time.
+ */
+const ALLOCATOR = {
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_TOP_PAD_: '0',
+}
+
 /** Starts a server as a process of its own that outlives this one. */
 export const startServer = (plan: ProcessPlan): RunningServer => {
   const files: ServerFiles = {
@@ -68,7 +78,7 @@ export const launchProgram = (
     const child = spawn(process.execPath, [...nodeOptions, entryPoint(), ...args, configArgument(configFile)], {
       detached: true,
       stdio: ['ignore', log, log],
-      env: withoutServerVariables(process.env),
+      env: { ...withoutServerVariables(process.env), ...ALLOCATOR },
     })
     const ended = new Promise<Ending>((resolve) => {
       child.once('exit', (status, signal) => resolve(status ?? signal ?? 'SIGKILL'))
