@@ -14,6 +14,7 @@ import { type StoreState, serializeState } from './store-state.js'
 import type { Trees } from './trees/trees.js'
 import { stageCheckpoint } from './log/trim.js'
 import { Recovery } from './recovery.js'
+import { Settler } from './settler.js'
 import type { StoreOptions } from './store-options.js'
 import { Trimmer } from './log/trimmer.js'
 import type { Wal } from './log/wal.js'
@@ -52,6 +53,7 @@ export class Committer {
   readonly #queue: CommitQueue<Unit>
   readonly #listeners = new Set<CommitListener>()
   readonly #trimmer: Trimmer
+  readonly #settler: Settler
   readonly #recovery: Recovery
   #loaded: Loaded
   #inFlight: Staged | undefined
@@ -80,6 +82,8 @@ export class Committer {
       run: (stage) => this.run(stage),
     })
     this.#trimmer.schedule()
+    this.#settler = new Settler(options)
+    this.#listeners.add(() => this.#settler.schedule())
     this.#recovery = new Recovery({ ...options, attempt: () => this.#recover() })
   }
 
@@ -156,6 +160,7 @@ export class Committer {
     await this.#queue.drained()
     this.#trimmer.close()
     await this.#recovery.end()
+    await this.#settler.close()
   }
 
   #commit(units: readonly Unit[]): Promise<void> {

@@ -22,8 +22,7 @@ interface Slot extends Acknowledged {
 /**
  * A small file that says how far a database had come when that was last acknowledged. LevelDB takes a log that was cut for
  * one whose end was never written; only what lies outside of it can tell that there was more. Whatever is written survives
- * the process at once; it survives power loss from the next `settle` on, or when the system writes it back, within half a
- * minute. So no commit pays for a second sync.
+ * the process at once; it survives power loss from the next `settle` on. So no commit pays for a second sync.
  */
 export class HighWater {
   readonly #file: FileHandle

@@ -25,6 +25,8 @@ const leavesOf = (snapshot: EngineSnapshot): FrozenLeaves => {
 export class MemoryDisk {
   readonly map = new OrderedMap()
   acknowledged: Acknowledged | undefined
+  /** What of that survives power loss. */
+  settled: Acknowledged | undefined
   /** The engine that has the disk open. */
   owner: Engine | undefined
   #undo: { readonly key: string; readonly value: Buffer | undefined }[] = []
@@ -42,6 +44,7 @@ export class MemoryDisk {
   crash(): void {
     for (const { key, value } of this.#undo.reverse()) this.#set(key, value)
     this.#undo = []
+    this.acknowledged = this.settled
     this.owner = undefined
   }
 
@@ -113,7 +116,9 @@ export class MemoryEngine implements Engine {
     this.#disk.acknowledged = next
   }
 
-  async settleAcknowledged(): Promise<void> {}
+  async settleAcknowledged(): Promise<void> {
+    this.#disk.settled = this.#disk.acknowledged
+  }
 
   async findDamage(): Promise<readonly string[]> {
     return []

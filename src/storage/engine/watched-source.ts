@@ -94,7 +94,10 @@ const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
     watch.beforeRead()
     inner.acknowledge(next)
   },
-  settleAcknowledged: () => inner.settleAcknowledged(),
+  settleAcknowledged: async () => {
+    watch.beforeRead()
+    await inner.settleAcknowledged()
+  },
   findDamage: () => inner.findDamage(),
   sizeBytes: () => inner.sizeBytes(),
   reopen: async () => {

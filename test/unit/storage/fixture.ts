@@ -25,8 +25,19 @@ export class GatedEngine implements Engine {
   reopenFailure: Error | undefined
   #gate: { readonly when: 'before' | 'after'; readonly opened: Promise<void> } | undefined
 
+  /** What was acknowledged at each settlement. */
+  readonly settled: Engine['acknowledged'][] = []
+  settleFailure: Error | undefined
+
   constructor(inner: Engine) {
     this.inner = inner
+  }
+
+  async settleAcknowledged(): Promise<void> {
+    if (this.settleFailure) throw this.settleFailure
+    const { acknowledged } = this
+    await this.inner.settleAcknowledged()
+    this.settled.push(acknowledged)
   }
 
   get acknowledged(): Engine['acknowledged'] {
@@ -50,7 +61,6 @@ export class GatedEngine implements Engine {
   scan: Engine['scan'] = (range, options) => this.inner.scan(range, options)
   snapshot: Engine['snapshot'] = () => this.inner.snapshot()
   acknowledge: Engine['acknowledge'] = (next) => this.inner.acknowledge(next)
-  settleAcknowledged: Engine['settleAcknowledged'] = () => this.inner.settleAcknowledged()
   findDamage: Engine['findDamage'] = () => this.inner.findDamage()
   sizeBytes: Engine['sizeBytes'] = () => this.inner.sizeBytes()
   close: Engine['close'] = () => this.inner.close()

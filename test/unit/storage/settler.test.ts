@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest'
+import type { Engine, Entry } from '../../../src/storage/engine/engine.js'
+import { MemoryDisk } from '../../../src/storage/engine/memory-engine.js'
+import { until } from '../../support/until.js'
+import { openFixture, put } from './fixture.js'
+
+/** What was acknowledged survives power loss outside of the data as well, or its loss could not be told. */
+
+it('is remembered a second after the commit, once for all that came meanwhile', async () => {
+  const { store, engine, clock } = await openFixture()
+  for (let n = 0; n < 20; n++) await put(store, `logical/${n}`, 'v')
+  expect(engine.settled).toEqual([])
+  clock.advance(1000)
+  await until(() => engine.settled.length > 0)
+  expect(engine.settled).toEqual([engine.acknowledged])
+  clock.advance(10_000)
+  await put(store, 'logical/a', 'v')
+  expect(engine.settled).toHaveLength(1)
+  clock.advance(1000)
+  await until(() => engine.settled.length === 2)
+  expect(engine.settled.at(-1)).toEqual(engine.acknowledged)
+})
+
+it('holds up no commit', async () => {
+  const { store, engine, clock } = await openFixture()
+  let release: () => void = () => undefined
+  engine.inner.settleAcknowledged = () => new Promise((resolve) => (release = resolve))
+  await put(store, 'logical/a', 'v')
+  clock.advance(1000)
+  await put(store, 'logical/b', 'v')
+  expect([engine.acknowledged?.index, engine.settled]).toEqual([2, []])
+  release()
+  // What came meanwhile has its own turn, whether or not anything follows it.
+  await until(() => engine.settled.length === 1)
+  clock.advance(1000)
+  release()
+  await until(() => {
+    release()
+    return engine.settled.length === 2
+  })
+  expect(engine.settled.map((one) => one?.index)).toEqual([1, 2])
+})
+
+it('is tried again where the disk refuses, and is done when the store is closed', async () => {
+  const { store, engine, clock } = await openFixture()
+  engine.settleFailure = new Error('no')
+  await put(store, 'logical/a', 'v')
+  clock.advance(1000)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(engine.settled).toEqual([])
+  engine.settleFailure = undefined
+  clock.advance(1000)
+  await until(() => engine.settled.length === 1)
+  await put(store, 'logical/b', 'v')
+  await store.close()
+  expect(engine.settled.at(-1)).toEqual(engine.acknowledged)
+})
+
+it('tells of a log that lost its end with the power, but for the last second', async () => {
+  const disk = new MemoryDisk()
+  const { store, engine, clock } = await openFixture({}, disk)
+  await put(store, 'logical/a', 'v')
+  const early = await contentsOf(engine)
+  await put(store, 'logical/b', 'v')
+  clock.advance(1000)
+  await until(() => engine.settled.length === 1)
+  const settled = await contentsOf(engine)
+  await put(store, 'logical/c', 'v')
+  disk.crash()
+  expect(disk.acknowledged).toEqual(engine.settled[0])
+  const opened = (contents: readonly Entry[]) => {
+    const left = new MemoryDisk()
+    left.apply(contents, true)
+    left.acknowledged = disk.acknowledged
+    return openFixture({}, left)
+  }
+  await expect(opened(early)).rejects.toMatchObject({ message: expect.stringContaining('lost its end') })
+  expect((await opened(settled)).store.position.index).toBe(2)
+})
+
+const contentsOf = async (engine: Engine): Promise<Entry[]> => {
+  const found: Entry[] = []
+  for await (const chunk of engine.scan({})) found.push(...chunk)
+  return found
+}
