@@ -10,7 +10,7 @@ import { attachCommand } from './commands/lab/attach.js'
 import { downCommand } from './commands/lab/down.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
 import { eventsCommand } from './commands/lab/events.js'
-import { faultCommand, healCommand } from './commands/lab/fault.js'
+import { faultCommand, healCommand, releaseCommand } from './commands/lab/fault.js'
 import { operationCommands } from './commands/lab/operations.js'
 import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
@@ -160,7 +160,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),
     ...operationCommands(output),
-    ...[faultCommand, healCommand, topologyCommand].map((make) => make(output)),
+    ...[faultCommand, healCommand, releaseCommand, topologyCommand].map((make) => make(output)),
   ]
   const tools = [doctorCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map((make) =>
     make(output),

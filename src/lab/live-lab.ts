@@ -3,8 +3,7 @@ import type { ApiClient } from '../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
 import { environmentOf } from './environment.js'
 import type { EventDraft, LabEvent } from './events/event.js'
-import type { ActiveFault } from './keeper/active-fault.js'
-import type { FaultRequest } from './keeper/keeper.js'
+import type { ActiveFault, FaultRequest } from './keeper/active-fault.js'
 import { LabError } from './lab-error.js'
 import { Runbook, type RunbookOptions } from './operations/runbook.js'
 import { sealCluster, unsealCluster } from './seals.js'
@@ -160,7 +159,7 @@ export class LiveLab implements LabAccess {
   }
 
   async setFault(request: FaultRequest): Promise<ActiveFault> {
-    for (const name of request.between) this.cluster(name)
+    for (const name of 'between' in request ? request.between : [request.cluster]) this.cluster(name)
     return this.#driver.setFault(request)
   }
 

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../client/api-client.js'
 import { statesOf } from './attach/docker.js'
 import { type AnyLab, type AttachedLab, type ClusterAccess, clientOf, isAttached, type LabRecord } from './cluster.js'
-import { type ActiveFault, describeFault, describeLink } from './keeper/active-fault.js'
+import { type ActiveFault, describeFault, describePlace, isOfLink } from './keeper/active-fault.js'
 import { KeeperClient } from './keeper/keeper-client.js'
 import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import type { LabHost } from './lifecycle/lab-host.js'
@@ -152,7 +152,9 @@ const findProblems = (view: Omit<ClusterView, 'problems'>): string[] => {
 const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): string[] => {
   if (faults === null)
     return [`the keeper does not answer, so every link is cut: "understudy start --name ${lab}" brings it back`]
-  return faults.map((active) => `the link ${describeLink(active)} has a fault (${describeFault(active.fault)})`)
+  return faults.map(
+    (active) => `${isOfLink(active) ? 'the link ' : ''}${describePlace(active)} has a fault (${describeFault(active)})`,
+  )
 }
 
 const findTwoPrimaries = (clusters: readonly ClusterView[], kind: Kind): string[] => {

@@ -13,6 +13,7 @@ import type { LostEntry } from '../replication/roles/losses.js'
 import type { Registration } from '../replication/roles/state.js'
 import type { HoldState, Kind } from '../replication/types.js'
 import type { ServerConfig } from './config/config.js'
+import { DISK_STATES } from './disk-faults.js'
 import { readMetrics } from './metric-reading.js'
 import type { OpenCluster } from './open-cluster.js'
 import type { Server } from './server.js'
@@ -37,6 +38,8 @@ const ENDPOINTS: readonly LabEndpoint[] = [
   { method: 'POST', path: 'states/hold', isLabOnly: true, run: (server, body) => hold(server, body) },
   { method: 'POST', path: 'states/release', isLabOnly: true, run: (server, body) => release(server, body) },
   { method: 'POST', path: 'clock', isLabOnly: true, run: (server, body) => skew(server, body) },
+  { method: 'GET', path: 'faults', isLabOnly: true, run: (server) => faults(server) },
+  { method: 'POST', path: 'faults/disk', isLabOnly: true, run: (server, body) => setDisk(server, body) },
   { method: 'POST', path: 'faults/corrupt', isLabOnly: true, run: (server, body) => corrupt(server, body) },
   { method: 'POST', path: 'faults/expire-token', isLabOnly: true, run: (server, body) => expireToken(server, body) },
 ]
@@ -173,6 +176,25 @@ const skew = (server: Server, body: JsonObject): undefined => {
   const ms = typeof body.skew === 'string' ? parseDurationMs(body.skew) : undefined
   if (ms === undefined) throw invalid('skew must be a duration such as "5s" or "-2m"')
   server.labState.skewMs = ms
+  return undefined
+}
+
+/** What is wrong with this process by order; what is held is listed by `states`. */
+const faults = ({ labState }: Server): JsonObject => ({
+  skew_ms: labState.skewMs,
+  disk: { state: labState.disk.state, delay_ms: labState.disk.delayMs },
+})
+
+const DISK_DELAY_MS_MAX = 60_000
+
+const setDisk = ({ labState }: Server, body: JsonObject): undefined => {
+  const state = DISK_STATES.find((known) => known === body.state)
+  if (!state) throw invalid(`state must be one of ${DISK_STATES.join(', ')}`)
+  const delayMs = body.delay === undefined ? 0 : parseDurationMs(String(body.delay))
+  if (delayMs === undefined || delayMs < 0 || delayMs > DISK_DELAY_MS_MAX)
+    throw invalid('delay must be a duration from "0s" to "60s"')
+  labState.disk.state = state
+  labState.disk.delayMs = state === 'slow' ? delayMs : 0
   return undefined
 }
 

@@ -20,6 +20,7 @@ import { openGenerations } from '../storage/engine/generations.js'
 import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
 import type { ListenerConfig, ServerConfig } from './config/config.js'
 import { openDev } from './dev.js'
+import { withDiskFaults } from './disk-faults.js'
 import { createLabApi } from './lab-api.js'
 import { requireLicensedRoles } from './licensed-roles.js'
 import { LabState } from './lab-state.js'
@@ -194,7 +195,8 @@ export class Server implements ShellView {
 
   async #start(): Promise<void> {
     const { config, log, network, clock, openStorage } = this.#options
-    const source = await openStorage()
+    const opened = await openStorage()
+    const source = config.own.labApi ? withDiskFaults(opened, this.labState.disk, clock) : opened
     this.#host.adopt(source)
     this.#clusterPort = await ClusterListener.start({
       network,

@@ -45,12 +45,16 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
     ['latency', 'A', 'C', '20ms', '--jitter', '5ms'],
     ['bandwidth', 'A', 'C', '256kB/s'],
     ['down', 'A', 'B'],
+    ['slicer', 'A', 'C', '64kB', '--delay', '1ms'],
+    ['slow_close', 'A', 'C', '10ms'],
   ])
     expect((await home.run('fault', ...args, ...NAMED)).status, args.join(' ')).toBe(0)
   expect((await faults(home)).map(({ id, fault }) => [id, fault])).toEqual([
     [3, { name: 'latency', ms: 20, jitterMs: 5 }],
     [4, { name: 'bandwidth', bytesPerSecond: 256_000 }],
     [5, { name: 'down' }],
+    [6, { name: 'slicer', averageBytes: 64_000, delayMs: 1 }],
+    [7, { name: 'slow_close', ms: 10 }],
   ])
   expect((await home.run('heal', '5', ...NAMED)).status).toBe(0)
   expect((await home.run('heal', '--all', ...NAMED)).status).toBe(0)
@@ -61,6 +65,8 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
     [['fault', 'partition', 'A', 'Q'], 'there is no link between A and Q'],
     [['fault', 'latency', 'A', 'C', 'long'], '"long" is not a duration'],
     [['fault', 'bandwidth', 'A', 'C', '0'], '"0" is not a size'],
+    [['fault', 'latency', 'A', 'C', '80'], '"80" has no unit: say 80ms or 80s'],
+    [['fault', 'partition', 'A', 'C', '--for', '30'], '"30" has no unit'],
     [['heal'], 'say which'],
     [['heal', '77'], 'there is no fault 77'],
   ]
@@ -81,4 +87,77 @@ it('says that the keeper of the links is gone, and brings it back on the same po
   expect((await home.run('status', ...NAMED)).status).toBe(0)
   expect((await home.run('down', 'one')).status).toBe(0)
   expect([home.processes(), home.left()]).toEqual([[], []])
+})
+
+/** What one cluster says at an endpoint of the lab, or any other. */
+const ask = async (home: LabHome, cluster: number, path: string): Promise<Record<string, unknown>> => {
+  const { apiAddress } = home.record('one').clusters[cluster] ?? { apiAddress: '' }
+  return (await (await fetch(`${apiAddress}${path}`)).json()) as Record<string, unknown>
+}
+
+it('sets what is wrong with servers, also after they were started again, and heals it', async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'pr-dr', '--ports', 'random', ...NAMED)).status).toBe(0)
+  const ok = async (...args: string[]) => {
+    const { status, stderr } = await home.run(...args, ...NAMED)
+    expect([status, status === 0 ? '' : stderr], args.join(' ')).toEqual([0, ''])
+    return stderr
+  }
+  const faultsOf = (cluster: number) => ask(home, cluster, '/_understudy/v1/faults')
+  const held = async () => ((await ask(home, 2, '/_understudy/v1/states')).states as { state: string }[]).length
+
+  await ok('fault', 'skew', 'B', '-5m')
+  await ok('fault', 'skew', 'C', '+5m', '--for', '1s')
+  await ok('fault', 'disk', 'A', 'slow', '--delay', '5ms')
+  await ok('fault', 'hold', 'C', '--state', 'merkle-sync', '--kind', 'performance')
+  expect(await faultsOf(1)).toMatchObject({ skew_ms: -300_000 })
+  await until(async () => (await faultsOf(2)).skew_ms === 0)
+  expect(await faultsOf(0)).toMatchObject({ disk: { state: 'slow', delay_ms: 5 } })
+  expect(await held()).toBe(1)
+  expect((await home.run('fault', 'ls', ...NAMED)).stdout).toMatch(/^1 +B +clock -300 s +-\n3 +A +disk slow/m)
+
+  // The newer of two counts, and the older one again when that is healed.
+  await ok('fault', 'skew', 'B', '+1h')
+  expect(await faultsOf(1)).toMatchObject({ skew_ms: 3_600_000 })
+  await ok('heal', '5')
+  expect(await faultsOf(1)).toMatchObject({ skew_ms: -300_000 })
+
+  await ok('crash', 'B')
+  await ok('start', 'B')
+  await until(async () => (await faultsOf(1)).skew_ms === -300_000)
+
+  await ok('release', 'C')
+  expect(await held()).toBe(0)
+  await ok('heal', 'A')
+  expect(await faultsOf(0)).toMatchObject({ disk: { state: 'ok' } })
+  expect(await ok('heal', '--all')).toContain('B, clock -300 s')
+  expect(await faultsOf(1)).toMatchObject({ skew_ms: 0 })
+  expect(await faults(home)).toEqual([])
+
+  expect(await ok('fault', 'corrupt', 'C', '--page', '7')).toContain('page 7 of the replicated tree corrupted')
+  expect(await faults(home)).toEqual([])
+  const { apiAddress, rootToken } = home.record('one').clusters[0] ?? { apiAddress: '', rootToken: '' }
+  const issued = await fetch(`${apiAddress}/v1/sys/replication/dr/primary/secondary-token`, {
+    method: 'PUT',
+    headers: { 'X-Vault-Token': rootToken },
+    body: '{"id": "late"}',
+  })
+  expect(issued.status).toBe(200)
+  expect(await ok('fault', 'expire-token', 'late')).toContain('activation token of late expired')
+
+  const refusals: readonly [readonly string[], string][] = [
+    [['fault', 'skew', 'Q', '5m'], 'there is no cluster "Q"; there is A, B, C'],
+    [['fault', 'skew', 'B', 'soon'], '"soon" is not a time to add to a clock'],
+    [['fault', 'skew', 'B', '5'], '"5" is not a time'],
+    [['fault', 'disk', 'A', 'tired'], 'Allowed choices are full, fail, slow'],
+    [['fault', 'disk', 'A', 'full', '--delay', '1s'], '--delay goes with slow'],
+    [['fault', 'hold', 'C'], 'say what to hold'],
+    [['fault', 'hold', 'C', '--state', 'asleep'], 'Allowed choices are'],
+    [['fault', 'corrupt', 'C', '--page', '256'], 'is not a page'],
+    [['fault', 'expire-token', 'nobody'], 'no unused activation token was issued for the id "nobody"'],
+  ]
+  for (const [args, text] of refusals) {
+    const { status, stderr } = await home.run(...args, ...NAMED)
+    expect([status, stderr], args.join(' ')).toEqual([1, expect.stringContaining(text)])
+  }
 })

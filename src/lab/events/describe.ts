@@ -1,4 +1,4 @@
-import { type ActiveFault, describeFault, describeLink } from '../keeper/active-fault.js'
+import { type ActiveFault, describeFault, describePlace } from '../keeper/active-fault.js'
 import type { EventKind, LabEvent } from './event.js'
 
 type Words = (event: LabEvent) => string
@@ -13,7 +13,7 @@ const fault =
   (end: string): Words =>
   ({ details }) => {
     const active = details as unknown as ActiveFault
-    return `${active.id}: ${describeLink(active)}, ${describeFault(active.fault)}${end}`
+    return `${active.id}: ${describePlace(active)}, ${describeFault(active)}${end}`
   }
 
 const plain: Words = ({ details }) =>

@@ -1,16 +1,41 @@
 import type { Direction, Faults, Passage } from '../proxy/faults.js'
+import { describeServerFault, type ServerFault } from './server-fault.js'
 
-/** What is set on the link of two clusters, until it is healed or its time is over. */
-export interface ActiveFault {
-  /** Small and counted, for people to name it. */
-  readonly id: number
+/** Somebody's wish that something be wrong. */
+export type FaultRequest = LinkFaultRequest | ServerFaultRequest
+
+interface Wish {
+  /** Healed by itself after so long. */
+  readonly forMs?: number | undefined
+}
+
+export interface LinkFaultRequest extends Wish {
   readonly between: readonly [string, string]
   /** Only what the first of the two sends is met. */
   readonly isOneWay: boolean
   readonly fault: LinkFault
+}
+
+export interface ServerFaultRequest extends Wish {
+  readonly cluster: string
+  readonly fault: ServerFault
+}
+
+/** What is wrong, until it is healed or its time is over. */
+export type ActiveFault = ActiveLinkFault | ActiveServerFault
+
+interface Active {
+  /** Small and counted, for people to name it. */
+  readonly id: number
   /** Milliseconds since the epoch; undefined: until it is healed. */
   readonly untilMs?: number | undefined
 }
+
+export interface ActiveLinkFault extends Active, Omit<LinkFaultRequest, 'forMs'> {}
+
+export interface ActiveServerFault extends Active, Omit<ServerFaultRequest, 'forMs'> {}
+
+export const isOfLink = (active: ActiveFault): active is ActiveLinkFault => 'between' in active
 
 /** Toxiproxy's names, and the verbs `partition` and `hold`. Times in milliseconds. */
 export type LinkFault =
@@ -22,6 +47,13 @@ export type LinkFault =
   | { readonly name: 'timeout'; readonly ms: number }
   | { readonly name: 'reset_peer'; readonly ms: number }
   | { readonly name: 'limit_data'; readonly bytes: number }
+  | {
+      readonly name: 'slicer'
+      readonly averageBytes: number
+      readonly variationBytes?: number
+      readonly delayMs?: number
+    }
+  | { readonly name: 'slow_close'; readonly ms: number }
 
 export type LinkFaultName = LinkFault['name']
 
@@ -33,7 +65,7 @@ export interface LaneState {
 
 /** Whether a fault meets what flows in this direction of the proxy through which `from` dials `to`. */
 const meets = (
-  { between: [one, other], isOneWay }: ActiveFault,
+  { between: [one, other], isOneWay }: ActiveLinkFault,
   from: string,
   to: string,
   direction: Direction,
@@ -50,7 +82,10 @@ export const laneState = (
   to: string,
   direction: Direction,
 ): LaneState => {
-  const met = active.filter((one) => meets(one, from, to, direction)).map(({ fault }) => fault)
+  const met = active
+    .filter(isOfLink)
+    .filter((one) => meets(one, from, to, direction))
+    .map(({ fault }) => fault)
   const isPartitioned = met.some(({ name }) => name === 'partition')
   const isHeld = met.some(({ name }) => name === 'hold')
   const faults = Object.assign({}, ...met.map(toFaults)) as Faults
@@ -59,7 +94,7 @@ export const laneState = (
 
 /** Whether the proxy through which `from` dials `to` is to listen at all. */
 export const isDown = (active: readonly ActiveFault[], from: string, to: string): boolean =>
-  active.some((one) => one.fault.name === 'down' && meets(one, from, to, 'up'))
+  active.some((one) => isOfLink(one) && one.fault.name === 'down' && meets(one, from, to, 'up'))
 
 const toFaults = (fault: LinkFault): Faults => {
   switch (fault.name) {
@@ -79,11 +114,23 @@ const toFaults = (fault: LinkFault): Faults => {
       return { reset_peer: { ms: fault.ms } }
     case 'limit_data':
       return { limit_data: { bytes: fault.bytes } }
+    case 'slicer': {
+      const { name: _, ...slicer } = fault
+      return { slicer }
+    }
+    case 'slow_close':
+      return { slow_close: { ms: fault.ms } }
   }
 }
 
+/** Whom it concerns: `A <-> C`, `A -> C` when only what A sends is met, or a server by its cluster. */
+export const describePlace = (active: ActiveFault): string => (isOfLink(active) ? describeLink(active) : active.cluster)
+
 /** `latency 80 ms, give or take 20 ms`. */
-export const describeFault = (fault: LinkFault): string => {
+export const describeFault = (active: ActiveFault): string =>
+  isOfLink(active) ? describeLinkFault(active.fault) : describeServerFault(active.fault)
+
+const describeLinkFault = (fault: LinkFault): string => {
   switch (fault.name) {
     case 'partition':
     case 'hold':
@@ -99,9 +146,12 @@ export const describeFault = (fault: LinkFault): string => {
       return `reset_peer after ${fault.ms} ms`
     case 'limit_data':
       return `limit_data ${fault.bytes} bytes`
+    case 'slicer':
+      return `slicer ${fault.averageBytes} bytes${fault.delayMs ? `, ${fault.delayMs} ms apart` : ''}`
+    case 'slow_close':
+      return `slow_close after ${fault.ms} ms`
   }
 }
 
-/** `A <-> C`, or `A -> C` when only what A sends is met. */
-export const describeLink = ({ between: [one, other], isOneWay }: Pick<ActiveFault, 'between' | 'isOneWay'>): string =>
+const describeLink = ({ between: [one, other], isOneWay }: ActiveLinkFault): string =>
   `${one} ${isOneWay ? '->' : '<->'} ${other}`

@@ -2,8 +2,7 @@ import http from 'node:http'
 import { createInterface } from 'node:readline'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
 import { LabError } from '../lab-error.js'
-import type { ActiveFault } from './active-fault.js'
-import type { FaultRequest } from './keeper.js'
+import type { ActiveFault, FaultRequest } from './active-fault.js'
 
 const ANSWER_MS = 5000
 

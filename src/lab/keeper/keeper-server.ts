@@ -4,7 +4,8 @@ import { type EventDraft, isEventKind } from '../events/event.js'
 import type { EventLog } from '../events/event-log.js'
 import { LabError } from '../lab-error.js'
 import { EventStreams } from './event-streams.js'
-import type { FaultRequest, Keeper } from './keeper.js'
+import type { FaultRequest, LinkFaultRequest, ServerFaultRequest } from './active-fault.js'
+import type { Keeper } from './keeper.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
@@ -111,14 +112,13 @@ const send = (response: http.ServerResponse, status: number, body: unknown): voi
 
 /** The command line is the only caller, so its words are checked there; here only that it is the form at all. */
 const readFault = async (request: http.IncomingMessage): Promise<FaultRequest> => {
-  const value = (await readJson(request)) as Partial<FaultRequest> | null
-  const isForm =
-    Array.isArray(value?.between) &&
-    value.between.length === 2 &&
-    typeof value.fault === 'object' &&
-    value.fault !== null
-  if (!isForm) throw new LabError('usage', 'this is not a fault')
-  return { ...(value as FaultRequest), isOneWay: value.isOneWay === true }
+  const value = (await readJson(request)) as Record<string, unknown> | null
+  const { between, cluster, fault } = value ?? {}
+  const isFault = typeof fault === 'object' && fault !== null && 'name' in fault
+  if (isFault && Array.isArray(between) && between.length === 2)
+    return { ...(value as unknown as LinkFaultRequest), isOneWay: value?.isOneWay === true }
+  if (isFault && typeof cluster === 'string') return value as unknown as ServerFaultRequest
+  throw new LabError('usage', 'this is not a fault')
 }
 
 const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => {

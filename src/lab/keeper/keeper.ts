@@ -5,27 +5,34 @@ import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
 import type { Direction } from '../proxy/faults.js'
 import { Link } from '../proxy/link.js'
-import { type ActiveFault, isDown, laneState, type LinkFault } from './active-fault.js'
+import {
+  type ActiveFault,
+  type ActiveLinkFault,
+  type ActiveServerFault,
+  type FaultRequest,
+  isDown,
+  isOfLink,
+  laneState,
+} from './active-fault.js'
 import type { Route } from './routes.js'
-
-export interface FaultRequest {
-  readonly between: readonly [string, string]
-  readonly isOneWay: boolean
-  readonly fault: LinkFault
-  /** Healed by itself after so long. */
-  readonly forMs?: number | undefined
-}
+import { endServerFault, isDoneAtOnce, isSameKnob, knobOf, setServerFault } from './server-fault.js'
+import type { WatchedCluster } from './watch.js'
 
 export interface OpenRoute extends Route {
   readonly link: Link
 }
 
-export interface KeeperOptions {
-  readonly routes: readonly Route[]
+interface Surroundings {
   readonly clock: Clock
-  readonly random: Random
+  /** Whose servers can have faults. */
+  readonly clusters: () => readonly WatchedCluster[]
   /** Told of every fault that is set, healed or has had its time. */
   readonly tell: (event: EventDraft) => void
+}
+
+export interface KeeperOptions extends Surroundings {
+  readonly routes: readonly Route[]
+  readonly random: Random
 }
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
@@ -33,20 +40,25 @@ const DIRECTIONS: readonly Direction[] = ['up', 'down']
 /** Active faults at once. */
 const FAULTS_MAX = 1000
 
-/** Holds the links of a lab open and what is wrong with them, with the timers that heal. Whoever opens it closes it. */
+/** How soon a fault is healed again whose time came while its server did not answer. */
+const HEAL_AGAIN_MS = 1000
+
+/**
+ * Holds the links of a lab open, and what is wrong with them and with its servers, with the timers that heal. Whoever opens
+ * it closes it.
+ */
 export class Keeper {
-  readonly #clock: Clock
+  readonly #around: Surroundings
   readonly #routes: readonly OpenRoute[]
-  readonly #tell: (event: EventDraft) => void
   readonly #timers = new Map<number, Timer>()
+  readonly #turns = new Map<string, Promise<void>>()
   #active: readonly ActiveFault[] = []
   #applied: Promise<void> = Promise.resolve()
   #lastId = 0
 
-  private constructor(routes: readonly OpenRoute[], { clock, tell }: Pick<KeeperOptions, 'clock' | 'tell'>) {
+  private constructor(routes: readonly OpenRoute[], around: Surroundings) {
     this.#routes = routes
-    this.#clock = clock
-    this.#tell = tell
+    this.#around = around
   }
 
   /** Rejects, with everything closed again, when one of the ports is taken. */
@@ -66,53 +78,131 @@ export class Keeper {
   }
 
   /** For links that somebody else has opened, and closes. */
-  static over(routes: readonly OpenRoute[], options: Pick<KeeperOptions, 'clock' | 'tell'>): Keeper {
-    return new Keeper(routes, options)
+  static over(routes: readonly OpenRoute[], around: Surroundings): Keeper {
+    return new Keeper(routes, around)
   }
 
   get active(): readonly ActiveFault[] {
     return this.#active
   }
 
-  /** Throws a usage error when there is no such link. */
-  async set({ between, isOneWay, fault, forMs }: FaultRequest): Promise<ActiveFault> {
-    const [one, other] = between
-    if (!this.#routes.some(({ from, to }) => from === one && to === other))
-      throw new LabError('usage', `there is no link between ${one} and ${other}`)
+  /** Throws a usage error when there is no such link or cluster, and what the server says where it refuses. */
+  async set(request: FaultRequest): Promise<ActiveFault> {
     if (this.#active.length >= FAULTS_MAX)
       throw new LabError('conflict', `${FAULTS_MAX} faults are set already; heal some first`)
-    const id = ++this.#lastId
-    const untilMs = forMs === undefined ? undefined : this.#clock.now() + forMs
-    const active: ActiveFault = { id, between, isOneWay, fault, untilMs }
-    if (forMs !== undefined)
-      this.#timers.set(
-        id,
-        this.#clock.setTimer(forMs, () => void this.#end([id], 'fault-expired')),
-      )
+    const { forMs, ...wish } = request
+    const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
+    const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
+    if (isOfLink(active)) this.#requireLink(active)
+    else await this.#inTurn(active.cluster, (address) => setServerFault(address, active.fault))
+    this.#around.tell({
+      kind: 'fault-set',
+      ...(isOfLink(active) ? {} : { cluster: active.cluster }),
+      details: { ...active },
+    })
+    if (!isOfLink(active) && isDoneAtOnce(active.fault)) return active
     this.#active = [...this.#active, active]
-    this.#tell({ kind: 'fault-set', details: { ...active } })
-    await this.#apply()
+    if (forMs !== undefined) this.#endIn(forMs, active.id)
+    if (isOfLink(active)) await this.#apply()
     return active
   }
 
-  /** Ends these faults, or all; returns those that there were. */
+  /**
+   * Ends these faults, or all; returns those that there were. Throws when a server does not answer that should be well again:
+   * its faults stay, all others are gone.
+   */
   heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
     return this.#end(ids, 'fault-healed')
+  }
+
+  /** A server that was started again knows nothing of its faults: it is told once more. What cannot be told is tried later. */
+  remind(cluster: string): Promise<void> {
+    const own = () => this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
+    if (own().length === 0) return Promise.resolve()
+    return this.#inTurn(cluster, async (address) => {
+      const newest = new Map(own().map(({ fault }) => [knobOf(fault), fault]))
+      for (const fault of newest.values()) await setServerFault(address, fault).catch(() => undefined)
+    })
+  }
+
+  /** One after the other for each server: what was healed is not set again by whoever began before. */
+  async #inTurn(cluster: string, work: (apiAddress: string) => Promise<void>): Promise<void> {
+    const address = this.#addressOf(cluster)
+    const done = (this.#turns.get(cluster) ?? Promise.resolve()).then(() => work(address))
+    this.#turns.set(
+      cluster,
+      done.catch(() => undefined),
+    )
+    await done
+  }
+
+  #requireLink({ between: [one, other] }: ActiveLinkFault): void {
+    if (!this.#routes.some(({ from, to }) => from === one && to === other))
+      throw new LabError('usage', `there is no link between ${one} and ${other}`)
+  }
+
+  #addressOf(cluster: string): string {
+    const clusters = this.#around.clusters()
+    const found = clusters.find(({ name }) => name === cluster)
+    if (found) return found.apiAddress
+    throw new LabError(
+      'usage',
+      `there is no cluster "${cluster}"; there is ${clusters.map(({ name }) => name).join(', ')}`,
+    )
+  }
+
+  #endIn(ms: number, id: number): void {
+    const end = () => void this.#end([id], 'fault-expired').catch(() => this.#endIn(HEAL_AGAIN_MS, id))
+    this.#timers.set(id, this.#around.clock.setTimer(ms, end))
   }
 
   async #end(
     ids: readonly number[] | undefined,
     kind: 'fault-healed' | 'fault-expired',
   ): Promise<readonly ActiveFault[]> {
-    const healed = this.#active.filter(({ id }) => ids === undefined || ids.includes(id))
-    for (const { id } of healed) {
-      this.#timers.get(id)?.cancel()
-      this.#timers.delete(id)
-    }
-    this.#active = this.#active.filter((one) => !healed.includes(one))
-    for (const fault of healed) this.#tell({ kind, details: { ...fault } })
+    const chosen = this.#active.filter(({ id }) => ids === undefined || ids.includes(id))
+    const links = chosen.filter(isOfLink)
+    this.#forget(links, kind)
     await this.#apply()
+    const failures: unknown[] = []
+    const healed: ActiveFault[] = [...links]
+    for (const active of chosen) {
+      if (isOfLink(active)) continue
+      try {
+        await this.#endOnServer(active)
+        this.#forget([active], kind)
+        healed.push(active)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
     return healed
+  }
+
+  /** Where two faults turn one knob, the one that stays takes it over. */
+  #endOnServer(ended: ActiveServerFault): Promise<void> {
+    return this.#inTurn(ended.cluster, async (address) => {
+      await endServerFault(address, ended.fault)
+      for (const one of this.#active) {
+        if (isOfLink(one) || one === ended || one.cluster !== ended.cluster) continue
+        if (isSameKnob(one.fault, ended.fault)) await setServerFault(address, one.fault).catch(() => undefined)
+      }
+    })
+  }
+
+  #forget(ended: readonly ActiveFault[], kind: 'fault-healed' | 'fault-expired'): void {
+    for (const active of ended) {
+      if (!this.#active.includes(active)) continue
+      this.#timers.get(active.id)?.cancel()
+      this.#timers.delete(active.id)
+      this.#active = this.#active.filter((one) => one !== active)
+      this.#around.tell({
+        kind,
+        ...(isOfLink(active) ? {} : { cluster: active.cluster }),
+        details: { ...active },
+      })
+    }
   }
 
   async close(): Promise<void> {

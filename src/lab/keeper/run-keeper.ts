@@ -23,10 +23,10 @@ export const runKeeper = async (
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock })
   const tell = log.append.bind(log)
-  const keeper = await Keeper.open({ routes, clock, random, tell })
+  const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell })
   log.append({ kind: 'keeper-started', details: {} })
   const control = await serveKeeper(keeper, log, socket)
-  const watch = new Watch({ clusters, clock, tell })
+  const watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
   watch.start()
   return {
     close: async () => {

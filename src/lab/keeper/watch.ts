@@ -14,6 +14,8 @@ export interface WatchOptions {
   readonly clusters: readonly WatchedCluster[]
   readonly clock: Clock
   readonly tell: (event: EventDraft) => void
+  /** Called after each look at a server that answers. */
+  readonly onSeen?: ((cluster: string) => Promise<void>) | undefined
 }
 
 const PAUSE_MS = 1000
@@ -53,6 +55,7 @@ export class Watch {
       const observation = await answer
       silence.cancel()
       this.#note(cluster, observation)
+      if (observation.process === 'running') await this.#options.onSeen?.(cluster.name)
       await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
     }
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { type AttachedLab, type ClusterAccess, isAttached } from '../cluster.js'
-import type { ActiveFault } from '../keeper/active-fault.js'
+import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
+import { Keeper } from '../keeper/keeper.js'
 import { LabError } from '../lab-error.js'
 import { requireAnyLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
@@ -16,6 +17,8 @@ class AttachedDriver implements LabDriver {
   readonly topology: Topology
   readonly events: LocalEvents
   readonly #host: LabHost
+  /** Of faults within servers, for as long as the handle is open. */
+  readonly #keeper: Keeper
 
   constructor(lab: AttachedLab, host: LabHost) {
     this.name = lab.name
@@ -24,6 +27,11 @@ class AttachedDriver implements LabDriver {
     this.topology = topologyOf(lab) ?? { name: lab.topology, about: '', clusters, links: [] }
     this.events = new LocalEvents(lab.name, host.clock, () => this.clusters())
     this.#host = host
+    this.#keeper = Keeper.over([], {
+      clock: host.clock,
+      clusters: () => this.clusters(),
+      tell: (draft) => this.events.tell(draft),
+    })
   }
 
   get clock(): Clock {
@@ -54,20 +62,22 @@ class AttachedDriver implements LabDriver {
   }
 
   /** The links between its clusters do not go through the lab. */
-  async setFault(): Promise<ActiveFault> {
-    throw cannot('a fault of a link', this.kind)
+  async setFault(request: FaultRequest): Promise<ActiveFault> {
+    if ('between' in request) throw cannot('a fault of a link', this.kind)
+    return this.#keeper.set(request)
   }
 
   async faults(): Promise<readonly ActiveFault[]> {
-    return []
+    return this.#keeper.active
   }
 
-  async heal(): Promise<readonly ActiveFault[]> {
-    return []
+  heal(ids?: readonly number[]): Promise<readonly ActiveFault[]> {
+    return this.#keeper.heal(ids)
   }
 
   async close(): Promise<void> {
     this.events.close()
+    await this.#keeper.heal()
   }
 
   /** Read again each time: other commands may change it meanwhile. */

@@ -1,8 +1,8 @@
 import { systemClock } from '../../base/clock.js'
 import type { ClusterAccess } from '../cluster.js'
 import type { InProcessLab } from '../in-process-lab.js'
-import type { ActiveFault } from '../keeper/active-fault.js'
-import { type FaultRequest, Keeper } from '../keeper/keeper.js'
+import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
+import { Keeper } from '../keeper/keeper.js'
 import { cannot, type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
 import { unsealCluster } from '../seals.js'
 import type { Topology } from '../topology.js'
@@ -20,7 +20,11 @@ class InProcessDriver implements LabDriver {
     this.#lab = lab
     this.name = name
     this.events = new LocalEvents(name, systemClock, () => this.clusters())
-    this.#keeper = Keeper.over(lab.routes, { clock: systemClock, tell: (draft) => this.events.tell(draft) })
+    this.#keeper = Keeper.over(lab.routes, {
+      clock: systemClock,
+      clusters: () => this.clusters(),
+      tell: (draft) => this.events.tell(draft),
+    })
   }
 
   get topology(): Topology {
@@ -70,6 +74,7 @@ class InProcessDriver implements LabDriver {
     const clusters = this.clusters()
     const access = clusters.find((one) => one.name === name)
     if (access) await unsealCluster({ name: this.name, clusters }, access)
+    await this.#keeper.remind(name)
     return `cluster ${name} is open at ${cluster.apiAddress}`
   }
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { ClusterAccess, LabRecord } from '../cluster.js'
-import type { ActiveFault } from '../keeper/active-fault.js'
-import type { FaultRequest } from '../keeper/keeper.js'
+import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { requireLab, saveLab } from '../lifecycle/lab-directory.js'

@@ -23,6 +23,10 @@ export interface Faults {
   readonly reset_peer?: { readonly ms: number }
   /** The connection is closed after so many bytes of this direction. */
   readonly limit_data?: { readonly bytes: number }
+  /** What passes is cut into pieces of about this size, with a pause between them. */
+  readonly slicer?: { readonly averageBytes: number; readonly variationBytes?: number; readonly delayMs?: number }
+  /** The end of a connection passes so much later. */
+  readonly slow_close?: { readonly ms: number }
 }
 
 export type FaultName = keyof Faults

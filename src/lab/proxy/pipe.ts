@@ -29,6 +29,8 @@ export const runPipe = async (options: PipeOptions): Promise<void> => {
     while (lane.passage !== 'open' && !sink.destroyed) await Promise.race([lane.change(), sinkClosed])
     if (sink.destroyed) return
     if (!piece) {
+      const { slow_close } = lane.faults
+      if (slow_close) await Promise.race([clock.sleep(slow_close.ms), sinkClosed])
       if (source.errored) reset()
       else sink.end()
       return
@@ -47,7 +49,8 @@ export const runPipe = async (options: PipeOptions): Promise<void> => {
     passedBytes += piece.bytes.length
     const passed = piece.bytes.subarray(0, Math.max(room, 0))
     lane.pass(passed.length)
-    if (!sink.write(passed)) await untilDrained(sink)
+    if (lane.faults.slicer) await passSliced(passed, options)
+    else if (!sink.write(passed)) await untilDrained(sink)
     if (room < piece.bytes.length) {
       source.destroy()
       sink.end()
@@ -65,6 +68,19 @@ const delay = async (piece: Piece, { lane, clock, random }: PipeOptions): Promis
     if (waitMs > 0) await clock.sleep(waitMs)
   }
   if (bandwidth) await clock.sleep((piece.bytes.length / bandwidth.bytesPerSecond) * 1000)
+}
+
+/** In pieces of about the size that is asked for; what they have in common is the order. */
+const passSliced = async (bytes: Buffer, { lane, sink, clock, random }: PipeOptions): Promise<void> => {
+  let rest = bytes
+  while (rest.length > 0 && !sink.destroyed) {
+    const { averageBytes, variationBytes = 0, delayMs = 0 } = lane.faults.slicer ?? { averageBytes: rest.length }
+    const share = random.bytes(2).readUInt16BE() / 0xffff
+    const size = Math.max(1, Math.round(averageBytes + (2 * share - 1) * variationBytes))
+    if (!sink.write(rest.subarray(0, size))) await untilDrained(sink)
+    rest = rest.subarray(size)
+    if (rest.length > 0 && delayMs > 0) await clock.sleep(delayMs)
+  }
 }
 
 const untilDrained = async (sink: net.Socket): Promise<void> => {

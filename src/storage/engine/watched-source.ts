@@ -8,6 +8,9 @@ export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy ge
 export interface DiskWatch {
   beforeRead(): void
   beforeStep(step: DiskStep): void
+  /** Waited for before a batch is written, where it returns something to wait for. */
+  beforeWrite?(): Promise<void> | undefined
+  beforeReopen?(): void
 }
 
 /**
@@ -102,6 +105,7 @@ const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
   sizeBytes: () => inner.sizeBytes(),
   reopen: async () => {
     watch.beforeRead()
+    watch.beforeReopen?.()
     await inner.reopen()
   },
   close: () => inner.close(),
@@ -114,6 +118,8 @@ const watchBatch = (inner: EngineBatch, watch: DiskWatch): EngineBatch => ({
     return inner.length
   },
   write: async (options) => {
+    const delay = watch.beforeWrite?.()
+    if (delay) await delay
     watch.beforeStep('batch')
     await inner.write(options)
   },

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { startLab } from '../../../src/index.js'
+import { until } from '../../support/until.js'
 
 it('a lab endpoint says when it could not do what it was asked', async () => {
   await using lab = await startLab('single')
@@ -18,4 +19,35 @@ it('a lab endpoint says when it could not do what it was asked', async () => {
   await A.client.call('PUT', 'sys/seal')
   expect(await post('faults/corrupt', fault)).toBe('503 Vault is sealed')
   expect(await post('states/hold', { state: 'apply' })).toBe('204 ')
+})
+
+it('a disk that is full, broken or slow refuses or delays writes, reads go on, and it recovers', async () => {
+  for (const storage of ['memory', 'disk'] as const) {
+    await using lab = await startLab('single', { storage })
+    const { A } = lab
+    const disk = async (body: object) =>
+      (await A.anonymous.send('POST', '/_understudy/v1/faults/disk', { body })).status
+    const write = async (value: number) => (await A.client.send('PUT', 'cubbyhole/x', { body: { value } })).status
+    const read = async () => ((await A.client.read('cubbyhole/x')).data as { value: number }).value
+    expect(await write(1)).toBe(204)
+    for (const [count, state] of (['full', 'fail'] as const).entries()) {
+      expect(await disk({ state })).toBe(204)
+      const { status, json } = await A.client.send('PUT', 'cubbyhole/x', { body: { value: 9 } })
+      expect([status, String(json?.errors)]).toEqual([
+        503,
+        expect.stringContaining(state === 'full' ? 'no space left' : 'the storage device failed'),
+      ])
+      expect(await disk({ state: 'ok' })).toBe(204)
+      await until(async () => (await write(count + 2)) === 204)
+      expect(await read()).toBe(count + 2)
+    }
+    expect(await disk({ state: 'slow', delay: '1ms' })).toBe(204)
+    expect((await A.anonymous.send('GET', '/_understudy/v1/faults')).json).toEqual({
+      skew_ms: 0,
+      disk: { state: 'slow', delay_ms: 1 },
+    })
+    expect(await write(7)).toBe(204)
+    for (const wrong of [{ state: 'tired' }, {}, { state: 'slow', delay: 'long' }, { state: 'slow', delay: '2h' }])
+      expect(await disk(wrong)).toBe(400)
+  }
 })

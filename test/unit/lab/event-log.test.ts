@@ -14,9 +14,18 @@ beforeEach(() => {
   directory = mkdtempSync(path.join(tmpdir(), 'understudy-events-'))
 })
 
-afterEach(() => rmSync(directory, { recursive: true, force: true }))
+const opened: EventLog[] = []
 
-const open = () => new EventLog({ lab: 'one', directory, clock: systemClock })
+afterEach(async () => {
+  for (const log of opened.splice(0)) await log.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const open = () => {
+  const log = new EventLog({ lab: 'one', directory, clock: systemClock })
+  opened.push(log)
+  return log
+}
 const file = () => path.join(directory, 'events.jsonl')
 const note = (text: string): EventDraft => ({ kind: 'note', details: { text } })
 const texts = () => readEvents(directory).map(({ details }) => details.text)

@@ -207,3 +207,35 @@ it('counts the bytes that passed each way, over all connections', async () => {
   await until(() => first.text === 'hello' && second.text === 'you')
   expect(link.passedBytes).toEqual({ up: 8, down: 8 })
 })
+
+it('cuts what passes into small pieces, in order and whole', async () => {
+  const { link, peers } = await serve()
+  const client = await dial(link)
+  await until(() => peers.length === 1)
+  const sizes: number[] = []
+  peers[0]?.prependListener('data', (chunk: Buffer) => sizes.push(chunk.length))
+  link.setFault('slicer', { averageBytes: 8, variationBytes: 3, delayMs: 1 }, 'up')
+  const text = Array.from({ length: 30 }, (_, index) => `piece ${index};`).join('')
+  client.socket.write(text)
+  await until(() => client.text === text)
+  expect(sizes.length).toBeGreaterThan(5)
+})
+
+it('lets the end of a connection pass later, and bytes at once', async () => {
+  const { link, peers } = await serve()
+  const client = await dial(link)
+  await until(() => peers.length === 1)
+  link.setFault('slow_close', { ms: 60_000 }, 'up')
+  client.socket.end('hello')
+  await until(() => client.text === 'hello')
+  let isEnded = false
+  peers[0]?.once('end', () => {
+    isEnded = true
+  })
+  // The other way is not slowed down: a second connection that the far side ends is over at once.
+  const other = await dial(link)
+  await until(() => peers.length === 2)
+  peers[1]?.end()
+  await until(() => other.isEnded)
+  expect(isEnded).toBe(false)
+})

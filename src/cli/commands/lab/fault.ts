@@ -1,87 +1,44 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
-import { parseDurationMs } from '../../../base/duration.js'
 import {
   type ActiveFault,
   describeFault,
-  describeLink,
-  type LinkFault,
-  type LinkFaultName,
+  describePlace,
+  type FaultRequest,
+  isOfLink,
 } from '../../../lab/keeper/active-fault.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
+import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
-import { formatTable, type Output } from '../../output.js'
 import { commandTerm, examples } from '../../help.js'
+import { formatTable, type Output } from '../../output.js'
+import { LINK_FAULTS, type LinkFaultFlags, type LinkFaultKind } from './link-faults.js'
 import { nameOption } from './options.js'
+import { milliseconds } from './quantities.js'
+import { kindOption, type SetServerFault, serverFaultCommands, STATES } from './server-faults.js'
 
-interface FaultFlags {
+interface FaultFlags extends LinkFaultFlags {
   readonly name: string
   readonly oneWay?: true
   readonly for?: string
-  readonly jitter?: string
 }
 
-interface FaultKind {
-  readonly about: string
-  /** What stands behind the two clusters. */
-  readonly argument?: string
-  /** Such as this. */
-  readonly example?: string
-  readonly make: (value: string, flags: FaultFlags) => LinkFault
+interface HoldFlags extends FaultFlags {
+  readonly state?: string
+  readonly kind?: Kind
 }
 
-/** The faults of links, under toxiproxy's names where it has one. */
-const KINDS: Readonly<Record<LinkFaultName, FaultKind>> = {
-  partition: {
-    about: 'cut the cable: nothing passes, not even the end of a connection',
-    make: () => ({ name: 'partition' }),
-  },
-  hold: { about: 'let bytes wait until it is healed', make: () => ({ name: 'hold' }) },
-  down: { about: 'refuse connections and reset those there are', make: () => ({ name: 'down' }) },
-  latency: {
-    about: 'delay everything, such as 80ms (--jitter 20ms)',
-    argument: 'delay',
-    example: '80ms',
-    make: (value, { jitter }) => ({
-      name: 'latency',
-      ms: milliseconds(value),
-      ...(jitter === undefined ? {} : { jitterMs: milliseconds(jitter) }),
-    }),
-  },
-  bandwidth: {
-    about: 'let so much pass, such as 256kB/s',
-    argument: 'rate',
-    example: '256kB/s',
-    make: (value) => ({ name: 'bandwidth', bytesPerSecond: bytes(value.replace(/\/s$/, '')) }),
-  },
-  timeout: {
-    about: 'let nothing pass and close connections after a time; 0 never closes',
-    argument: 'time',
-    example: '5s',
-    make: (value) => ({ name: 'timeout', ms: milliseconds(value, 0) }),
-  },
-  reset_peer: {
-    about: 'reset connections a time after their first bytes',
-    argument: 'time',
-    example: '1s',
-    make: (value) => ({ name: 'reset_peer', ms: milliseconds(value, 0) }),
-  },
-  limit_data: {
-    about: 'close connections after so many bytes, such as 64kB',
-    argument: 'bytes',
-    example: '64kB',
-    make: (value) => ({ name: 'limit_data', bytes: bytes(value) }),
-  },
-}
-
-/** `understudy fault ...`: what is wrong with the links of a lab. */
+/** `understudy fault ...`: what is wrong with the links and the servers of a lab. */
 export const faultCommand = (output: Output, clock: Clock = systemClock): Command => {
   const command = new Command('fault')
-    .description('set faults on the links between clusters, and list them')
+    .description('set faults on the links between clusters and on their servers, and list them')
     .configureHelp({ subcommandTerm: commandTerm })
     .exitOverride()
-  for (const [name, kind] of Object.entries(KINDS)) command.addCommand(makeKind(name, kind, output).exitOverride())
+  for (const [name, kind] of Object.entries(LINK_FAULTS))
+    command.addCommand((name === 'hold' ? makeHold(output) : makeLinkFault(name, kind, output)).exitOverride())
+  for (const one of serverFaultCommands(setterOf(output)))
+    command.addCommand(one.addOption(nameOption()).exitOverride())
   command.addCommand(
     new Command('ls')
       .description('list active faults')
@@ -93,98 +50,173 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
         if (flags.json) output.data(JSON.stringify(active, undefined, 2))
         else if (active.length === 0) output.progress('there are no faults')
         else
-          output.data(formatTable([['id', 'link', 'fault', 'left'], ...active.map((one) => toRow(one, clock.now()))]))
+          output.data(formatTable([['id', 'where', 'fault', 'left'], ...active.map((one) => toRow(one, clock.now()))]))
       })
       .exitOverride(),
   )
   return command.addHelpText(
     'after',
-    examples('fault partition A B --for 30s --one-way', 'fault latency A C 80ms --jitter 20ms'),
+    examples('fault partition A B --for 30s --one-way', 'fault latency A C 80ms --jitter 20ms', 'fault disk A full'),
   )
 }
 
-const makeKind = (name: string, { about, argument, example, make }: FaultKind, output: Output): Command => {
+const makeLinkFault = (
+  name: string,
+  { about, argument, example, flags: own = [], make }: LinkFaultKind,
+  output: Output,
+): Command => {
   const command = new Command(name).description(about).argument('<cluster>').argument('<other>')
   if (argument) command.argument(`<${argument}>`)
   const typed = [name, 'A', 'B', ...(example ? [example] : [])].join(' ')
-  if (name === 'latency') command.option('--jitter <duration>', 'give or take so much')
-  return command
-    .addOption(nameOption())
-    .option('--one-way', 'only what the first cluster sends to the other')
-    .option('--for <duration>', 'heal it after so long')
+  for (const [flag, what] of own) command.option(flag, what)
+  return addLinkFlags(command)
     .addHelpText('after', examples(`fault ${typed}`, `fault ${typed} --one-way --for 30s`))
     .action(async (...all: unknown[]) => {
       const [one, other, value] = all as string[]
       const flags = all[argument ? 3 : 2] as FaultFlags
-      const set = await keeperOf(flags.name).set({
-        between: [String(one), String(other)],
-        isOneWay: flags.oneWay === true,
-        fault: make(String(value), flags),
-        forMs: flags.for === undefined ? undefined : milliseconds(flags.for),
-      })
-      output.progress(
-        `fault ${set.id}: ${describeLink(set)}, ${describeFault(set.fault)}${flags.for ? ` for ${flags.for}` : ''}`,
-      )
+      await setOnLink([String(one), String(other)], make(String(value), flags), flags, output)
     })
 }
 
-/** `understudy heal`: ends one fault, those of a link, or all. */
-export const healCommand = (output: Output): Command =>
-  new Command('heal')
-    .description('end faults: one by its id, those between two clusters, or with --all every one')
-    .argument('[what...]', 'an id, or two clusters')
+const addLinkFlags = (command: Command): Command =>
+  command
     .addOption(nameOption())
-    .option('--all', 'every fault')
-    .addHelpText('after', '\nExamples:\n  understudy heal 3\n  understudy heal A B\n  understudy heal --all')
-    .action(async (what: string[], flags: { name: string; all?: true }) => {
-      const keeper = keeperOf(flags.name)
-      const chosen = chooseFaults(await keeper.list(), what, flags.all === true)
-      for (const { id } of chosen) await keeper.heal(id)
-      output.progress(chosen.length === 0 ? 'there are no faults' : `healed ${chosen.map(describeActive).join('; ')}`)
+    .option('--one-way', 'only what the first cluster sends to the other')
+    .option('--for <duration>', 'heal it after so long')
+
+/** Of the link between two clusters, or of the replication of one when it enters a state. */
+const makeHold = (output: Output): Command =>
+  addLinkFlags(
+    new Command('hold')
+      .description('let the bytes of a link wait, or with --state the replication of one cluster, until it is released')
+      .argument('<cluster>')
+      .argument('[other]', 'the other end of the link')
+      .addOption(new Option('--state <state>', 'hold replication of the cluster there').choices([...STATES]))
+      .addOption(kindOption()),
+  )
+    .addHelpText('after', examples('fault hold A C', 'fault hold C --state merkle-sync'))
+    .action(async (cluster: string, other: string | undefined, flags: HoldFlags) => {
+      const { state, kind } = flags
+      if ((other === undefined) === (state === undefined))
+        throw new LabError('usage', 'say what to hold: a link by its two clusters, or one cluster with --state')
+      if (state !== undefined) {
+        if (flags.oneWay) throw new LabError('usage', '--one-way goes with a link')
+        await setterOf(output)(cluster, { name: 'hold-state', state, kind }, flags)
+      } else {
+        if (kind) throw new LabError('usage', '--kind goes with --state')
+        await setOnLink([cluster, String(other)], { name: 'hold' }, flags, output)
+      }
     })
 
-const chooseFaults = (
-  active: readonly ActiveFault[],
-  what: readonly string[],
-  isAll: boolean,
-): readonly ActiveFault[] => {
-  if (isAll && what.length === 0) return active
+const setOnLink = (
+  between: readonly [string, string],
+  fault: ReturnType<LinkFaultKind['make']>,
+  flags: FaultFlags,
+  output: Output,
+): Promise<void> => setAndSay({ between, isOneWay: flags.oneWay === true, fault }, flags, output)
+
+/** Without a cluster every one is asked, and the first that takes it has it. */
+const setterOf =
+  (output: Output): SetServerFault =>
+  async (cluster, fault, flags) => {
+    const names = cluster === undefined ? requireLab(flags.name).clusters.map(({ name }) => name) : [cluster]
+    const refusals: unknown[] = []
+    for (const name of names) {
+      try {
+        return await setAndSay({ cluster: name, fault }, flags, output)
+      } catch (error) {
+        refusals.push(error)
+      }
+    }
+    throw refusals.find((error) => error instanceof LabError && error.code === 'usage') ?? refusals[0]
+  }
+
+const setAndSay = async (
+  request: FaultRequest,
+  flags: { readonly name: string; readonly for?: string },
+  output: Output,
+): Promise<void> => {
+  const forMs = flags.for === undefined ? undefined : milliseconds(flags.for)
+  const set = await keeperOf(flags.name).set({ ...request, forMs })
+  output.progress(`fault ${set.id}: ${describeActive(set)}${flags.for ? ` for ${flags.for}` : ''}`)
+}
+
+/** `understudy heal`: ends one fault, those of a link or a server, or all. */
+export const healCommand = (output: Output): Command =>
+  new Command('heal')
+    .description('end faults: one by its id, those between two clusters, those of a server, or with --all every one')
+    .argument('[what...]', 'an id, one cluster or two')
+    .addOption(nameOption())
+    .option('--all', 'every fault')
+    .addHelpText('after', examples('heal 3', 'heal A B', 'heal --all'))
+    .action(async (what: string[], flags: { name: string; all?: true }) => {
+      const keeper = keeperOf(flags.name)
+      const isAll = flags.all === true && what.length === 0
+      const healed = isAll ? await keeper.heal() : await healEach(keeper, chooseFaults(await keeper.list(), what))
+      sayHealed(healed, 'there are no faults', output)
+    })
+
+/** `understudy release`: lets replication go on that is held in a state. */
+export const releaseCommand = (output: Output): Command =>
+  new Command('release')
+    .description('let the replication of a cluster go on that "fault hold --state" holds')
+    .argument('<cluster>')
+    .addOption(nameOption())
+    .addOption(new Option('--state <state>', 'only in this state').choices([...STATES]))
+    .addHelpText('after', examples('release C', 'release C --state merkle-sync'))
+    .action(async (cluster: string, flags: { name: string; state?: string }) => {
+      const keeper = keeperOf(flags.name)
+      const chosen = (await keeper.list()).filter(
+        (one) =>
+          !isOfLink(one) &&
+          one.cluster === cluster &&
+          one.fault.name === 'hold-state' &&
+          (flags.state === undefined || one.fault.state === flags.state),
+      )
+      sayHealed(await healEach(keeper, chosen), `nothing is held on ${cluster}`, output)
+    })
+
+/** What has healed by itself since it was listed, or somebody else has healed, is well. */
+const healEach = async (keeper: KeeperClient, chosen: readonly ActiveFault[]): Promise<readonly ActiveFault[]> => {
+  for (const { id } of chosen) {
+    await keeper.heal(id).catch((error: unknown) => {
+      if (!(error instanceof LabError && error.code === 'usage')) throw error
+    })
+  }
+  return chosen
+}
+
+const SHOWN_MAX = 10
+
+const sayHealed = (healed: readonly ActiveFault[], nothing: string, output: Output): void => {
+  const shown = healed.slice(0, SHOWN_MAX).map(describeActive).join('; ')
+  const more = healed.length > SHOWN_MAX ? ` and ${healed.length - SHOWN_MAX} more` : ''
+  output.progress(healed.length === 0 ? nothing : `healed ${shown}${more}`)
+}
+
+const chooseFaults = (active: readonly ActiveFault[], what: readonly string[]): readonly ActiveFault[] => {
   const [first = '', second] = what
   if (what.length === 1 && /^\d+$/.test(first)) {
     const found = active.find(({ id }) => id === Number(first))
     if (!found) throw new LabError('usage', `there is no fault ${first}`)
     return [found]
   }
-  if (what.length === 2 && !isAll) {
-    return active.filter(({ between }) => between.includes(first) && between.includes(second ?? ''))
+  if (what.length === 1) return active.filter((one) => !isOfLink(one) && one.cluster === first)
+  if (what.length === 2) {
+    return active.filter((one) => isOfLink(one) && one.between.includes(first) && one.between.includes(second ?? ''))
   }
-  throw new LabError('usage', 'say which: an id, two clusters, or --all')
+  throw new LabError('usage', 'say which: an id, one cluster or two, or --all')
 }
 
 const NO_LINKS = 'the links between its clusters do not go through the lab, so it cannot set faults on them'
 
 const keeperOf = (lab: string): KeeperClient => new KeeperClient(requireLab(lab, NO_LINKS).keeper.socket)
 
-const describeActive = (active: ActiveFault): string => `${describeLink(active)} ${describeFault(active.fault)}`
+const describeActive = (active: ActiveFault): string => `${describePlace(active)}, ${describeFault(active)}`
 
 const toRow = (active: ActiveFault, nowMs: number): string[] => [
   String(active.id),
-  describeLink(active),
-  describeFault(active.fault),
+  describePlace(active),
+  describeFault(active),
   active.untilMs === undefined ? '-' : `${Math.max(0, Math.ceil((active.untilMs - nowMs) / 1000))}s`,
 ]
-
-const milliseconds = (text: string, leastMs = 1): number => {
-  const ms = parseDurationMs(text)
-  if (ms === undefined || ms < leastMs) throw new LabError('usage', `"${text}" is not a duration such as 80ms`)
-  return ms
-}
-
-const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1000, mb: 1000 ** 2, kib: 1024, mib: 1024 ** 2 }
-
-const bytes = (text: string): number => {
-  const [, number, unit = 'b'] = /^(\d+)\s*([kKmM]?i?[bB])?$/.exec(text) ?? []
-  const size = Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN)
-  if (!(size > 0)) throw new LabError('usage', `"${text}" is not a size such as 256kB`)
-  return size
-}

@@ -1,0 +1,27 @@
+import { parseDurationMs } from '../../../base/duration.js'
+import { LabError } from '../../../lab/lab-error.js'
+
+/** Milliseconds of a duration with a unit: for a fault, nobody knows whether a bare number means seconds or milliseconds. */
+export const milliseconds = (text: string, leastMs = 1): number => {
+  if (/^[1-9]\d*$/.test(text)) throw new LabError('usage', `"${text}" has no unit: say ${text}ms or ${text}s`)
+  const ms = parseDurationMs(text)
+  if (ms === undefined || ms < leastMs) throw new LabError('usage', `"${text}" is not a duration such as 80ms`)
+  return ms
+}
+
+/** Milliseconds to add to a clock, such as `+5m` or `-30s`. */
+export const skew = (text: string): number => {
+  const ms = parseDurationMs(text)
+  if (ms === undefined || ms === 0 || /^[+-]?\d+$/.test(text))
+    throw new LabError('usage', `"${text}" is not a time to add to a clock, such as +5m or -30s`)
+  return ms
+}
+
+const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1000, mb: 1000 ** 2, kib: 1024, mib: 1024 ** 2 }
+
+export const bytes = (text: string): number => {
+  const [, number, unit = 'b'] = /^(\d+)\s*([kKmM]?i?[bB])?$/.exec(text) ?? []
+  const size = Number(number) * (UNITS[unit.toLowerCase()] ?? Number.NaN)
+  if (!(size > 0)) throw new LabError('usage', `"${text}" is not a size such as 256kB`)
+  return size
+}

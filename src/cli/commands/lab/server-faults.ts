@@ -1,0 +1,70 @@
+import { Command, Option } from 'commander'
+import type { ServerFault } from '../../../lab/keeper/server-fault.js'
+import type { Kind } from '../../../lab/kinds.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { examples } from '../../help.js'
+import { milliseconds, skew } from './quantities.js'
+
+/** Sets a fault of a server and says so. */
+export type SetServerFault = (
+  cluster: string | undefined,
+  fault: ServerFault,
+  flags: { readonly name: string; readonly for?: string },
+) => Promise<void>
+
+/** States in which the replication of a server can be held. */
+export const STATES = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex', 'apply'] as const
+
+export const kindOption = (): Option =>
+  new Option('--kind <kind>', 'of replication; both by default').choices(['dr', 'performance'])
+
+const PAGE_MAX = 255
+const SLOW = '200ms'
+
+/** The faults of servers that are commands of their own; `hold` is one of links as well. */
+export const serverFaultCommands = (set: SetServerFault): Command[] => [
+  new Command('skew')
+    .description('let the clock of a server show another time, such as +5m or -30s')
+    .argument('<cluster>')
+    .argument('<skew>')
+    // A time that begins with "-" is no flag.
+    .allowUnknownOption()
+    .option('--for <duration>', 'put it right after so long')
+    .addHelpText('after', examples('fault skew B +5m', 'fault skew B -30s --for 1m'))
+    .action((cluster: string, text: string, flags) => set(cluster, { name: 'skew', ms: skew(text) }, flags)),
+  new Command('disk')
+    .description('let a server find its disk full, broken (fail) or slow')
+    .argument('<cluster>')
+    .addArgument(new Command().createArgument('<how>').choices(['full', 'fail', 'slow']))
+    .option('--delay <duration>', `what each write takes longer on a slow one; ${SLOW} by default`)
+    .option('--for <duration>', 'put it right after so long')
+    .addHelpText('after', examples('fault disk A full --for 30s', 'fault disk A slow --delay 500ms'))
+    .action((cluster: string, state: 'full' | 'fail' | 'slow', flags) => {
+      if (flags.delay !== undefined && state !== 'slow') throw new LabError('usage', '--delay goes with slow')
+      const delay = state === 'slow' ? { delayMs: milliseconds(flags.delay ?? SLOW) } : {}
+      return set(cluster, { name: 'disk', state, ...delay }, flags)
+    }),
+  new Command('corrupt')
+    .description('damage a page of a merkle tree of a server, as a broken disk would')
+    .argument('<cluster>')
+    .addOption(new Option('--tree <tree>', 'which').choices(['replicated', 'local']).default('replicated'))
+    .option('--page <number>', `0 to ${PAGE_MAX}`, '0')
+    .addHelpText('after', examples('fault corrupt B', 'fault corrupt B --tree replicated --page 7'))
+    .action((cluster: string, flags) => {
+      const page = /^\d{1,3}$/.test(flags.page) ? Number(flags.page) : PAGE_MAX + 1
+      if (page > PAGE_MAX) throw new LabError('usage', `"${flags.page}" is not a page from 0 to ${PAGE_MAX}`)
+      return set(cluster, { name: 'corrupt', tree: flags.tree, page }, flags)
+    }),
+  new Command('expire-token')
+    .description('end an activation token that nobody has used yet, by the id of its secondary')
+    .argument('<id>', 'of the secondary, as it was given to secondary-token')
+    .option('--cluster <cluster>', 'the primary that made it; found by itself otherwise')
+    .addOption(kindOption())
+    .addHelpText(
+      'after',
+      examples('fault expire-token dr-b', 'fault expire-token perf-c --cluster A --kind performance'),
+    )
+    .action((id: string, flags: { cluster?: string; kind?: Kind; name: string }) =>
+      set(flags.cluster, { name: 'expire-token', id, kind: flags.kind }, flags),
+    ),
+]

@@ -1,0 +1,129 @@
+import { KINDS, type Kind } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import { type Answer, ask } from './ask.js'
+
+/**
+ * What is wrong with one server. It is told so through its own endpoints below `/_understudy/v1/`, which labs have. Times
+ * in milliseconds.
+ */
+export type ServerFault =
+  /** Replication stops when it enters this state; without a kind, that of both kinds. */
+  | { readonly name: 'hold-state'; readonly state: string; readonly kind?: Kind | undefined }
+  /** Its clock shows another time. */
+  | { readonly name: 'skew'; readonly ms: number }
+  /** Writes find no room or a broken device, or take so much longer. */
+  | { readonly name: 'disk'; readonly state: 'full' | 'fail' | 'slow'; readonly delayMs?: number | undefined }
+  /** A page of a merkle tree is wrong from now on. It stays so: replication or `reindex` mends it. */
+  | { readonly name: 'corrupt'; readonly tree: 'replicated' | 'local'; readonly page: number }
+  /** The activation token that was issued for this secondary has had its time. */
+  | { readonly name: 'expire-token'; readonly id: string; readonly kind?: Kind | undefined }
+
+export type ServerFaultName = ServerFault['name']
+
+/** What happens once and cannot be taken back. */
+export const isDoneAtOnce = ({ name }: ServerFault): boolean => name === 'corrupt' || name === 'expire-token'
+
+const ANSWER_MS = 3000
+
+interface Order {
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+const begin = (fault: ServerFault): readonly Order[] => {
+  switch (fault.name) {
+    case 'hold-state':
+      return [{ path: 'states/hold', body: { state: fault.state, kind: fault.kind } }]
+    case 'skew':
+      return [{ path: 'clock', body: { skew: `${fault.ms}ms` } }]
+    case 'disk':
+      return [{ path: 'faults/disk', body: { state: fault.state, delay: `${fault.delayMs ?? 0}ms` } }]
+    case 'corrupt':
+      return [{ path: 'faults/corrupt', body: { tree: fault.tree, page: fault.page } }]
+    case 'expire-token':
+      return (fault.kind ? [fault.kind] : KINDS).map((kind) => ({
+        path: 'faults/expire-token',
+        body: { kind, id: fault.id },
+      }))
+  }
+}
+
+const end = (fault: ServerFault): readonly Order[] => {
+  switch (fault.name) {
+    case 'hold-state':
+      return [{ path: 'states/release', body: { state: fault.state, kind: fault.kind } }]
+    case 'skew':
+      return [{ path: 'clock', body: { skew: '0s' } }]
+    case 'disk':
+      return [{ path: 'faults/disk', body: { state: 'ok' } }]
+    case 'corrupt':
+    case 'expire-token':
+      return []
+  }
+}
+
+/** What a fault turns: of two faults with one of these the newer one counts. */
+export const knobOf = (fault: ServerFault): string =>
+  fault.name === 'hold-state' ? `${fault.name} ${fault.state} ${fault.kind ?? ''}` : fault.name
+
+/** Whether the end of one touches the other. */
+export const isSameKnob = (one: ServerFault, other: ServerFault): boolean => {
+  if (one.name !== 'hold-state' || other.name !== 'hold-state') return one.name === other.name
+  return one.state === other.state && (one.kind === other.kind || !one.kind || !other.kind)
+}
+
+/** Rejects with the server's refusal, or with `remote` when it does not answer. */
+export const setServerFault = (apiAddress: string, fault: ServerFault): Promise<void> => order(apiAddress, begin(fault))
+
+/** A server that does not run has no fault any more. */
+export const endServerFault = async (apiAddress: string, fault: ServerFault): Promise<void> => {
+  try {
+    await order(apiAddress, end(fault))
+  } catch (error) {
+    const { code } = ((error as LabError).cause ?? {}) as NodeJS.ErrnoException
+    if (code !== 'ECONNREFUSED') throw error
+  }
+}
+
+/** Of several orders one that is taken is enough: which kind of replication it concerns is the server's to know. */
+const order = async (apiAddress: string, orders: readonly Order[]): Promise<void> => {
+  let refusal: LabError | undefined
+  for (const { path, body } of orders) {
+    const answer = await post(`${apiAddress}/_understudy/v1/${path}`, body)
+    if (answer.status < 300) return
+    const { errors } = answer.json
+    const reason = Array.isArray(errors) && errors.length > 0 ? errors.join('; ') : `status ${answer.status}`
+    refusal ??= new LabError(answer.status === 400 ? 'usage' : 'remote', describeRefusal(answer, reason, apiAddress))
+  }
+  if (refusal) throw refusal
+}
+
+const describeRefusal = ({ status }: Answer, reason: string, apiAddress: string): string =>
+  status === 404 ? `${apiAddress} has no lab endpoints: its setting lab_api is off` : reason
+
+const post = async (url: string, body: unknown): Promise<Answer> => {
+  try {
+    return await ask({ method: 'POST', url, body, timeoutMs: ANSWER_MS })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new LabError('remote', `${new URL(url).host} does not answer: ${reason}`, { cause: error })
+  }
+}
+
+/** `clock +300000 ms`, `disk slow, 200 ms more`. */
+export const describeServerFault = (fault: ServerFault): string => {
+  switch (fault.name) {
+    case 'hold-state':
+      return `held in ${fault.state}${fault.kind ? ` (${fault.kind})` : ''}`
+    case 'skew':
+      return `clock ${fault.ms < 0 ? '-' : '+'}${describeSpan(Math.abs(fault.ms))}`
+    case 'disk':
+      return `disk ${fault.state}${fault.delayMs ? `, ${fault.delayMs} ms more` : ''}`
+    case 'corrupt':
+      return `page ${fault.page} of the ${fault.tree} tree corrupted`
+    case 'expire-token':
+      return `activation token of ${fault.id} expired`
+  }
+}
+
+const describeSpan = (ms: number): string => (ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`)
