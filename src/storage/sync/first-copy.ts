@@ -2,7 +2,6 @@ import { indexKey } from '../change.js'
 import { CopiedKeys } from './copied-keys.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import { subPageOf } from '../trees/leaf.js'
-import { SUB_PAGES } from '../trees/merkle.js'
 import { unpack } from './packed.js'
 import { categoryOf, folderOf, type Tree } from '../prefixes.js'
 import { dataKey } from '../raw-keys.js'
@@ -26,7 +25,7 @@ export interface CopyStep {
 export class FirstCopy implements Repl.FirstCopy {
   readonly replaced = new Set<string>()
   readonly #engine: Engine
-  readonly #isUsed: Readonly<Record<Tree, readonly boolean[]>>
+  readonly #isUsed: Readonly<Record<Tree, Uint8Array>>
   #batch: EngineBatch | undefined
   #era: number | undefined
   #copied = new CopiedKeys()
@@ -36,7 +35,7 @@ export class FirstCopy implements Repl.FirstCopy {
 
   constructor(engine: Engine, trees: Trees) {
     this.#engine = engine
-    this.#isUsed = { replicated: usedSubPages(trees, 'replicated'), local: usedSubPages(trees, 'local') }
+    this.#isUsed = { replicated: trees.usedSubPages('replicated'), local: trees.usedSubPages('local') }
   }
 
   get length(): number {
@@ -101,6 +100,3 @@ export class FirstCopy implements Repl.FirstCopy {
     this.#folder = prefix === undefined ? undefined : { prefix, tree }
   }
 }
-
-const usedSubPages = (trees: Trees, tree: Tree): boolean[] =>
-  Array.from({ length: SUB_PAGES }, (_, subPage) => !trees.isEmpty(tree, subPage))

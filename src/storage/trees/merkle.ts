@@ -13,6 +13,7 @@ export const PAGES = 256
 const FAN_OUT = 16
 export const SUB_PAGES_PER_PAGE = 256
 export const PAGE_BYTES = SUB_PAGES_PER_PAGE * HASH
+const EMPTY_PAGE = Buffer.alloc(PAGE_BYTES)
 
 export const pageOf = (subPage: number): number => subPage >>> 8
 const groupOf = (subPage: number): number => subPage >>> 4
@@ -57,6 +58,17 @@ export class MerkleTree implements TreeHashes {
     const at = subPage * HASH
     for (let i = at; i < at + HASH; i++) if (this.#subPages[i] !== 0) return false
     return true
+  }
+
+  /** 1 for each sub-page that is not zero. Pages that are zero, most of a small store, are passed over whole. */
+  usedSubPages(): Uint8Array {
+    const used = new Uint8Array(SUB_PAGES)
+    for (let page = 0; page < PAGES; page++) {
+      if (this.pageRecord(page).equals(EMPTY_PAGE)) continue
+      const first = page * SUB_PAGES_PER_PAGE
+      for (let at = first; at < first + SUB_PAGES_PER_PAGE; at++) used[at] = this.isZero(at) ? 0 : 1
+    }
+    return used
   }
 
   setSubPage(subPage: number, hash: Buffer): void {

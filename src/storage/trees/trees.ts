@@ -26,6 +26,13 @@ export class Trees {
     return this[tree].isZero(subPage) && !this.#held[tree].has(subPage)
   }
 
+  /** 1 for each sub-page that a stored key is in. */
+  usedSubPages(tree: Tree): Uint8Array {
+    const used = this[tree].usedSubPages()
+    for (const subPage of this.#held[tree].keys()) used[subPage] = 1
+    return used
+  }
+
   held(tree: Tree, subPage: number): Buffer | undefined {
     return this.#held[tree].get(subPage)
   }
