@@ -1,17 +1,25 @@
 import type { LabCluster } from './lab/in-process-cluster.js'
 import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
-import { requireTopology, type Topology } from './lab/topology.js'
+import { loadTopology, type Topology } from './lab/topology.js'
 
 /**
  * The library: labs that run within a test, without processes, containers or a command line.
+ *
+ *   import { startLab } from 'understudy-lab'
  *
  *   await using lab = await startLab('pr-dr')
  *   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
  *   lab.link('A', 'C').partition()
  */
 
-export type { LabClock, InProcessLabOptions as StartLabOptions } from './lab/in-process-lab.js'
-export type { ClusterKeys, LabCluster } from './lab/in-process-cluster.js'
+export type {
+  ActivateOptions,
+  InProcessLabOptions as StartLabOptions,
+  LabClock,
+  OperationOptions,
+  WaitOptions,
+} from './lab/in-process-lab.js'
+export type { ClusterKeys, LabCluster, StoppedCluster } from './lab/in-process-cluster.js'
 export type { LabLink } from './lab/links.js'
 export type { Kind } from './lab/kinds.js'
 export type { LabSettings } from './lab/settings.js'
@@ -40,26 +48,47 @@ export interface TopologyClusters {
 
 export type TopologyName = keyof TopologyClusters
 
-/** A lab with its clusters by name: `lab.A`. Ends with its scope when it is held by `await using`, else with `close`. */
-export type Lab<Names extends string = string> = InProcessLab & Readonly<Record<Names, LabCluster>>
+/** The path of a topology file: one with a slash, or that ends like YAML. */
+export type TopologyFile = `${string}.yaml` | `${string}.yml` | `${string}/${string}`
 
 /**
- * Starts clusters within this process, joins them, and resolves when they are replicated. Throws LabError: `usage` for a
- * topology that is not known, `timeout` with the fact that was still false.
+ * A lab with its clusters by name: `lab.A`. Where the names are not known to the compiler there is `lab.cluster('A')`. Ends
+ * with its scope when it is held by `await using`, else with `close`.
  */
-export const startLab = async <N extends TopologyName>(
+export type Lab<Names extends string = string> = InProcessLab<Names> &
+  (string extends Names ? unknown : Readonly<Record<Names, LabCluster>>)
+
+/**
+ * Starts clusters within this process, joins them, and resolves when they are replicated: a topology of the package by its
+ * name, one of a file, or an object. Without links the clusters are open and know nothing of one another. Rejects with
+ * LabError: `usage` for a topology, an option or a setting that is not known, `timeout` with the fact that was still false.
+ *
+ *   const lab = await startLab('pr-dr', { seed: 42, settings: { heartbeat_interval: '100ms' } })
+ *   const own = await startLab({ name: 'two', about: 'two strangers', clusters: ['A', 'B'], links: [] })
+ *   await own.activate('A', 'B', { kind: 'dr' })
+ *   const filed = await startLab<'A' | 'B'>('test/topology.yaml')
+ *   await Promise.all([lab.close(), own.close(), filed.close()])
+ */
+export async function startLab<N extends TopologyName>(
   topology: N,
-  options: InProcessLabOptions = {},
-): Promise<Lab<TopologyClusters[N]>> => {
-  return startLabOf(requireTopology(topology), options)
+  options?: InProcessLabOptions,
+): Promise<Lab<TopologyClusters[N]>>
+export async function startLab<const Names extends string = string>(
+  file: TopologyFile,
+  options?: InProcessLabOptions,
+): Promise<Lab<Names>>
+export async function startLab<const T extends Topology>(
+  topology: T,
+  options?: InProcessLabOptions,
+): Promise<Lab<T['clusters'][number]>>
+export async function startLab(topology: string | Topology, options: InProcessLabOptions = {}): Promise<Lab> {
+  const lab = await InProcessLab.start(typeof topology === 'string' ? loadTopology(topology) : topology, options)
+  const byName = Object.fromEntries(lab.clusters.map((cluster) => [cluster.name, cluster]))
+  return Object.assign(lab, byName)
 }
 
-/** The same for a topology of one's own. Without links the clusters are open and know nothing of one another. */
+/** `startLab` with a topology whose clusters the compiler does not know by name. */
 export const startLabOf = async <Names extends string>(
   topology: Topology,
   options: InProcessLabOptions = {},
-): Promise<Lab<Names>> => {
-  const lab = await InProcessLab.start(topology, options)
-  const byName = Object.fromEntries(lab.clusters.map((cluster) => [cluster.name, cluster]))
-  return Object.assign(lab, byName as Record<Names, LabCluster>)
-}
+): Promise<Lab<Names>> => (await startLab(topology, options)) as Lab<Names>

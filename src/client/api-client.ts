@@ -6,6 +6,10 @@ export interface ApiClientOptions {
   /** `http://127.0.0.1:8200`. */
   readonly address: string
   readonly token?: string | undefined
+  /** Asked for a token where none is given; a refusal (403) asks once more. */
+  readonly tokens?: TokenSource | undefined
+  /** Told of every answer before the caller has it. */
+  readonly onAnswer?: ((call: MadeCall) => Promise<void>) | undefined
   readonly namespace?: string | undefined
   readonly caPem?: string | undefined
   readonly clientCertPem?: string | undefined
@@ -14,6 +18,21 @@ export interface ApiClientOptions {
   readonly serverName?: string | undefined
   /** Milliseconds without a byte of an answer after which a request is given up. */
   readonly timeoutMs?: number | undefined
+}
+
+/** Who knows the token of a server whose tokens change, as they do with its role in replication. */
+export interface TokenSource {
+  /** Undefined where none works: the request is sent without one. */
+  current(): Promise<string | undefined>
+  /** After this one was refused: the one to try instead; the same, or undefined, when there is no better. */
+  insteadOf(refused: string | undefined): Promise<string | undefined>
+}
+
+/** A request that was answered. */
+export interface MadeCall {
+  readonly method: string
+  readonly path: string
+  readonly status: number
 }
 
 export interface ApiCall {
@@ -85,13 +104,30 @@ export class ApiClient {
 
   /** The same server with other settings, such as a token. */
   with(changes: Partial<ApiClientOptions>): ApiClient {
-    return new ApiClient({ ...this.#options, ...changes })
+    const own = 'token' in changes ? { tokens: undefined } : {}
+    return new ApiClient({ ...this.#options, ...own, ...changes })
   }
 
   /** Sends one request. Rejects with ApiUnreachable; every status is an answer. */
-  send(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
+  async send(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
+    const answer = await this.#sendWithToken(method, path, call)
+    await this.#options.onAnswer?.({ method, path, status: answer.status })
+    return answer
+  }
+
+  async #sendWithToken(method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
+    const { tokens } = this.#options
+    const given = call.token ?? this.#options.token
+    if (given !== undefined || !tokens) return this.#sendAs(given, method, path, call)
+    const token = await tokens.current()
+    const answer = await this.#sendAs(token, method, path, call)
+    if (answer.status !== 403) return answer
+    const better = await tokens.insteadOf(token)
+    return better === undefined || better === token ? answer : this.#sendAs(better, method, path, call)
+  }
+
+  #sendAs(token: string | undefined, method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
     const { namespace, timeoutMs = TIMEOUT_MS } = this.#options
-    const token = call.token ?? this.#options.token
     const url = this.urlOf(path, call.query)
     const body = call.raw ?? (call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body)))
     const headers: Record<string, string> = {

@@ -2,34 +2,45 @@ import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
 import { type ClusterAccess, clientOf } from './cluster.js'
 import type { Kind } from './kinds.js'
+import { LabError } from './lab-error.js'
+import type { ClusterKeys, KeyRing } from './library/key-ring.js'
 import { generateRoot, statusOf, unseal } from './replication.js'
 import type { InProcessServer } from './runner/in-process.js'
 import { waitFor } from './wait.js'
 
-/** What opens a cluster: hex key shares, and a root token, empty where none is good. */
-export interface ClusterKeys {
-  readonly rootToken: string
-  readonly unsealKeys: readonly string[]
-  readonly threshold: number
+export type { ClusterKeys } from './library/key-ring.js'
+
+/**
+ * A cluster that does not run, as `stop` and `crash` return it: nobody serves requests, so it has no client.
+ *
+ *   const stopped = await lab.A.crash()
+ *   await stopped.start()
+ */
+export interface StoppedCluster {
+  readonly name: string
+  /** Where it will listen again. */
+  readonly address: string
+  readonly clusterAddress: string
+  /** Starts on the data that is there; see `LabCluster.start`. */
+  start(): Promise<LabCluster>
 }
 
-const NO_KEYS: ClusterKeys = { rootToken: '', unsealKeys: [], threshold: 0 }
-
-/** A cluster of a lab that runs in this process. */
+/** A cluster of a lab that runs in this process: `lab.A`. */
 export class LabCluster implements ClusterAccess {
   readonly name: string
   readonly #server: InProcessServer
   readonly #clock: Clock
   readonly #timeoutMs: number
-  #keys = NO_KEYS
+  readonly #keys: KeyRing
   #client: ApiClient | undefined
   #anonymous: ApiClient | undefined
 
-  constructor(name: string, server: InProcessServer, clock: Clock, timeoutMs: number) {
+  constructor(name: string, server: InProcessServer, clock: Clock, timeoutMs: number, keys: KeyRing) {
     this.name = name
     this.#server = server
     this.#clock = clock
     this.#timeoutMs = timeoutMs
+    this.#keys = keys
   }
 
   get isRunning(): boolean {
@@ -50,79 +61,118 @@ export class LabCluster implements ClusterAccess {
     return `https://127.0.0.1:${this.#server.ports.cluster}`
   }
 
+  /** As it was known last; `token` asks the server. Empty where none works, as on a DR secondary. */
   get rootToken(): string {
-    return this.#keys.rootToken
+    return this.#keys.keysOf(this.name).rootToken
   }
 
+  /** Hex. What opens it: its own shares, or after joining those of its primary. */
   get unsealKeys(): readonly string[] {
-    return this.#keys.unsealKeys
+    return this.#keys.keysOf(this.name).unsealKeys
   }
 
+  /** How many of the shares it takes. */
   get threshold(): number {
-    return this.#keys.threshold
+    return this.#keys.keysOf(this.name).threshold
   }
 
-  /** With the root token, or with none on a DR secondary. */
+  /**
+   * Makes requests with the root token that works here now, through joins, promotions and failovers: where it is refused, the
+   * tokens of the other clusters are tried, and one is made of the key shares where none works. On a DR secondary it sends
+   * none. Throws LabError `usage` while the cluster is stopped.
+   *
+   *   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+   */
   get client(): ApiClient {
-    this.#client ??= clientOf(this)
+    if (!this.isRunning) {
+      throw new LabError(
+        'usage',
+        `cluster ${this.name} is stopped and has no client; lab.${this.name}.start() brings it back`,
+      )
+    }
+    this.#client ??= this.anonymous.with({ tokens: this.#keys.tokensOf(this.name) })
     return this.#client
   }
 
-  /** Without a token. */
+  /** Makes requests without a token, or with the one that a call names. */
   get anonymous(): ApiClient {
-    this.#anonymous ??= clientOf({ apiAddress: this.address, rootToken: '' })
+    this.#anonymous ??= clientOf({ apiAddress: this.address, rootToken: '' }).with({
+      onAnswer: async ({ method, path, status }) => {
+        if (method !== 'GET' && status < 300) await this.#keys.noteCall(this.name, path)
+      },
+    })
     return this.#anonymous
   }
 
-  /** Says what opens this cluster from now on. A secondary takes over the key shares of its primary. */
-  useKeys({ rootToken, unsealKeys, threshold }: ClusterKeys): void {
-    this.#keys = { rootToken, unsealKeys, threshold }
-    this.#client?.close()
-    this.#client = undefined
+  /** The root token that works here now, for other clients; undefined where none does, as on a DR secondary. */
+  async token(): Promise<string | undefined> {
+    return this.#keys.findToken(this.name)
   }
 
-  /** Makes a root token from the key shares, as after a wipe. */
+  /** Says what opens this cluster from now on; only where somebody outside of the lab changed it, as by `rekey`. */
+  useKeys(keys: Partial<ClusterKeys>): void {
+    this.#keys.set(this.name, keys)
+  }
+
+  /** Makes a new root token of the key shares. Rejects with LabError `timeout` where they do not open this cluster. */
   async takeRoot(): Promise<void> {
-    const keys = this.#keys.unsealKeys.slice(0, this.threshold)
     await waitFor(
       this.#clock,
       `a root token of ${this.name}`,
       async () => {
-        this.useKeys({ ...this.#keys, rootToken: await generateRoot(this.anonymous, keys) })
+        this.useKeys({ rootToken: await generateRoot(this.anonymous, this.unsealKeys.slice(0, this.threshold)) })
         return undefined
       },
       this.#timeoutMs,
     )
   }
 
+  /** What `sys/replication/<kind>/status` says, which needs no token. */
   status(kind: Kind): Promise<Record<string, unknown>> {
     return statusOf(this.anonymous, kind)
   }
 
-  /** Starts on the data that is there, and unseals it when the keys are known. */
-  async start(): Promise<void> {
+  /**
+   * Starts on the data that is there, and unseals it with the keys of the lab that fit: after a join those of its primary.
+   * Nothing happens when it runs. Rejects with the server's refusal where none fits.
+   */
+  async start(): Promise<LabCluster> {
     await this.#server.start()
     const { initialized, sealed } = await this.anonymous.read('sys/seal-status')
-    if (initialized === true && sealed === true)
-      await unseal(this.anonymous, this.#keys.unsealKeys.slice(0, this.threshold))
+    if (initialized === true && sealed === true) await this.#unseal()
+    return this
   }
 
   /** Ends as after SIGTERM. The data stays. */
-  async stop(): Promise<void> {
+  async stop(): Promise<StoppedCluster> {
     await this.#server.stop()
-    this.#dropConnections()
+    this.disconnect()
+    return this
   }
 
   /** Ends as after SIGKILL, or with storage in memory as after a loss of power. What was durable stays. */
-  async crash(): Promise<void> {
+  async crash(): Promise<StoppedCluster> {
     await this.#server.crash()
-    this.#dropConnections()
+    this.disconnect()
+    return this
   }
 
-  #dropConnections(): void {
+  /** Closes the connections of its clients; the next request makes new ones. */
+  disconnect(): void {
     this.#client?.close()
     this.#anonymous?.close()
-    this.#client = undefined
-    this.#anonymous = undefined
+  }
+
+  async #unseal(): Promise<void> {
+    const candidates = this.#keys.candidatesFor(this.name)
+    for (const [at, keys] of candidates.entries()) {
+      try {
+        await unseal(this.anonymous, keys.unsealKeys.slice(0, keys.threshold))
+        if (at > 0) this.useKeys({ unsealKeys: keys.unsealKeys, threshold: keys.threshold })
+        return
+      } catch (error) {
+        if (at === candidates.length - 1) throw error
+      }
+    }
   }
 }

@@ -2,33 +2,26 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { type Clock, skewedClock, systemClock } from '../base/clock.js'
 import { parseDurationMs } from '../base/duration.js'
-import type { Log } from '../base/log.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
-import { createDirectoryStorage, createMemoryStorage, type ServerStorage } from '../server/server-storage.js'
+import type { ServerStorage } from '../server/server-storage.js'
+import type { LabAccess } from './cluster.js'
 import { LabCluster } from './in-process-cluster.js'
 import type { OpenRoute } from './keeper/keeper.js'
-import { KINDS, type Kind } from './kinds.js'
+import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
+import { findProblems, findUnreplicated } from './library/findings.js'
+import { KeyRing } from './library/key-ring.js'
+import { type InProcessLabOptions, requireOptions } from './library/options.js'
 import { makeTemporaryDirectory } from './lifecycle/lab-directory.js'
 import { type LabLink, Links } from './links.js'
-import { findLag } from './replication.js'
-import { InProcessServer } from './runner/in-process.js'
+import { activate, failOver, operationToken, rejoin, switchOver } from './operations/operations.js'
+import { Runbook } from './operations/runbook.js'
+import { type ClusterPlan, planOf, type Topology } from './topology.js'
 import type { LabSettings } from './settings.js'
-import type { Topology } from './topology.js'
 import { waitFor } from './wait.js'
 import { joinClusters, openCluster, type WireOptions } from './wire.js'
 
-export interface InProcessLabOptions {
-  /** Makes identifiers, keys and faults repeatable. Without it they are the system's random numbers. */
-  readonly seed?: number | string
-  /** `memory` by default; `disk` is LevelDB in a temporary directory; or what each cluster is to have. */
-  readonly storage?: 'memory' | 'disk' | ((cluster: string) => ServerStorage)
-  /** Settings of the stanza `understudy`, for all clusters. */
-  readonly settings?: LabSettings
-  /** Bound on each wait; 30 s by default. */
-  readonly timeoutMs?: number
-  readonly log?: Log
-}
+export type { InProcessLabOptions } from './library/options.js'
 
 /** The time that all clusters of a lab see. Timers run in real time. */
 export interface LabClock extends Clock {
@@ -38,41 +31,71 @@ export interface LabClock extends Clock {
 
 const TIMEOUT_MS = 30_000
 
+type ServerParts = typeof import('./runner/server-parts.js')
+
+/** Which cluster follows whom, of which kind. */
+export interface ActivateOptions {
+  readonly kind: Kind
+  /** What a performance secondary is kept from, or all that it has: mounts such as `kv/`, or namespaces. */
+  readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] } | undefined
+}
+
+/** Seen by whoever wants to know what an operation calls. */
+export interface OperationOptions {
+  /** Told of each call as the command line that makes it by hand. */
+  readonly onCall?: ((line: string) => void) | undefined
+}
+
+/** What a lab waits for. */
+export interface WaitOptions {
+  /** Milliseconds; by default the `timeoutMs` of the lab. */
+  readonly timeoutMs?: number | undefined
+}
+
 /** Clusters that run in this process, over real sockets of this machine. Whoever starts it closes it. */
-export class InProcessLab {
+export class InProcessLab<Names extends string = string> {
   readonly topology: Topology
   readonly clock: LabClock
   readonly clusters: readonly LabCluster[]
   readonly #links = new Links()
+  readonly #keys: KeyRing
   readonly #random: Random
   readonly #timeoutMs: number
+  readonly #parts: ServerParts
   #directory: string | undefined
 
-  private constructor(topology: Topology, options: InProcessLabOptions) {
+  private constructor(topology: Topology, options: InProcessLabOptions, parts: ServerParts) {
     const { seed, storage = 'memory', settings = {}, log, timeoutMs = TIMEOUT_MS } = options
     const randomFor = (name: string): Random =>
       seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
     this.topology = topology
     this.clock = createLabClock()
     this.#timeoutMs = timeoutMs
+    this.#parts = parts
     this.#random = randomFor('links')
+    this.#keys = new KeyRing(() => this.clusters, systemClock)
     this.clusters = topology.clusters.map((name) => {
-      const server = new InProcessServer({
+      const server = new parts.InProcessServer({
         name,
         storage: typeof storage === 'string' ? this.#storageOf(name, storage) : storage(name),
         network: this.#links.networkOf(name),
         clock: this.clock,
         random: randomFor(name),
-        settings,
+        settings: { ...settingsOf(planOf(topology, name)), ...settings },
         log,
       })
-      return new LabCluster(name, server, this.clock, timeoutMs)
+      return new LabCluster(name, server, this.clock, timeoutMs, this.#keys)
     })
   }
 
   /** Starts the clusters, initialises them, joins them as the topology says, and waits until they are replicated. */
-  static async start(topology: Topology, options: InProcessLabOptions = {}): Promise<InProcessLab> {
-    const lab = new InProcessLab(topology, options)
+  static async start<N extends string>(
+    topology: Topology,
+    options: InProcessLabOptions = {},
+  ): Promise<InProcessLab<N>> {
+    requireOptions(options)
+    // Most of the time to import the library would go into what only a server needs.
+    const lab = new InProcessLab<N>(topology, options, await import('./runner/server-parts.js'))
     try {
       await lab.#start()
       return lab
@@ -82,14 +105,20 @@ export class InProcessLab {
     }
   }
 
-  cluster(name: string): LabCluster {
+  /** The same as `lab.A`, for names that are only known when the program runs. Throws LabError `usage`. */
+  cluster(name: Names): LabCluster {
     const found = this.clusters.find((cluster) => cluster.name === name)
-    if (!found) throw new LabError('usage', `the topology ${this.topology.name} has no cluster ${name}`)
-    return found
+    if (found) return found
+    const names = this.clusters.map((cluster) => cluster.name).join(', ')
+    throw new LabError('usage', `the topology ${this.topology.name} has no cluster ${name}; it has ${names}`)
   }
 
-  /** What stands between two clusters. */
-  link(one: string, other: string): LabLink {
+  /**
+   * What stands between two clusters. Throws LabError `usage` where there are no such two.
+   *
+   *   lab.link('A', 'C').setFault('latency', { ms: 80 })
+   */
+  link(one: Names, other: Names): LabLink {
     return this.#links.between(one, other)
   }
 
@@ -103,11 +132,92 @@ export class InProcessLab {
     this.#links.all().clearFaults()
   }
 
-  /** Waits until every secondary that follows a cluster of this lab streams and has its primary's merkle root. */
-  async converged(timeoutMs = this.#timeoutMs): Promise<void> {
-    await waitFor(systemClock, 'every secondary to be replicated', () => this.#findLag(), timeoutMs)
+  /**
+   * The primary is lost, and its DR secondary takes over. With `force` also when it may lack what the primary had. Rejects
+   * with the refusal (ApiError) or with LabError.
+   *
+   *   await lab.A.crash()
+   *   await lab.failover('A', 'B')
+   */
+  async failover(
+    lost: Names,
+    to: Names,
+    { force = false, ...options }: OperationOptions & { readonly force?: boolean | undefined } = {},
+  ): Promise<void> {
+    await this.#operate([lost, to], options, (book) => failOver(book, to, force))
   }
 
+  /** Primary and DR secondary change places while both are well: nothing is lost. Rejects as `failover` does. */
+  async switchover(primary: Names, secondary: Names, options: OperationOptions = {}): Promise<void> {
+    await this.#operate([primary, secondary], options, (book) => switchOver(book, primary, secondary))
+  }
+
+  /** A former primary that runs again follows its successor as a DR secondary. Rejects as `failover` does. */
+  async rejoin(former: Names, primary: Names, options: OperationOptions = {}): Promise<void> {
+    await this.#operate([former, primary], options, (book) => rejoin(book, former, primary))
+  }
+
+  /**
+   * Makes one cluster a secondary of another and waits until it is replicated; everything on it is wiped. Rejects with
+   * LabError `remote` where it takes part in replication of this kind already.
+   *
+   *   await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
+   */
+  async activate(
+    primary: Names,
+    secondary: Names,
+    { kind, filter, ...options }: ActivateOptions & OperationOptions,
+  ): Promise<void> {
+    if (filter && kind !== 'performance') throw new LabError('usage', 'only performance secondaries have filters')
+    const text = filter && { mode: filter.mode, paths: filter.paths.join(',') }
+    await this.#operate([primary, secondary], options, (book) => activate(book, primary, secondary, kind, text))
+  }
+
+  /** A one-time token that a DR secondary takes for an operation, such as `secondary/promote`. */
+  async operationToken(secondary: Names, options: OperationOptions = {}): Promise<string> {
+    return this.#operate([secondary], options, (book) => operationToken(book, secondary))
+  }
+
+  /**
+   * Waits until every secondary streams and has its primary's merkle root. One that follows nobody although it is a secondary,
+   * or is one by the topology, is not replicated, and neither is one that is stopped while its primary runs. Rejects with
+   * LabError `timeout`, which names the cluster and what is still false.
+   */
+  async converged({ timeoutMs = this.#timeoutMs }: WaitOptions = {}): Promise<void> {
+    const find = () => findUnreplicated(this.clusters, this.topology)
+    await waitFor(systemClock, 'every secondary to be replicated', find, timeoutMs)
+    await this.#keys.settle()
+  }
+
+  /**
+   * Waits until nothing is wrong: every cluster runs and is unsealed, no link has a fault, every secondary streams, and no two
+   * are primaries of one set. Rejects with LabError `timeout`, which names what is wrong.
+   */
+  async healthy({ timeoutMs = this.#timeoutMs }: WaitOptions = {}): Promise<void> {
+    const find = async () => {
+      const problems = await this.problems()
+      return problems.length === 0 ? undefined : problems.join('; ')
+    }
+    await waitFor(systemClock, 'the lab to be healthy', find, timeoutMs)
+  }
+
+  /** What is wrong at this moment, in words that name the cluster; empty when the lab is well. */
+  problems(): Promise<string[]> {
+    return findProblems(this.clusters, this.#links.findFaulty())
+  }
+
+  /** The lab as operations and drills work on it. Its clusters are what is known of them at the moment they are asked for. */
+  access(): LabAccess {
+    const keys = this.#keys
+    return {
+      name: this.topology.name,
+      get clusters() {
+        return keys.access()
+      },
+    }
+  }
+
+  /** Ends all servers, connections and timers of the lab, and removes its data. Closing it again does nothing. */
   async close(): Promise<void> {
     // A cut link would hold up whoever says goodbye.
     this.heal()
@@ -134,43 +244,48 @@ export class InProcessLab {
       clock: systemClock,
       onProgress: () => undefined,
     }
-    const fresh = this.topology.clusters.map((name) => {
-      const { apiAddress } = this.cluster(name)
-      return { name, apiAddress, rootToken: '', unsealKeys: [], threshold: 0 }
-    })
+    const fresh = this.access().clusters
     const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
-    for (const opened of open) this.cluster(opened.name).useKeys(opened)
-    for (const joined of await joinClusters(open, this.topology.links, options)) {
-      this.cluster(joined.name).useKeys(joined)
-    }
+    for (const opened of open) this.#keys.set(opened.name, opened)
+    for (const joined of await joinClusters(open, this.topology.links, options)) this.#keys.set(joined.name, joined)
   }
 
-  async #findLag(): Promise<string | undefined> {
-    for (const cluster of this.clusters.filter(({ isRunning }) => isRunning)) {
-      for (const kind of KINDS) {
-        const lag = await this.#findLagOf(cluster, kind)
-        if (lag !== undefined) return `${cluster.name} (${kind}): ${lag}`
-      }
+  /** The same code as the commands of these names. */
+  async #operate<T>(
+    names: readonly Names[],
+    { onCall }: OperationOptions,
+    work: (book: Runbook) => Promise<T>,
+  ): Promise<T> {
+    for (const name of names) this.cluster(name)
+    if (new Set(names).size < names.length) throw new LabError('usage', 'name two clusters')
+    const keys = this.#keys
+    const book = new Runbook(this.access(), {
+      clock: systemClock,
+      timeoutMs: this.#timeoutMs,
+      onProgress: () => undefined,
+      onCall,
+      rootTokenOf: async (cluster) => (await keys.findToken(cluster)) ?? '',
+    })
+    try {
+      return await work(book)
+    } finally {
+      await keys.settle()
     }
-    return undefined
-  }
-
-  async #findLagOf(cluster: LabCluster, kind: Kind): Promise<string | undefined> {
-    const { mode, primary_cluster_addr: address } = await cluster.status(kind)
-    if (mode === 'bootstrapping') return 'it is bootstrapping'
-    if (mode !== 'secondary' || address === '') return undefined
-    const primary = this.clusters.find(({ clusterAddress }) => clusterAddress === address)
-    if (!primary) return undefined
-    if (!primary.isRunning) return `its primary ${primary.name} does not run`
-    return findLag(primary.anonymous, cluster.anonymous, kind)
   }
 
   #storageOf(name: string, kind: 'memory' | 'disk'): ServerStorage {
-    if (kind === 'memory') return createMemoryStorage()
+    if (kind === 'memory') return this.#parts.createMemoryStorage()
     this.#directory ??= makeTemporaryDirectory('in-process')
-    return createDirectoryStorage(path.join(this.#directory, name))
+    return this.#parts.createDirectoryStorage(path.join(this.#directory, name))
   }
 }
+
+/** What a topology says of a cluster, as settings of its server. */
+const settingsOf = ({ license, version, settings }: ClusterPlan): LabSettings => ({
+  ...(license ? { license } : {}),
+  ...(version ? { reported_version: version } : {}),
+  ...settings,
+})
 
 const createLabClock = (): LabClock => {
   let skewMs = 0

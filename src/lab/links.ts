@@ -15,6 +15,11 @@ export class LabLink {
     this.#proxies = proxies
   }
 
+  /** Whether it has no fault and passes everything. */
+  get isClear(): boolean {
+    return this.#proxies.every((proxy) => proxy.isClear)
+  }
+
   /** Cuts the cable: no byte and no end of a connection passes. */
   partition(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.partition(way)
@@ -93,6 +98,12 @@ export class Links {
 
   get routes(): readonly OpenRoute[] {
     return this.#routes.map(({ from, to, address, proxy }) => ({ from, to, address, port: proxy.port, link: proxy }))
+  }
+
+  /** Pairs of clusters whose link is cut, held or has a fault, such as `A-C`. */
+  findFaulty(): string[] {
+    const faulty = this.#routes.filter(({ proxy }) => !proxy.isClear).map(({ from, to }) => [from, to].sort().join('-'))
+    return [...new Set(faulty)]
   }
 
   all(): LabLink {

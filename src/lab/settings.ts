@@ -1,5 +1,9 @@
-/** Settings of the stanza `understudy`. */
-export type LabSettings = Readonly<Record<string, string | number | boolean>>
+import { nearest } from '../base/nearest.js'
+import { OWN_KEYS, type OwnKey } from '../server/config/tables.js'
+import { LabError } from './lab-error.js'
+
+/** Settings of the stanza `understudy`; times as `500ms` or `5s`. */
+export type LabSettings = { readonly [Key in OwnKey]?: string | number | boolean | readonly string[] }
 
 /** Labs notice a dead peer quickly, lock nobody out and may be tampered with. */
 export const LAB_SETTINGS: LabSettings = {
@@ -7,4 +11,17 @@ export const LAB_SETTINGS: LabSettings = {
   keepalive_timeout: '500ms',
   user_lockout: false,
   lab_api: true,
+}
+
+/** A server only warns of a setting that it does not know; in a test nobody would see that. */
+export const requireSettings = (settings: LabSettings): void => requireKeys('setting', settings, Object.keys(OWN_KEYS))
+
+/** Throws LabError `usage` with the nearest known name where an object has one that is not known. */
+export const requireKeys = (what: string, given: object, known: readonly string[]): void => {
+  for (const name of Object.keys(given)) {
+    if (known.includes(name)) continue
+    const meant = nearest(name, known)
+    const hint = meant ? `; did you mean "${meant}"?` : ` among ${known.join(', ')}`
+    throw new LabError('usage', `there is no ${what} "${name}"${hint}`)
+  }
 }

@@ -38,6 +38,12 @@ export interface ClusterView {
   readonly problems: readonly string[]
 }
 
+/** What can be asked of it wherever it runs. */
+export type ClusterAnswer = Pick<
+  ClusterView,
+  'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'
+>
+
 export interface Survey {
   readonly apiVersion: 'understudy/v1'
   readonly name: string
@@ -105,20 +111,25 @@ const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?
   if (process === 'stopped') return { ...view, problems: ['is stopped'] }
   const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
-    const [health, dr, performance] = await Promise.all([
-      client.send('GET', 'sys/health'),
-      roleOf(client, 'dr'),
-      roleOf(client, 'performance'),
-    ])
-    const isInitialised = health.json?.initialized === true
-    const isSealed = health.json?.sealed === true
-    const answered = { ...view, health: health.status, isInitialised, isSealed, dr, performance }
-    return { ...answered, problems: findProblems(answered) }
+    return { ...view, ...(await askCluster(client)) }
   } catch {
     return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not answer'] }
   } finally {
     client.close()
   }
+}
+
+/** What a cluster says of itself, and what is wrong with that. Rejects where it does not answer. */
+export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
+  const [health, dr, performance] = await Promise.all([
+    client.send('GET', 'sys/health'),
+    roleOf(client, 'dr'),
+    roleOf(client, 'performance'),
+  ])
+  const isInitialised = health.json?.initialized === true
+  const isSealed = health.json?.sealed === true
+  const answered = { health: health.status, isInitialised, isSealed, dr, performance }
+  return { ...answered, problems: findProblems(answered) }
 }
 
 const roleOf = async (client: ApiClient, kind: Kind): Promise<RoleView> => {
@@ -135,7 +146,7 @@ const roleOf = async (client: ApiClient, kind: Kind): Promise<RoleView> => {
   }
 }
 
-const findProblems = (view: Omit<ClusterView, 'problems'>): string[] => {
+const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   if (!view.isInitialised) return ['is not initialised']
   if (view.isSealed) return ['is sealed']
   return KINDS.flatMap((kind) => {
@@ -157,9 +168,9 @@ const describeLinks = (lab: string, faults: readonly ActiveFault[] | null): stri
   )
 }
 
-const findTwoPrimaries = (clusters: readonly ClusterView[], kind: Kind): string[] => {
+export const findTwoPrimaries = (clusters: readonly Pick<ClusterView, 'name' | Kind>[], kind: Kind): string[] => {
   const primaries = clusters.filter((view) => view[kind].mode === 'primary' && view[kind].clusterId !== '')
-  const sets = new Map<string, ClusterView[]>()
+  const sets = new Map<string, Pick<ClusterView, 'name' | Kind>[]>()
   for (const view of primaries) sets.set(view[kind].clusterId, [...(sets.get(view[kind].clusterId) ?? []), view])
   return [...sets.values()]
     .filter((members) => members.length > 1)

@@ -181,7 +181,10 @@ export class World {
     const refused: string[] = []
     for (const keys of [member.keys, ...this.members.map((other) => other.keys)]) {
       const seal = await this.call(member, 'GET', 'sys/seal-status')
-      if (seal?.json?.sealed === false) return
+      if (seal?.json?.sealed === false) {
+        member.keys = member.cluster.unsealKeys.length > 0 ? member.cluster.unsealKeys : member.keys
+        return
+      }
       for (const key of keys) {
         const answer = await this.call(member, 'PUT', 'sys/unseal', { key })
         refused.push(`${answer?.status} ${answer?.bytes}`)

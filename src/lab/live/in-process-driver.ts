@@ -31,21 +31,12 @@ class InProcessDriver implements LabDriver {
     return this.#lab.topology
   }
 
-  /** As plain data: whoever spreads a cluster gets all of it. */
   clusters(): readonly ClusterAccess[] {
-    return this.#lab.clusters.map(({ name, apiAddress, rootToken, unsealKeys, threshold }) => ({
-      name,
-      apiAddress,
-      rootToken,
-      unsealKeys,
-      threshold,
-    }))
+    return this.#lab.access().clusters
   }
 
   keepKeys(name: string, keys: ClusterKeyChange): void {
-    const cluster = this.#lab.cluster(name)
-    const { rootToken, unsealKeys, threshold } = cluster
-    cluster.useKeys({ rootToken, unsealKeys, threshold, ...keys })
+    this.#lab.cluster(name).useKeys(keys)
   }
 
   async work(verb: ServerVerb, name: string): Promise<string> {

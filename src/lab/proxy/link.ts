@@ -59,6 +59,12 @@ export class Link {
     return this.#dialCount
   }
 
+  /** Whether traffic passes as if nothing stood here. */
+  get isClear(): boolean {
+    const isOpen = ({ passage, faults }: Lane) => passage === 'open' && Object.keys(faults).length === 0
+    return this.#server !== undefined && isOpen(this.#lanes.up) && isOpen(this.#lanes.down)
+  }
+
   /** Nothing listens any more, and what was connected is reset. */
   async down(): Promise<void> {
     const server = this.#server

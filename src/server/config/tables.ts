@@ -82,7 +82,7 @@ export const REPLICATION_KEYS: KeyTable = {
 }
 
 /** Stanza `understudy`, and UNDERSTUDY_<KEY> in the environment. */
-export const OWN_KEYS: KeyTable = {
+export const OWN_KEYS = {
   reported_version: real('string'),
   license: real('string'),
   wal_retention_entries: real('int'),
@@ -110,7 +110,10 @@ export const OWN_KEYS: KeyTable = {
   dial_routes: real('list'),
   simulate_seals: real('bool'),
   allow_generate_root_unauthenticated: real('bool'),
-}
+} as const satisfies KeyTable
+
+/** A key of the stanza `understudy`. */
+export type OwnKey = keyof typeof OWN_KEYS
 
 export const ROOT_KEYS: KeyTable = {
   api_addr: real('string'),

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { startLab, waitFor } from '../../../src/index.js'
+import { type LabCluster, startLab, waitFor } from '../../../src/index.js'
 import { RogueSecondary } from '../../support/rogue-secondary.js'
 
 const FILTERS = 'sys/replication/performance/primary/paths-filter'
 const NIL = (path: string) => `404 no handler for route "${path}". route entry found, but backend is nil.`
 
-type Client = Awaited<ReturnType<typeof startLab>>['A']['client']
+type Client = LabCluster['client']
 
 const asker =
   (client: Client) =>

@@ -1,0 +1,87 @@
+import type { LabCluster } from '../in-process-cluster.js'
+import { KINDS, type Kind } from '../kinds.js'
+import { findLag } from '../replication.js'
+import { askCluster, findTwoPrimaries } from '../survey.js'
+import type { Topology } from '../topology.js'
+
+type Status = Readonly<Record<string, unknown>>
+
+/**
+ * What still keeps a lab from being replicated, naming the cluster; undefined when every secondary streams and has its
+ * primary's root. A cluster follows nobody where its replication has no primary, where the topology gives it one and it is
+ * disabled, or where a primary knows it and it does not run.
+ */
+export const findUnreplicated = async (
+  clusters: readonly LabCluster[],
+  { links }: Pick<Topology, 'links'>,
+): Promise<string | undefined> => {
+  for (const cluster of clusters) {
+    for (const kind of KINDS) {
+      const isLinked = links.some((link) => link.kind === kind && link.secondary === cluster.name)
+      const missing = cluster.isRunning
+        ? await findUnreplicatedKind(cluster, clusters, kind, isLinked)
+        : await findAwaited(cluster, clusters, kind)
+      if (missing !== undefined) return `${cluster.name} (${kind}): ${missing}`
+    }
+  }
+  return undefined
+}
+
+const findUnreplicatedKind = async (
+  cluster: LabCluster,
+  clusters: readonly LabCluster[],
+  kind: Kind,
+  isLinked: boolean,
+): Promise<string | undefined> => {
+  const status = await cluster.status(kind)
+  const { mode, primary_cluster_addr: address } = status
+  if (mode === 'bootstrapping') return 'it is bootstrapping'
+  if (mode === 'disabled') return isLinked ? 'it follows no primary: its replication is disabled' : undefined
+  if (mode !== 'secondary') return undefined
+  if (address === '') return 'it is a secondary that follows no primary'
+  const primary = clusters.find(({ clusterAddress }) => clusterAddress === address)
+  if (!primary) return findUnconnected(status)
+  if (!primary.isRunning) return `its primary ${primary.name} does not run`
+  return findLag(primary.anonymous, cluster.anonymous, kind)
+}
+
+/** Of a primary that is not of this lab nothing more is known. */
+const findUnconnected = ({ state, connection_state: connection, primary_cluster_addr: address }: Status) =>
+  state === 'stream-wals' && connection === 'ready'
+    ? undefined
+    : `it is cut off from ${address} (${state}, ${connection})`
+
+/** A cluster that does not run and that a primary counts on. */
+const findAwaited = async (
+  cluster: LabCluster,
+  clusters: readonly LabCluster[],
+  kind: Kind,
+): Promise<string | undefined> => {
+  for (const primary of clusters.filter(({ isRunning }) => isRunning)) {
+    const { mode, secondaries } = await primary.status(kind)
+    if (mode !== 'primary' || !Array.isArray(secondaries)) continue
+    const isKnown = secondaries.some((row: Status) => row.cluster_address === cluster.clusterAddress)
+    if (isKnown) return `it does not run, and ${primary.name} has it as a secondary`
+  }
+  return undefined
+}
+
+/** All that is wrong in a lab, in words that name the cluster; empty when it is well. */
+export const findProblems = async (
+  clusters: readonly LabCluster[],
+  faultyLinks: readonly string[],
+): Promise<string[]> => {
+  const views = await Promise.all(
+    clusters.map(async (cluster) => {
+      if (!cluster.isRunning) return { name: cluster.name, problems: ['is stopped'] }
+      const view = await askCluster(cluster.anonymous).catch(() => undefined)
+      return { name: cluster.name, ...(view ?? { problems: ['does not answer'] }) }
+    }),
+  )
+  const answered = views.flatMap((view) => ('dr' in view ? [view] : []))
+  return [
+    ...views.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`)),
+    ...KINDS.flatMap((kind) => findTwoPrimaries(answered, kind)),
+    ...faultyLinks.map((pair) => `the link ${pair} is cut or has a fault`),
+  ]
+}

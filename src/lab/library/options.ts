@@ -1,0 +1,39 @@
+import type { Log } from '../../base/log.js'
+import type { ServerStorage } from '../../server/server-storage.js'
+import { LabError } from '../lab-error.js'
+import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
+
+/** How a lab is started. An option or a setting that is not known is an error of types, and LabError `usage`. */
+export interface InProcessLabOptions {
+  /** Makes identifiers, keys and faults repeatable. Without it they are the system's random numbers. */
+  readonly seed?: number | string | undefined
+  /** `memory` by default; `disk` is LevelDB in a temporary directory; or what each cluster is to have. */
+  readonly storage?: 'memory' | 'disk' | ((cluster: string) => ServerStorage) | undefined
+  /** Settings of the stanza `understudy`, for all clusters. */
+  readonly settings?: LabSettings | undefined
+  /** Bound on each wait in milliseconds; 30 000 by default. */
+  readonly timeoutMs?: number | undefined
+  /** What the servers log; nobody by default. */
+  readonly log?: Log | undefined
+}
+
+const KNOWN: { readonly [Name in keyof InProcessLabOptions]-?: true } = {
+  seed: true,
+  storage: true,
+  settings: true,
+  timeoutMs: true,
+  log: true,
+}
+
+/** Throws LabError `usage` for what is not known or cannot be: JavaScript has no compiler to say it. */
+export const requireOptions = (options: InProcessLabOptions): void => {
+  requireKeys('option of a lab', options, Object.keys(KNOWN))
+  const { storage, timeoutMs, settings = {} } = options
+  if (typeof storage === 'string' && storage !== 'memory' && storage !== 'disk') {
+    throw new LabError('usage', `storage is "memory", "disk" or a function, not "${String(storage)}"`)
+  }
+  if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+    throw new LabError('usage', `timeoutMs is a number of milliseconds above 0, not ${timeoutMs}`)
+  }
+  requireSettings(settings)
+}

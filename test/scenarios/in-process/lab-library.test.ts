@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest'
+import { type Lab, LabError, startLab } from '../../../src/index.js'
+
+/** What a lab in a test knows by itself: keys that follow the roles, operations, and whether all is well. */
+
+type Dr = Lab<'A' | 'B'>
+
+const STRANGERS = { name: 'strangers', about: 'two strangers', clusters: ['A', 'B'], links: [] } as const
+
+const writeSecret = async (lab: Dr, on: 'A' | 'B', word: string): Promise<void> => {
+  await lab[on].client.write('kv/greeting', { word })
+}
+
+const readSecret = async (lab: Dr, on: 'A' | 'B'): Promise<unknown> =>
+  ((await lab[on].client.read('kv/greeting')).data as { word: unknown }).word
+
+const startDr = async (): Promise<Dr> => {
+  const lab = await startLab('dr')
+  await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
+  return lab
+}
+
+const codeAndText = async (work: () => Promise<unknown>): Promise<string> =>
+  work().then(
+    () => 'it worked',
+    (error: unknown) => (error instanceof LabError ? `${error.code}: ${error.message}` : String(error)),
+  )
+
+describe('keys and tokens', () => {
+  it('follow a failover and the return of the old primary', async () => {
+    await using lab = await startDr()
+    const held = lab.B.client
+    const token = lab.A.rootToken
+    await writeSecret(lab, 'A', 'before')
+    await lab.converged()
+    const lost = await lab.A.crash()
+    await lab.failover('A', 'B')
+    expect(lab.B.rootToken).toBe(token)
+    expect(await readSecret(lab, 'B')).toBe('before')
+    expect((await held.read('kv/greeting')).data).toEqual({ word: 'before' })
+    await lost.start()
+    await lab.rejoin('A', 'B')
+    expect(lab.A.rootToken).toBe('')
+    await writeSecret(lab, 'B', 'after')
+    await lab.healthy()
+    await lab.switchover('B', 'A')
+    expect(lab.A.rootToken).toBe(token)
+    expect(await readSecret(lab, 'A')).toBe('after')
+  })
+
+  it.each(['dr', 'performance'] as const)('follow a %s secondary that was joined by hand', async (kind) => {
+    await using lab = await startLab(STRANGERS)
+    const former = lab.B.rootToken
+    await lab.A.client.write(`sys/replication/${kind}/primary/enable`)
+    const answer = await lab.A.client.write(`sys/replication/${kind}/primary/secondary-token`, { id: 'b' })
+    const { token } = answer.wrap_info as { token: string }
+    await lab.B.client.write(`sys/replication/${kind}/secondary/enable`, { token })
+    expect(lab.B.unsealKeys).toEqual(lab.A.unsealKeys)
+    expect(lab.B.rootToken).not.toBe(former)
+    await lab.converged()
+    await lab.B.stop()
+    await lab.B.start()
+    await lab.converged()
+    if (kind === 'dr') {
+      expect(await lab.B.token()).toBeUndefined()
+      const dr_operation_token = await lab.operationToken('B')
+      await lab.A.stop()
+      await lab.B.anonymous.write('sys/replication/dr/secondary/promote', { dr_operation_token })
+      expect(lab.B.client).toBeDefined()
+    }
+    expect((await lab.B.client.read('auth/token/lookup-self')).data).toMatchObject({ policies: ['root'] })
+    expect(lab.B.rootToken).not.toBe('')
+  })
+
+  it('are found where another client than that of the lab changed them', async () => {
+    await using lab = await startLab('single')
+    const token = lab.A.rootToken
+    await lab.A.anonymous.with({ token, onAnswer: undefined }).write('auth/token/revoke-self')
+    expect((await lab.A.anonymous.send('GET', 'auth/token/lookup-self', { token })).status).toBe(403)
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+    expect(lab.A.rootToken).not.toBe(token)
+  })
+
+  it('leave a refusal alone that has nothing to do with them', async () => {
+    await using lab = await startLab('single')
+    const made = await lab.A.client.write('auth/token/create', { policies: ['default'] })
+    const { client_token: token } = made.auth as { client_token: string }
+    expect((await lab.A.client.with({ token }).send('GET', 'sys/mounts')).status).toBe(403)
+  })
+})
+
+describe('operations', () => {
+  it('activate a secondary with a filter, and show their calls', async () => {
+    await using lab = await startLab(STRANGERS)
+    await lab.A.client.write('sys/mounts/denied', { type: 'kv', options: { version: '1' } })
+    await lab.A.client.write('denied/secret', { value: 1 })
+    const calls: string[] = []
+    await lab.activate('A', 'B', {
+      kind: 'performance',
+      filter: { mode: 'deny', paths: ['denied/'] },
+      onCall: (line) => calls.push(line),
+    })
+    expect(calls).toContainEqual(expect.stringContaining('paths-filter/perf-b mode=deny paths=denied/'))
+    expect(await lab.B.client.read('sys/mounts')).not.toHaveProperty('denied/')
+    expect(await codeAndText(() => lab.activate('A', 'B', { kind: 'performance' }))).toContain('already')
+  })
+
+  it('name the clusters there are', async () => {
+    await using lab = await startLab(STRANGERS)
+    const dynamic = lab as unknown as { failover(lost: string, to: string): Promise<void> }
+    expect(await codeAndText(() => dynamic.failover('A', 'Z'))).toMatch(/^usage: .*no cluster Z; it has A, B/)
+    expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: name two clusters')
+  })
+})
+
+describe('whether all is well', () => {
+  const soon = { timeoutMs: 300 }
+
+  it('is said with the name of a secondary that follows nobody', async () => {
+    await using lab = await startDr()
+    await lab.converged()
+    await lab.A.client.write('sys/replication/dr/primary/demote')
+    expect(await codeAndText(() => lab.converged(soon))).toMatch(/^timeout: .*A \(dr\): .*follows no primary/)
+    expect(await lab.problems()).toContain('A is a DR secondary that follows no primary')
+  })
+
+  it('is said with the name of a secondary that was disabled, or is stopped', async () => {
+    await using lab = await startLab('pr')
+    const stopped = await lab.C.stop()
+    expect(await codeAndText(() => lab.converged(soon))).toMatch(/C \(performance\): it does not run, and A has it/)
+    expect(await codeAndText(() => lab.healthy(soon))).toMatch(/^timeout: .*C is stopped/)
+    await stopped.start()
+    await lab.converged()
+    await lab.C.client.write('sys/replication/performance/secondary/disable')
+    expect(await codeAndText(() => lab.converged(soon))).toMatch(/C \(performance\): it follows no primary/)
+  })
+
+  it('is not while a link is cut or slow, and is again after it', async () => {
+    await using lab = await startDr()
+    await lab.healthy()
+    lab.link('A', 'B').setFault('latency', { ms: 5 })
+    await lab.converged()
+    expect(await lab.problems()).toEqual(['the link A-B is cut or has a fault'])
+    lab.heal()
+    await lab.healthy()
+    expect(await lab.problems()).toEqual([])
+  })
+})
+
+describe('what is not known', () => {
+  const startWith = (topology: string, options: object) => () => startLab(topology as 'single', options)
+
+  it('is refused at once, with the nearest that is', async () => {
+    expect(await codeAndText(startWith('pr-rd', {}))).toMatch(/^usage: .*"pr-rd"; did you mean "pr-dr"\?/)
+    expect(await codeAndText(startWith('single', { sead: 1 }))).toMatch(/"sead"; did you mean "seed"\?/)
+    expect(await codeAndText(startWith('single', { storage: 'tape' }))).toMatch(/^usage: storage is "memory"/)
+    expect(await codeAndText(startWith('single', { timeoutMs: 0 }))).toMatch(/^usage: timeoutMs/)
+    expect(await codeAndText(startWith('single', { settings: { hartbeat_interval: '1s' } }))).toMatch(
+      /^usage: .*"hartbeat_interval"; did you mean "heartbeat_interval"\?/,
+    )
+    expect(await codeAndText(startWith('single', { settings: { heartbeat_interval: 'soon' } }))).toMatch(
+      /^usage: .*heartbeat_interval/,
+    )
+  })
+
+  it('has no client, as a cluster that is stopped', async () => {
+    await using lab = await startLab('single')
+    const held = lab.A.client
+    const stopped = await lab.A.stop()
+    expect(() => lab.A.client).toThrow(/^cluster A is stopped and has no client; lab.A.start\(\) brings it back$/)
+    await stopped.start()
+    expect((await held.read('sys/mounts')).data).toBeDefined()
+  })
+})
