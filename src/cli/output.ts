@@ -1,4 +1,4 @@
-import { stringify } from 'yaml'
+import { loadYaml } from '../lab/documents/yaml-document.js'
 
 /** Data goes to standard output, progress and complaints to standard error. */
 export interface Output {
@@ -44,7 +44,7 @@ export class ProcessOutput implements Output {
 
 const toYaml = (text: string): string => {
   try {
-    return stringify(JSON.parse(text)).trimEnd()
+    return loadYaml().stringify(JSON.parse(text)).trimEnd()
   } catch {
     return text
   }

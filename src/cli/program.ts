@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { systemClock } from '../base/clock.js'
 import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
+import { completionCommand, runComplete } from './commands/completion.js'
 import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
@@ -103,6 +104,10 @@ const runOwn = async (
     const { keeperCommand } = await import('./commands/lab/keeper.js')
     return keeperCommand(rest, output)
   }
+  if (command === '__complete') {
+    await runComplete(program, rest, output)
+    return EXIT.ok
+  }
   if (command === 'config' && rest[0] === 'show') return runConfigShow(rest.slice(1), output)
   if (['-version', '--version'].includes(command) || (command === '-v' && rest.length === 0)) {
     output.data(describeVersion())
@@ -162,8 +167,8 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     ...operationCommands(output),
     ...[faultCommand, healCommand, releaseCommand, topologyCommand].map((make) => make(output)),
   ]
-  const tools = [doctorCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map((make) =>
-    make(output),
+  const tools = [doctorCommand, completionCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map(
+    (make) => make(output),
   )
   for (const command of [...lab, ...tools]) {
     program.addCommand(command)

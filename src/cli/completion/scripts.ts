@@ -1,0 +1,36 @@
+/** What a shell reads once. Each asks the program itself, so names are those of now. */
+export const SCRIPTS = {
+  bash: `# understudy: completion for bash
+_understudy() {
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+}
+complete -o default -F _understudy understudy`,
+  zsh: `#compdef understudy
+_understudy() {
+  local line word
+  local -a described
+  while IFS= read -r line; do
+    word=\${line%%$'\\t'*}
+    described+=("\${word//:/\\\\:}:\${line#*$'\\t'}")
+  done < <("\${words[1]}" __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  if (( \${#described} )); then _describe understudy described; else _files; fi
+}
+if [ "$funcstack[1]" = _understudy ]; then _understudy "$@"; else compdef _understudy understudy; fi`,
+  fish: `# understudy: completion for fish
+function __understudy_complete
+  set -l words (commandline -opc)
+  set -l found ($words[1] __complete -- $words[2..-1] (commandline -ct) 2>/dev/null)
+  if set -q found[1]
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c understudy -f -a '(__understudy_complete)'`,
+} as const
+
+export type Shell = keyof typeof SCRIPTS
