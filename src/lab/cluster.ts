@@ -31,6 +31,10 @@ export interface ClusterRecord extends ClusterAccess {
   readonly configFile: string
   /** The process as it was started last; null before the first start. */
   readonly process: ProcessIdentity | null
+  /** Where others reach it, when that is not at its own ports: `host:port` of API and cluster port. */
+  readonly balancer?: PortPair | undefined
+  /** The key that it unseals itself with. */
+  readonly sealKeyFile?: string | undefined
 }
 
 /** Clusters that stand in a topology; `topology` is its name. */

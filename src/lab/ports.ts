@@ -17,18 +17,23 @@ const offsetOf = (cluster: string): number => PORTS_PER_CLUSTER * (cluster.charC
 export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
 
 /** Ports by convention: API = base + 10 x place of the cluster (A = 0), cluster port = API + 1. Fails when one is taken. */
-export const fixedPorts = async (clusters: readonly string[], base = PORT_BASE): Promise<Map<string, PortPair>> => {
+export const fixedPorts = async (
+  clusters: readonly string[],
+  base = PORT_BASE,
+  chosen: (cluster: string) => PortPair | undefined = () => undefined,
+): Promise<Map<string, PortPair>> => {
   const ports = new Map<string, PortPair>()
   for (const name of clusters) {
     const api = base + offsetOf(name)
-    for (const port of [api, api + 1]) {
+    const pair = chosen(name) ?? { api, cluster: api + 1 }
+    for (const port of [pair.api, pair.cluster]) {
       if (!(await isFree(port)))
         throw new LabError(
           'conflict',
           `port ${port} is taken${describeOwner(findPortOwner(port))}, and cluster ${name} needs it; use --ports random or --port-base`,
         )
     }
-    ports.set(name, { api, cluster: api + 1 })
+    ports.set(name, pair)
   }
   return ports
 }

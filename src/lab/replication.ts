@@ -29,6 +29,12 @@ export const initialise = async (
   return seal
 }
 
+/** The same for a server that unseals by itself: its shares are recovery keys. */
+export const initialiseAuto = async (client: ApiClient, shares: number, threshold: number): Promise<Seal> => {
+  const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
+  return { rootToken: String(made.root_token), unsealKeys: texts(made.recovery_keys), threshold }
+}
+
 export const unseal = async (client: ApiClient, keys: readonly string[]): Promise<void> => {
   for (const key of keys) await client.write('sys/unseal', { key })
 }
@@ -46,9 +52,18 @@ export const secondaryToken = async (client: ApiClient, kind: Kind, id: string):
   return wrapped.token
 }
 
-/** Everything on the secondary is wiped. */
-export const enableSecondary = async (client: ApiClient, kind: Kind, token: string): Promise<void> => {
-  await client.write(`sys/replication/${kind}/secondary/enable`, { token })
+/** The same, good for nobody but the cluster that made this public key, which need not reach the API of the primary. */
+export const encryptedToken = async (above: ApiClient, below: ApiClient, kind: Kind, id: string): Promise<string> => {
+  const made = await below.write(`sys/replication/${kind}/secondary/generate-public-key`)
+  const { secondary_public_key } = (made.data ?? {}) as { secondary_public_key?: string }
+  const path = `sys/replication/${kind}/primary/secondary-token`
+  const answer = await above.write(path, { id, secondary_public_key })
+  return String((answer.data as { token?: unknown } | null)?.token)
+}
+
+/** Everything on the secondary is wiped. `caPem`: what the API of the primary is verified with. */
+export const enableSecondary = async (client: ApiClient, kind: Kind, token: string, caPem?: string): Promise<void> => {
+  await client.write(`sys/replication/${kind}/secondary/enable`, { token, ...(caPem ? { ca_cert: caPem } : {}) })
 }
 
 export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<string, unknown>> => {

@@ -1,7 +1,9 @@
+import { systemClock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
 import { LabError } from './lab-error.js'
 import { unseal } from './replication.js'
+import { waitFor } from './wait.js'
 
 /** Sealing and unsealing with what a lab holds, wherever its clusters run. Both say what was done. */
 
@@ -23,6 +25,7 @@ export const unsealWithAny = async (
 ): Promise<void> => {
   const isSealed = async () => (await client.read('sys/seal-status')).sealed === true
   if (!(await isSealed())) return
+  if ((await client.read('sys/seal-status')).recovery_seal === true) return waitForAutoUnseal(isSealed, cluster.name)
   const others = lab.clusters.filter(({ name }) => name !== cluster.name)
   const tried = new Set<string>()
   for (const { unsealKeys, threshold } of [cluster, ...others]) {
@@ -34,6 +37,17 @@ export const unsealWithAny = async (
     if (!(await isSealed())) return
   }
   throw new LabError('remote', `cluster ${cluster.name} stays sealed: none of the keys that the lab holds opens it`)
+}
+
+const AUTO_UNSEAL_MS = 5000
+
+/** Its keys are recovery keys, which open nothing; a server that has just started opens by itself. */
+const waitForAutoUnseal = async (isSealed: () => Promise<boolean>, name: string): Promise<void> => {
+  const fact = async () => ((await isSealed()) ? 'it is sealed' : undefined)
+  await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
+    const mend = `it does so when it starts; "understudy restart ${name}"`
+    throw new LabError('remote', `cluster ${name} unseals by itself, and has not: ${mend}`, { cause: error })
+  })
 }
 
 export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {

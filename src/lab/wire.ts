@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
 import { type ClusterAccess, type ClusterKeys, clientOf } from './cluster.js'
@@ -6,20 +7,25 @@ import { LabError } from './lab-error.js'
 import {
   enablePrimary,
   enableSecondary,
+  encryptedToken,
   findLag,
   generateRoot,
   initialise,
+  initialiseAuto,
   secondaryToken,
   statusOf,
   waitForAnswer,
 } from './replication.js'
-import type { Link } from './topology.js'
+import type { ClusterPlan, Link, Topology } from './topology.js'
+import { seedCluster } from './topology/seed.js'
 import { waitFor } from './wait.js'
 
 /** How servers that run already, wherever they run, are opened and joined. */
 export interface WireOptions {
   readonly shares: number
   readonly threshold: number
+  /** What a topology says of some clusters; its seal is taken instead of shares and threshold. */
+  readonly plans?: Readonly<Record<string, ClusterPlan>> | undefined
   /** Bound on each wait. */
   readonly timeoutMs: number
   readonly clock: Clock
@@ -39,10 +45,64 @@ export const openCluster = async <T extends ClusterAccess>(cluster: T, options: 
   const client = clientOf(cluster)
   await waitForAnswer(options.clock, client, cluster.name, options.timeoutMs, options.signal)
   const onSeal = (keys: ClusterKeys) => options.onKeys?.({ ...cluster, ...keys })
-  const seal = await initialise(client, options.shares, options.threshold, onSeal)
+  const { type, shares, threshold } = options.plans?.[cluster.name]?.seal ?? { ...options, type: 'shamir' }
+  const seal =
+    type === 'auto'
+      ? await initialiseAuto(client, shares, threshold)
+      : await initialise(client, shares, threshold, onSeal)
+  if (type === 'auto') onSeal(seal)
   client.close()
   options.onProgress(`cluster ${cluster.name} is open at ${cluster.apiAddress}`)
   return { ...cluster, ...seal }
+}
+
+/** Makes a topology of clusters that are open: what each begins with is written as soon as it can be. */
+export const makeTopology = async <T extends ClusterAccess>(
+  open: readonly T[],
+  { links, plans = {} }: Topology,
+  options: WireOptions,
+): Promise<T[]> => {
+  const follows = (name: string) => links.some(({ secondary }) => secondary === name)
+  const seed = async (clusters: readonly ClusterAccess[]) => {
+    for (const cluster of clusters) {
+      const { seed: wanted } = plans[cluster.name] ?? {}
+      if (!wanted) continue
+      const client = clientOf(cluster)
+      try {
+        await seedCluster(client, wanted)
+      } finally {
+        client.close()
+      }
+      options.onProgress(`cluster ${cluster.name} has what it begins with`)
+    }
+  }
+  await seed(open.filter(({ name }) => !follows(name)))
+  const joined = await joinClusters(open, links, options)
+  await seed(joined.filter(({ name }) => follows(name)))
+  return joined
+}
+
+/** Makes a token of this name on every cluster that serves anybody; it takes the place of the one that was made. */
+export const giveRootToken = async <T extends ClusterAccess>(
+  clusters: readonly T[],
+  token: string | undefined,
+): Promise<T[]> => {
+  if (token === undefined) return [...clusters]
+  const made: T[] = []
+  for (const cluster of clusters) {
+    if (cluster.rootToken === '') {
+      made.push(cluster)
+      continue
+    }
+    const client = clientOf(cluster)
+    try {
+      await client.write('auth/token/create', { id: token, policies: ['root'], no_parent: true })
+    } finally {
+      client.close()
+    }
+    made.push({ ...cluster, rootToken: token })
+  }
+  return made
 }
 
 /** Makes the links in their order. A secondary takes over the shares of its primary, and its old root token is dead. */
@@ -87,8 +147,9 @@ const connect = async <T extends ClusterAccess>(
   const { clock, timeoutMs, onProgress, signal } = options
   const above = clientOf(primary)
   const below = clientOf(secondary)
+  const caPem = primary.caFile === undefined ? undefined : readFileSync(primary.caFile, 'utf8')
   const what = `${secondary.name} to follow ${primary.name} (${link.kind})`
-  await waitFor(clock, what, () => joinSecondary(above, below, link), timeoutMs, signal)
+  await waitFor(clock, what, () => joinSecondary(above, below, link, caPem), timeoutMs, signal)
   const openClient = below.with({ token: undefined })
   await waitFor(clock, what, () => findLag(above, openClient, link.kind), timeoutMs, signal)
   const keys = primary.unsealKeys
@@ -119,14 +180,22 @@ const newRootToken = async (
  * Issues an activation token and uses it; a primary that is still restarting is asked again. What an earlier try left is
  * taken into account: it may have joined although its answer never came, or failed after it had taken the id.
  */
-export const joinSecondary = async (above: ApiClient, below: ApiClient, link: Link): Promise<string | undefined> => {
-  const { mode } = await statusOf(below, link.kind)
+export const joinSecondary = async (
+  above: ApiClient,
+  below: ApiClient,
+  link: Link,
+  caPem?: string,
+): Promise<string | undefined> => {
+  const { kind, filter, activation } = link
+  const { mode } = await statusOf(below, kind)
   if (mode === 'secondary' || mode === 'bootstrapping') return undefined
   const id = secondaryIdOf(link)
-  const { known_secondaries: known } = await statusOf(above, link.kind)
+  const { known_secondaries: known } = await statusOf(above, kind)
   if (Array.isArray(known) && known.includes(id)) {
-    await above.write(`sys/replication/${link.kind}/primary/revoke-secondary`, { id })
+    await above.write(`sys/replication/${kind}/primary/revoke-secondary`, { id })
   }
-  await enableSecondary(below, link.kind, await secondaryToken(above, link.kind, id))
+  if (filter) await above.write(`sys/replication/performance/primary/paths-filter/${id}`, filter)
+  const make = activation === 'public-key' ? encryptedToken(above, below, kind, id) : secondaryToken(above, kind, id)
+  await enableSecondary(below, kind, await make, caPem)
   return undefined
 }

@@ -7,6 +7,7 @@ import { describeServer, StartFailure, startServerFrom } from '../../server/star
 import type { Server } from '../../server/server.js'
 import type { ServerConfig } from '../../server/config/config.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
+import { endWithParent } from '../../lab/runner/child-process.js'
 import { EXIT } from '../exit-codes.js'
 import type { Output } from '../output.js'
 
@@ -46,6 +47,7 @@ export const runServer = async (args: readonly string[], output: Output): Promis
   const lines = addressLines(server.addresses, config.listeners)
   tellAddresses(config.own.addressFile, lines, log)
   process.on('SIGHUP', () => void reload(server, log, args))
+  endWithParent()
   const status = await serveUntilStopped(server, log)
   if (config.own.addressFile !== '') removeAddressFile(config.own.addressFile, lines)
   cleanUp()

@@ -43,7 +43,9 @@ export const wireClusters = async (
   // All are asked before the first is initialised: a mistake in one address would leave the others half made.
   const news = await Promise.all([...clusters.values()].map((cluster) => decideWhetherNew(cluster, options)))
   const open = [...clusters.values()].map((cluster, index) =>
-    news[index] ? openCluster(cluster, { ...options, onKeys: keep }) : reopen(cluster, wired(), options),
+    news[index]
+      ? openCluster(cluster, { ...options, plans: topology.plans, onKeys: keep })
+      : reopen(cluster, wired(), options),
   )
   for (const result of await Promise.allSettled(open)) if (result.status === 'rejected') throw result.reason
   const links: Link[] = []

@@ -67,8 +67,10 @@ export class Keeper {
     const opened: OpenRoute[] = []
     try {
       for (const route of routes) {
-        const target = parseHostPort(route.address)
-        opened.push({ ...route, link: await Link.open({ port: route.port, target, clock, random }) })
+        const { port, latencyMs, jitterMs } = route
+        const target = parseHostPort(route.target ?? route.address)
+        const distance = latencyMs === undefined ? undefined : { ms: latencyMs, ...(jitterMs ? { jitterMs } : {}) }
+        opened.push({ ...route, link: await Link.open({ port, target, clock, random, distance }) })
       }
     } catch (error) {
       await Promise.all(opened.map(({ link }) => link.close()))

@@ -11,19 +11,65 @@ export interface Route {
   readonly address: string
   /** Where the proxy listens on 127.0.0.1. */
   readonly port: number
+  /** Where it leads, `host:port`, when that is not the address itself. */
+  readonly target?: string | undefined
+  /** Every byte takes so long, each way. */
+  readonly latencyMs?: number | undefined
+  readonly jitterMs?: number | undefined
 }
 
-/** Routes between all clusters, with ports from a list of free ones. */
-export const planRoutes = (ports: ReadonlyMap<string, PortPair>, free: readonly number[]): Route[] => {
+/** How a cluster is reached by the others. */
+export interface Reach {
+  readonly ports: PortPair
+  /** Addresses of its own that nobody reaches. */
+  readonly hidden: readonly number[]
+  /** Ports in front of it which lead to its own. */
+  readonly balancer?: PortPair | undefined
+}
+
+/** Of routes that lead to a balancer: nobody of the lab dials through them. */
+export const OUTSIDE = 'outside'
+
+/** A port on which nothing listens: it belongs to the system, and to a service that is no longer run. */
+const NOWHERE = '127.0.0.1:1'
+
+/** Routes between all clusters, with ports from a list of free ones. A balancer listens for others as well. */
+export const planRoutes = (
+  reaches: ReadonlyMap<string, Reach>,
+  free: readonly number[],
+  distanceOf: (from: string, to: string) => Pick<Route, 'latencyMs' | 'jitterMs'> = () => ({}),
+): Route[] => {
   const left = [...free]
-  return [...ports.keys()].flatMap((from) =>
-    [...ports].flatMap(([to, { api, cluster }]) =>
+  const between = [...reaches.keys()].flatMap((from) =>
+    [...reaches].flatMap(([to, reach]) =>
       to === from
         ? []
-        : [api, cluster].map((port) => ({ from, to, address: `127.0.0.1:${port}`, port: left.pop() ?? 0 })),
+        : doorsOf(reach).map((door) => ({ from, to, ...door, port: left.pop() ?? 0, ...distanceOf(from, to) })),
     ),
   )
+  const balancers = [...reaches].flatMap(([to, reach]) =>
+    reach.balancer
+      ? doorsOf(reach).map((door, index) => ({ from: OUTSIDE, to, ...door, port: portOf(reach, index) }))
+      : [],
+  )
+  return [...between, ...balancers]
 }
+
+const portOf = ({ balancer, ports }: Reach, index: number): number => {
+  const { api, cluster } = balancer ?? ports
+  return index === 0 ? api : cluster
+}
+
+/** API and cluster port: the address that others have, and where it leads. */
+const doorsOf = ({ ports, balancer }: Reach): Pick<Route, 'address' | 'target'>[] =>
+  [
+    { shown: balancer?.api, own: ports.api },
+    { shown: balancer?.cluster, own: ports.cluster },
+  ].map(({ shown, own }) =>
+    shown === undefined
+      ? { address: `127.0.0.1:${own}` }
+      : { address: `127.0.0.1:${shown}`, target: `127.0.0.1:${own}` },
+  )
 
 /** How many proxies clusters need. */
 export const routeCount = (clusters: number): number => clusters * (clusters - 1) * 2
@@ -31,3 +77,9 @@ export const routeCount = (clusters: number): number => clusters * (clusters - 1
 /** What the server of a cluster is configured with (`dial_routes`). */
 export const dialRoutesOf = (routes: readonly Route[], cluster: string): string[] =>
   routes.filter(({ from }) => from === cluster).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
+
+/** Routes that lead nowhere, to what a cluster must not reach. */
+export const hiddenRoutesOf = (reaches: ReadonlyMap<string, Reach>, cluster: string): string[] =>
+  [...reaches].flatMap(([to, { hidden }]) =>
+    to === cluster ? [] : hidden.map((port) => `127.0.0.1:${port}=${NOWHERE}`),
+  )

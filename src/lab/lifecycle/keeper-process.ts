@@ -33,6 +33,7 @@ export const startKeeper = async (
   { clock, servers }: LabHost,
   timeoutMs: number,
   signal?: AbortSignal,
+  isTied?: boolean,
 ): Promise<{ readonly keeper: KeeperRecord; readonly launched: Launched | undefined }> => {
   const { keeper } = lab
   if (servers.find(keeper.configFile, keeper.process ?? undefined)) return { keeper, launched: undefined }
@@ -45,7 +46,10 @@ export const startKeeper = async (
   }
   mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
-  const launched = launchProgram(['keeper'], 'the keeper of the lab', keeper, NODE_OPTIONS)
+  const launched = launchProgram(['keeper'], 'the keeper of the lab', keeper, {
+    nodeOptions: NODE_OPTIONS,
+    isTied,
+  })
   const failure = new AbortController()
   void launched.ended.then((ending) => {
     failure.abort(new LabError('remote', `the keeper of the lab ended (${ending})\n${lastLogLines(keeper.logFile)}`))

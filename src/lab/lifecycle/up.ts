@@ -1,18 +1,16 @@
-import path from 'node:path'
-import { createSystemRandom, type Random } from '../../base/random.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
-import { type PortPair, randomSinglePorts } from '../ports.js'
-import { type Ending, lastLogLines, launchServer, writeServerConfig } from '../runner/child-process.js'
+import type { PortPair } from '../ports.js'
+import { type Ending, lastLogLines, launchServer } from '../runner/child-process.js'
 import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
-import { joinClusters, openCluster, type WireOptions } from '../wire.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
-import { dialRoutesOf, planRoutes, routeCount } from '../keeper/routes.js'
+import { giveRootToken, makeTopology, openCluster, type WireOptions } from '../wire.js'
+import { planLab, writeFiles } from './plan.js'
 import { claimLab } from './claim.js'
 import { stopLab } from './down.js'
-import { findLab, labDirectory, makeDirectories, removeData, removeLab, saveLab } from './lab-directory.js'
-import { planKeeper, removeSocket, startKeeper } from './keeper-process.js'
+import { findLab, removeData, removeLab, saveLab } from './lab-directory.js'
+import { removeSocket, startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
 export interface UpOptions extends WireOptions {
@@ -23,12 +21,16 @@ export interface UpOptions extends WireOptions {
   readonly settings: LabSettings
   /** Where the data goes, in a directory of this lab's own; the lab's directory by default. */
   readonly dataDir?: string | undefined
+  /** A token that is root on every cluster that serves anybody, beside the one that is made. */
+  readonly rootToken?: string | undefined
+  /** Servers and keeper end with this process, however it ends. */
+  readonly isForeground?: boolean | undefined
   /** Aborted to have the servers killed at once while a failed start is taken down. */
   readonly hurry?: AbortSignal | undefined
 }
 
 const EXIT_CONFLICT = 5
-const RANDOM_WORD_BYTES = 12
+const ENDING_HEARD_MS = 50
 
 /**
  * Brings a topology up as processes of their own and waits until it is replicated. The name is claimed and every server
@@ -65,56 +67,6 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
   throw new LabError('conflict', `the lab "${name}" is ${runs ? 'running' : 'stopped'}; ${mend}`)
 }
 
-const planLab = async (
-  { name, topology, dataDir }: UpOptions,
-  ports: ReadonlyMap<string, PortPair>,
-  host: LabHost,
-): Promise<LabRecord> => {
-  const directory = labDirectory(name)
-  const random = createSystemRandom()
-  const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
-  const routes = planRoutes(ports, await randomSinglePorts(routeCount(topology.clusters.length)))
-  return {
-    apiVersion: 'understudy/v1',
-    name,
-    topology: topology.name,
-    plan: topology,
-    state: 'starting',
-    createdAt: new Date(host.clock.now()).toISOString(),
-    owner: host.me,
-    directory,
-    dataRoot,
-    keeper: planKeeper(directory, randomWord(random), routes),
-    clusters: topology.clusters.map((cluster) => {
-      const pair = ports.get(cluster)
-      if (!pair) throw new LabError('usage', `no ports were chosen for cluster ${cluster}`)
-      return planCluster(cluster, pair, directory, dataRoot, random)
-    }),
-  }
-}
-
-const planCluster = (
-  name: string,
-  ports: PortPair,
-  directory: string,
-  dataRoot: string,
-  random: Random,
-): ClusterRecord => ({
-  name,
-  apiAddress: `http://127.0.0.1:${ports.api}`,
-  clusterAddress: `https://127.0.0.1:${ports.cluster}`,
-  ports,
-  dataDir: path.join(dataRoot, name, 'data'),
-  logFile: path.join(directory, name, 'server.log'),
-  configFile: path.join(directory, name, `server-${randomWord(random)}.json`),
-  process: null,
-  rootToken: '',
-  unsealKeys: [],
-  threshold: 0,
-})
-
-const randomWord = (random: Random): string => random.bytes(RANDOM_WORD_BYTES).toString('hex')
-
 const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): Promise<LabRecord> => {
   let lab = planned
   const failure = new AbortController()
@@ -124,39 +76,39 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
   signal?.addEventListener('abort', onAbort, { once: true })
   try {
     saveLab(lab)
-    const { keeper, launched } = await startKeeper(lab, host, options.timeoutMs, failure.signal)
+    await writeFiles(lab, options, host)
+    const isTied = options.isForeground
+    const { keeper, launched } = await startKeeper(lab, host, options.timeoutMs, failure.signal, isTied)
     void launched?.ended.then(() => failure.abort(new LabError('remote', 'the keeper of the lab ended')))
     lab = { ...lab, keeper }
     for (const cluster of planned.clusters) {
       failure.signal.throwIfAborted()
-      const launched = launch(cluster, lab, options, host)
+      const launched = launch(cluster, options, host)
       void launched.ended.then((ending) => failure.abort(describeEnd(cluster, ending)))
       lab = withCluster(lab, launched.cluster)
       saveLab(lab)
     }
-    const wire: WireOptions = { ...options, signal: failure.signal }
-    const work = Promise.all(lab.clusters.map((cluster) => openCluster(cluster, wire))).then((open) =>
-      joinClusters(open, options.topology.links, wire),
-    )
+    const wire: WireOptions = { ...options, plans: options.topology.plans, signal: failure.signal }
+    const work = Promise.all(lab.clusters.map((cluster) => openCluster(cluster, wire)))
+      .then((open) => makeTopology(open, options.topology, wire))
+      .then((made) => giveRootToken(made, options.rootToken))
     lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
     saveLab(lab)
     await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
   } catch (error) {
-    // A server that ended explains what the others then failed with.
+    // A server that ended explains what the others then failed with; that it did may be heard a moment later.
+    await host.clock.sleep(ENDING_HEARD_MS)
+    const reason: unknown = failure.signal.aborted ? failure.signal.reason : error
     await takeDown(lab, options, host)
-    throw explain(failure.signal.aborted ? failure.signal.reason : error, lab)
+    throw explain(reason, lab)
   } finally {
     signal?.removeEventListener('abort', onAbort)
   }
 }
 
-const launch = (cluster: ClusterRecord, { keeper }: LabRecord, { settings }: UpOptions, host: LabHost) => {
-  makeDirectories(path.dirname(cluster.configFile))
-  makeDirectories(path.dirname(cluster.dataDir))
-  const dialRoutes = dialRoutesOf(keeper.routes, cluster.name)
-  writeServerConfig({ name: cluster.name, ports: cluster.ports, settings, dialRoutes }, cluster)
-  const { pid, ended } = launchServer(cluster.name, cluster)
+const launch = (cluster: ClusterRecord, options: UpOptions, host: LabHost) => {
+  const { pid, ended } = launchServer(cluster.name, cluster, options.isForeground)
   return { ended, cluster: { ...cluster, process: host.servers.identify(pid) ?? null } }
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { clientOf } from '../cluster.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -100,7 +101,13 @@ export const activate = async (
   if (filter) await on(`${REPLICATION}/performance/primary/paths-filter/${id}`, filter)
   const token = await activationToken(runbook, primary, kind, id)
   const path = `${REPLICATION}/${kind}/secondary/enable`
-  await runbook.call({ cluster: secondary, method: 'PUT', path, body: { token }, isAuthenticated: true })
+  await runbook.call({
+    cluster: secondary,
+    method: 'PUT',
+    path,
+    body: { token, ...authorityOf(runbook, primary) },
+    isAuthenticated: true,
+  })
   await runbook.wait(`${secondary} to follow ${primary}`, () =>
     findLag(runbook.anonymous(primary), runbook.anonymous(secondary), kind),
   )
@@ -131,11 +138,24 @@ const follow = async (runbook: Runbook, name: string, primary: string): Promise<
   await freeId(runbook, primary, 'dr', id)
   const token = await activationToken(runbook, primary, 'dr', id)
   const path = `${REPLICATION}/dr/secondary/update-primary`
-  await runbook.call({ cluster: name, method: 'PUT', path, body: { dr_operation_token: operation, token } })
+  await runbook.call({
+    cluster: name,
+    method: 'PUT',
+    path,
+    body: { dr_operation_token: operation, token, ...authorityOf(runbook, primary) },
+  })
   await runbook.wait(`${name} to follow ${primary}`, () =>
     findLag(runbook.anonymous(primary), runbook.anonymous(name), 'dr'),
   )
   runbook.say(`${name} is a DR secondary of ${primary} and replicated`)
+}
+
+/** What the other cluster verifies the API of this one with, when it redeems the token there. */
+const authorityOf = (runbook: Runbook, primary: string): Record<string, string> => {
+  const cluster = runbook.cluster(primary)
+  if (cluster.caFile === undefined) return {}
+  // A server of this machine can read the file; what somebody else runs may be anywhere.
+  return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readFileSync(cluster.caFile, 'utf8') }
 }
 
 /** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */

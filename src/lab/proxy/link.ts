@@ -11,6 +11,8 @@ export interface LinkOptions {
   readonly target: { readonly host: string; readonly port: number }
   readonly clock: Clock
   readonly random: Random
+  /** A latency that is no fault: it stays when faults are healed. */
+  readonly distance?: Faults['latency'] | undefined
 }
 
 /**
@@ -28,6 +30,7 @@ export class Link {
   private constructor(options: LinkOptions) {
     this.#options = options
     this.#port = options.port ?? 0
+    for (const direction of directionsOf('both')) this.#lanes[direction].setFaults(this.#withDistance({}))
   }
 
   static async open(options: LinkOptions): Promise<Link> {
@@ -105,7 +108,7 @@ export class Link {
 
   /** Everything that one direction is to do from now on. */
   setLane(direction: Direction, { passage, faults }: { readonly passage: Passage; readonly faults: Faults }): void {
-    this.#lanes[direction].setFaults(faults)
+    this.#lanes[direction].setFaults(this.#withDistance(faults))
     this.#lanes[direction].setPassage(passage)
   }
 
@@ -119,7 +122,7 @@ export class Link {
 
   /** Removes every fault, and opens what is held or partitioned. */
   clearFaults(way: Way = 'both'): void {
-    for (const direction of directionsOf(way)) this.#lanes[direction].setFaults({})
+    for (const direction of directionsOf(way)) this.#lanes[direction].setFaults(this.#withDistance({}))
     this.#setPassage(way, 'open')
   }
 
@@ -131,6 +134,11 @@ export class Link {
   async close(): Promise<void> {
     await this.down()
     this.clearFaults()
+  }
+
+  #withDistance(faults: Faults): Faults {
+    const { distance } = this.#options
+    return distance ? { latency: distance, ...faults } : faults
   }
 
   #setPassage(way: Way, passage: Passage): void {

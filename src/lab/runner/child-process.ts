@@ -63,21 +63,30 @@ export interface Launched {
 }
 
 /** The process of a server whose configuration is written. */
-export const launchServer = (name: string, files: Pick<ServerFiles, 'configFile' | 'logFile'>): Launched =>
-  launchProgram(['server'], `the server of cluster ${name}`, files)
+export const launchServer = (
+  name: string,
+  files: Pick<ServerFiles, 'configFile' | 'logFile'>,
+  isTied?: boolean,
+): Launched => launchProgram(['server'], `the server of cluster ${name}`, files, { isTied })
+
+export interface LaunchOptions {
+  readonly nodeOptions?: readonly string[]
+  /** It ends when this process does, however that ends: see `endWithParent`. */
+  readonly isTied?: boolean | undefined
+}
 
 /** This program once more, as a process of its own that outlives this one and writes to a log file. */
 export const launchProgram = (
   args: readonly string[],
   what: string,
   { configFile, logFile }: Pick<ServerFiles, 'configFile' | 'logFile'>,
-  nodeOptions: readonly string[] = [],
+  { nodeOptions = [], isTied = false }: LaunchOptions = {},
 ): Launched => {
   const log = openSync(logFile, 'a', 0o600)
   try {
     const child = spawn(process.execPath, [...nodeOptions, entryPoint(), ...args, configArgument(configFile)], {
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: isTied ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
       env: { ...withoutServerVariables(process.env), ...ALLOCATOR },
     })
     const ended = new Promise<Ending>((resolve) => {
@@ -85,11 +94,17 @@ export const launchProgram = (
     })
     child.on('error', () => undefined)
     child.unref()
+    child.channel?.unref()
     if (child.pid === undefined) throw new LabError('remote', `${what} could not be started`)
     return { pid: child.pid, ended }
   } finally {
     closeSync(log)
   }
+}
+
+/** For a program that was launched tied to another: it is told to stop when that one is gone. */
+export const endWithParent = (): void => {
+  if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 }
 
 /** A lab's servers are configured by their file alone, whatever the shell that starts them has set for others. */

@@ -6,6 +6,11 @@ export interface ServerPlan {
   readonly name: string
   /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
   readonly advertised?: string | undefined
+  /** The same for its API: `host:port`. */
+  readonly advertisedApi?: string | undefined
+  readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
+  /** The file of the key that it unseals itself with; with key shares otherwise. */
+  readonly sealKeyFile?: string | undefined
   /** Settings of the stanza `understudy`, on top of those that labs have. */
   readonly settings: LabSettings
   /** What stands before the addresses of other clusters (`dial_routes`). */
@@ -15,15 +20,22 @@ export interface ServerPlan {
 
 /** The configuration as its file would have it; without a path the data lies in memory. */
 export const configOf = (
-  { name, advertised, settings, dialRoutes, logLevel }: ServerPlan,
+  { name, advertised, advertisedApi, tls, sealKeyFile, settings, dialRoutes, logLevel }: ServerPlan,
   ports: PortPair,
   path?: string,
 ) => ({
   listener: {
-    tcp: { address: `127.0.0.1:${ports.api}`, cluster_address: `127.0.0.1:${ports.cluster}`, tls_disable: true },
+    tcp: {
+      address: `127.0.0.1:${ports.api}`,
+      cluster_address: `127.0.0.1:${ports.cluster}`,
+      ...(tls ? { tls_cert_file: tls.certFile, tls_key_file: tls.keyFile } : { tls_disable: true }),
+    },
   },
   storage: path === undefined ? { inmem: {} } : { raft: { path, node_id: name } },
-  api_addr: `http://127.0.0.1:${ports.api}`,
+  ...(sealKeyFile === undefined
+    ? {}
+    : { seal: { static: { current_key_id: 'lab', current_key: `file://${sealKeyFile}` } } }),
+  api_addr: `${tls ? 'https' : 'http'}://${advertisedApi ?? `127.0.0.1:${ports.api}`}`,
   cluster_addr: `https://${advertised ?? `127.0.0.1:${ports.cluster}`}`,
   cluster_name: name,
   ...(logLevel ? { log_level: logLevel } : {}),

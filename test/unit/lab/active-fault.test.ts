@@ -46,9 +46,11 @@ describe('faults of a link', () => {
 })
 
 it('gives every cluster a proxy of its own for every address of the others', () => {
-  const ports = new Map(['A', 'B', 'C'].map((name, index) => [name, { api: 100 + index, cluster: 200 + index }]))
+  const reaches = new Map(
+    ['A', 'B', 'C'].map((name, index) => [name, { ports: { api: 100 + index, cluster: 200 + index }, hidden: [] }]),
+  )
   const free = Array.from({ length: routeCount(3) }, (_, index) => 1000 + index)
-  const routes = planRoutes(ports, free)
+  const routes = planRoutes(reaches, free)
   expect(new Set(routes.map(({ port }) => port))).toEqual(new Set(free))
   expect(dialRoutesOf(routes, 'A')).toHaveLength(4)
   expect(dialRoutesOf(routes, 'A').map((route) => route.split('=')[0])).toEqual(

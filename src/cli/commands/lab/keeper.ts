@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { systemClock } from '../../../base/clock.js'
 import { createSystemRandom } from '../../../base/random.js'
 import { type KeeperConfig, runKeeper } from '../../../lab/keeper/run-keeper.js'
+import { endWithParent } from '../../../lab/runner/child-process.js'
 import { EXIT } from '../../exit-codes.js'
 import type { Output } from '../../output.js'
 
@@ -14,6 +15,7 @@ export const keeperCommand = async (args: readonly string[], output: Output): Pr
   }
   const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
   const keeper = await runKeeper(config, { clock: systemClock, random: createSystemRandom() })
+  endWithParent()
   await new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve)
     // The terminal that the lab was started from is closed: the lab goes on.

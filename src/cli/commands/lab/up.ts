@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import type { LabRecord } from '../../../lab/cluster.js'
 import { LabError } from '../../../lab/lab-error.js'
+import { downLab } from '../../../lab/lifecycle/down.js'
 import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { upLab } from '../../../lab/lifecycle/up.js'
@@ -8,13 +9,15 @@ import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
 import {
+  type ClusterPlan,
   listTopologies,
+  planOf,
   requireTopology,
   readTopologyFile,
   TOPOLOGY_NAMES,
   type Topology,
 } from '../../../lab/topology.js'
-import { withInterrupt } from '../../interrupt.js'
+import { type Interruption, withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output } from '../../output.js'
 import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'
 
@@ -24,7 +27,11 @@ interface UpFlags {
   readonly timeout: string
   readonly ports: string
   readonly portBase: string
-  readonly shamir: string
+  readonly shamir?: string
+  readonly seal?: 'shamir' | 'auto'
+  readonly tls?: true
+  readonly rootToken?: string
+  readonly foreground?: true
   readonly dataDir?: string
   readonly json?: true
   readonly prove?: true
@@ -44,32 +51,53 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
         .default('fixed'),
     )
     .option('--port-base <port>', 'first API port with --ports fixed', '8200')
-    .option('--shamir <shares/threshold>', 'key shares of each cluster', '1/1')
+    .option('--shamir <shares/threshold>', 'key shares of each cluster, such as 5/3; 1/1 by default')
+    .addOption(new Option('--seal <type>', 'auto: each cluster unseals by itself').choices(['shamir', 'auto']))
+    .option('--tls', 'the API of each cluster speaks TLS, with certificates of a CA of the lab')
+    .option('--root-token <token>', 'a root token of your choice, on every cluster that serves anybody')
+    .option('--foreground', 'stay until interrupted, then take the lab down')
     .option('--data-dir <directory>', 'where the data goes, in a directory of its own there')
     .option('--prove', 'write a secret and show where it arrives')
     .option('--json', 'print the lab as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up -f topology.yaml --ports random',
+      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up -f topology.yaml --ports random --tls --seal auto',
     )
     .action(async (name: string | undefined, flags: UpFlags) => {
       if (name === undefined && flags.file === undefined) {
         output.data(formatTable(listTopologies().map((known) => [known.name, known.about])))
         return
       }
-      const topology = chooseTopology(name, flags.file)
+      const topology = withFlags(chooseTopology(name, flags.file), flags)
       // A name that is none is refused before anything else is looked at.
       labDirectory(flags.name)
-      const { shares, threshold } = parseShamir(flags.shamir)
+      const rootToken = flags.rootToken === undefined ? undefined : requireToken(flags.rootToken)
       const timeoutMs = parseTimeout(flags.timeout)
       const host = makeHost()
       const { clock } = host
       const choosePorts = portChoice(topology, flags)
       const started = clock.monotonic()
       await withInterrupt(async ({ signal, hurry }) => {
-        const options = { name: flags.name, topology, choosePorts, shares, threshold, timeoutMs, settings: {}, clock }
+        const options = {
+          name: flags.name,
+          topology,
+          choosePorts,
+          shares: 1,
+          threshold: 1,
+          timeoutMs,
+          settings: {},
+          clock,
+        }
         const lab = await upLab(
-          { ...options, dataDir: flags.dataDir, onProgress: output.progress, signal, hurry },
+          {
+            ...options,
+            rootToken,
+            isForeground: flags.foreground,
+            dataDir: flags.dataDir,
+            onProgress: output.progress,
+            signal,
+            hurry,
+          },
           host,
         )
         output.progress(`replicated after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
@@ -77,6 +105,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
         output.data(
           flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences),
         )
+        if (flags.foreground) await stay(lab.name, { signal, hurry }, output, host)
       })
     })
 
@@ -85,11 +114,43 @@ const chooseTopology = (name: string | undefined, file: string | undefined): Top
   return file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
 }
 
+/** What is asked for of all clusters wins over what their topology says of each. */
+const withFlags = (topology: Topology, { shamir, seal, tls }: UpFlags): Topology => {
+  const shares = shamir === undefined ? undefined : parseShamir(shamir)
+  const change = (plan: ClusterPlan): ClusterPlan => {
+    const { type = 'shamir', ...rest } = plan.seal ?? { shares: 1, threshold: 1 }
+    return { ...plan, ...(tls ? { tls } : {}), seal: { ...rest, ...shares, type: seal ?? type } }
+  }
+  return {
+    ...topology,
+    plans: Object.fromEntries(topology.clusters.map((name) => [name, change(planOf(topology, name))])),
+  }
+}
+
+/** What a server takes as the id of a token, so that nothing is started for one that it refuses. */
+const requireToken = (token: string): string => {
+  if (/^[A-Za-z0-9_-]{1,256}$/.test(token)) return token
+  throw new LabError('usage', `"${token}" is not a token to choose: letters, digits, "_" and "-", 256 at most`)
+}
+
+const STAY_MS = 3_600_000
+
+/** Waits until somebody asks it to end, and leaves nothing behind then. */
+const stay = async (name: string, { signal, hurry }: Interruption, output: Output, host: LabHost): Promise<void> => {
+  output.progress(`the lab "${name}" is up until you press Ctrl-C`)
+  // A timer keeps the process alive; handlers of signals do not.
+  while (!signal.aborted) await host.clock.sleep(STAY_MS, signal).catch(() => undefined)
+  await downLab(name, { keep: false, onProgress: output.progress, hurry }, host)
+  output.progress(`the lab "${name}" is down`)
+  throw signal.reason
+}
+
 /** What is wrong with the flags is said at once, which ports are free is asked later. */
-const portChoice = ({ clusters }: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
+const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
+  const { clusters } = topology
   if (flags.ports === 'random') return () => randomPorts(clusters)
   const base = parsePort(flags.portBase, lastPortOffset(clusters))
-  return () => fixedPorts(clusters, base)
+  return () => fixedPorts(clusters, base, (name) => planOf(topology, name).ports)
 }
 
 const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
@@ -102,7 +163,7 @@ const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
   return [
     drawLab(lab),
     '',
-    formatTable([['cluster', 'address', 'root token', 'unseal keys'], ...rows]),
+    formatTable([['cluster', 'address', 'root token', 'key shares'], ...rows]),
     '',
     ...(sentences.length > 0 ? [...sentences, ''] : []),
     describeNext(lab.name),

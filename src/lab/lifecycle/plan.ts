@@ -1,0 +1,152 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { createSystemRandom, type Random } from '../../base/random.js'
+import { labTlsFiles, makeLabTls } from '../../server/lab-tls.js'
+import type { ClusterRecord, LabRecord } from '../cluster.js'
+import { dialRoutesOf, hiddenRoutesOf, planRoutes, type Reach, routeCount } from '../keeper/routes.js'
+import { LabError } from '../lab-error.js'
+import { type PortPair, randomSinglePorts } from '../ports.js'
+import { writeServerConfig } from '../runner/child-process.js'
+import type { LabSettings } from '../settings.js'
+import { planOf, type Topology } from '../topology.js'
+import { planKeeper } from './keeper-process.js'
+import { labDirectory, makeDirectories } from './lab-directory.js'
+import type { LabHost } from './lab-host.js'
+
+/** What a lab is planned from. */
+export interface LabPlan {
+  readonly name: string
+  readonly topology: Topology
+  readonly settings: LabSettings
+  readonly dataDir?: string | undefined
+}
+
+const RANDOM_WORD_BYTES = 12
+const SEAL_KEY_BYTES = 32
+
+/** Where everything of a lab will lie and listen; nothing is made yet. */
+export const planLab = async (
+  { name, topology, dataDir }: LabPlan,
+  ports: ReadonlyMap<string, PortPair>,
+  host: LabHost,
+): Promise<LabRecord> => {
+  const directory = labDirectory(name)
+  const random = createSystemRandom()
+  const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
+  const places: Places = { directory, dataRoot, random, topology }
+  const clusters: ClusterRecord[] = []
+  for (const cluster of topology.clusters) {
+    const pair = ports.get(cluster)
+    if (!pair) throw new LabError('usage', `no ports were chosen for cluster ${cluster}`)
+    clusters.push(await planCluster(cluster, pair, places))
+  }
+  const free = await randomSinglePorts(routeCount(topology.clusters.length), random)
+  const routes = planRoutes(reachesOf(clusters, topology), free, (from, to) => distanceOf(topology, from, to))
+  return {
+    apiVersion: 'understudy/v1',
+    name,
+    topology: topology.name,
+    plan: topology,
+    state: 'starting',
+    createdAt: new Date(host.clock.now()).toISOString(),
+    owner: host.me,
+    directory,
+    dataRoot,
+    keeper: planKeeper(directory, randomWord(random), routes),
+    clusters,
+  }
+}
+
+interface Places {
+  readonly directory: string
+  readonly dataRoot: string
+  readonly random: Random
+  readonly topology: Topology
+}
+
+const planCluster = async (
+  name: string,
+  ports: PortPair,
+  { directory, dataRoot, random, topology }: Places,
+): Promise<ClusterRecord> => {
+  const { tls, seal, reach } = planOf(topology, name)
+  const [api = 0, cluster = 0] = reach === 'load-balancer' ? await randomSinglePorts(2, random) : []
+  const balancer = reach === 'load-balancer' ? { api, cluster } : undefined
+  return {
+    name,
+    apiAddress: `${tls ? 'https' : 'http'}://127.0.0.1:${ports.api}`,
+    clusterAddress: `https://127.0.0.1:${balancer?.cluster ?? ports.cluster}`,
+    ports,
+    dataDir: path.join(dataRoot, name, 'data'),
+    logFile: path.join(directory, name, 'server.log'),
+    configFile: path.join(directory, name, `server-${randomWord(random)}.json`),
+    process: null,
+    rootToken: '',
+    unsealKeys: [],
+    threshold: 0,
+    ...(tls ? { caFile: labTlsFiles(tlsDirectory(directory)).caFile } : {}),
+    ...(seal?.type === 'auto' ? { sealKeyFile: path.join(directory, name, 'seal.key') } : {}),
+    ...(balancer ? { balancer } : {}),
+  }
+}
+
+const tlsDirectory = (directory: string): string => path.join(directory, 'tls')
+
+const randomWord = (random: Random): string => random.bytes(RANDOM_WORD_BYTES).toString('hex')
+
+const reachesOf = (clusters: readonly ClusterRecord[], topology: Topology): Map<string, Reach> =>
+  new Map(
+    clusters.map(({ name, ports, balancer }): [string, Reach] => {
+      const { reach = 'direct' } = planOf(topology, name)
+      const hidden = { direct: [], 'cluster-port': [ports.api], 'load-balancer': [ports.api, ports.cluster] }[reach]
+      return [name, { ports, hidden, balancer }]
+    }),
+  )
+
+const distanceOf = ({ links }: Topology, from: string, to: string) => {
+  const link = links.find(
+    ({ primary, secondary }) => (primary === from && secondary === to) || (primary === to && secondary === from),
+  )
+  return { latencyMs: link?.latencyMs, jitterMs: link?.jitterMs }
+}
+
+/** Configuration, certificates and seal keys: all that the servers of a lab read. */
+export const writeFiles = async (lab: LabRecord, { topology, settings }: LabPlan, host: LabHost): Promise<void> => {
+  const random = createSystemRandom()
+  if (lab.clusters.some(({ caFile }) => caFile)) await makeLabTls(tlsDirectory(lab.directory), host.clock.now())
+  const reaches = reachesOf(lab.clusters, topology)
+  for (const cluster of lab.clusters) {
+    makeDirectories(path.dirname(cluster.configFile))
+    makeDirectories(path.dirname(cluster.dataDir))
+    if (cluster.sealKeyFile !== undefined) writeKey(cluster.sealKeyFile, random.bytes(SEAL_KEY_BYTES).toString('hex'))
+    const { name, ports, balancer, sealKeyFile, caFile } = cluster
+    writeServerConfig(
+      {
+        name,
+        ports,
+        ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
+        tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
+        sealKeyFile,
+        settings: { ...settings, ...settingsOf(topology, name) },
+        dialRoutes: [...dialRoutesOf(lab.keeper.routes, name), ...hiddenRoutesOf(reaches, name)],
+      },
+      cluster,
+    )
+  }
+}
+
+const hostOf = (port: number): string => `127.0.0.1:${port}`
+
+const writeKey = (file: string, text: string): void => {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  writeFileSync(file, text, { mode: 0o600 })
+}
+
+const settingsOf = (topology: Topology, cluster: string): LabSettings => {
+  const { version, license, settings } = planOf(topology, cluster)
+  return {
+    ...(version === undefined ? {} : { reported_version: version }),
+    ...(license === undefined ? {} : { license }),
+    ...settings,
+  }
+}
