@@ -5,7 +5,10 @@
 import { LIMITS } from '../base/limits.js'
 import { LogicalError } from './errors.js'
 
-/** Thorough: the text holds numbers that JavaScript would print in another way, or names that objects inherit. */
+/**
+ * Thorough: the text holds numbers that JavaScript would print in another way, names that objects inherit, or escapes that
+ * may spell half of a character.
+ */
 export type JsonCare = 'plain' | 'thorough'
 
 /** Numbers of so many characters may be printed in another way than they were written. */
@@ -22,6 +25,7 @@ const COMMA = 0x2c
 const MINUS = 0x2d
 const POINT = 0x2e
 const ZERO = 0x30
+const EIGHT = 0x38
 const NINE = 0x39
 const UNDERSCORE = 0x5f
 const OPEN_BRACKET = 0x5b
@@ -29,7 +33,12 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const UPPER_E = 0x45
+/** Letters of both cases differ in this bit. */
+const CASE = 0x20
+const LOWER_A = 0x61
+const LOWER_D = 0x64
 const LOWER_E = 0x65
+const LOWER_F = 0x66
 const LOWER_U = 0x75
 
 /**
@@ -50,7 +59,9 @@ export const scanJson = (bytes: Uint8Array, valuesMax: number): JsonCare => {
         const inner = bytes[at]
         if (inner === QUOTE) break
         if (inner !== BACKSLASH) continue
-        if (bytes[++at] === LOWER_U) isSpelt = true
+        if (bytes[++at] !== LOWER_U) continue
+        isSpelt = true
+        if (isHalf(bytes, at + 1)) care = 'thorough'
       }
       if (care === 'plain' && isInherited(bytes, start, at, isSpelt)) care = 'thorough'
     } else if (byte === COMMA) values++
@@ -72,6 +83,16 @@ export const scanJson = (bytes: Uint8Array, valuesMax: number): JsonCare => {
 }
 
 const refusal = (why: string): LogicalError => new LogicalError('invalid-request', `error parsing JSON: ${why}`)
+
+/** The digits of a surrogate: D8 to DF. Two of them in a row may make a character, which the parser sees. */
+const isHalf = (bytes: Uint8Array, at: number): boolean => {
+  const first = bytes[at] as number
+  const second = bytes[at + 1] as number
+  return (
+    (first | CASE) === LOWER_D &&
+    (second === EIGHT || second === NINE || ((second | CASE) >= LOWER_A && (second | CASE) <= LOWER_F))
+  )
+}
 
 const isOfNumber = (byte: number | undefined): boolean =>
   byte !== undefined && ((byte >= MINUS && byte <= NINE) || byte === UPPER_E || byte === LOWER_E)

@@ -83,15 +83,21 @@ class ThoroughParser {
     return array
   }
 
-  /** What stands between its quotes is the engine's to judge: control characters, escapes. */
+  /**
+   * What stands between its quotes is the engine's to judge: control characters, escapes. Half of a character, which only an
+   * escape can spell, becomes U+FFFD, as with the reference.
+   */
   #string(): string {
+    const text = this.#text
     const start = this.#at
+    let at = start
     let code = 0
     do {
-      code = this.#text.charCodeAt(++this.#at)
-      if (code === BACKSLASH) this.#at++
-    } while (code !== QUOTE && this.#at < this.#text.length)
-    return JSON.parse(this.#text.slice(start, ++this.#at))
+      code = text.charCodeAt(++at)
+      if (code === BACKSLASH) at++
+    } while (code !== QUOTE && at < text.length)
+    this.#at = at + 1
+    return JSON.parse(text.slice(start, this.#at)).toWellFormed()
   }
 
   #number(): number | RawNumber {
@@ -114,9 +120,12 @@ class ThoroughParser {
   }
 
   #digits(): void {
+    const text = this.#text
     const start = this.#at
-    while (isDigit(this.#code())) this.#at++
-    if (this.#at === start) throw new SyntaxError('a digit was expected')
+    let at = start
+    while (isDigit(text.charCodeAt(at))) at++
+    if (at === start) throw new SyntaxError('a digit was expected')
+    this.#at = at
   }
 
   #word<T>(word: string, value: T): T {
@@ -132,8 +141,12 @@ class ThoroughParser {
 
   /** The next character that is no blank. */
   #peek(): number {
-    while (isBlank(this.#code())) this.#at++
-    return this.#code()
+    const text = this.#text
+    let at = this.#at
+    let code = text.charCodeAt(at)
+    while (isBlank(code)) code = text.charCodeAt(++at)
+    this.#at = at
+    return code
   }
 
   #takes(code: number): boolean {

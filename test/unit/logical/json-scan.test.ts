@@ -33,16 +33,22 @@ describe('what a JSON text holds', () => {
     '-0',
     '1e3',
     '12345678901234567',
+    '"\\ud800"',
+    '"a\\uDFff"',
+    '{"\\ud83d\\ude00":1}',
   ])('asks for the thorough parser: %s', (text) => {
     expect(scan(text)).toBe('thorough')
   })
 
-  it.each(['{"a":-17,"b":"1.50"}', '{"proto":1}', '["a constructor", "constructors"]', '{"a":"é\\n"}'])(
-    'is left to the quick parser: %s',
-    (text) => {
-      if (!text.includes('\\n')) expect(scan(text)).toBe('plain')
-    },
-  )
+  it.each([
+    `"${'x'.repeat(150)}\\u0d80\\ud7ff"`,
+    '{"a":-17,"b":"1.50"}',
+    '{"proto":1}',
+    '["a constructor", "constructors"]',
+    '{"a":"é\\n"}',
+  ])('is left to the quick parser: %s', (text) => {
+    if (!text.includes('\\n')) expect(scan(text)).toBe('plain')
+  })
 
   it('has no number without end', () => {
     expect(() => scan(`[${'9'.repeat(2000)}]`)).toThrow(refused('a number of more than 1024 characters'))

@@ -38,6 +38,17 @@ describe('parseJson', () => {
     expect(printJson(object)).toBe('{"__proto__":{"isAdmin":true},"constructor":1,"a":{"toString":2}}')
   })
 
+  it.each([
+    ['"\\ud800"', '\ufffd'],
+    ['"a\\uDC00b"', 'a\ufffdb'],
+    ['"\\ud83d\\ud83d\\ude00"', '\ufffd\u{1f600}'],
+    ['"\\ud83d\\ude00"', '\u{1f600}'],
+    ['"\\ud800\\u0041"', '\ufffdA'],
+  ])('puts U+FFFD for half of a character, as the reference does: %s', (text, value) => {
+    expect(parseJson(text)).toBe(value)
+    expect(Object.keys(parseJson(`{${text}:1}`) as JsonObject)).toEqual([value])
+  })
+
   it('admits 300 levels and refuses 301', () => {
     expect(parseJson(nested(300))).toBeInstanceOf(Array)
     expect(() => parseJson(nested(301))).toThrow(/^error parsing JSON/)
