@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.js'
+import { letGo } from '../base/garbage.js'
 import { LIMITS } from '../base/limits.js'
 import { nextTurn } from '../base/turn.js'
 import { LogicalError } from '../logical/errors.js'
@@ -121,6 +122,7 @@ export class AnswerRoom {
     whenGone(sink, () => {
       if (!this.#held.delete(held)) return
       this.#bytes -= bytes
+      letGo(bytes)
       this.#admit()
     })
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { letGo } from '../base/garbage.js'
 import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
@@ -105,6 +106,7 @@ export class Front {
       return await handle(readRequest(received, head, data, parts))
     } finally {
       body.done()
+      if (body.size > LIMITS.openBodyBytesMax) letGo(body.size)
     }
   }
 
