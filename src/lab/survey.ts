@@ -1,7 +1,7 @@
 import type { ApiClient } from '../client/api-client.js'
 import { statesOf } from './attach/docker.js'
 import { type AnyLab, type AttachedLab, type ClusterAccess, clientOf, isAttached, type LabRecord } from './cluster.js'
-import { type ActiveFault, describeFault, describePlace, isOfLink } from './keeper/active-fault.js'
+import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from './keeper/active-fault.js'
 import { KeeperClient } from './keeper/keeper-client.js'
 import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import type { LabHost } from './lifecycle/lab-host.js'
@@ -70,7 +70,10 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
 }
 
 const surveyOwn = (lab: LabRecord, { servers }: LabHost): Parts => [
-  new KeeperClient(lab.keeper.socket).list().catch(() => null),
+  new KeeperClient(lab.keeper.socket).list().then(
+    (all) => all.filter(isShown),
+    () => null,
+  ),
   Promise.all(
     lab.clusters.map((cluster) => {
       const found = servers.find(cluster.configFile, cluster.process ?? undefined)

@@ -7,6 +7,8 @@ export type FaultRequest = LinkFaultRequest | ServerFaultRequest
 interface Wish {
   /** Healed by itself after so long. */
   readonly forMs?: number | undefined
+  /** Neither listed nor told of: somebody is to find it. It is healed as any other. */
+  readonly isHidden?: boolean | undefined
 }
 
 export interface LinkFaultRequest extends Wish {
@@ -34,6 +36,9 @@ interface Active {
 export interface ActiveLinkFault extends Active, Omit<LinkFaultRequest, 'forMs'> {}
 
 export interface ActiveServerFault extends Active, Omit<ServerFaultRequest, 'forMs'> {}
+
+/** Whether people are told of it. */
+export const isShown = ({ isHidden }: ActiveFault): boolean => isHidden !== true
 
 export const isOfLink = (active: ActiveFault): active is ActiveLinkFault => 'between' in active
 

@@ -97,11 +97,12 @@ export class Keeper {
     const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
     if (isOfLink(active)) this.#requireLink(active)
     else await this.#inTurn(active.cluster, (address) => setServerFault(address, active.fault))
-    this.#around.tell({
-      kind: 'fault-set',
-      ...(isOfLink(active) ? {} : { cluster: active.cluster }),
-      details: { ...active },
-    })
+    if (!active.isHidden)
+      this.#around.tell({
+        kind: 'fault-set',
+        ...(isOfLink(active) ? {} : { cluster: active.cluster }),
+        details: { ...active },
+      })
     if (!isOfLink(active) && isDoneAtOnce(active.fault)) return active
     this.#active = [...this.#active, active]
     if (forMs !== undefined) this.#endIn(forMs, active.id)

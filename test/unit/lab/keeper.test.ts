@@ -137,3 +137,12 @@ it('tells when a cluster stops answering, is refused, and says something else', 
 })
 
 const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } } }
+
+it('does not tell that a hidden fault is set, and heals it as any other', async () => {
+  const { client } = await startKeeper()
+  await client.set({ ...cut, isHidden: true })
+  expect(await client.list()).toMatchObject([{ id: 1, isHidden: true }])
+  expect((await client.events()).map(({ kind }) => kind)).not.toContain('fault-set')
+  expect(await client.heal(1)).toMatchObject([{ id: 1, fault: { name: 'partition' } }])
+  expect(await client.list()).toEqual([])
+})

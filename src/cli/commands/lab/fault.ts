@@ -6,6 +6,7 @@ import {
   describePlace,
   type FaultRequest,
   isOfLink,
+  isShown,
 } from '../../../lab/keeper/active-fault.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
@@ -46,7 +47,7 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
       .option('--json', 'print JSON')
       .addHelpText('after', examples('fault ls', 'fault ls --name drill --json'))
       .action(async (flags: { name: string; json?: true }) => {
-        const active = await keeperOf(flags.name).list()
+        const active = (await keeperOf(flags.name).list()).filter(isShown)
         if (flags.json) output.data(JSON.stringify(active, undefined, 2))
         else if (active.length === 0) output.progress('there are no faults')
         else
