@@ -19,6 +19,7 @@ import { probeCommand } from './commands/lab/probe.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
 import { topologyCommand } from './commands/lab/topology.js'
+import { toxiproxyCommand } from './commands/lab/toxiproxy.js'
 import { upCommand } from './commands/lab/up.js'
 import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
@@ -165,7 +166,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     ...[execCommand, shellCommand].map((make) => make(finish)),
     ...serverCommands(output),
     ...operationCommands(output),
-    ...[faultCommand, healCommand, releaseCommand, topologyCommand].map((make) => make(output)),
+    ...[faultCommand, healCommand, releaseCommand, toxiproxyCommand, topologyCommand].map((make) => make(output)),
   ]
   const tools = [doctorCommand, completionCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map(
     (make) => make(output),

@@ -61,6 +61,8 @@ export interface KeeperRecord {
   readonly socket: string
   readonly routes: readonly Route[]
   readonly process: ProcessIdentity | null
+  /** Where toxiproxy's control listens; absent or null: nowhere. */
+  readonly toxiproxyPort?: number | null
 }
 
 /** `starting` until everything is replicated; `failed` when that went wrong and only logs are left. */

@@ -79,12 +79,21 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
 it('says that the keeper of the links is gone, and brings it back on the same ports', async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'dr', '--ports', 'random', ...NAMED)).status).toBe(0)
+  const toxiproxy = (await home.run('toxiproxy', '--port', '0', ...NAMED)).stdout.trim()
+  const latency = { type: 'latency', attributes: { latency: 1 } }
+  const toxics = `${toxiproxy}/proxies/A-B-cluster/toxics`
+  expect((await fetch(toxics, { method: 'POST', body: JSON.stringify(latency) })).status).toBe(200)
+  expect((await home.run('fault', 'ls', ...NAMED)).stdout).toContain('A-B-cluster (downstream)')
   process.kill(home.record('one').keeper.process?.pid ?? 0, 'SIGKILL')
   await until(async () => (await home.run('status', ...NAMED)).stderr.includes('the keeper does not answer'))
   expect(await home.run('fault', 'ls', ...NAMED)).toMatchObject({ status: 5 })
   expect((await home.run('start', ...NAMED)).status).toBe(0)
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)
   expect((await home.run('status', ...NAMED)).status).toBe(0)
+  // It listens where it did; what was wrong with a link is forgotten.
+  expect(await (await fetch(toxics)).json()).toEqual([])
+  expect((await home.run('toxiproxy', '--off', ...NAMED)).status).toBe(0)
+  await expect(fetch(toxics)).rejects.toThrow()
   expect((await home.run('down', 'one')).status).toBe(0)
   expect([home.processes(), home.left()]).toEqual([[], []])
 })

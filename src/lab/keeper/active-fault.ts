@@ -16,6 +16,16 @@ export interface LinkFaultRequest extends Wish {
   /** Only what the first of the two sends is met. */
   readonly isOneWay: boolean
   readonly fault: LinkFault
+  /** Narrows it down to one proxy of the link, and to one direction of that, as toxiproxy's clients set it. */
+  readonly at?: ToxicPlace | undefined
+}
+
+export interface ToxicPlace {
+  readonly proxy: string
+  readonly direction: Direction
+  readonly toxic: string
+  /** The share of connections that are met, from 0 to 1. */
+  readonly toxicity: number
 }
 
 export interface ServerFaultRequest extends Wish {
@@ -68,40 +78,45 @@ export interface LaneState {
   readonly faults: Faults
 }
 
+/** A proxy, through which `from` dials `to`. */
+export interface ProxyPlace {
+  readonly from: string
+  readonly to: string
+  readonly name?: string | undefined
+}
+
 /** Whether a fault meets what flows in this direction of the proxy through which `from` dials `to`. */
-const meets = (
-  { between: [one, other], isOneWay }: ActiveLinkFault,
-  from: string,
-  to: string,
+export const laneMeets = (
+  { between: [one, other], isOneWay, at }: ActiveLinkFault,
+  { from, to, name }: ProxyPlace,
   direction: Direction,
 ): boolean => {
+  if (at) return at.proxy === name && at.direction === direction
   const [sender, receiver] = direction === 'up' ? [from, to] : [to, from]
   if (sender === one && receiver === other) return true
   return !isOneWay && sender === other && receiver === one
 }
 
 /** Of two of one name the newer one counts. A cut wins over bytes that wait. */
-export const laneState = (
-  active: readonly ActiveFault[],
-  from: string,
-  to: string,
-  direction: Direction,
-): LaneState => {
-  const met = active
-    .filter(isOfLink)
-    .filter((one) => meets(one, from, to, direction))
-    .map(({ fault }) => fault)
-  const isPartitioned = met.some(({ name }) => name === 'partition')
-  const isHeld = met.some(({ name }) => name === 'hold')
-  const faults = Object.assign({}, ...met.map(toFaults)) as Faults
+export const laneState = (active: readonly ActiveFault[], place: ProxyPlace, direction: Direction): LaneState => {
+  const met = active.filter(isOfLink).filter((one) => laneMeets(one, place, direction))
+  const isPartitioned = met.some(({ fault }) => fault.name === 'partition')
+  const isHeld = met.some(({ fault }) => fault.name === 'hold')
+  const faults = Object.assign({}, ...met.map(({ fault, at }) => toFaults(fault, at?.toxicity))) as Faults
   return { passage: isPartitioned ? 'partitioned' : isHeld ? 'held' : 'open', faults }
 }
 
 /** Whether the proxy through which `from` dials `to` is to listen at all. */
-export const isDown = (active: readonly ActiveFault[], from: string, to: string): boolean =>
-  active.some((one) => isOfLink(one) && one.fault.name === 'down' && meets(one, from, to, 'up'))
+export const isDown = (active: readonly ActiveFault[], place: ProxyPlace): boolean =>
+  active.some((one) => isOfLink(one) && one.fault.name === 'down' && laneMeets(one, place, 'up'))
 
-const toFaults = (fault: LinkFault): Faults => {
+const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
+  const faults = faultsOf(fault)
+  if (toxicity === 1) return faults
+  return Object.fromEntries(Object.entries(faults).map(([name, one]) => [name, { ...one, toxicity }]))
+}
+
+const faultsOf = (fault: LinkFault): Faults => {
   switch (fault.name) {
     case 'partition':
     case 'hold':
@@ -158,5 +173,7 @@ const describeLinkFault = (fault: LinkFault): string => {
   }
 }
 
-const describeLink = ({ between: [one, other], isOneWay }: ActiveLinkFault): string =>
-  `${one} ${isOneWay ? '->' : '<->'} ${other}`
+const describeLink = ({ between: [one, other], isOneWay, at }: ActiveLinkFault): string =>
+  at
+    ? `${at.proxy} (${at.direction === 'up' ? 'upstream' : 'downstream'})`
+    : `${one} ${isOneWay ? '->' : '<->'} ${other}`

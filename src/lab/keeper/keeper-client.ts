@@ -31,6 +31,16 @@ export class KeeperClient {
     return ((await this.#send('DELETE', path)) as { healed: ActiveFault[] }).healed
   }
 
+  /** Where toxiproxy's control listens on 127.0.0.1; null: nowhere. */
+  async toxiproxyPort(): Promise<number | null> {
+    return ((await this.#send('GET', '/toxiproxy')) as { port: number | null }).port
+  }
+
+  /** Lets it listen on this port, or on a free one (0), or no longer (null). Rejects with a conflict when it is taken. */
+  async setToxiproxyPort(port: number | null): Promise<number | null> {
+    return ((await this.#send('POST', '/toxiproxy', { port })) as { port: number | null }).port
+  }
+
   async append(event: EventDraft): Promise<LabEvent> {
     return (await this.#send('POST', '/events', event, TELL_MS)) as LabEvent
   }

@@ -6,8 +6,8 @@ import { LabError } from '../lab-error.js'
 import { EventStreams } from './event-streams.js'
 import type { FaultRequest, LinkFaultRequest, ServerFaultRequest } from './active-fault.js'
 import type { Keeper } from './keeper.js'
-
-const BODY_BYTES_MAX = 64 * 1024
+import { readJson } from './read-json.js'
+import type { ToxiproxyControl } from './toxiproxy/toxiproxy-control.js'
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
 
@@ -18,6 +18,7 @@ interface Control {
   readonly keeper: Keeper
   readonly log: EventLog
   readonly streams: EventStreams
+  readonly toxiproxy: ToxiproxyControl
 }
 
 interface Incoming {
@@ -31,15 +32,17 @@ interface Incoming {
  * The keeper's control: HTTP with JSON bodies on a socket file that only its owner can open.
  *
  * `GET /faults` lists, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
+ * `GET /toxiproxy` says where toxiproxy's control listens (`port`, null: nowhere), `POST /toxiproxy` sets it.
  * `GET /events?after=<id>` lists what is kept, with `&follow=1` as lines that go on; `POST /events` adds one (an EventDraft).
  */
 export const serveKeeper = async (
   keeper: Keeper,
   log: EventLog,
+  toxiproxy: ToxiproxyControl,
   socket: string,
 ): Promise<{ close(): Promise<void> }> => {
   const streams = new EventStreams(log)
-  const control: Control = { keeper, log, streams }
+  const control: Control = { keeper, log, streams, toxiproxy }
   const server = http.createServer((request, response) => {
     answer(control, request, response).then(
       (reply) => reply && send(response, reply.status, reply.body),
@@ -76,6 +79,7 @@ const answer = async (
   const [, room, id] = url.pathname.split('/')
   if (room === 'faults') return answerFaults(control, incoming, id)
   if (room === 'events' && id === undefined) return answerEvents(control, incoming)
+  if (room === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)
   return { status: 404, body: { errors: [`there is no ${url.pathname}`] } }
 }
 
@@ -105,6 +109,17 @@ const answerEvents = async (
   return undefined
 }
 
+const answerToxiproxy = async ({ toxiproxy }: Control, { method, request }: Incoming): Promise<Reply> => {
+  if (method !== 'GET' && method !== 'POST') return UNSUPPORTED
+  if (method === 'POST') {
+    const { port = null } = ((await readJson(request)) ?? {}) as { port?: unknown }
+    if (port !== null && !(Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535))
+      throw new LabError('usage', '"port" is a port, or null')
+    await toxiproxy.listenOn(port as number | null)
+  }
+  return { status: 200, body: { port: toxiproxy.port } }
+}
+
 const send = (response: http.ServerResponse, status: number, body: unknown): void => {
   response.writeHead(status, { 'Content-Type': 'application/json' })
   response.end(JSON.stringify(body))
@@ -126,19 +141,4 @@ const readDraft = async (request: http.IncomingMessage): Promise<EventDraft> => 
   const isForm = isEventKind(value?.kind) && typeof value.details === 'object' && value.details !== null
   if (!isForm) throw new LabError('usage', 'this is not an event')
   return value as EventDraft
-}
-
-const readJson = async (request: http.IncomingMessage): Promise<unknown> => {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw new LabError('usage', 'the body is too large')
-    chunks.push(chunk)
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  } catch {
-    throw new LabError('usage', 'the body is not JSON')
-  }
 }

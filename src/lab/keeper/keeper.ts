@@ -22,6 +22,13 @@ export interface OpenRoute extends Route {
   readonly link: Link
 }
 
+/** A proxy by its name, such as `A-B-cluster`: what A gets when it dials the cluster port of B. */
+export interface NamedProxy extends OpenRoute {
+  readonly name: string
+  /** Made by somebody beside those of the lab. */
+  readonly isExtra: boolean
+}
+
 interface Surroundings {
   readonly clock: Clock
   /** Whose servers can have faults. */
@@ -49,7 +56,7 @@ const HEAL_AGAIN_MS = 1000
  */
 export class Keeper {
   readonly #around: Surroundings
-  readonly #routes: readonly OpenRoute[]
+  #routes: readonly NamedProxy[]
   readonly #timers = new Map<number, Timer>()
   readonly #turns = new Map<string, Promise<void>>()
   #active: readonly ActiveFault[] = []
@@ -57,7 +64,7 @@ export class Keeper {
   #lastId = 0
 
   private constructor(routes: readonly OpenRoute[], around: Surroundings) {
-    this.#routes = routes
+    this.#routes = routes.map((route, index) => ({ ...route, name: nameOf(routes, index), isExtra: false }))
     this.#around = around
   }
 
@@ -82,6 +89,24 @@ export class Keeper {
   /** For links that somebody else has opened, and closes. */
   static over(routes: readonly OpenRoute[], around: Surroundings): Keeper {
     return new Keeper(routes, around)
+  }
+
+  get proxies(): readonly NamedProxy[] {
+    return this.#routes
+  }
+
+  /** Takes over a proxy that is open. */
+  addProxy(name: string, address: string, link: Link): void {
+    this.#routes = [...this.#routes, { name, isExtra: true, from: '', to: '', address, port: link.port, link }]
+  }
+
+  /** Closes one that was added, and ends what was wrong with it. */
+  async removeProxy(name: string): Promise<void> {
+    const found = this.#routes.find((route) => route.isExtra && route.name === name)
+    if (!found) throw new LabError('usage', `the proxy ${name} belongs to the lab`)
+    await this.heal(this.#active.flatMap((one) => (isOfLink(one) && one.at?.proxy === name ? [one.id] : [])))
+    this.#routes = this.#routes.filter((route) => route !== found)
+    await found.link.close()
   }
 
   get active(): readonly ActiveFault[] {
@@ -139,7 +164,8 @@ export class Keeper {
     await done
   }
 
-  #requireLink({ between: [one, other] }: ActiveLinkFault): void {
+  #requireLink({ between: [one, other], at }: ActiveLinkFault): void {
+    if (at && this.#routes.some(({ name }) => name === at.proxy)) return
     if (!this.#routes.some(({ from, to }) => from === one && to === other))
       throw new LabError('usage', `there is no link between ${one} and ${other}`)
   }
@@ -220,9 +246,18 @@ export class Keeper {
   }
 
   async #applyNow(): Promise<void> {
-    for (const { from, to, link } of this.#routes) {
-      for (const direction of DIRECTIONS) link.setLane(direction, laneState(this.#active, from, to, direction))
-      await (isDown(this.#active, from, to) ? link.down() : link.up())
+    for (const route of this.#routes) {
+      for (const direction of DIRECTIONS) route.link.setLane(direction, laneState(this.#active, route, direction))
+      await (isDown(this.#active, route) ? route.link.down() : route.link.up())
     }
   }
+}
+
+const ADDRESS_WORDS = ['api', 'cluster'] as const
+
+/** Between two clusters the addresses come in one order: that of the API, then that of the cluster port. */
+const nameOf = (routes: readonly Route[], index: number): string => {
+  const { from, to } = routes[index] ?? { from: '', to: '' }
+  const before = routes.slice(0, index).filter((route) => route.from === from && route.to === to).length
+  return `${from}-${to}-${ADDRESS_WORDS[before] ?? before}`
 }

@@ -4,6 +4,8 @@ import { EventLog } from '../events/event-log.js'
 import { Keeper } from './keeper.js'
 import { serveKeeper } from './keeper-server.js'
 import type { Route } from './routes.js'
+import { Proxies } from './toxiproxy/proxies.js'
+import { ToxiproxyControl } from './toxiproxy/toxiproxy-control.js'
 import { Watch, type WatchedCluster } from './watch.js'
 
 /** What the keeper reads at its start. */
@@ -14,24 +16,32 @@ export interface KeeperConfig {
   readonly socket: string
   readonly routes: readonly Route[]
   readonly clusters: readonly WatchedCluster[]
+  /** Where toxiproxy's control listens; null: nowhere. */
+  readonly toxiproxyPort: number | null
 }
 
 /** Holds the links of a lab, notes what happens in it, and answers on its socket, until it is closed. */
 export const runKeeper = async (
-  { lab, directory, socket, routes, clusters }: KeeperConfig,
+  { lab, directory, socket, routes, clusters, toxiproxyPort }: KeeperConfig,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock })
   const tell = log.append.bind(log)
   const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell })
   log.append({ kind: 'keeper-started', details: {} })
-  const control = await serveKeeper(keeper, log, socket)
+  const toxiproxy = new ToxiproxyControl(new Proxies(keeper, { clock, random }))
+  if (toxiproxyPort !== null)
+    await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
+      log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
+    })
+  const control = await serveKeeper(keeper, log, toxiproxy, socket)
   const watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
   watch.start()
   return {
     close: async () => {
       watch.close()
       await control.close()
+      await toxiproxy.listenOn(null)
       await keeper.close()
       await log.close()
     },

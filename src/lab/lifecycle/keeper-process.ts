@@ -43,6 +43,7 @@ export const startKeeper = async (
     socket: keeper.socket,
     routes: keeper.routes,
     clusters: lab.clusters.map(({ name, apiAddress }) => ({ name, apiAddress })),
+    toxiproxyPort: keeper.toxiproxyPort ?? null,
   }
   mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })

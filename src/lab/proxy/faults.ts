@@ -12,22 +12,35 @@ const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
 export const directionsOf = (way: Way): readonly Direction[] => (way === 'both' ? DIRECTIONS : [way])
 
+/** A fault of some connections: each draws a lot when it begins, from 0 to 1, and those below are met. Absent: all. */
+type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
+
 /** Faults of one direction. An absent one is off. */
 export interface Faults {
   /** Every piece arrives this much later, give or take the jitter; order is kept. */
-  readonly latency?: { readonly ms: number; readonly jitterMs?: number }
-  readonly bandwidth?: { readonly bytesPerSecond: number }
+  readonly latency?: Toxic<{ ms: number; jitterMs?: number }>
+  readonly bandwidth?: Toxic<{ bytesPerSecond: number }>
   /** Nothing passes; the connection is closed after so long. 0: never. */
-  readonly timeout?: { readonly ms: number }
+  readonly timeout?: Toxic<{ ms: number }>
   /** Both sides of a connection are reset so long after its first piece. */
-  readonly reset_peer?: { readonly ms: number }
+  readonly reset_peer?: Toxic<{ ms: number }>
   /** The connection is closed after so many bytes of this direction. */
-  readonly limit_data?: { readonly bytes: number }
+  readonly limit_data?: Toxic<{ bytes: number }>
   /** What passes is cut into pieces of about this size, with a pause between them. */
-  readonly slicer?: { readonly averageBytes: number; readonly variationBytes?: number; readonly delayMs?: number }
+  readonly slicer?: Toxic<{ averageBytes: number; variationBytes?: number; delayMs?: number }>
   /** The end of a connection passes so much later. */
-  readonly slow_close?: { readonly ms: number }
+  readonly slow_close?: Toxic<{ ms: number }>
 }
+
+/** Whether a lot is needed to tell whom these faults meet. */
+export const arePartial = (faults: Faults): boolean =>
+  Object.values(faults as Record<string, { toxicity?: number }>).some(({ toxicity }) => toxicity !== undefined)
+
+/** Those of the faults that meet the connection with this lot. */
+export const faultsFor = (faults: Faults, lot: number): Faults =>
+  Object.fromEntries(
+    Object.entries(faults as Record<string, { toxicity?: number }>).filter(([, { toxicity = 1 }]) => lot < toxicity),
+  )
 
 export type FaultName = keyof Faults
 

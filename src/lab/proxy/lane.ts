@@ -1,9 +1,10 @@
-import type { Faults, Passage } from './faults.js'
+import { arePartial, type Faults, faultsFor, type Passage } from './faults.js'
 
 /** One direction of a link, shared by all its connections: they look here before every piece they pass on. */
 export class Lane {
   #passage: Passage = 'open'
   #faults: Faults = {}
+  #arePartial = false
   #waiting: (() => void)[] = []
   #passedBytes = 0
 
@@ -13,6 +14,11 @@ export class Lane {
 
   get faults(): Faults {
     return this.#faults
+  }
+
+  /** What meets one connection, which draws its lot when it is asked for. */
+  faultsFor(lot: () => number): Faults {
+    return this.#arePartial ? faultsFor(this.#faults, lot()) : this.#faults
   }
 
   /** What was passed on this way so far, over all connections. */
@@ -31,6 +37,7 @@ export class Lane {
 
   setFaults(faults: Faults): void {
     this.#faults = faults
+    this.#arePartial = arePartial(faults)
     this.#announce()
   }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
+import type { Faults } from './faults.js'
 import type { Lane } from './lane.js'
 import { type Piece, PieceQueue } from './piece-queue.js'
 
@@ -20,7 +21,9 @@ export interface PipeOptions {
  * or either side is gone.
  */
 export const runPipe = async (options: PipeOptions): Promise<void> => {
-  const { source, sink, lane, clock, reset } = options
+  const { source, sink, lane, clock, random, reset } = options
+  let lot: number | undefined
+  const faults = () => lane.faultsFor(() => (lot ??= drawShare(random)))
   const queue = new PieceQueue(source, clock)
   const sinkClosed = new Promise<void>((resolve) => sink.once('close', resolve))
   let passedBytes = 0
@@ -29,13 +32,13 @@ export const runPipe = async (options: PipeOptions): Promise<void> => {
     while (lane.passage !== 'open' && !sink.destroyed) await Promise.race([lane.change(), sinkClosed])
     if (sink.destroyed) return
     if (!piece) {
-      const { slow_close } = lane.faults
+      const { slow_close } = faults()
       if (slow_close) await Promise.race([clock.sleep(slow_close.ms), sinkClosed])
       if (source.errored) reset()
       else sink.end()
       return
     }
-    const { timeout, reset_peer, limit_data } = lane.faults
+    const { timeout, reset_peer, limit_data } = faults()
     if (timeout) {
       if (timeout.ms === 0) await lane.change()
       else await clock.sleep(timeout.ms)
@@ -43,13 +46,14 @@ export const runPipe = async (options: PipeOptions): Promise<void> => {
       return
     }
     if (reset_peer && passedBytes === 0) clock.setTimer(reset_peer.ms, reset)
-    await delay(piece, options)
+    await delay(piece, faults(), options)
     const room = limit_data ? limit_data.bytes - passedBytes : piece.bytes.length
     if (sink.destroyed) return
     passedBytes += piece.bytes.length
     const passed = piece.bytes.subarray(0, Math.max(room, 0))
     lane.pass(passed.length)
-    if (lane.faults.slicer) await passSliced(passed, options)
+    const { slicer } = faults()
+    if (slicer) await passSliced(passed, slicer, options)
     else if (!sink.write(passed)) await untilDrained(sink)
     if (room < piece.bytes.length) {
       source.destroy()
@@ -59,11 +63,9 @@ export const runPipe = async (options: PipeOptions): Promise<void> => {
   }
 }
 
-const delay = async (piece: Piece, { lane, clock, random }: PipeOptions): Promise<void> => {
-  const { latency, bandwidth } = lane.faults
+const delay = async (piece: Piece, { latency, bandwidth }: Faults, { clock, random }: PipeOptions): Promise<void> => {
   if (latency) {
-    const share = random.bytes(2).readUInt16BE() / 0xffff
-    const jitterMs = (2 * share - 1) * (latency.jitterMs ?? 0)
+    const jitterMs = (2 * drawShare(random) - 1) * (latency.jitterMs ?? 0)
     const waitMs = piece.arrivedMs + latency.ms + jitterMs - clock.monotonic()
     if (waitMs > 0) await clock.sleep(waitMs)
   }
@@ -71,17 +73,22 @@ const delay = async (piece: Piece, { lane, clock, random }: PipeOptions): Promis
 }
 
 /** In pieces of about the size that is asked for; what they have in common is the order. */
-const passSliced = async (bytes: Buffer, { lane, sink, clock, random }: PipeOptions): Promise<void> => {
+const passSliced = async (
+  bytes: Buffer,
+  { averageBytes, variationBytes = 0, delayMs = 0 }: NonNullable<Faults['slicer']>,
+  { sink, clock, random }: PipeOptions,
+): Promise<void> => {
   let rest = bytes
   while (rest.length > 0 && !sink.destroyed) {
-    const { averageBytes, variationBytes = 0, delayMs = 0 } = lane.faults.slicer ?? { averageBytes: rest.length }
-    const share = random.bytes(2).readUInt16BE() / 0xffff
-    const size = Math.max(1, Math.round(averageBytes + (2 * share - 1) * variationBytes))
+    const size = Math.max(1, Math.round(averageBytes + (2 * drawShare(random) - 1) * variationBytes))
     if (!sink.write(rest.subarray(0, size))) await untilDrained(sink)
     rest = rest.subarray(size)
     if (rest.length > 0 && delayMs > 0) await clock.sleep(delayMs)
   }
 }
+
+/** From 0 to 1. */
+const drawShare = (random: Random): number => random.bytes(2).readUInt16BE() / 0xffff
 
 const untilDrained = async (sink: net.Socket): Promise<void> => {
   const stop = new AbortController()

@@ -14,18 +14,18 @@ describe('faults of a link', () => {
     const cut = [active(1, { name: 'partition' })]
     for (const [from, to] of [['A', 'C'] as const, ['C', 'A'] as const]) {
       for (const direction of ['up', 'down'] as const) {
-        expect(laneState(cut, from, to, direction).passage).toBe('partitioned')
-        expect(laneState(cut, from, 'B', direction).passage).toBe('open')
+        expect(laneState(cut, { from: from, to: to }, direction).passage).toBe('partitioned')
+        expect(laneState(cut, { from: from, to: 'B' }, direction).passage).toBe('open')
       }
     }
   })
 
   it('meet only what the first cluster sends when they go one way', () => {
     const cut = [active(1, { name: 'partition' }, true)]
-    expect(laneState(cut, 'A', 'C', 'up').passage).toBe('partitioned')
-    expect(laneState(cut, 'A', 'C', 'down').passage).toBe('open')
-    expect(laneState(cut, 'C', 'A', 'up').passage).toBe('open')
-    expect(laneState(cut, 'C', 'A', 'down').passage).toBe('partitioned')
+    expect(laneState(cut, { from: 'A', to: 'C' }, 'up').passage).toBe('partitioned')
+    expect(laneState(cut, { from: 'A', to: 'C' }, 'down').passage).toBe('open')
+    expect(laneState(cut, { from: 'C', to: 'A' }, 'up').passage).toBe('open')
+    expect(laneState(cut, { from: 'C', to: 'A' }, 'down').passage).toBe('partitioned')
   })
 
   it('add up: a cut wins over bytes that wait, the newer of two of one name counts', () => {
@@ -35,13 +35,15 @@ describe('faults of a link', () => {
       active(3, { name: 'latency', ms: 80, jitterMs: 20 }),
       active(4, { name: 'bandwidth', bytesPerSecond: 1000 }),
     ]
-    expect(laneState(faults, 'A', 'C', 'up')).toEqual({
+    expect(laneState(faults, { from: 'A', to: 'C' }, 'up')).toEqual({
       passage: 'held',
       faults: { latency: { ms: 80, jitterMs: 20 }, bandwidth: { bytesPerSecond: 1000 } },
     })
-    expect(laneState([...faults, active(5, { name: 'partition' })], 'A', 'C', 'up').passage).toBe('partitioned')
-    expect(isDown([active(6, { name: 'down' }, true)], 'A', 'C')).toBe(true)
-    expect(isDown([active(6, { name: 'down' }, true)], 'C', 'A')).toBe(false)
+    expect(laneState([...faults, active(5, { name: 'partition' })], { from: 'A', to: 'C' }, 'up').passage).toBe(
+      'partitioned',
+    )
+    expect(isDown([active(6, { name: 'down' }, true)], { from: 'A', to: 'C' })).toBe(true)
+    expect(isDown([active(6, { name: 'down' }, true)], { from: 'C', to: 'A' })).toBe(false)
   })
 })
 

@@ -32,7 +32,7 @@ const startKeeper = async (apiAddress = 'http://127.0.0.1:9') => {
   const [port = 0] = await randomSinglePorts(1)
   const route = { from: 'A', to: 'B', address: '127.0.0.1:9', port }
   const clusters = [{ name: 'A', apiAddress }]
-  const config = { lab: 'one', directory, socket: socketFile(), routes: [route], clusters }
+  const config = { lab: 'one', directory, socket: socketFile(), routes: [route], clusters, toxiproxyPort: null }
   const keeper = await runKeeper(config, { clock: systemClock, random: createSeededRandom(7) })
   stops.push(() => keeper.close())
   return { keeper, client: new KeeperClient(socketFile()) }

@@ -1,0 +1,44 @@
+import { Command } from 'commander'
+import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { claimLab } from '../../../lab/lifecycle/claim.js'
+import { requireLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { examples } from '../../help.js'
+import type { Output } from '../../output.js'
+import { nameOption, parsePort } from './options.js'
+
+/** Where toxiproxy's clients look. */
+const DEFAULT_PORT = 8474
+
+interface ToxiproxyFlags {
+  readonly name: string
+  readonly port: string
+  readonly off?: true
+}
+
+/** `understudy toxiproxy`: lets clients of toxiproxy drive the links of a lab. */
+export const toxiproxyCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('toxiproxy')
+    .description("serve toxiproxy's HTTP API for the links of a lab on 127.0.0.1, without a password; off by default")
+    .addOption(nameOption())
+    .option('--port <port>', 'where; 0 chooses a free one', String(DEFAULT_PORT))
+    .option('--off', 'serve it no longer')
+    .addHelpText('after', examples('toxiproxy', 'toxiproxy --port 0 --name drill', 'toxiproxy --off'))
+    .action(async ({ name, port, off }: ToxiproxyFlags) => {
+      const wanted = off ? null : port === '0' ? 0 : parsePort(port)
+      const host = makeHost()
+      requireLab(name)
+      const claim = claimLab(name, 'changed', host.me, host.table)
+      try {
+        const lab = requireLab(name)
+        if (lab.state !== 'running') throw new LabError('conflict', `the lab "${name}" is not up`)
+        const toxiproxyPort = await new KeeperClient(lab.keeper.socket).setToxiproxyPort(wanted)
+        // A keeper that is started again listens there as well.
+        saveLab({ ...lab, keeper: { ...lab.keeper, toxiproxyPort } })
+        if (toxiproxyPort !== null) output.data(`http://127.0.0.1:${toxiproxyPort}`)
+        else output.progress("toxiproxy's API is off")
+      } finally {
+        claim.release()
+      }
+    })

@@ -1,0 +1,215 @@
+import type { Clock } from '../../../base/clock.js'
+import { parseHostPort } from '../../../base/network.js'
+import type { Random } from '../../../base/random.js'
+import type { Direction } from '../../proxy/faults.js'
+import { Link } from '../../proxy/link.js'
+import { type ActiveFault, type ActiveLinkFault, isOfLink, laneMeets } from '../active-fault.js'
+import type { Keeper, NamedProxy } from '../keeper.js'
+import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
+import { ToxiproxyError } from './toxiproxy-error.js'
+
+/** A proxy as toxiproxy 2 shows it. */
+export interface ShownProxy {
+  readonly name: string
+  readonly listen: string
+  readonly upstream: string
+  readonly enabled: boolean
+  readonly toxics: readonly Toxic[]
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+/** Proxies that clients make beside those of the lab. */
+const EXTRA_PROXIES_MAX = 64
+const DIRECTIONS: readonly Direction[] = ['up', 'down']
+
+/**
+ * The proxies of a lab as toxiproxy's clients see them. Toxics are faults of the keeper, so `fault ls` shows them and `heal`
+ * ends them; faults that were set for a whole link show up as toxics of each of its proxies.
+ */
+export class Proxies {
+  readonly #keeper: Keeper
+  readonly #parts: { readonly clock: Clock; readonly random: Random }
+
+  constructor(keeper: Keeper, parts: { readonly clock: Clock; readonly random: Random }) {
+    this.#keeper = keeper
+    this.#parts = parts
+  }
+
+  list(): readonly ShownProxy[] {
+    return this.#keeper.proxies.map((proxy) => this.#show(proxy))
+  }
+
+  show(name: string): ShownProxy {
+    return this.#show(this.#require(name))
+  }
+
+  async create(given: Given): Promise<ShownProxy> {
+    const name = requireText(given, 'name')
+    const upstream = requireText(given, 'upstream')
+    const listen = typeof given.listen === 'string' ? given.listen : ''
+    if (this.#find(name)) throw new ToxiproxyError(409, 'proxy already exists')
+    if (this.#keeper.proxies.filter(({ isExtra }) => isExtra).length >= EXTRA_PROXIES_MAX)
+      throw new ToxiproxyError(409, `there are ${EXTRA_PROXIES_MAX} proxies beside those of the lab already`)
+    const link = await this.#open(portOf(listen), upstream)
+    this.#keeper.addProxy(name, upstream, link)
+    if (given.enabled === false) await this.#setEnabled(this.#require(name), false)
+    return this.show(name)
+  }
+
+  /** The addresses of the lab's own proxies stay as they are. */
+  async update(name: string, given: Given): Promise<ShownProxy> {
+    const proxy = this.#require(name)
+    const shown = this.#show(proxy)
+    const listen = typeof given.listen === 'string' && given.listen !== '' ? given.listen : shown.listen
+    const upstream = typeof given.upstream === 'string' && given.upstream !== '' ? given.upstream : shown.upstream
+    const isMoved = upstream !== shown.upstream || ![0, proxy.port].includes(portOf(listen))
+    if (isMoved && !proxy.isExtra)
+      throw new ToxiproxyError(400, `the proxy ${name} belongs to the lab: its addresses stay as they are`)
+    if (isMoved) {
+      await this.delete(name)
+      return this.create({ name, listen, upstream, enabled: given.enabled ?? shown.enabled })
+    }
+    if (typeof given.enabled === 'boolean') await this.#setEnabled(proxy, given.enabled)
+    return this.show(name)
+  }
+
+  async delete(name: string): Promise<void> {
+    if (!this.#require(name).isExtra)
+      throw new ToxiproxyError(400, `the proxy ${name} belongs to the lab: it cannot be deleted`)
+    await this.#keeper.removeProxy(name)
+  }
+
+  /** As far as it gets: what went wrong with one is thrown when the others before it are there. */
+  async populate(all: readonly Given[]): Promise<readonly ShownProxy[]> {
+    const populated: ShownProxy[] = []
+    for (const given of all) {
+      const name = requireText(given, 'name')
+      const known = this.#find(name)
+      populated.push(await (known ? this.update(name, { enabled: true, ...given }) : this.create(given)))
+    }
+    return populated
+  }
+
+  async reset(): Promise<void> {
+    await this.#keeper.heal(this.#keeper.active.filter(isToxic).map(({ id }) => id))
+  }
+
+  toxics(proxy: string): readonly Toxic[] {
+    return this.show(proxy).toxics
+  }
+
+  toxic(proxy: string, name: string): Toxic {
+    const found = this.toxics(proxy).find((toxic) => toxic.name === name)
+    if (!found) throw new ToxiproxyError(404, 'toxic not found')
+    return found
+  }
+
+  async addToxic(proxyName: string, given: Given): Promise<Toxic> {
+    const proxy = this.#require(proxyName)
+    const toxic = parseToxic(given)
+    if (this.toxics(proxyName).some(({ name }) => name === toxic.name))
+      throw new ToxiproxyError(409, 'toxic already exists')
+    await this.#set(proxy, toxic)
+    return this.toxic(proxyName, toxic.name)
+  }
+
+  async updateToxic(proxyName: string, name: string, given: Given): Promise<Toxic> {
+    const proxy = this.#require(proxyName)
+    const changed = parseToxic(given, this.toxic(proxyName, name))
+    const before = this.#faultsCalled(proxy, name)
+    await this.#set(proxy, changed)
+    await this.#keeper.heal(before.map(({ id }) => id))
+    return changed
+  }
+
+  async removeToxic(proxyName: string, name: string): Promise<void> {
+    this.toxic(proxyName, name)
+    await this.#keeper.heal(this.#faultsCalled(this.#require(proxyName), name).map(({ id }) => id))
+  }
+
+  #find(name: string): NamedProxy | undefined {
+    return this.#keeper.proxies.find((proxy) => proxy.name === name)
+  }
+
+  #require(name: string): NamedProxy {
+    const found = this.#find(name)
+    if (!found) throw new ToxiproxyError(404, 'proxy not found')
+    return found
+  }
+
+  #show(proxy: NamedProxy): ShownProxy {
+    return {
+      name: proxy.name,
+      listen: `127.0.0.1:${proxy.port}`,
+      upstream: proxy.address,
+      enabled: !this.#downs(proxy).length,
+      toxics: this.#met(proxy).map(({ toxic }) => toxic),
+    }
+  }
+
+  #met(proxy: NamedProxy): { readonly active: ActiveLinkFault; readonly toxic: Toxic }[] {
+    return this.#keeper.active.filter(isOfLink).flatMap((active) =>
+      DIRECTIONS.filter((direction) => laneMeets(active, proxy, direction)).flatMap((direction) => {
+        const toxic = toToxic(active, direction)
+        return toxic ? [{ active, toxic }] : []
+      }),
+    )
+  }
+
+  #faultsCalled(proxy: NamedProxy, name: string): ActiveLinkFault[] {
+    return this.#met(proxy)
+      .filter(({ toxic }) => toxic.name === name)
+      .map(({ active }) => active)
+  }
+
+  #downs(proxy: NamedProxy): ActiveLinkFault[] {
+    return this.#keeper.active
+      .filter(isOfLink)
+      .filter((one) => one.fault.name === 'down' && laneMeets(one, proxy, 'up'))
+  }
+
+  async #set({ name, from, to }: NamedProxy, toxic: Toxic): Promise<void> {
+    const direction = toxic.stream === 'upstream' ? 'up' : 'down'
+    const at = { proxy: name, direction, toxic: toxic.name, toxicity: toxic.toxicity } as const
+    await this.#keeper.set({ between: [from, to], isOneWay: true, fault: toLinkFault(toxic), at })
+  }
+
+  async #setEnabled(proxy: NamedProxy, isEnabled: boolean): Promise<void> {
+    const downs = this.#downs(proxy)
+    if (isEnabled && downs.length > 0) await this.#keeper.heal(downs.map(({ id }) => id))
+    if (isEnabled || downs.length > 0) return
+    const { name, from, to } = proxy
+    const at = { proxy: name, direction: 'up', toxic: 'down', toxicity: 1 } as const
+    await this.#keeper.set({ between: [from, to], isOneWay: true, fault: { name: 'down' }, at })
+  }
+
+  async #open(port: number, upstream: string): Promise<Link> {
+    try {
+      return await Link.open({ port, target: parseHostPort(upstream), ...this.#parts })
+    } catch (error) {
+      throw new ToxiproxyError(500, error instanceof Error ? error.message : String(error))
+    }
+  }
+}
+
+/** What toxiproxy knows of: cuts and held states of the lab are none of its business. */
+const isToxic = (active: ActiveFault): boolean =>
+  isOfLink(active) && (active.fault.name === 'down' || toToxic(active, 'up') !== undefined)
+
+const requireText = (given: Given, name: string): string => {
+  const value = given[name]
+  if (typeof value !== 'string' || value === '') throw new ToxiproxyError(400, `missing required field: ${name}`)
+  return value
+}
+
+const LOCAL_HOSTS: readonly string[] = ['', 'localhost', '127.0.0.1', '0.0.0.0', '[::]', '[::1]', '::']
+
+/** Proxies listen on 127.0.0.1 whatever they are told; a host of another machine is refused. No port chooses a free one. */
+const portOf = (listen: string): number => {
+  if (listen === '') return 0
+  const [, host = '', port = ''] = /^(.*):(\d{1,5})$/.exec(listen) ?? []
+  if (port === '' || Number(port) > 65_535 || !LOCAL_HOSTS.includes(host))
+    throw new ToxiproxyError(400, `bad request body: listen is 127.0.0.1 and a port, not ${listen}`)
+  return Number(port)
+}

@@ -1,0 +1,135 @@
+import http from 'node:http'
+import { LabError } from '../../lab-error.js'
+import { readJson } from '../read-json.js'
+import type { Proxies } from './proxies.js'
+import { ToxiproxyError } from './toxiproxy-error.js'
+
+/** Whose API this is. Clients ask for it to tell old ones from new. */
+const VERSION = '2.12.0'
+
+interface Reply {
+  readonly status: number
+  readonly body?: unknown
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+interface Asked {
+  readonly proxies: Proxies
+  readonly proxy: string
+  readonly toxic: string
+  readonly body: () => Promise<Given>
+  readonly list: () => Promise<readonly Given[]>
+}
+
+type Answer = (asked: Asked) => Promise<Reply> | Reply
+
+const ok = (body: unknown): Reply => ({ status: 200, body })
+const created = (body: unknown): Reply => ({ status: 201, body })
+const DONE: Reply = { status: 204 }
+
+const updateProxy: Answer = async ({ proxies, proxy, body }) => ok(await proxies.update(proxy, await body()))
+const updateToxic: Answer = async ({ proxies, proxy, toxic, body }) =>
+  ok(await proxies.updateToxic(proxy, toxic, await body()))
+
+/** Method and path, with `*` for a name. */
+const ROUTES: Readonly<Record<string, Answer>> = {
+  'GET /version': () => ok({ version: VERSION }),
+  'POST /reset': async ({ proxies }) => {
+    await proxies.reset()
+    return DONE
+  },
+  'POST /populate': async ({ proxies, list }) => created({ proxies: await proxies.populate(await list()) }),
+  'GET /proxies': ({ proxies }) => ok(Object.fromEntries(proxies.list().map((proxy) => [proxy.name, proxy]))),
+  'POST /proxies': async ({ proxies, body }) => created(await proxies.create(await body())),
+  'GET /proxies/*': ({ proxies, proxy }) => ok(proxies.show(proxy)),
+  'POST /proxies/*': updateProxy,
+  'PATCH /proxies/*': updateProxy,
+  'DELETE /proxies/*': async ({ proxies, proxy }) => {
+    await proxies.delete(proxy)
+    return DONE
+  },
+  'GET /proxies/*/toxics': ({ proxies, proxy }) => ok(proxies.toxics(proxy)),
+  'POST /proxies/*/toxics': async ({ proxies, proxy, body }) => ok(await proxies.addToxic(proxy, await body())),
+  'GET /proxies/*/toxics/*': ({ proxies, proxy, toxic }) => ok(proxies.toxic(proxy, toxic)),
+  'POST /proxies/*/toxics/*': updateToxic,
+  'PATCH /proxies/*/toxics/*': updateToxic,
+  'DELETE /proxies/*/toxics/*': async ({ proxies, proxy, toxic }) => {
+    await proxies.removeToxic(proxy, toxic)
+    return DONE
+  },
+}
+
+export interface ToxiproxyServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Toxiproxy's control on 127.0.0.1, for clients that know it. Rejects with a conflict when the port is taken. */
+export const serveToxiproxy = async (proxies: Proxies, port: number): Promise<ToxiproxyServer> => {
+  const server = http.createServer((request, response) => {
+    answer(proxies, request).then(
+      ({ status, body }) => send(response, status, body),
+      (error: unknown) => {
+        const status = error instanceof ToxiproxyError ? error.status : error instanceof LabError ? 400 : 500
+        send(response, status, { error: error instanceof Error ? error.message : String(error), status })
+      },
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new LabError('conflict', `the port ${port} is taken`) : error),
+    )
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    port: (server.address() as { port: number }).port,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+const answer = async (proxies: Proxies, request: http.IncomingMessage): Promise<Reply> => {
+  // A page in a browser reaches this port as well, and must not.
+  if (request.headers['user-agent']?.startsWith('Mozilla/')) throw new ToxiproxyError(403, 'User agent not allowed')
+  const parts = new URL(request.url ?? '/', 'http://toxiproxy').pathname.split('/').slice(1)
+  const pattern = parts.map((part, index) => (index === 1 || index === 3 ? '*' : part)).join('/')
+  const route = ROUTES[`${request.method} /${pattern}`]
+  if (!route) throw new ToxiproxyError(404, '404 page not found')
+  const [, proxy = '', , toxic = ''] = parts.map(decode)
+  return route({ proxies, proxy, toxic, body: () => readObject(request), list: () => readList(request) })
+}
+
+const decode = (part: string): string => {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+const readObject = async (request: http.IncomingMessage): Promise<Given> => {
+  const value = await read(request)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ToxiproxyError(400, 'bad request body: an object is expected')
+  return value as Given
+}
+
+const readList = async (request: http.IncomingMessage): Promise<readonly Given[]> => {
+  const value = await read(request)
+  if (!Array.isArray(value) || value.some((one) => typeof one !== 'object' || one === null))
+    throw new ToxiproxyError(400, 'bad request body: a list of proxies is expected')
+  return value as readonly Given[]
+}
+
+const read = (request: http.IncomingMessage): Promise<unknown> =>
+  readJson(request).catch((error: unknown) => {
+    throw new ToxiproxyError(400, `bad request body: ${error instanceof Error ? error.message : String(error)}`)
+  })
+
+const send = (response: http.ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'Content-Type': 'application/json' })
+  response.end(body === undefined ? undefined : `${JSON.stringify(body)}\n`)
+}

@@ -1,0 +1,197 @@
+import { once } from 'node:events'
+import net from 'node:net'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { Keeper } from '../../../src/lab/keeper/keeper.js'
+import { Proxies } from '../../../src/lab/keeper/toxiproxy/proxies.js'
+import { serveToxiproxy } from '../../../src/lab/keeper/toxiproxy/toxiproxy-server.js'
+import { randomSinglePorts } from '../../../src/lab/ports.js'
+import { until } from '../../support/until.js'
+
+/** A keeper with both proxies of A towards B, in front of a server that answers with what it is sent; asked as a client asks. */
+const stops: (() => unknown)[] = []
+let keeper: Keeper
+let control = ''
+let echo = ''
+let ports: readonly number[] = []
+
+beforeEach(async () => {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.pipe(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  echo = `127.0.0.1:${(server.address() as net.AddressInfo).port}`
+  ports = await randomSinglePorts(2)
+  const parts = { clock: systemClock, random: createSeededRandom(7) }
+  const routes = ports.map((port) => ({ from: 'A', to: 'B', address: echo, port }))
+  keeper = await Keeper.open({ routes, clusters: () => [], tell: () => undefined, ...parts })
+  const toxiproxy = await serveToxiproxy(new Proxies(keeper, parts), 0)
+  control = `http://127.0.0.1:${toxiproxy.port}`
+  stops.push(
+    () => server.close(),
+    () => keeper.close(),
+    () => toxiproxy.close(),
+  )
+})
+
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+
+const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+  const init = { method, headers: { 'user-agent': 'toxiproxy-test', ...headers } }
+  const response = await fetch(control + path, body === undefined ? init : { ...init, body: JSON.stringify(body) })
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>) }
+}
+
+const say = async (port: number, text: string): Promise<string> => {
+  const socket = net.connect(port, '127.0.0.1')
+  stops.push(() => socket.destroy())
+  let heard = ''
+  let isClosed = false
+  socket.on('data', (chunk: Buffer) => {
+    heard += chunk.toString()
+  })
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    isClosed = true
+  })
+  socket.end(text)
+  await until(() => isClosed)
+  return heard
+}
+
+it('shows the proxies of a lab, and takes toxics that faults of the lab are made of', async () => {
+  expect(await send('GET', '/version')).toMatchObject({ status: 200, body: { version: expect.stringMatching(/^2\./) } })
+  const proxy = (name: string, index: number) => ({
+    name,
+    listen: `127.0.0.1:${ports[index]}`,
+    upstream: echo,
+    enabled: true,
+    toxics: [],
+  })
+  expect(await send('GET', '/proxies')).toEqual({
+    status: 200,
+    body: { 'A-B-api': proxy('A-B-api', 0), 'A-B-cluster': proxy('A-B-cluster', 1) },
+  })
+
+  const limit = { type: 'limit_data', stream: 'downstream', attributes: { bytes: 3 } }
+  const toxic = { name: 'limit_data_downstream', toxicity: 1, ...limit }
+  expect(await send('POST', '/proxies/A-B-api/toxics', limit)).toEqual({ status: 200, body: toxic })
+  expect(await say(ports[0] ?? 0, 'hello')).toBe('hel')
+  expect(await say(ports[1] ?? 0, 'hello')).toBe('hello')
+  expect((await send('POST', '/proxies/A-B-api/toxics', limit)).body).toEqual({
+    error: 'toxic already exists',
+    status: 409,
+  })
+  expect(keeper.active).toMatchObject([{ id: 1, fault: { name: 'limit_data', bytes: 3 }, at: { proxy: 'A-B-api' } }])
+
+  const path = '/proxies/A-B-api/toxics/limit_data_downstream'
+  expect(await send('PATCH', path, { attributes: { bytes: 4 } })).toMatchObject({
+    status: 200,
+    body: { attributes: { bytes: 4 } },
+  })
+  expect(await say(ports[0] ?? 0, 'hello')).toBe('hell')
+  expect((await send('PATCH', path, { toxicity: 0 })).status).toBe(200)
+  expect(await say(ports[0] ?? 0, 'hello')).toBe('hello')
+  expect(await send('GET', path)).toMatchObject({ status: 200, body: { toxicity: 0, attributes: { bytes: 4 } } })
+  expect(await send('DELETE', path)).toEqual({ status: 204, body: undefined })
+  expect(await send('GET', '/proxies/A-B-api/toxics')).toEqual({ status: 200, body: [] })
+  expect(keeper.active).toEqual([])
+})
+
+it('has every toxic of toxiproxy with its fields', async () => {
+  const attributes = {
+    latency: { latency: 80, jitter: 20 },
+    bandwidth: { rate: 256 },
+    slow_close: { delay: 100 },
+    timeout: { timeout: 50 },
+    reset_peer: { timeout: 70 },
+    slicer: { average_size: 64, size_variation: 8, delay: 1500 },
+    limit_data: { bytes: 1000 },
+  }
+  for (const [type, own] of Object.entries(attributes)) {
+    const { status, body } = await send('POST', '/proxies/A-B-cluster/toxics', { type, attributes: own })
+    const shown = { name: `${type}_downstream`, type, stream: 'downstream', toxicity: 1, attributes: own }
+    expect([status, body]).toEqual([200, shown])
+  }
+  expect((await send('GET', '/proxies/A-B-cluster')).body?.toxics).toHaveLength(7)
+  expect((await send('GET', '/proxies/A-B-api')).body?.toxics).toHaveLength(0)
+  expect((await send('POST', '/reset')).status).toBe(204)
+  expect(keeper.active).toEqual([])
+})
+
+it('disables and enables a proxy, and shows faults of a whole link', async () => {
+  expect(await send('POST', '/proxies/A-B-api', { enabled: false })).toMatchObject({
+    status: 200,
+    body: { enabled: false },
+  })
+  expect(await say(ports[0] ?? 0, 'hello')).toBe('')
+  expect(await say(ports[1] ?? 0, 'hello')).toBe('hello')
+  expect((await send('PATCH', '/proxies/A-B-api', { enabled: true })).body?.enabled).toBe(true)
+  expect(await say(ports[0] ?? 0, 'hello')).toBe('hello')
+
+  await keeper.set({ between: ['A', 'B'], isOneWay: true, fault: { name: 'latency', ms: 5 } })
+  expect((await send('GET', '/proxies/A-B-cluster/toxics')).body).toEqual([
+    {
+      name: 'fault_2_upstream',
+      type: 'latency',
+      stream: 'upstream',
+      toxicity: 1,
+      attributes: { latency: 5, jitter: 0 },
+    },
+  ])
+  await keeper.set({ between: ['A', 'B'], isOneWay: false, fault: { name: 'partition' } })
+  expect((await send('POST', '/reset')).status).toBe(204)
+  expect(keeper.active.map(({ fault }) => fault.name)).toEqual(['partition'])
+}, 10_000)
+
+it('lets clients make proxies of their own, and leaves those of the lab where they are', async () => {
+  const mine = { name: 'mine', listen: '127.0.0.1:0', upstream: echo }
+  const made = await send('POST', '/proxies', mine)
+  expect(made).toMatchObject({ status: 201, body: { name: 'mine', upstream: echo, enabled: true, toxics: [] } })
+  const port = Number(String(made.body?.listen).split(':')[1])
+  expect(await say(port, 'hello')).toBe('hello')
+  await send('POST', '/proxies/mine/toxics', { type: 'limit_data', attributes: { bytes: 2 } })
+  expect(await say(port, 'hello')).toBe('he')
+  expect((await send('POST', '/proxies', mine)).body).toEqual({ error: 'proxy already exists', status: 409 })
+
+  const populated = await send('POST', '/populate', [
+    { name: 'A-B-api', listen: `localhost:${ports[0]}`, upstream: echo },
+    { name: 'yours', listen: '', upstream: echo, enabled: false },
+  ])
+  expect(populated).toMatchObject({
+    status: 201,
+    body: { proxies: [{ name: 'A-B-api' }, { name: 'yours', enabled: false }] },
+  })
+  expect((await send('DELETE', '/proxies/mine')).status).toBe(204)
+  expect(await say(port, 'hello')).toBe('')
+  expect(keeper.active.filter(({ fault }) => fault.name === 'limit_data')).toEqual([])
+
+  const refusals: readonly [string, string, unknown, number, string][] = [
+    ['GET', '/proxies/none', undefined, 404, 'proxy not found'],
+    ['GET', '/proxies/A-B-api/toxics/none', undefined, 404, 'toxic not found'],
+    ['DELETE', '/proxies/A-B-api', undefined, 400, 'it cannot be deleted'],
+    ['POST', '/proxies/A-B-api', { upstream: '127.0.0.1:1' }, 400, 'its addresses stay as they are'],
+    ['POST', '/proxies', { name: 'x' }, 400, 'missing required field: upstream'],
+    ['POST', '/proxies', { name: 'x', upstream: echo, listen: '10.0.0.1:80' }, 400, 'listen is 127.0.0.1'],
+    ['POST', '/proxies/A-B-api/toxics', { type: 'noop' }, 400, 'invalid toxic type'],
+    ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', stream: 'sideways' }, 400, 'stream was invalid'],
+    ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', toxicity: 2 }, 400, 'toxicity'],
+    ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', attributes: { timeout: 'x' } }, 400, 'timeout is a number'],
+    ['POST', '/populate', { name: 'x' }, 400, 'a list of proxies'],
+    ['PUT', '/proxies', {}, 404, 'not found'],
+  ]
+  for (const [method, path, body, status, text] of refusals) {
+    const answer = await send(method, path, body)
+    expect([answer.status, answer.body], `${method} ${path}`).toEqual([
+      status,
+      { error: expect.stringContaining(text), status },
+    ])
+  }
+  expect((await send('GET', '/proxies', undefined, { 'user-agent': 'Mozilla/5.0' })).status).toBe(403)
+})
