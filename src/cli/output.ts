@@ -24,17 +24,14 @@ export class ProcessOutput implements Output {
   }
 
   /** What a command prints as JSON is YAML when that is asked for: the same data. */
-  data(text: string): void {
-    this.#write(process.stdout, this.format === 'yaml' ? toYaml(text) : text)
-  }
+  readonly data = (text: string): void => this.#write(process.stdout, this.format === 'yaml' ? toYaml(text) : text)
 
-  progress(text: string): void {
+  /** Handed on alone, as a listener. */
+  readonly progress = (text: string): void => {
     if (!this.isQuiet) this.#write(process.stderr, text)
   }
 
-  complain(text: string): void {
-    this.#write(process.stderr, text)
-  }
+  readonly complain = (text: string): void => this.#write(process.stderr, text)
 
   #write(stream: NodeJS.WriteStream, text: string): void {
     this.spokeAtMs = this.#monotonic()
