@@ -9,6 +9,7 @@ import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
 import { attachCommand } from './commands/lab/attach.js'
 import { downCommand } from './commands/lab/down.js'
+import { drillCommand } from './commands/lab/drill.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
 import { eventsCommand } from './commands/lab/events.js'
 import { faultCommand, healCommand, releaseCommand } from './commands/lab/fault.js'
@@ -164,6 +165,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
       ...[logsCommand, eventsCommand, probeCommand],
     ].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
+    drillCommand(output, finish),
     ...serverCommands(output),
     ...operationCommands(output),
     ...[faultCommand, healCommand, releaseCommand, toxiproxyCommand, topologyCommand].map((make) => make(output)),

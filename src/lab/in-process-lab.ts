@@ -97,7 +97,7 @@ export class InProcessLab<Names extends string = string> {
     // Most of the time to import the library would go into what only a server needs.
     const lab = new InProcessLab<N>(topology, options, await import('./runner/server-parts.js'))
     try {
-      await lab.#start()
+      await lab.#start(options)
       return lab
     } catch (error) {
       await lab.close()
@@ -230,7 +230,7 @@ export class InProcessLab<Names extends string = string> {
     return this.close()
   }
 
-  async #start(): Promise<void> {
+  async #start({ shares = 1, threshold = shares }: InProcessLabOptions): Promise<void> {
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
     const addresses = this.clusters.map((cluster): [string, readonly string[]] => [
       cluster.name,
@@ -238,8 +238,8 @@ export class InProcessLab<Names extends string = string> {
     ])
     await this.#links.open(new Map(addresses), { clock: systemClock, random: this.#random })
     const options: WireOptions = {
-      shares: 1,
-      threshold: 1,
+      shares,
+      threshold,
       timeoutMs: this.#timeoutMs,
       clock: systemClock,
       onProgress: () => undefined,

@@ -48,6 +48,7 @@ const step = (
   tookMs: number,
   more: Partial<StepResult> = {},
 ): StepResult => ({
+  phase: 'drill',
   name,
   verb,
   detail: `${verb} of the fixture`,

@@ -53,6 +53,8 @@ export interface DrillVersions {
 export type StepOutcome = 'passed' | 'failed' | 'skipped'
 
 export interface StepResult {
+  /** Steps of the setup come before the clients begin. */
+  readonly phase: 'setup' | 'drill'
   readonly name: string
   readonly verb: string
   /** What it does, in words. */

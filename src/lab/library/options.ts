@@ -11,6 +11,9 @@ export interface InProcessLabOptions {
   readonly storage?: 'memory' | 'disk' | ((cluster: string) => ServerStorage) | undefined
   /** Settings of the stanza `understudy`, for all clusters. */
   readonly settings?: LabSettings | undefined
+  /** Key shares of each cluster, and how many of them open it; 1 by default. */
+  readonly shares?: number | undefined
+  readonly threshold?: number | undefined
   /** Bound on each wait in milliseconds; 30 000 by default. */
   readonly timeoutMs?: number | undefined
   /** What the servers log; nobody by default. */
@@ -21,6 +24,8 @@ const KNOWN: { readonly [Name in keyof InProcessLabOptions]-?: true } = {
   seed: true,
   storage: true,
   settings: true,
+  shares: true,
+  threshold: true,
   timeoutMs: true,
   log: true,
 }

@@ -1,16 +1,22 @@
-import { readFileSync } from 'node:fs'
-import { clientOf } from '../cluster.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { findLag, generateOperationToken, statusOf } from '../replication.js'
+import {
+  activationToken,
+  authorityOf,
+  demote,
+  findMissingMode,
+  freeId,
+  idOf,
+  promote,
+  REPLICATION,
+} from './role-changes.js'
 import { describeStep, type Runbook, type Step } from './runbook.js'
 
 /**
  * The operations on a replicated lab that people get wrong by hand: each is a few calls in the right order, with a wait for
  * the fact that the next one needs.
  */
-
-const REPLICATION = 'sys/replication'
 
 /** A one-time token that a DR secondary takes for an operation, from the key shares that the lab holds. */
 export const operationToken = async (runbook: Runbook, name: string): Promise<string> => {
@@ -44,7 +50,7 @@ const describeMode = (mode: unknown): string => (mode === 'primary' ? 'that of a
 /** The primary is lost: its DR secondary takes over, with `isForced` also when it may lack something. */
 export const failOver = async (runbook: Runbook, to: string, isForced: boolean): Promise<void> => {
   const token = await operationToken(runbook, to)
-  await promote(runbook, to, token, isForced)
+  await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
 }
 
@@ -53,8 +59,8 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
   const token = await operationToken(runbook, to)
   // A demotion waits for whoever is connected: what the other one lacks beyond that would be lost.
   await runbook.wait(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
-  await runbook.call({ cluster: from, method: 'PUT', path: `${REPLICATION}/dr/primary/demote`, isAuthenticated: true })
-  await promote(runbook, to, token, false)
+  await demote(runbook, from, 'dr')
+  await promote(runbook, to, 'dr', { token, isForced: false })
   runbook.say(`${to} is the DR primary now`)
   await follow(runbook, from, to)
 }
@@ -72,13 +78,7 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
 /** A former primary that is back after a failover follows its successor. */
 export const rejoin = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
   const { mode } = runbook.isDryRun ? { mode: 'primary' } : await statusOf(runbook.anonymous(name), 'dr')
-  if (mode === 'primary')
-    await runbook.call({
-      cluster: name,
-      method: 'PUT',
-      path: `${REPLICATION}/dr/primary/demote`,
-      isAuthenticated: true,
-    })
+  if (mode === 'primary') await demote(runbook, name, 'dr')
   await follow(runbook, name, primary)
 }
 
@@ -90,7 +90,7 @@ export const activate = async (
   kind: Kind,
   filter?: { readonly mode: 'allow' | 'deny'; readonly paths: string },
 ): Promise<void> => {
-  const id = `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
+  const id = idOf(kind, secondary)
   await refuseReplicating(runbook, secondary, kind)
   const { mode } = runbook.isDryRun ? { mode: 'disabled' } : await statusOf(runbook.anonymous(primary), kind)
   const on = (path: string, body?: Record<string, string>) =>
@@ -126,15 +126,9 @@ const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Pr
   )
 }
 
-const promote = async (runbook: Runbook, name: string, token: string, isForced: boolean): Promise<void> => {
-  const body = { dr_operation_token: token, ...(isForced ? { force: true } : {}) }
-  await runbook.call({ cluster: name, method: 'PUT', path: `${REPLICATION}/dr/secondary/promote`, body })
-  await runbook.wait(`${name} to be the DR primary`, () => findMissingMode(runbook, name, 'dr', 'primary'))
-}
-
 const follow = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
   const operation = await operationToken(runbook, name)
-  const id = `dr-${name.toLowerCase()}`
+  const id = idOf('dr', name)
   await freeId(runbook, primary, 'dr', id)
   const token = await activationToken(runbook, primary, 'dr', id)
   const path = `${REPLICATION}/dr/secondary/update-primary`
@@ -148,52 +142,4 @@ const follow = async (runbook: Runbook, name: string, primary: string): Promise<
     findLag(runbook.anonymous(primary), runbook.anonymous(name), 'dr'),
   )
   runbook.say(`${name} is a DR secondary of ${primary} and replicated`)
-}
-
-/** What the other cluster verifies the API of this one with, when it redeems the token there. */
-const authorityOf = (runbook: Runbook, primary: string): Record<string, string> => {
-  const cluster = runbook.cluster(primary)
-  if (cluster.caFile === undefined) return {}
-  // A server of this machine can read the file; what somebody else runs may be anywhere.
-  return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readFileSync(cluster.caFile, 'utf8') }
-}
-
-/** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */
-const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
-  if (runbook.isDryRun) return
-  const known = (await statusOf(runbook.anonymous(primary), kind)).known_secondaries
-  if (Array.isArray(known) && known.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
-}
-
-const activationToken = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<string> => {
-  const answer = await onPrimary(runbook, primary, kind, 'secondary-token', id)
-  if (runbook.isDryRun) return '<activation token>'
-  const wrapped = answer.wrap_info as { token?: unknown } | null
-  if (typeof wrapped?.token !== 'string')
-    throw new LabError('remote', 'the primary answered without an activation token')
-  return wrapped.token
-}
-
-const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) =>
-  runbook.call({
-    cluster,
-    method: 'PUT',
-    path: `${REPLICATION}/${kind}/primary/${action}`,
-    body: { id },
-    isAuthenticated: true,
-  })
-
-const findMissingMode = async (
-  runbook: Runbook,
-  name: string,
-  kind: Kind,
-  wanted: string,
-): Promise<string | undefined> => {
-  const client = clientOf({ ...runbook.cluster(name), rootToken: '' })
-  try {
-    const { mode } = await statusOf(client, kind)
-    return mode === wanted ? undefined : `its mode is ${mode}`
-  } finally {
-    client.close()
-  }
 }

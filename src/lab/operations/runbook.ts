@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import { type ApiClient, ApiError } from '../../client/api-client.js'
+import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess } from '../cluster.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
@@ -10,7 +10,7 @@ export interface Step {
   readonly cluster: string
   readonly method: 'PUT' | 'GET' | 'DELETE'
   readonly path: string
-  readonly body?: Readonly<Record<string, string | boolean>>
+  readonly body?: Readonly<Record<string, string | boolean | readonly string[]>>
   /** Sent with the root token of the cluster; what operators do with key shares or a batch token needs none. */
   readonly isAuthenticated?: boolean
 }
@@ -21,9 +21,11 @@ export interface RunbookOptions {
   readonly timeoutMs: number
   readonly onProgress: (text: string) => void
   /** Each call is shown as the command that does it by hand. */
-  readonly onCall?: ((line: string) => void) | undefined
+  readonly onCall?: ((line: string, step: Step) => void) | undefined
   /** Told of each call that was made, without its secrets. */
   readonly tell?: ((event: EventDraft) => Promise<void>) | undefined
+  /** Told of every answer, and with null of none. */
+  readonly onAnswer?: ((step: Step, status: number | null, tookMs: number) => void) | undefined
   /** Only shows what would be done. */
   readonly isDryRun?: boolean | undefined
   /** Who knows a token that works on a cluster now; without it those of the lab are tried as they are recorded. */
@@ -45,10 +47,10 @@ export class Runbook {
   /** A dry run answers nothing. A server that restarts after a change of role is asked again. */
   async call(step: Step): Promise<Body> {
     const cluster = this.cluster(step.cluster)
-    this.#options.onCall?.(describeStep(step, cluster.apiAddress))
+    this.#options.onCall?.(describeStep(step, cluster.apiAddress), step)
     if (this.#options.isDryRun) return {}
     const client = clientOf(step.isAuthenticated ? await this.#holder(cluster) : { ...cluster, rootToken: '' })
-    const ask = () => client.call(step.method, step.path, step.body ? { body: step.body } : {})
+    const ask = () => this.#ask(client, step)
     let outcome: () => Body = () => ({})
     try {
       await this.wait(`cluster ${cluster.name} to serve again`, async () => {
@@ -68,6 +70,21 @@ export class Runbook {
       return answer
     } finally {
       client.close()
+    }
+  }
+
+  async #ask(client: ApiClient, step: Step): Promise<Body> {
+    const { clock, onAnswer } = this.#options
+    const sentMs = clock.monotonic()
+    const told = (status: number | null) => onAnswer?.(step, status, clock.monotonic() - sentMs)
+    try {
+      const answer = await client.send(step.method, step.path, step.body ? { body: step.body } : {})
+      told(answer.status)
+      if (answer.status < 400) return answer.json ?? {}
+      throw new ApiError(step.method, client.urlOf(step.path), answer.status, errorsOf(answer))
+    } catch (error) {
+      if (!(error instanceof ApiError)) told(null)
+      throw error
     }
   }
 

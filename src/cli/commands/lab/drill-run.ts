@@ -1,0 +1,173 @@
+import { createInterface } from 'node:readline/promises'
+import { parseDurationMs } from '../../../base/duration.js'
+import { createSystemRandom } from '../../../base/random.js'
+import { loadDrill } from '../../../lab/drills/catalogue.js'
+import { describeMs, describeStep } from '../../../lab/drills/describe.js'
+import type { Drill, Runner } from '../../../lab/drills/drill.js'
+import { bringUp, type DrillLab, requireFitting } from '../../../lab/drills/lab-for-drill.js'
+import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/result.js'
+import { type DrillWatcher, runDrill, type Slo } from '../../../lab/drills/run-drill.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { openLab } from '../../../lab/live/open-lab.js'
+import { prepareReport, writeReport } from '../../../lab/report/report.js'
+import { EXIT } from '../../exit-codes.js'
+import { type Interruption, withInterrupt } from '../../interrupt.js'
+import type { Output } from '../../output.js'
+import { parseTimeout } from './options.js'
+
+export interface DrillRunFlags {
+  readonly slo?: string
+  readonly report?: string
+  readonly on: Runner
+  readonly name?: string
+  readonly seed?: string
+  readonly keep?: true
+  readonly step?: true
+  readonly timeout: string
+  readonly json?: true
+}
+
+/** Plays a drill and resolves with the exit status: 3 when something that it asserts is not so. */
+export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, output: Output): Promise<number> => {
+  const drill = loadDrill(nameOrFile)
+  const slo = parseSlo(flags.slo, drill)
+  const timeoutMs = parseTimeout(flags.timeout)
+  const seed = flags.seed ?? createSystemRandom().bytes(4).toString('hex')
+  if (flags.step && !process.stdin.isTTY)
+    throw new LabError('usage', '--step waits for the return key, and there is no terminal')
+  if (flags.keep && flags.name === undefined && flags.on === 'in-process')
+    throw new LabError('usage', 'a lab in one process ends with the command: --keep needs --on process')
+  if (flags.report !== undefined) prepareReport(flags.report)
+  return withInterrupt(async (interruption) => {
+    const say = (text: string) => (flags.json ? output.progress(text) : output.data(text))
+    say(
+      `drill ${drill.name} on ${flags.name ? `the lab "${flags.name}"` : `${drill.topology} (${flags.on})`}, seed ${seed}`,
+    )
+    const result = await play(drill, flags, interruption, output, {
+      seed,
+      slo,
+      timeoutMs,
+      signal: interruption.signal,
+      howToRepeat: lineToRepeat(nameOrFile, flags, seed),
+      watcher: watcherOf(say, drill, flags.step === true, interruption.signal),
+    })
+    if (flags.report !== undefined) {
+      const files = writeReport(flags.report, result)
+      say(`report: ${files.join(', ')}`)
+    }
+    output.data(flags.json ? JSON.stringify(result, undefined, 2) : describeResult(result))
+    return complain(result, output)
+  })
+}
+
+const play = async (
+  drill: Drill,
+  { name, on, keep }: DrillRunFlags,
+  { signal, hurry }: Interruption,
+  output: Output,
+  options: Parameters<typeof runDrill>[2] & { readonly seed: string; readonly timeoutMs: number },
+): Promise<DrillResult> => {
+  if (name !== undefined) {
+    await using lab = openLab(name, thisHost())
+    requireFitting(drill, lab)
+    return runDrill(lab, drill, options)
+  }
+  const { seed, timeoutMs } = options
+  const onProgress = (text: string) => output.progress(text)
+  const made: DrillLab = await bringUp(drill, on, { seed, timeoutMs, onProgress, signal, hurry })
+  try {
+    return await runDrill(made.lab, drill, options)
+  } finally {
+    if (signal.aborted) output.progress('interrupted: the lab of the drill is taken down')
+    await made.end({ keep: keep === true && !signal.aborted })
+  }
+}
+
+const lineToRepeat = (nameOrFile: string, { slo, on, name }: DrillRunFlags, seed: string): string =>
+  [
+    `understudy drill run ${nameOrFile}`,
+    ...(slo === undefined ? [] : [`--slo ${slo}`]),
+    name === undefined ? `--on ${on}` : `--name ${name}`,
+    `--seed ${seed}`,
+  ].join(' ')
+
+const parseSlo = (text: string | undefined, drill: Drill): Slo | undefined => {
+  if (text === undefined) return undefined
+  if (!drill.load)
+    throw new LabError('usage', `the drill ${drill.name} has no clients, so it measures neither rto nor rpo`)
+  let slo: Slo = {}
+  for (const part of text.split(',')) {
+    const [, what, bound = ''] = /^(rto|rpo)=(.+)$/.exec(part.trim()) ?? []
+    const ms = parseDurationMs(bound)
+    if (what === 'rto' && ms !== undefined && ms >= 0) slo = { ...slo, rtoMs: ms }
+    else if (what === 'rpo' && /^\d+$/.test(bound)) slo = { ...slo, writesLost: Number(bound) }
+    else throw new LabError('usage', `"${part}" is neither of the form rto=60s nor rpo=0 (writes that may be lost)`)
+  }
+  return slo
+}
+
+const watcherOf = (
+  say: (text: string) => void,
+  drill: Drill,
+  isStepwise: boolean,
+  signal: AbortSignal,
+): DrillWatcher => {
+  const count = drill.setup.length + drill.steps.length
+  return {
+    onText: (text) => say(`      ${text}`),
+    onStep: async (step, number) => {
+      const detail = describeStep(step)
+      say(`[${number}/${count}] ${step.name === undefined ? detail : `${step.name}: ${detail}`}`)
+      if (isStepwise) await waitForReturn(signal)
+    },
+    onLine: (line) => say(`      $ ${line}`),
+    onStepEnd: (result) => say(`      ${describeEnd(result)}`),
+    onExpectation: (result) => say(describeExpectation(result)),
+  }
+}
+
+const waitForReturn = async (signal: AbortSignal): Promise<void> => {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    await lines.question('      return goes on ', { signal })
+  } finally {
+    lines.close()
+  }
+}
+
+const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
+
+const describeEnd = ({ outcome, tookMs, error }: StepResult): string =>
+  `${mark(outcome === 'passed')} ${describeMs(tookMs)}${error === undefined ? '' : ` ${error}`}`
+
+const describeExpectation = ({ text, passed, evidence }: ExpectationResult): string =>
+  [`${mark(passed)} ${text}`, ...evidence.map((line) => `    ${line}`)].join('\n')
+
+/** `RTO 2.4 s (slo 60 s) ✓  RPO 0 writes ✓  tokens 3/3 ✓`. What was not measured says so. */
+const describeResult = (result: DrillResult): string => {
+  const { rto, rpo, tokens, verdict, durationMs } = result
+  const isMet = (word: string) => result.expectations.every(({ text, passed }) => passed || !text.startsWith(word))
+  const parts = [
+    rto &&
+      `RTO ${rto.ms === null ? 'without end' : describeMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${describeMs(rto.sloMs)})`} ${mark(isMet('rto'))}`,
+    rpo &&
+      `RPO ${rpo.writesLost === null ? 'not measured' : `${rpo.writesLost} write${rpo.writesLost === 1 ? '' : 's'}`} ${mark(isMet('rpo'))}`,
+    tokens && `tokens ${tokens.survived}/${tokens.total} ${mark(isMet('tokens'))}`,
+  ].filter(Boolean)
+  const end = `${verdict === 'passed' ? 'passed' : 'not passed'} after ${describeMs(durationMs)}`
+  return parts.length === 0 ? end : `${parts.join('  ')}\n${end}`
+}
+
+const complain = (result: DrillResult, output: Output): number => {
+  if (result.verdict === 'passed') return EXIT.ok
+  if (result.verdict === 'error') {
+    output.complain(`understudy: the drill ${result.drill} could not be played: ${result.error}`)
+    return EXIT.remote
+  }
+  const step = result.steps.find(({ outcome }) => outcome === 'failed')
+  const failed = result.expectations.filter(({ passed }) => !passed).map(({ text }) => text)
+  const what = step ? `the step "${step.name}"` : failed.join('; ')
+  output.complain(`understudy: the drill ${result.drill} did not pass: ${what}`)
+  return EXIT.assertion
+}

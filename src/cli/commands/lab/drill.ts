@@ -1,0 +1,117 @@
+import { Command, Option } from 'commander'
+import { drillSchemaDocument } from '../../../lab/drills/schema/drill.js'
+import { drillText, listDrills, loadDrill } from '../../../lab/drills/catalogue.js'
+import { describeStep } from '../../../lab/drills/describe.js'
+import { type Drill, RUNNERS, type Step } from '../../../lab/drills/drill.js'
+import { describeExpectation } from '../../../lab/drills/expectations/describe-expectation.js'
+import { readDrillFile } from '../../../lab/drills/parse.js'
+import { examples } from '../../help.js'
+import { formatTable, type Output } from '../../output.js'
+import { timeoutOption } from './options.js'
+import type { DrillRunFlags } from './drill-run.js'
+
+/** `understudy drill ...`: rehearsals that are written down, and what came of them. */
+export const drillCommand = (output: Output, finish: (status: number) => void): Command => {
+  const command = new Command('drill').description('rehearse on a lab, and measure what clients noticed')
+  for (const make of [listCommand, showCommand, validateCommand, schemaCommand]) command.addCommand(make(output))
+  return command
+    .addCommand(runCommand(output, finish))
+    .addHelpText('after', examples('drill list', 'drill run dr-failover --slo rto=60s,rpo=0 --report out/'))
+}
+
+const runCommand = (output: Output, finish: (status: number) => void): Command =>
+  new Command('run')
+    .description('play a drill on a lab of its own, and judge it; 3 when something that it asserts is not so')
+    .argument('<drill>', 'a name, or a file that ends in .yaml')
+    .option('--slo <bounds>', 'what is wanted beyond what the drill says, such as rto=60s,rpo=0')
+    .option('--report <directory>', 'write report.json, junit.xml and report.html there')
+    .addOption(new Option('--on <runner>', 'where its servers run').choices([...RUNNERS]).default('process'))
+    .option('--name <lab>', 'play it on a lab that is up, and leave that up')
+    .option('--seed <seed>', 'makes what is random repeatable')
+    .option('--keep', 'leave the lab up at the end')
+    .option('--step', 'wait for the return key before each step')
+    .addOption(timeoutOption())
+    .option('--json', 'print the result as JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'drill run dr-failover --slo rto=60s,rpo=0 --report out/',
+        'drill run ./our-failover.yaml --on in-process --json',
+      ),
+    )
+    .action(async (name: string, flags: DrillRunFlags) => {
+      // Loaded only here: it brings the whole server along, for labs in one process.
+      const { runDrillCommand } = await import('./drill-run.js')
+      finish(await runDrillCommand(name, flags, output))
+    })
+
+const listCommand = (output: Output): Command =>
+  new Command('list')
+    .description('list the drills that ship with the package')
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('drill list', 'drill list --json'))
+    .action((flags: { json?: true }) => {
+      const drills = listDrills()
+      if (flags.json) {
+        const rows = drills.map(({ name, topology, purpose, runners }) => ({ name, topology, purpose, runners }))
+        output.data(JSON.stringify(rows, undefined, 2))
+      } else if (drills.length === 0) output.progress('no drills ship with this package')
+      else
+        output.data(formatTable(drills.map(({ name, topology, purpose }) => [name, topology, firstSentence(purpose)])))
+    })
+
+const showCommand = (output: Output): Command =>
+  new Command('show')
+    .description('show what a drill does and what it expects')
+    .argument('<drill>', 'a name, or a file that ends in .yaml')
+    .option('--yaml', 'print its file, to start one of your own from')
+    .addHelpText('after', examples('drill show dr-failover', 'drill show dr-failover --yaml > our-failover.yaml'))
+    .action((name: string, flags: { yaml?: true }) => {
+      const drill = loadDrill(name)
+      output.data(flags.yaml ? drillText(name).trimEnd() : describeDrill(drill))
+    })
+
+const validateCommand = (output: Output): Command =>
+  new Command('validate')
+    .description('check a drill file; what is wrong is told with line and column')
+    .argument('<file>')
+    .addHelpText('after', examples('drill validate our-failover.yaml', 'drill validate drills/quarterly.yaml'))
+    .action((file: string) => {
+      const { name, steps, expect } = readDrillFile(file)
+      output.data(`${file}: the drill ${name}, ${count(steps.length, 'step')}, ${count(expect.length, 'expectation')}`)
+    })
+
+const schemaCommand = (output: Output): Command =>
+  new Command('schema')
+    .description('print the JSON Schema of drill files, for editors')
+    .addHelpText('after', examples('drill schema > drill.schema.json', 'drill schema | less'))
+    .action(() => output.data(JSON.stringify(drillSchemaDocument(), undefined, 2)))
+
+const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? '' : 's'}`
+
+const firstSentence = (text: string): string => text.split(/(?<=\.)\s/)[0] ?? text
+
+const describeDrill = (drill: Drill): string => {
+  const { name, purpose, symptom, fix, topology, load, setup, steps, expect } = drill
+  const part = (title: string, lines: readonly string[]) => (lines.length > 0 ? ['', title, ...lines] : [])
+  const numbered = (list: readonly Step[]) => list.map((step, index) => `  ${index + 1}. ${describeNamed(step)}`)
+  const clients = load && [
+    `  ${count(load.writers, 'writer')}, ${load.logins} that log in anew, ${count(load.readers, 'reader')}, ${count(load.tokens, 'token')}`,
+  ]
+  return [
+    `${name} (${topology})`,
+    ...(purpose ? [purpose.trim()] : []),
+    ...part('Symptom', symptom ? [`  ${symptom.trim()}`] : []),
+    ...part('Fix', fix ? [`  ${fix.trim()}`] : []),
+    ...part('Setup', numbered(setup)),
+    ...part('Clients', clients ?? []),
+    ...part('Steps', numbered(steps)),
+    ...part(
+      'Expected',
+      expect.map((one) => `  - ${describeExpectation(one)}`),
+    ),
+  ].join('\n')
+}
+
+const describeNamed = (step: Step): string =>
+  step.name === undefined ? describeStep(step) : `${step.name}: ${describeStep(step)}`

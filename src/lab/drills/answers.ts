@@ -1,0 +1,71 @@
+import { type ApiAnswer, errorsOf } from '../../client/api-client.js'
+import { describeError } from './describe.js'
+import type { CallValue, ExpectedAnswer } from './drill.js'
+import { findMismatch } from './matcher.js'
+import { durationOf } from './parse.js'
+import { DrillFailure, type Stage, type StageRequest } from './stage.js'
+import { valueAt } from './variables.js'
+
+/** Requests that a drill file describes, and what it wants of their answers. */
+
+/** What is wrong with an answer; undefined when it is as expected. */
+export const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | undefined => {
+  const errors = errorsOf(answer)
+  const said = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`
+  const statuses = wanted.status === undefined ? undefined : [wanted.status].flat()
+  if (statuses && !statuses.includes(answer.status)) return `the answer is ${said}, not ${statuses.join(' or ')}`
+  if (wanted.error !== undefined) {
+    const { error } = wanted
+    if (answer.status < 400 || !errors.some((text) => text.includes(error)))
+      return `the answer is ${said}, without the error "${error}"`
+  } else if (!statuses && answer.status >= 400) return `the answer is ${said}`
+  const warnings = Array.isArray(answer.json?.warnings) ? answer.json.warnings.map(String) : []
+  if (wanted.warning !== undefined && !warnings.some((text) => text.includes(wanted.warning ?? '')))
+    return `no warning contains "${wanted.warning}": ${warnings.join('; ') || 'there is none'}`
+  if (wanted.body !== undefined) {
+    const mismatch = findMismatch(answer.json, wanted.body)
+    if (mismatch !== undefined) return `in the body, ${mismatch}`
+  }
+  if (wanted.data === undefined) return undefined
+  const mismatch = findMismatch(answer.json?.data, wanted.data)
+  return mismatch === undefined ? undefined : `in the data, ${mismatch}`
+}
+
+/** Makes a call of a drill file, again and again where it may take a while, and saves what it is to save. */
+export const makeCall = async (stage: Stage, given: CallValue): Promise<string> => {
+  const call = await stage.variables.resolve(given)
+  const { expect, save = {}, within } = call
+  const request: StageRequest = { ...call, method: call.method ?? 'GET' }
+  let answer = await stage.send(request).catch((error: unknown) => {
+    if (within === undefined) throw error
+    return undefined
+  })
+  const what = `${request.method} ${request.path} on ${request.cluster}`
+  let wrong = answer ? findWrong(answer, expect) : 'no answer'
+  if (wrong !== undefined && within !== undefined) {
+    const again = async () => {
+      answer = await stage.ask(request)
+      wrong = findWrong(answer, expect)
+      return wrong
+    }
+    await stage.wait(`${what} to be answered as expected`, again, durationOf(within))
+  }
+  if (wrong !== undefined) throw new DrillFailure(`${what}: ${wrong}`)
+  for (const [name, place] of Object.entries(save)) {
+    const value = valueAt(answer?.json, place)
+    if (value === undefined) throw new DrillFailure(`${what}: the answer has nothing at ${place} to be saved`)
+    stage.variables.save(name, value)
+  }
+  return `${what} was answered with ${answer?.status}`
+}
+
+/** An error of a step that was to be refused; undefined when it is the one that was expected. */
+export const findOtherError = (
+  error: unknown,
+  { status, contains }: { readonly status?: number; readonly contains?: string },
+): string | undefined => {
+  const text = describeError(error)
+  if (contains !== undefined && !text.includes(contains)) return `it was refused without "${contains}": ${text}`
+  const got = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
+  return status !== undefined && got !== status ? `it was refused otherwise than with ${status}: ${text}` : undefined
+}

@@ -1,0 +1,106 @@
+import { createSystemRandom } from '../../base/random.js'
+import { InProcessLab } from '../in-process-lab.js'
+import { LabError } from '../lab-error.js'
+import { downLab } from '../lifecycle/down.js'
+import { type LabHost, thisHost } from '../lifecycle/lab-host.js'
+import { upLab } from '../lifecycle/up.js'
+import { openInProcessLab } from '../live/in-process-driver.js'
+import { openProcessLab } from '../live/process-driver.js'
+import type { LiveLab } from '../live-lab.js'
+import { randomPorts } from '../ports.js'
+import { loadTopology, type Topology } from '../topology.js'
+import type { Drill, Runner } from './drill.js'
+
+export interface DrillLabOptions {
+  readonly seed: string
+  readonly timeoutMs: number
+  readonly onProgress: (text: string) => void
+  readonly signal?: AbortSignal | undefined
+  /** Aborted to have what is left killed at once. */
+  readonly hurry?: AbortSignal | undefined
+}
+
+/** A lab that was brought up for one drill. */
+export interface DrillLab {
+  readonly lab: LiveLab
+  /** Lets go of it; with `keep` the servers go on, where they can. */
+  end(options: { readonly keep: boolean }): Promise<void>
+}
+
+/** Brings up what a drill is played on. What a runner cannot do is a usage error. */
+export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
+  if (drill.runners.length > 0 && !drill.runners.includes(runner))
+    throw new LabError('usage', `the drill ${drill.name} is played on ${drill.runners.join(' or ')}, not on ${runner}`)
+  return UP[runner](drill, loadTopology(drill.topology), options)
+}
+
+type Up = (drill: Drill, topology: Topology, options: DrillLabOptions) => Promise<DrillLab>
+
+const upProcesses: Up = async (drill, topology, options) => {
+  const { timeoutMs, onProgress, signal, hurry } = options
+  const host: LabHost = thisHost()
+  const name = `drill-${drill.name}-${createSystemRandom().bytes(3).toString('hex')}`
+  const { shares, threshold, settings } = drill
+  const choosePorts = () => randomPorts(topology.clusters)
+  await upLab(
+    {
+      name,
+      topology,
+      choosePorts,
+      shares,
+      threshold,
+      settings,
+      timeoutMs,
+      clock: host.clock,
+      onProgress,
+      signal,
+      hurry,
+    },
+    host,
+  )
+  const lab = openProcessLab(name, host)
+  return {
+    lab,
+    end: async ({ keep }) => {
+      await lab.close()
+      if (keep) onProgress(`the lab "${name}" stays up; "understudy down ${name}" stops it`)
+      else await downLab(name, { keep: false, onProgress, hurry }, host)
+    },
+  }
+}
+
+const upInProcess: Up = async (drill, topology, { seed, timeoutMs, signal }) => {
+  const { settings, shares, threshold } = drill
+  signal?.throwIfAborted()
+  const inProcess = await InProcessLab.start(topology, { seed, settings, shares, threshold, timeoutMs })
+  const lab = openInProcessLab(inProcess)
+  return {
+    lab,
+    end: async () => {
+      await lab.close()
+      await inProcess.close()
+    },
+  }
+}
+
+const UP: Readonly<Record<Runner, Up>> = {
+  process: upProcesses,
+  'in-process': upInProcess,
+  docker: async () => {
+    throw new LabError(
+      'usage',
+      'a drill cannot be played on containers of its own yet: attach a lab and name it with --name',
+    )
+  },
+}
+
+/** Whether a drill can be played on a lab that was brought up for something else. */
+export const requireFitting = (drill: Drill, lab: LiveLab): void => {
+  const there = lab.clusters.map(({ name }) => name)
+  const missing = loadTopology(drill.topology).clusters.filter((name) => !there.includes(name))
+  if (missing.length > 0)
+    throw new LabError(
+      'usage',
+      `the drill ${drill.name} is for the topology ${drill.topology}: the lab "${lab.name}" has no cluster ${missing.join(', ')}`,
+    )
+}

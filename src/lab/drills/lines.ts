@@ -1,0 +1,64 @@
+import type { Step as RunbookStep } from '../operations/runbook.js'
+
+/**
+ * Lines of a shell that do what a step does. Secrets in them are named, not told: a runbook has them as variables, and what
+ * a drill prints ends in logs.
+ */
+
+const SECRETS: Readonly<Record<string, string>> = {
+  dr_operation_token: 'DR_OPERATION_TOKEN',
+  token: 'ACTIVATION_TOKEN',
+  key: 'KEY_SHARE',
+  nonce: 'NONCE',
+  secret_id: 'SECRET_ID',
+  password: 'PASSWORD',
+}
+
+export interface Request {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+}
+
+export const lineOf = ({ method, path, body }: Request | RunbookStep, address: string): string => {
+  if (path.startsWith('/')) return curlLine(method, `${address}${path}`, body)
+  const at = `-address=${address}`
+  if (method === 'GET') return `vault read ${at} ${word(path)}`
+  if (method === 'LIST') return `vault list ${at} ${word(path)}`
+  if (method === 'DELETE') return `vault delete ${at} ${word(path)}`
+  const verb = method === 'PATCH' ? 'patch' : 'write'
+  const fields = Object.entries((body ?? {}) as Record<string, unknown>)
+  if (fields.length === 0) return `vault ${verb} ${at} -f ${word(path)}`
+  if (fields.every(([, value]) => isPlain(value)))
+    return [`vault ${verb} ${at} ${word(path)}`, ...fields.map(([key, value]) => pair(key, value))].join(' ')
+  return `echo ${quote(JSON.stringify(conceal(body)))} | vault ${verb} ${at} ${word(path)} -`
+}
+
+const curlLine = (method: string, url: string, body: unknown): string =>
+  [
+    'curl',
+    ...(method === 'GET' ? [] : ['-X', method]),
+    ...(body === undefined ? [] : ['-d', quote(JSON.stringify(conceal(body)))]),
+    url,
+  ].join(' ')
+
+const isPlain = (value: unknown): boolean =>
+  Array.isArray(value) ? value.every((item) => typeof item === 'string') : typeof value !== 'object'
+
+const pair = (key: string, value: unknown): string => {
+  const secret = SECRETS[key]
+  return secret ? `${key}="$${secret}"` : `${key}=${word(String(value))}`
+}
+
+/** What the key of a secret has, however deep it lies. */
+const conceal = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(conceal)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, SECRETS[key] ? `$${SECRETS[key]}` : conceal(inner)]),
+  )
+}
+
+const word = (text: string): string => (/^[\w.:,/@=-]+$/.test(text) ? text : quote(text))
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,106 @@
+import { type ApiAnswer, type ApiClient, errorsOf } from '../../../client/api-client.js'
+import { clientOf } from '../../cluster.js'
+import type { LiveLab } from '../../live-lab.js'
+import type { ClientKind } from '../result.js'
+import type { Ledger } from './ledger.js'
+
+/** What one request of a client is: it is sent to the cluster at hand, and accepted or not. */
+export type Send = (connection: ApiClient) => Promise<ApiAnswer>
+
+export interface LoadClientOptions {
+  readonly lab: LiveLab
+  readonly ledger: Ledger
+  readonly name: string
+  readonly kind: ClientKind
+  readonly action: 'write' | 'read'
+  /** Where it begins; from there on through all clusters of the lab. */
+  readonly home: string
+  readonly everyMs: number
+  readonly patienceMs: number
+  /** Since the drill began. */
+  readonly now: () => number
+  /** The next request, and the key of what it writes; undefined when there is nothing to ask for yet. */
+  readonly next: () => { readonly send: Send; readonly key?: string } | undefined
+}
+
+/**
+ * A client with a list of addresses: it stays with the cluster that serves it, and tries the next one when it is refused or
+ * not answered. One request at a time; none is repeated.
+ */
+export class LoadClient {
+  readonly #options: LoadClientOptions
+  readonly #connections: readonly { readonly cluster: string; readonly client: ApiClient }[]
+  readonly #stop = new AbortController()
+  #at = 0
+  #isServed = false
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(options: LoadClientOptions) {
+    this.#options = options
+    const { lab, home, patienceMs } = options
+    const names = lab.clusters.map(({ name }) => name)
+    const from = Math.max(0, names.indexOf(home))
+    this.#connections = [...names.slice(from), ...names.slice(0, from)].map((cluster) => ({
+      cluster,
+      client: clientOf({ ...lab.cluster(cluster), rootToken: '' }).with({ timeoutMs: patienceMs }),
+    }))
+  }
+
+  get kind(): ClientKind {
+    return this.#options.kind
+  }
+
+  /** Whether its last request was accepted. */
+  get isServed(): boolean {
+    return this.#isServed
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Resolves when its last request has ended. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+    for (const { client } of this.#connections) client.close()
+  }
+
+  async #run(): Promise<void> {
+    const { lab, everyMs, next } = this.#options
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      const request = next()
+      if (request) await this.#try(request.send, request.key)
+      await lab.clock.sleep(everyMs, signal).catch(() => undefined)
+    }
+  }
+
+  async #try(send: Send, key: string | undefined): Promise<void> {
+    const { ledger, name, kind, action, now } = this.#options
+    const connection = this.#connections[this.#at]
+    if (!connection) return
+    const sentMs = now()
+    const reason = await send(connection.client).then(reasonOf, (error: unknown) => String((error as Error).message))
+    this.#isServed = reason === ''
+    ledger.add({
+      client: name,
+      kind,
+      action,
+      cluster: connection.cluster,
+      sentMs,
+      endedMs: now(),
+      isAccepted: reason === '',
+      reason,
+      ...(key === undefined ? {} : { key }),
+    })
+    if (!this.#isServed) this.#at = (this.#at + 1) % this.#connections.length
+  }
+}
+
+/** A secret that is not there yet, as on a secondary that lags, is an answer like any other. */
+const reasonOf = (answer: ApiAnswer): string => {
+  const errors = errorsOf(answer)
+  const isAnswer = answer.status < 400 || (answer.status === 404 && errors.length === 0)
+  return isAnswer ? '' : `${answer.status} ${errors.join('; ')}`
+}

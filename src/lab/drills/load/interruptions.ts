@@ -1,0 +1,123 @@
+import type { ClientKind, ClientRto, RtoResult } from '../result.js'
+import type { Attempt } from './ledger.js'
+
+/**
+ * The time in which clients were not served, from what they were answered and nothing else. A client is interrupted from the
+ * sending of its first request that failed to the answer of the next one that was accepted. Interruptions of several clients
+ * that overlap are one of the lab.
+ */
+export interface Interruption {
+  readonly client: string
+  readonly kind: ClientKind
+  readonly fromMs: number
+  /** Undefined when it never ended. */
+  readonly toMs: number | undefined
+  /** Who accepted the last request before it, and the first one after it. */
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/** In the order in which they began. `attempts` are those of several clients, in the order of their answers. */
+export const findInterruptions = (attempts: readonly Attempt[]): Interruption[] => {
+  const byClient = new Map<string, Attempt[]>()
+  for (const attempt of attempts) {
+    const own = byClient.get(attempt.client)
+    if (own) own.push(attempt)
+    else byClient.set(attempt.client, [attempt])
+  }
+  return [...byClient.values()].flatMap(ofClient).sort((one, other) => one.fromMs - other.fromMs)
+}
+
+const ofClient = (attempts: readonly Attempt[]): Interruption[] => {
+  const found: Interruption[] = []
+  let before: string | undefined
+  let failed: Attempt | undefined
+  for (const attempt of attempts) {
+    if (!attempt.isAccepted) {
+      failed ??= attempt
+      continue
+    }
+    if (failed) found.push(toInterruption(failed, before, attempt))
+    failed = undefined
+    before = attempt.cluster
+  }
+  return failed ? [...found, toInterruption(failed, before, undefined)] : found
+}
+
+const toInterruption = (failed: Attempt, before: string | undefined, next: Attempt | undefined): Interruption => ({
+  client: failed.client,
+  kind: failed.kind,
+  fromMs: failed.sentMs,
+  toMs: next?.endedMs,
+  before,
+  after: next?.cluster,
+})
+
+/** Those that overlap, together. */
+export const mergeInterruptions = (interruptions: readonly Interruption[]): (readonly Interruption[])[] => {
+  const groups: Interruption[][] = []
+  let untilMs = Number.NEGATIVE_INFINITY
+  for (const one of interruptions) {
+    if (one.fromMs > untilMs) groups.push([])
+    groups.at(-1)?.push(one)
+    untilMs = Math.max(untilMs, one.toMs ?? Number.POSITIVE_INFINITY)
+  }
+  return groups
+}
+
+interface Span {
+  readonly fromMs: number
+  readonly toMs: number | undefined
+  readonly acceptedBy: string | undefined
+}
+
+/**
+ * When clients move to another cluster, as in a failover, the interruption ends with the first write that this one accepts.
+ * Else it is a disturbance, which lasts until its last client is served again.
+ */
+const spanOf = (group: readonly Interruption[]): Span => {
+  const fromMs = Math.min(...group.map((one) => one.fromMs))
+  const ended = group.filter((one): one is Interruption & { toMs: number } => one.toMs !== undefined)
+  const moved = ended.filter(({ before, after }) => before !== after).sort((one, other) => one.toMs - other.toMs)
+  const [first] = moved
+  if (first) return { fromMs, toMs: first.toMs, acceptedBy: first.after }
+  if (ended.length < group.length) return { fromMs, toMs: undefined, acceptedBy: undefined }
+  const last = ended.reduce((one, other) => (other.toMs > one.toMs ? other : one))
+  return { fromMs, toMs: last.toMs, acceptedBy: last.after }
+}
+
+const lengthOf = ({ fromMs, toMs }: Span): number => (toMs ?? Number.POSITIVE_INFINITY) - fromMs
+
+/** The longest interruption of the lab, as a whole and for each kind of client alone. */
+export const measureRto = (attempts: readonly Attempt[]): RtoResult => {
+  const writes = attempts.filter(({ action }) => action === 'write')
+  const span = longest(writes)
+  return {
+    ...toRto(span),
+    acceptedBy: span?.acceptedBy ?? null,
+    byClient: {
+      'old-token': ofKind(writes, 'old-token'),
+      'new-login': ofKind(writes, 'new-login'),
+      reader: ofKind(
+        attempts.filter(({ action }) => action === 'read'),
+        'reader',
+      ),
+    },
+  }
+}
+
+const ofKind = (attempts: readonly Attempt[], kind: ClientKind): ClientRto | null => {
+  const own = attempts.filter((attempt) => attempt.kind === kind)
+  return own.length === 0 ? null : toRto(longest(own))
+}
+
+const longest = (attempts: readonly Attempt[]): Span | undefined =>
+  mergeInterruptions(findInterruptions(attempts))
+    .map(spanOf)
+    .reduce<Span | undefined>((one, other) => (one && lengthOf(one) >= lengthOf(other) ? one : other), undefined)
+
+const toRto = (span: Span | undefined): ClientRto => {
+  if (!span) return { ms: 0, fromMs: null, toMs: null }
+  const { fromMs, toMs } = span
+  return { ms: toMs === undefined ? null : toMs - fromMs, fromMs, toMs: toMs ?? null }
+}

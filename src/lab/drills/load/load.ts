@@ -1,0 +1,157 @@
+import { ApiError, type ApiAnswer, type ApiClient } from '../../../client/api-client.js'
+import type { LoadPlan } from '../drill.js'
+import type { ClientKind, TokensResult } from '../result.js'
+import type { Stage } from '../stage.js'
+import { type Accounts, login, makeAccounts, MOUNT } from './accounts.js'
+import { LoadClient, type LoadClientOptions, type Send } from './client.js'
+import { Ledger } from './ledger.js'
+
+const KEPT_KEYS = 1000
+
+interface HeldToken {
+  readonly name: string
+  readonly home: string
+  readonly token: string
+}
+
+/** The clients of a drill, from before its first step to after its last. */
+export class Load {
+  readonly ledger = new Ledger()
+  readonly #stage: Stage
+  readonly #plan: LoadPlan
+  readonly #accounts: Accounts
+  readonly #tokens: HeldToken[] = []
+  readonly #clients: LoadClient[] = []
+  /** Written last, for readers. */
+  readonly #keys: string[] = []
+  #written = 0
+
+  private constructor(stage: Stage, plan: LoadPlan, accounts: Accounts) {
+    this.#stage = stage
+    this.#plan = plan
+    this.#accounts = accounts
+  }
+
+  /** Makes what the clients need and lets them begin; resolves when each has been served once. */
+  static async start(stage: Stage, plan: LoadPlan): Promise<Load> {
+    const load = new Load(stage, plan, await makeAccounts(stage, plan.at))
+    try {
+      await load.#begin()
+      return load
+    } catch (error) {
+      await load.stop()
+      throw error
+    }
+  }
+
+  /** Where clients began. */
+  get homes(): readonly string[] {
+    return this.#accounts.homes
+  }
+
+  /** Writers that were served last. */
+  get isServed(): boolean {
+    return this.#clients.every(({ isServed, kind }) => isServed || kind === 'reader')
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.stop()))
+  }
+
+  /** Tries each token at every cluster, its own first: it survived when one of them accepts it. */
+  async checkTokens(): Promise<TokensResult | null> {
+    if (this.#tokens.length === 0) return null
+    const lost: { name: string; reason: string }[] = []
+    for (const held of this.#tokens) {
+      const reason = await this.#findDeath(held)
+      if (reason !== undefined) lost.push({ name: held.name, reason })
+    }
+    return { survived: this.#tokens.length - lost.length, total: this.#tokens.length, lost }
+  }
+
+  async #findDeath({ token, home }: HeldToken): Promise<string | undefined> {
+    const { lab } = this.#stage
+    const others = lab.clusters.map(({ name }) => name).filter((name) => name !== home)
+    const reasons: string[] = []
+    for (const name of [home, ...others]) {
+      const client = lab.withToken(name, token).with({ timeoutMs: this.#plan.patienceMs })
+      try {
+        await client.read('auth/token/lookup-self')
+        return undefined
+      } catch (error) {
+        reasons.push(
+          `${name}: ${error instanceof ApiError ? `${error.status} ${error.errors.join('; ')}` : 'no answer'}`,
+        )
+      } finally {
+        client.close()
+      }
+    }
+    return reasons.join(', ')
+  }
+
+  async #begin(): Promise<void> {
+    const { writers, logins, readers, tokens } = this.#plan
+    for (let n = 0; n < tokens; n++) {
+      const home = this.#home(n)
+      this.#tokens.push({ name: `token-${n + 1} of ${home}`, home, token: await this.#login(home) })
+    }
+    for (let n = 0; n < writers; n++) {
+      const token = await this.#login(this.#home(n))
+      this.#add('writer', n, 'old-token', 'write', () => this.#write(`writer-${n + 1}`, () => Promise.resolve(token)))
+    }
+    for (let n = 0; n < logins; n++)
+      this.#add('login', n, 'new-login', 'write', () =>
+        this.#write(`login-${n + 1}`, (client) => login(client, this.#accounts)),
+      )
+    for (let n = 0; n < readers; n++) {
+      const token = await this.#login(this.#home(n))
+      this.#add('reader', n, 'reader', 'read', () => this.#read(token))
+    }
+    for (const client of this.#clients) client.start()
+    await this.#stage.wait('clients to be served', async () =>
+      this.#clients.every(({ isServed }) => isServed) ? undefined : 'some are not',
+    )
+  }
+
+  #add(word: string, n: number, kind: ClientKind, action: 'write' | 'read', next: LoadClientOptions['next']): void {
+    const { everyMs, patienceMs } = this.#plan
+    const { lab } = this.#stage
+    const now = () => this.#stage.now()
+    const name = `${word}-${n + 1}`
+    const home = this.#home(n)
+    this.#clients.push(
+      new LoadClient({ lab, ledger: this.ledger, name, kind, action, home, everyMs, patienceMs, now, next }),
+    )
+  }
+
+  #home(n: number): string {
+    const { homes } = this.#accounts
+    return homes[n % homes.length] ?? ''
+  }
+
+  #login(cluster: string): Promise<string> {
+    return login(this.#stage.lab.anonymous(cluster), this.#accounts)
+  }
+
+  /** Each to a key of its own, so that every one can be looked for at the end. */
+  #write(client: string, tokenFor: (connection: ApiClient) => Promise<string>): { send: Send; key: string } {
+    const key = `${MOUNT}/${client}/${++this.#written}`
+    const send = async (connection: ApiClient): Promise<ApiAnswer> => {
+      const token = await tokenFor(connection)
+      const answer = await connection.send('PUT', key, { token, body: { key } })
+      if (answer.status < 300) this.#remember(key)
+      return answer
+    }
+    return { send, key }
+  }
+
+  #remember(key: string): void {
+    this.#keys.push(key)
+    if (this.#keys.length > KEPT_KEYS) this.#keys.shift()
+  }
+
+  #read(token: string): { send: Send } | undefined {
+    const key = this.#keys.at(-1)
+    return key === undefined ? undefined : { send: (connection) => connection.send('GET', key, { token }) }
+  }
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseDurationMs } from '../../base/duration.js'
+import { checkSchema } from '../documents/check-schema.js'
+import { readYaml, refuseProblems } from '../documents/yaml-document.js'
+import { LabError } from '../lab-error.js'
+import type { LabSettings } from '../settings.js'
+import type { Drill, Expectation, LoadPlan, Runner, Step } from './drill.js'
+import { findDrillProblems } from './judge.js'
+import { DRILL_SCHEMA } from './schema/drill.js'
+import { EXPECTATIONS } from './schema/expectations.js'
+import { VERBS } from './schema/steps.js'
+
+/** A file as its schema lets it through. */
+export interface DrillFile {
+  readonly name?: string
+  readonly purpose?: string
+  readonly symptom?: string
+  readonly fix?: string
+  readonly topology: string
+  readonly runners?: readonly Runner[]
+  readonly settings?: LabSettings
+  readonly shares?: number
+  readonly threshold?: number
+  readonly load?: LoadFile | null
+  readonly setup?: readonly Entry[]
+  readonly steps: readonly Entry[]
+  readonly expect?: readonly Entry[]
+}
+
+interface LoadFile {
+  readonly writers?: number
+  readonly logins?: number
+  readonly readers?: number
+  readonly tokens?: number
+  readonly at?: readonly string[]
+  readonly every?: string
+  readonly patience?: string
+  readonly 'read-back-on'?: string
+}
+
+/** A step or an expectation. */
+export type Entry = Readonly<Record<string, unknown>>
+
+/** Throws a usage error with a line for everything that is wrong: `file:line:column: what`. */
+export const parseDrill = (text: string, file: string): Drill => {
+  const { document, problems } = readYaml(text)
+  refuseProblems(file, problems)
+  refuseProblems(file, checkSchema(document, DRILL_SCHEMA))
+  const given = document.toValue() as DrillFile
+  refuseProblems(file, findDrillProblems(document, given))
+  return toDrill(given, file)
+}
+
+export const readDrillFile = (file: string): Drill => {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  return parseDrill(text, file)
+}
+
+const toDrill = (given: DrillFile, file: string): Drill => ({
+  name: given.name ?? path.basename(file).replace(/\.ya?ml$/, ''),
+  purpose: given.purpose ?? '',
+  symptom: given.symptom,
+  fix: given.fix,
+  topology: isFile(given.topology) ? path.resolve(path.dirname(file), given.topology) : given.topology,
+  runners: given.runners ?? [],
+  settings: given.settings ?? {},
+  shares: given.shares ?? 1,
+  threshold: given.threshold ?? given.shares ?? 1,
+  load: given.load === undefined ? undefined : toLoad(given.load ?? {}),
+  setup: (given.setup ?? []).map(toStep),
+  steps: given.steps.map(toStep),
+  expect: (given.expect ?? []).map(toExpectation),
+})
+
+const isFile = (topology: string): boolean => /[/\\]|\.ya?ml$/.test(topology)
+
+const toLoad = (load: LoadFile): LoadPlan => ({
+  writers: load.writers ?? 4,
+  logins: load.logins ?? 1,
+  readers: load.readers ?? 2,
+  tokens: load.tokens ?? 3,
+  at: load.at,
+  everyMs: durationOf(load.every ?? '25ms'),
+  patienceMs: durationOf(load.patience ?? '2s'),
+  readBackOn: load['read-back-on'],
+})
+
+/** Of a text that the schema lets through. */
+export const durationOf = (text: string): number => parseDurationMs(text) ?? 0
+
+export const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => key in VERBS)
+
+const toStep = (entry: Entry): Step => {
+  const verb = verbOf(entry) ?? ''
+  const value = verb === 'checkpoint' ? (entry[verb] as Entry[]).map(toExpectation) : entry[verb]
+  const { name, error } = entry
+  return {
+    verb,
+    name,
+    error: typeof error === 'string' ? { contains: error } : error,
+    with: value,
+  } as Step
+}
+
+const toExpectation = (entry: Entry): Expectation => {
+  const about = Object.keys(entry).find((key) => key in EXPECTATIONS)
+  return { about, with: entry[about ?? ''] } as Expectation
+}

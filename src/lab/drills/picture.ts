@@ -1,0 +1,115 @@
+import type { ApiClient } from '../../client/api-client.js'
+import type { Kind } from '../kinds.js'
+import type { LiveLab } from '../live-lab.js'
+import { lagOf } from './links-now.js'
+import type { Picture, PictureCluster, PictureLink, PictureRole } from './result.js'
+
+type Status = Readonly<Record<string, unknown>>
+
+/** What one cluster said of itself; null when it did not answer in time. */
+export interface Testimony {
+  readonly name: string
+  readonly health: number | null
+  readonly statuses: Readonly<Record<Kind, Status>> | null
+}
+
+const ANSWER_MS = 1000
+export const KINDS: readonly Kind[] = ['dr', 'performance']
+
+/** Asks all clusters at once, a second at most. */
+export class Witness {
+  readonly #clients: readonly { readonly name: string; readonly client: ApiClient }[]
+
+  constructor(lab: LiveLab) {
+    this.#clients = lab.clusters.map(({ name }) => ({
+      name,
+      client: lab.anonymous(name).with({ timeoutMs: ANSWER_MS }),
+    }))
+  }
+
+  ask(): Promise<Testimony[]> {
+    return Promise.all(
+      this.#clients.map(async ({ name, client }) => {
+        const [health, status] = await Promise.all([
+          client.send('GET', 'sys/health').then(
+            (answer) => answer.status,
+            () => null,
+          ),
+          client.read('sys/replication/status').then(
+            ({ data }) => data as Record<Kind, Status>,
+            () => null,
+          ),
+        ])
+        return { name, health, statuses: status }
+      }),
+    )
+  }
+
+  close(): void {
+    for (const { client } of this.#clients) client.close()
+  }
+}
+
+export const toPicture = (atMs: number, testimonies: readonly Testimony[]): Picture => ({
+  atMs,
+  clusters: testimonies.map(toCluster),
+  links: linksOf(testimonies).map(({ kind, primary, secondary, theirs }) => ({
+    kind,
+    primary,
+    secondary,
+    isConnected: theirs.connection_state === 'ready',
+  })),
+})
+
+const toCluster = ({ name, health, statuses }: Testimony): PictureCluster => ({
+  name,
+  health,
+  dr: toRole(statuses?.dr),
+  performance: toRole(statuses?.performance),
+})
+
+const toRole = (status: Status | undefined): PictureRole => {
+  if (!status) return { mode: 'unknown', state: '', connectionState: '', merkleRoot: '', lastWal: null }
+  const text = (key: string) => String(status[key] ?? '')
+  const last = status[status.mode === 'secondary' ? 'last_remote_wal' : 'last_wal']
+  return {
+    mode: text('mode') || 'disabled',
+    state: text('state'),
+    connectionState: text('connection_state'),
+    merkleRoot: text('merkle_root'),
+    lastWal: last === undefined ? null : Number(last),
+  }
+}
+
+interface LinkNow extends Pick<PictureLink, 'kind' | 'primary' | 'secondary'> {
+  readonly ours: Status
+  readonly theirs: Status
+}
+
+/** Secondaries and the primary of their set, as they are now; where two claim to be that, the one that knows it. */
+const linksOf = (testimonies: readonly Testimony[]): LinkNow[] =>
+  KINDS.flatMap((kind) =>
+    testimonies.flatMap(({ name, statuses }) => {
+      const theirs = statuses?.[kind]
+      if (theirs?.mode !== 'secondary') return []
+      const primaries = testimonies.filter(
+        (other) => other.statuses?.[kind].mode === 'primary' && other.statuses[kind].cluster_id === theirs.cluster_id,
+      )
+      const knowing = primaries.find((other) => knows(other.statuses?.[kind], theirs.secondary_id))
+      const primary = knowing ?? primaries[0]
+      const ours = primary?.statuses?.[kind]
+      return primary && ours ? [{ kind, primary: primary.name, secondary: name, ours, theirs }] : []
+    }),
+  )
+
+const knows = (status: Status | undefined, id: unknown): boolean =>
+  Array.isArray(status?.known_secondaries) && status.known_secondaries.includes(id)
+
+/** Entries that secondaries lack, by link such as `A>B dr`. Links whose ends do not both answer are not there. */
+export const lagsOf = (testimonies: readonly Testimony[]): Record<string, number> =>
+  Object.fromEntries(
+    linksOf(testimonies).map(({ kind, primary, secondary, ours, theirs }) => [
+      `${primary}>${secondary} ${kind}`,
+      lagOf(ours, theirs, kind),
+    ]),
+  )

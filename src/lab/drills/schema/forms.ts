@@ -1,0 +1,99 @@
+import type { Schema } from '../../documents/schema.js'
+
+/** Forms that several parts of a drill have in common. */
+
+export const CLUSTER: Schema = { type: 'string', pattern: '^[A-Z]$', title: 'the letter of a cluster, A to Z' }
+
+export const CLUSTERS: Schema = {
+  type: ['string', 'array'],
+  pattern: '^[A-Z]$',
+  title: 'the letter of a cluster, or a list of such',
+  minItems: 1,
+  items: CLUSTER,
+}
+
+export const DURATION: Schema = {
+  type: 'string',
+  pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h))+$',
+  title: 'a duration such as 80ms or 30s',
+}
+
+export const KIND: Schema = { type: 'string', enum: ['dr', 'performance'] }
+
+export const NAMES: Schema = { type: 'array', items: { type: 'string' } }
+
+/** A number as it is, or bounds of it. */
+export const COUNT: Schema = {
+  type: ['integer', 'object'],
+  title: 'a number, or { at-least, at-most }',
+  minimum: 0,
+  additionalProperties: false,
+  properties: { 'at-least': { type: 'integer', minimum: 0 }, 'at-most': { type: 'integer', minimum: 0 } },
+}
+
+/**
+ * What something must be; see `matcher.ts`. No type: a text, a number, a list, or a map of which every key must match.
+ */
+export const WANTED: Schema = {
+  description:
+    'What it must be: a value as it is; a map, each key of which must match (others may be there); or one of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }, which can be combined. "${name}" stands for what a step saved.',
+}
+
+export const ANSWER: Schema = {
+  type: 'object',
+  description: 'What the answer must be. Without it the status must be below 400.',
+  additionalProperties: false,
+  properties: {
+    status: {
+      type: ['integer', 'array'],
+      title: 'a status such as 200, or a list of such',
+      minimum: 100,
+      maximum: 599,
+      minItems: 1,
+      items: { type: 'integer', minimum: 100, maximum: 599 },
+    },
+    body: WANTED,
+    data: { ...WANTED, description: 'What "data" in the body must be; forms as for body.' },
+    error: {
+      type: 'string',
+      description: 'A text that one of the errors contains. The status must then be 400 or more.',
+    },
+    warning: { type: 'string', description: 'A text that one of the warnings contains.' },
+  },
+}
+
+export const CALL: Schema = {
+  type: 'object',
+  description: 'A request to the API of one cluster, with a root token that works there unless another one is named.',
+  additionalProperties: false,
+  required: ['cluster', 'path'],
+  properties: {
+    cluster: CLUSTER,
+    method: { type: 'string', enum: ['GET', 'LIST', 'POST', 'PUT', 'PATCH', 'DELETE'], default: 'GET' },
+    path: {
+      type: 'string',
+      description: 'Below /v1/ without a slash in front; with one it is the whole path, such as /_understudy/v1/info.',
+    },
+    query: { type: 'object', description: 'Parameters behind the path.', additionalProperties: { type: 'string' } },
+    body: { type: 'object', description: 'Sent as JSON.' },
+    token: {
+      type: 'string',
+      default: 'root',
+      description: '"root", "none", or a token itself, such as "${app}" that a step saved.',
+    },
+    namespace: { type: 'string' },
+    headers: { type: 'object', additionalProperties: { type: 'string' } },
+    expect: ANSWER,
+    save: {
+      type: 'object',
+      description:
+        'Values of the body to be remembered under a name, by their place such as wrap_info.token or data.keys.0. Later "${name}" stands for it.',
+      propertyNames: { pattern: '^[a-z][a-z0-9_]*$', title: 'small letters, digits and underscores' },
+      additionalProperties: { type: 'string' },
+    },
+    within: {
+      ...DURATION,
+      description: 'Asked again until the answer is as expected, so long at most. Without it the first answer counts.',
+    },
+  },
+}

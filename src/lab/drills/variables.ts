@@ -1,0 +1,71 @@
+import { LabError } from '../lab-error.js'
+import type { LiveLab } from '../live-lab.js'
+
+const NAME = /\$\{([\w.-]+)\}/g
+
+/**
+ * What steps saved, and what is known of the clusters: `${B.address}`, `${B.cluster_address}` (host and port, as others
+ * dial it) and `${B.root_token}`.
+ */
+export class Variables {
+  readonly #lab: LiveLab
+  readonly #saved = new Map<string, unknown>()
+
+  constructor(lab: LiveLab) {
+    this.#lab = lab
+  }
+
+  save(name: string, value: unknown): void {
+    this.#saved.set(name, value)
+  }
+
+  /** The same with every `${name}` replaced. A text that is nothing but one keeps what kind of value it is. */
+  async resolve<T>(value: T): Promise<T> {
+    return (await this.#resolve(value)) as T
+  }
+
+  async #resolve(value: unknown): Promise<unknown> {
+    if (typeof value === 'string') return this.#resolveText(value)
+    if (Array.isArray(value)) return Promise.all(value.map((item) => this.#resolve(item)))
+    if (typeof value !== 'object' || value === null) return value
+    const pairs = Object.entries(value).map(async ([key, item]) => [key, await this.#resolve(item)] as const)
+    return Object.fromEntries(await Promise.all(pairs))
+  }
+
+  async #resolveText(text: string): Promise<unknown> {
+    const [whole] = text.match(NAME) ?? []
+    if (whole === undefined) return text
+    if (whole === text) return this.#get(whole.slice(2, -1))
+    const names = [...text.matchAll(NAME)].map(([, name = '']) => name)
+    const values = new Map(await Promise.all(names.map(async (name) => [name, await this.#get(name)] as const)))
+    return text.replace(NAME, (_, name: string) => String(values.get(name)))
+  }
+
+  async #get(name: string): Promise<unknown> {
+    if (this.#saved.has(name)) return this.#saved.get(name)
+    const [, cluster, what] = /^([A-Z])\.(address|cluster_address|root_token)$/.exec(name) ?? []
+    if (cluster === undefined) throw new LabError('usage', `no step has saved anything as "\${${name}}"`)
+    if (what === 'address') return this.#lab.cluster(cluster).apiAddress
+    if (what === 'root_token') return this.#lab.rootToken(cluster)
+    const leader = await this.#lab.anonymous(cluster).read('sys/leader')
+    const address = new URL(String(leader.leader_cluster_address)).host
+    this.#saved.set(name, address)
+    return address
+  }
+
+  /** Asked while all clusters answer: later one may be down when its address is wanted. */
+  async learnAddresses(): Promise<void> {
+    const names = this.#lab.clusters.map(({ name }) => `${name}.cluster_address`)
+    await Promise.all(names.map((name) => this.#get(name).catch(() => undefined)))
+  }
+}
+
+/** What lies at `wrap_info.token` or `data.keys.0`. */
+export const valueAt = (value: unknown, place: string): unknown =>
+  place
+    .split('.')
+    .reduce<unknown>(
+      (inner, key) =>
+        typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>)[key] : undefined,
+      value,
+    )

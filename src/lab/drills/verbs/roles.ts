@@ -1,0 +1,115 @@
+import type { Kind } from '../../kinds.js'
+import { LabError } from '../../lab-error.js'
+import { activate, operationToken } from '../../operations/operations.js'
+import {
+  activationToken,
+  authorityOf,
+  demote,
+  findMissingMode,
+  freeId,
+  idOf,
+  promote,
+  REPLICATION,
+} from '../../operations/role-changes.js'
+import { findLag, statusOf } from '../../replication.js'
+import type { VerbValues } from '../drill.js'
+import type { Stage } from '../stage.js'
+
+/** Verbs that change who replicates what to whom. */
+
+export const promoteCluster = async (stage: Stage, value: VerbValues['promote']): Promise<void> => {
+  const { cluster, kind, force = false } = value
+  const token = kind === 'dr' ? await operationTokenFor(stage, cluster, value.token) : undefined
+  await promote(stage.runbook, cluster, kind, { token, isForced: force })
+  stage.promoted = cluster
+}
+
+const operationTokenFor = async (stage: Stage, cluster: string, given = 'operation'): Promise<string> =>
+  given === 'operation' ? operationToken(stage.runbook, cluster) : given
+
+export const demoteCluster = (stage: Stage, { cluster, kind }: VerbValues['demote']): Promise<void> =>
+  demote(stage.runbook, cluster, kind)
+
+export const disable = async (stage: Stage, { cluster, kind }: VerbValues['disable']): Promise<void> => {
+  const { mode } = await statusOf(stage.lab.anonymous(cluster), kind)
+  if (mode !== 'primary' && mode !== 'secondary')
+    throw new LabError('remote', `the ${kind} replication of ${cluster} is ${mode}: there is nothing to disable`)
+  const isDrSecondary = kind === 'dr' && mode === 'secondary'
+  await stage.runbook.call({
+    cluster,
+    method: 'PUT',
+    path: `${REPLICATION}/${kind}/${mode}/disable`,
+    ...(isDrSecondary ? { body: { dr_operation_token: await operationToken(stage.runbook, cluster) } } : {}),
+    isAuthenticated: !isDrSecondary,
+  })
+  await stage.wait(`${kind} replication of ${cluster} to be disabled`, () =>
+    findMissingMode(stage.runbook, cluster, kind, 'disabled'),
+  )
+}
+
+export const join = async (stage: Stage, { primary, secondary, kind, filter }: VerbValues['join']): Promise<void> => {
+  const paths = filter && { mode: filter.mode, paths: filter.paths.join(',') }
+  await activate(stage.runbook, primary, secondary, kind, paths)
+  takeKeys(stage, primary, secondary)
+}
+
+/** What joins with a wipe is opened by its primary's keys from then on, and its own root token is dead. */
+const takeKeys = (stage: Stage, primary: string, secondary: string): void => {
+  const { unsealKeys, threshold } = stage.lab.cluster(primary)
+  stage.lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })
+}
+
+export const updatePrimary = async (stage: Stage, value: VerbValues['update-primary']): Promise<void> => {
+  const { cluster, kind, primary, addresses } = value
+  const operation =
+    kind === 'dr'
+      ? { dr_operation_token: await operationTokenFor(stage, cluster, value['operation-token']) }
+      : undefined
+  const token = primary === undefined ? value.token : await tokenFor(stage, primary, cluster, kind)
+  await stage.runbook.call({
+    cluster,
+    method: 'PUT',
+    path: `${REPLICATION}/${kind}/secondary/update-primary`,
+    body: {
+      ...operation,
+      ...(token === undefined ? {} : { token }),
+      ...(primary === undefined ? {} : authorityOf(stage.runbook, primary)),
+      ...(addresses === undefined ? {} : { update_primary_addrs: addresses }),
+    },
+    isAuthenticated: kind === 'performance',
+  })
+  if (primary === undefined) return
+  const { lab } = stage
+  await stage.wait(`${cluster} to follow ${primary}`, () =>
+    findLag(lab.anonymous(primary), lab.anonymous(cluster), kind),
+  )
+}
+
+const tokenFor = async (stage: Stage, primary: string, secondary: string, kind: Kind): Promise<string> => {
+  const id = idOf(kind, secondary)
+  await freeId(stage.runbook, primary, kind, id)
+  return activationToken(stage.runbook, primary, kind, id)
+}
+
+export const revoke = async (stage: Stage, value: VerbValues['revoke']): Promise<void> => {
+  const { primary, secondary, kind, id = idOf(kind, secondary) } = value
+  await stage.runbook.call({
+    cluster: primary,
+    method: 'PUT',
+    path: `${REPLICATION}/${kind}/primary/revoke-secondary`,
+    body: { id },
+    isAuthenticated: true,
+  })
+}
+
+export const setFilter = async (stage: Stage, value: VerbValues['filter']): Promise<void> => {
+  const { primary, secondary, id = idOf('performance', secondary), mode, paths = [], remove = false } = value
+  const path = `${REPLICATION}/performance/primary/paths-filter/${id}`
+  await stage.runbook.call({
+    cluster: primary,
+    method: remove ? 'DELETE' : 'PUT',
+    path,
+    ...(remove ? {} : { body: { mode: mode ?? 'deny', paths } }),
+    isAuthenticated: true,
+  })
+}

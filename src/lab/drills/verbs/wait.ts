@@ -1,0 +1,78 @@
+import type { Kind } from '../../kinds.js'
+import { LabError } from '../../lab-error.js'
+import { findMissing, type Readiness, READINESS } from '../../readiness.js'
+import { findLag, statusOf } from '../../replication.js'
+import type { WaitValue } from '../drill.js'
+import { findMismatch } from '../matcher.js'
+import { durationOf } from '../parse.js'
+import { findFollowed, lagBetween } from '../links-now.js'
+import type { Stage } from '../stage.js'
+
+/** The verb `wait`: the same facts as elsewhere, asked until they hold. */
+export const waitForFact = async (stage: Stage, value: WaitValue): Promise<void> => {
+  const { cluster = '', within = '30s' } = value
+  stage.line(lineOf(stage, value))
+  const what = value.for === 'converged' ? 'the lab to converge' : `${cluster} to be ${value.for}`
+  await stage.wait(what, () => findMissingOf(stage, value), durationOf(within))
+}
+
+const KINDS: readonly Kind[] = ['dr', 'performance']
+
+const findMissingOf = async (stage: Stage, value: WaitValue): Promise<string | undefined> => {
+  const { cluster = '', kind = 'dr' } = value
+  const { lab } = stage
+  switch (value.for) {
+    case 'accepting-writes':
+      return findRefusal(stage, cluster)
+    case 'converged':
+      return findDivergence(stage)
+    case 'health': {
+      const { status } = await lab.anonymous(cluster).send('GET', 'sys/health')
+      return status === value.health ? undefined : `its health is ${status}`
+    }
+    case 'status':
+      return findMismatch(await statusOf(lab.anonymous(cluster), kind), await stage.variables.resolve(value.is))
+    case 'lag': {
+      const lag = await lagBetween(lab, value.primary ?? '', cluster, kind)
+      return findMismatch(lag, value.entries, 'the lag')
+    }
+    default:
+      return findMissing(lab.anonymous(cluster), value.for)
+  }
+}
+
+/** A policy of its own, which no drill reads, is written and removed: it goes through all that a write goes through. */
+const findRefusal = async (stage: Stage, cluster: string): Promise<string | undefined> => {
+  const client = stage.lab.withToken(cluster, await stage.lab.rootToken(cluster))
+  try {
+    await client.write('sys/policies/acl/drill-probe', { policy: 'path "drill-probe" { capabilities = ["deny"] }' })
+    await client.delete('sys/policies/acl/drill-probe')
+    return undefined
+  } finally {
+    client.close()
+  }
+}
+
+/** What keeps a secondary that follows a cluster of this lab from having its root. */
+const findDivergence = async ({ lab }: Stage): Promise<string | undefined> => {
+  for (const { name } of lab.clusters) {
+    for (const kind of KINDS) {
+      const primary = await findFollowed(lab, name, kind)
+      if (primary === undefined) continue
+      const lag = await findLag(lab.anonymous(primary), lab.anonymous(name), kind)
+      if (lag !== undefined) return `${name} (${kind}): ${lag}`
+    }
+  }
+  return undefined
+}
+
+const lineOf = ({ lab }: Stage, { for: what, cluster, kind }: WaitValue): string => {
+  if (READINESS.some((known): known is Readiness => known === what))
+    return `understudy wait --for ${what} --cluster ${cluster}`
+  if (what === 'converged') return 'understudy wait --for replicated'
+  if (cluster === undefined) throw new LabError('usage', `wait for ${what} needs a cluster`)
+  const address = lab.cluster(cluster).apiAddress
+  if (what === 'accepting-writes') return `understudy wait --for active --cluster ${cluster}`
+  if (what === 'health') return `vault status -address=${address}`
+  return `vault read -address=${address} sys/replication/${kind}/status`
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs'
+import type { LiveLab } from '../live-lab.js'
+import type { DrillVersions } from './result.js'
+
+/** What a drill was played with. A server that does not answer is not listed. */
+export const versionsOf = async (lab: LiveLab): Promise<DrillVersions> => {
+  const servers = await Promise.all(
+    lab.clusters.map(async ({ name }) => {
+      const { json } = await lab
+        .anonymous(name)
+        .send('GET', 'sys/health')
+        .catch(() => ({ json: undefined }))
+      return typeof json?.version === 'string' ? [[name, json.version] as const] : []
+    }),
+  )
+  return { understudy: packageVersion(), node: process.version, servers: Object.fromEntries(servers.flat()) }
+}
+
+const packageVersion = (): string => {
+  const file = new URL('../../../package.json', import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { clientOf } from '../cluster.js'
+import type { Kind } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import { statusOf } from '../replication.js'
+import type { Runbook } from './runbook.js'
+
+/** Single changes of role, of which operations are made: one call, and a wait for what it brings about. */
+
+export const REPLICATION = 'sys/replication'
+
+/** The id of a secondary at its primary: what it is, and where it stands in the lab. */
+export const idOf = (kind: Kind, secondary: string): string =>
+  `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
+
+export interface PromoteOptions {
+  /** An operation token, of DR. */
+  readonly token?: string | undefined
+  readonly isForced: boolean
+}
+
+/** Of performance a root token is used. */
+export const promote = async (
+  runbook: Runbook,
+  name: string,
+  kind: Kind,
+  { token, isForced }: PromoteOptions,
+): Promise<void> => {
+  const body = { ...(token === undefined ? {} : { dr_operation_token: token }), ...(isForced ? { force: true } : {}) }
+  await runbook.call({
+    cluster: name,
+    method: 'PUT',
+    path: `${REPLICATION}/${kind}/secondary/promote`,
+    ...(Object.keys(body).length > 0 ? { body } : {}),
+    isAuthenticated: kind === 'performance',
+  })
+  const role = kind === 'dr' ? 'DR' : kind
+  await runbook.wait(`${name} to be the ${role} primary`, () => findMissingMode(runbook, name, kind, 'primary'))
+}
+
+export const demote = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
+  await runbook.call({
+    cluster: name,
+    method: 'PUT',
+    path: `${REPLICATION}/${kind}/primary/demote`,
+    isAuthenticated: true,
+  })
+  await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
+}
+
+/** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */
+export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
+  if (runbook.isDryRun) return
+  const known = (await statusOf(runbook.anonymous(primary), kind)).known_secondaries
+  if (Array.isArray(known) && known.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
+}
+
+export const activationToken = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<string> => {
+  const answer = await onPrimary(runbook, primary, kind, 'secondary-token', id)
+  if (runbook.isDryRun) return '<activation token>'
+  const wrapped = answer.wrap_info as { token?: unknown } | null
+  if (typeof wrapped?.token !== 'string')
+    throw new LabError('remote', 'the primary answered without an activation token')
+  return wrapped.token
+}
+
+export const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) =>
+  runbook.call({
+    cluster,
+    method: 'PUT',
+    path: `${REPLICATION}/${kind}/primary/${action}`,
+    body: { id },
+    isAuthenticated: true,
+  })
+
+export const findMissingMode = async (
+  runbook: Runbook,
+  name: string,
+  kind: Kind,
+  wanted: string,
+): Promise<string | undefined> => {
+  const client = clientOf({ ...runbook.cluster(name), rootToken: '' })
+  try {
+    const { mode } = await statusOf(client, kind)
+    return mode === wanted ? undefined : `its mode is ${mode}`
+  } finally {
+    client.close()
+  }
+}
+
+/** What the other cluster verifies the API of this one with, when it redeems the token there. */
+export const authorityOf = (runbook: Runbook, primary: string): Record<string, string> => {
+  const cluster = runbook.cluster(primary)
+  if (cluster.caFile === undefined) return {}
+  // A server of this machine can read the file; what somebody else runs may be anywhere.
+  return 'dataDir' in cluster ? { ca_file: cluster.caFile } : { ca_cert: readFileSync(cluster.caFile, 'utf8') }
+}

@@ -1,0 +1,142 @@
+import { expect, it } from 'vitest'
+import { parseDrill } from '../../../../src/lab/drills/parse.js'
+import { drillSchemaDocument } from '../../../../src/lab/drills/schema/drill.js'
+import { EXPECTATIONS } from '../../../../src/lab/drills/schema/expectations.js'
+import { VERBS } from '../../../../src/lab/drills/schema/steps.js'
+
+const HEAD = 'apiVersion: understudy/v1\nkind: Drill\ntopology: pr-dr\n'
+
+/** One of each, as people write it. */
+const STEPS: Readonly<Record<keyof typeof VERBS, string>> = {
+  start: 'A',
+  stop: '[A, B]',
+  restart: 'A',
+  crash: 'A',
+  pause: 'A',
+  resume: 'A',
+  seal: 'A',
+  unseal: 'A',
+  fault: '{ name: latency, between: [A, C], delay: 80ms, jitter: 20ms, one-way: true, for: 30s }',
+  heal: '{ between: [A, C] }',
+  hold: '{ cluster: C, state: merkle-sync, kind: performance }',
+  release: '{ cluster: C }',
+  corrupt: '{ cluster: C, tree: replicated, page: 3 }',
+  skew: '{ cluster: B, by: 5m }',
+  disk: '{ cluster: A, state: slow, delay: 50ms }',
+  'expire-token': '{ cluster: A, id: dr-b, kind: dr }',
+  call: '{ cluster: A, method: PUT, path: sys/mounts/kv, body: { type: kv }, expect: { status: [200, 204] }, save: { x: data.keys.0 } }',
+  promote: '{ cluster: B, kind: dr, token: operation, force: true }',
+  demote: '{ cluster: A, kind: dr }',
+  disable: '{ cluster: A, kind: dr }',
+  join: '{ primary: A, secondary: C, kind: performance, filter: { mode: deny, paths: [EU/] } }',
+  'update-primary': '{ cluster: A, kind: dr, primary: B }',
+  revoke: '{ primary: A, secondary: C, kind: performance }',
+  filter: '{ primary: A, secondary: C, mode: deny, paths: [EU/] }',
+  write: '{ cluster: A, path: kv/a, fields: { word: kept }, times: 3 }',
+  read: '{ cluster: A, path: kv/a, is: { word: kept } }',
+  wait: '{ for: accepting-writes, cluster: B, within: 60s }',
+  checkpoint: '[{ health: { cluster: B, is: 472 } }]',
+  run: '{ cluster: A, command: vault status, prints: Sealed }',
+}
+
+const EXPECTED: Readonly<Record<keyof typeof EXPECTATIONS, string>> = {
+  rto: '{ at-most: 60s }',
+  rpo: '{ writes-lost: 0 }',
+  tokens: '{ survived: all }',
+  writes: '{ accepted-by: B, on: A, lost: 0 }',
+  refusals: '{ count: { at-least: 1 }, containing: "503" }',
+  roots: '{ equal: [B, C] }',
+  values: '{ path: kv/a, on: [A, C], is: { word: kept } }',
+  absent: '{ path: kv/a, on: B }',
+  'known-secondaries': '{ cluster: B, kind: dr, are: [] }',
+  primaries: '{ kind: dr, are: [B] }',
+  status: '{ cluster: B, kind: dr, is: { mode: primary } }',
+  health: '{ cluster: [A, C], is: 200 }',
+  lag: '{ primary: A, secondary: C, kind: performance, entries: 0 }',
+  metrics: '{ cluster: A, name: vault_core_unsealed, is: 1 }',
+  losses: '{ cluster: A, entries: { at-least: 1 } }',
+  call: '{ cluster: A, path: sys/health }',
+}
+
+const entriesOf = (table: Readonly<Record<string, string>>) =>
+  Object.entries(table).map(([key, value]) => `  - ${key}: ${value}\n`)
+
+const problemsOf = (text: string): string => {
+  try {
+    parseDrill(text, 'x.yaml')
+  } catch (error) {
+    return String((error as Error).message)
+  }
+  return 'none'
+}
+
+it('reads every verb and every expectation', () => {
+  const text = `${HEAD}load: {}\nsteps:\n${entriesOf(STEPS).join('')}expect:\n${entriesOf(EXPECTED).join('')}`
+  const drill = parseDrill(text, 'some/where/my-drill.yaml')
+  expect(drill.name).toBe('my-drill')
+  expect(drill.steps.map(({ verb }) => verb)).toEqual(Object.keys(STEPS))
+  expect(drill.expect.map(({ about }) => about)).toEqual(Object.keys(EXPECTED))
+  expect(drill.load).toMatchObject({ writers: 4, logins: 1, readers: 2, tokens: 3, everyMs: 25, patienceMs: 2000 })
+  expect(Object.keys(STEPS)).toEqual(Object.keys(VERBS))
+  expect(Object.keys(EXPECTED)).toEqual(Object.keys(EXPECTATIONS))
+})
+
+it.each([
+  ['an unknown verb', 'steps:\n  - crush: A\n', 'x.yaml:5:5: there is no "steps[0].crush"; did you mean "crash"?'],
+  ['no verb', 'steps:\n  - name: alone\n', 'x.yaml:5:5: a step has exactly one verb; this one has none'],
+  ['two verbs', 'steps:\n  - crash: A\n    start: A\n', 'this one has crash and start'],
+  [
+    'a cluster that is not there',
+    'steps:\n  - crash: Q\n',
+    'x.yaml:5:12: the topology has no cluster Q; it has A, B, C',
+  ],
+  [
+    'a duration that is none',
+    'steps:\n  - wait: long\n',
+    'x.yaml:5:11: steps[0].wait is "long", but must be a duration such as 2s',
+  ],
+  ['a fault that lacks its number', 'steps:\n  - fault: { name: latency, between: [A, B] }\n', 'latency needs "delay"'],
+  [
+    'a link to itself',
+    'steps:\n  - fault: { name: partition, between: [A, A] }\n',
+    '"between" must be two different clusters',
+  ],
+  [
+    'no expectation',
+    'steps:\n  - crash: A\nexpect:\n  - {}\n',
+    'x.yaml:7:5: an expectation is a map with exactly one name',
+  ],
+  [
+    'an expectation of a load without one',
+    'steps:\n  - crash: A\nexpect:\n  - rpo: { writes-lost: 0 }\n',
+    'add "load: {}"',
+  ],
+  [
+    'one of the load in a checkpoint',
+    'load: {}\nsteps:\n  - checkpoint: [{ rto: { at-most: 1s } }]\n',
+    'cannot stand in a checkpoint',
+  ],
+  [
+    'a condition without its cluster',
+    'steps:\n  - wait: { for: health, health: 200 }\n',
+    '"for: health" needs "cluster"',
+  ],
+  ['no YAML', 'steps: [\n', 'x.yaml:5:1:'],
+  ['no steps', '', 'x.yaml:1:1: the file lacks "steps"'],
+])('names the place of %s', (_what, rest, problem) => {
+  expect(problemsOf(HEAD + rest)).toContain(problem)
+})
+
+it('names a topology that was misspelt', () => {
+  expect(problemsOf('apiVersion: understudy/v1\nkind: Drill\ntopology: pr-rd\nsteps: [{ crash: A }]\n')).toContain(
+    'x.yaml:3:11: there is no topology "pr-rd"; did you mean "pr-dr"?',
+  )
+})
+
+it('gives editors a schema that says of everything what it is', () => {
+  const text = JSON.stringify(drillSchemaDocument())
+  for (const name of [...Object.keys(VERBS), ...Object.keys(EXPECTATIONS)])
+    expect(text, name).toContain(JSON.stringify({ required: [name] }))
+  for (const [name, { description }] of Object.entries({ ...VERBS, ...EXPECTATIONS }))
+    expect(description, name).toBeTruthy()
+})
