@@ -3,6 +3,7 @@
  * has one entity, and an entity has one alias for each mount. All of that is judged within the transaction that writes.
  */
 import { invalid, LogicalError } from '../logical/errors.js'
+import type { AliasChange, EntityChange, Texts } from '../logical/identity.js'
 import type { ReadStorage } from '../logical/storage.js'
 import { type EntityTransaction, type IdentityStore, isAlias } from './identity.js'
 import {
@@ -14,27 +15,6 @@ import {
   readEntity,
   replaceEntity,
 } from './identity-record.js'
-
-type Texts = Readonly<Record<string, string>>
-
-/** What was not sent is undefined and stays as it is. */
-export interface EntityChange {
-  readonly namespaceId: string
-  readonly id: string | undefined
-  readonly name: string | undefined
-  readonly metadata: Texts | undefined
-  readonly policies: readonly string[] | undefined
-  readonly isDisabled: boolean | undefined
-}
-
-export interface AliasChange {
-  readonly namespaceId: string
-  readonly id: string | undefined
-  readonly name: string | undefined
-  readonly mountAccessor: string | undefined
-  readonly canonicalId: string | undefined
-  readonly customMetadata: Texts | undefined
-}
 
 /** A mount of an auth method, as aliases name it. */
 export interface AliasMount {

@@ -22,7 +22,7 @@ import { isCopy, recordKey } from './roles/state.js'
 import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { Upkeep } from './roles/upkeep.js'
-import { type ReplicationView, viewOf } from './view.js'
+import { ReplicationView } from './view.js'
 
 export interface ReplicationOptions {
   readonly host: ReplicationHost
@@ -216,7 +216,7 @@ export class Replication {
 
   /** What core has to know of the roles. Read fresh at each use. */
   get view(): ReplicationView {
-    return viewOf(this.context)
+    return new ReplicationView(this.context)
   }
 
   /** `data` of a status read. */

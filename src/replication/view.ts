@@ -5,8 +5,11 @@ import { ownFilterId } from './roles/secondary-role.js'
 import { type Ahead, type Fence, isCopy, type KindRecord } from './roles/state.js'
 import type { Kind } from './types.js'
 
-/** What core has to know of the roles of this cluster. */
-export interface ReplicationView {
+/**
+ * What core has to know of the roles of this cluster. Made for every request: what is dear to know is asked for when it is
+ * needed, by getters that all views share.
+ */
+export class ReplicationView {
   /** As the status endpoints show them. */
   readonly modes: Readonly<Record<Kind, Mode>>
   /** As sys/health shows them: on a DR secondary the performance role that waits behind it. */
@@ -37,35 +40,7 @@ export interface ReplicationView {
   readonly ahead: Ahead | undefined
   /** True when client writes are to be refused because this primary was overtaken. */
   readonly refusesWrites: boolean
-  /** What is kept from this performance secondary; undefined when it has everything. */
-  readonly ownFilter: CompiledFilter | undefined
-  /** Mounts that a filter kept from this performance secondary until a moment ago: not all of their data is here yet. */
-  readonly arrivingMounts: ReadonlySet<string>
   /** False while nobody is followed: nothing arrives until an operator names a primary. */
-  readonly hasPrimary: boolean
-}
-
-export const viewOf = (context: ReplicationContext): ReplicationView => new View(context)
-
-/** Made for every request: what is dear to know is asked for when it is needed, by getters that all views share. */
-class View implements ReplicationView {
-  readonly modes: Readonly<Record<Kind, Mode>>
-  readonly healthModes: Readonly<Record<Kind, Mode>>
-  readonly isDrSecondary: boolean
-  readonly isPerformanceSecondary: boolean
-  readonly isBootstrapping: boolean
-  readonly isRevoked: boolean
-  readonly isRestarting: boolean
-  readonly lastRemoteWal: number
-  readonly announcedIndex: number
-  readonly primaryClusterId: string
-  readonly echoDurationMs: number
-  readonly clockSkewMs: number
-  readonly canaryAgeMs: number
-  readonly lagMs: number
-  readonly fence: Fence | undefined
-  readonly ahead: Ahead | undefined
-  readonly refusesWrites: boolean
   readonly hasPrimary: boolean
   readonly #context: ReplicationContext
 
@@ -97,10 +72,12 @@ class View implements ReplicationView {
     this.hasPrimary = follower !== undefined
   }
 
+  /** What is kept from this performance secondary; undefined when it has everything. */
   get ownFilter(): CompiledFilter | undefined {
     return ownFilterOf(this.#context)
   }
 
+  /** Mounts that a filter kept from this performance secondary until a moment ago: not all of their data is here yet. */
   get arrivingMounts(): ReadonlySet<string> {
     return arrivingMountsOf(this.#context)
   }

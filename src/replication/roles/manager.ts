@@ -5,21 +5,22 @@ import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
 import type { SafetyFacts } from './decide-secondary.js'
 import type { Fences } from './fences.js'
+import { tellFormerPrimary } from './former-primary.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
 import { isDormant, type Mode } from './machine.js'
 import { PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
-import { withoutScheme } from '../rpc/dial.js'
 import { ownFilterId, SecondaryRole } from './secondary-role.js'
 import type { SettledFilter } from '../filter/settled-filter.js'
 import type { Lead } from '../secondary/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
+import { statusOf } from './status-facts.js'
 import type { StatusFacts } from '../paths/status.js'
 import type { Kind, LogPlace, SecondaryView } from '../types.js'
-import { lastIndexOf, merkleRootOf, type Upkeep } from './upkeep.js'
+import { lastIndexOf, type Upkeep } from './upkeep.js'
 
 export interface ManagerOptions {
   readonly kind: Kind
@@ -39,10 +40,6 @@ export interface ManagerOptions {
   readonly beforeHeldBack: () => Promise<void>
   readonly isFilterInEffect: () => boolean
 }
-
-const TELL_PAUSE_MS_MAX = 30_000
-/** A former primary that has been told is asked again after so many heartbeats. */
-const TOLD_PAUSE_HEARTBEATS = 10
 
 /**
  * The running side of one kind: derived from the record at the start, the same way after a crash as after a role change,
@@ -138,7 +135,9 @@ export class Manager {
     const { kind, dataPlane, host, onSecondariesChange: onChange } = this.#options
     const hooks = new PrimaryRole(this.#options)
     this.#primary = dataPlane.startPrimary(kind, { identity: serverIdentityOf(record.ca), hooks, onChange })
-    if (record.former) this.#telling = this.#tellFormerPrimary(record, hooks)
+    const { registry } = this.#primary
+    const { signal } = this.#stopped
+    this.#telling = tellFormerPrimary({ ...this.#options, record, hooks, registry, signal })
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
   }
 
@@ -176,41 +175,6 @@ export class Manager {
     const { fences, kind } = this.#options
     const fence = fences.of(kind)
     if (fence) this.#primary?.refuseAll(fences.refusal(fence))
-  }
-
-  /**
-   * A former primary that comes back is told that its epoch is over, however long that takes. It is asked until it has
-   * joined, since it may hear of others that took its place: they and we learn of one another through it.
-   */
-  async #tellFormerPrimary(record: PrimaryRecord, hooks: PrimaryRole): Promise<void> {
-    const { dataPlane, host, kind, fences } = this.#options
-    const { former } = record
-    if (!former) return
-    const { signal } = this.#stopped
-    const call = { credentials: primaryCredentialsOf(former), addresses: former.primaryAddresses, signal }
-    const { heartbeatIntervalMs } = host.settings.times
-    let pauseMs = heartbeatIntervalMs
-    while (!signal.aborted) {
-      const { isHeard, overtaker } = await dataPlane.tell({ ...call, who: hooks.who() })
-      if (overtaker) fences.meet(kind, { ...hooks.who(), ...overtaker })
-      if (this.#hasJoined(former.primaryAddresses)) return this.#forgetFormer()
-      await host.clock.sleep(pauseMs, signal).catch(() => undefined)
-      pauseMs = isHeard ? heartbeatIntervalMs * TOLD_PAUSE_HEARTBEATS : Math.min(pauseMs * 2, TELL_PAUSE_MS_MAX)
-    }
-  }
-
-  #hasJoined(addresses: readonly string[]): boolean {
-    const known = new Set(addresses.map(withoutScheme))
-    const views = this.#primary?.registry.views() ?? []
-    return views.some((view) => view.clusterAddresses.some((address) => known.has(withoutScheme(address))))
-  }
-
-  #forgetFormer(): Promise<void> {
-    return this.#options.roles.update(this.#options.kind, (latest) => {
-      if (latest.mode !== 'primary') return latest
-      const { former: _, ...rest } = latest
-      return rest
-    })
   }
 
   #announced(): Announced | undefined {
@@ -255,50 +219,15 @@ export class Manager {
   }
 
   status(): StatusFacts {
-    const { host, kind, roles, upkeep } = this.#options
+    const { kind, roles } = this.#options
     if (isDormant(kind, roles.facts())) return { mode: 'disabled' }
-    const record = roles.record(kind)
-    switch (record.mode) {
-      case 'disabled':
-        return { mode: 'disabled' }
-      case 'bootstrapping':
-        return { mode: 'bootstrapping', setId: record.setId, progress: this.#follower?.syncProgress }
-      case 'primary':
-        return {
-          mode: 'primary',
-          kind,
-          setId: record.setId,
-          primaryClusterAddr: record.primaryClusterAddr,
-          lastWal: host.store.position.index,
-          lastKindWal: lastIndexOf(host.store, kind),
-          merkleRoot: merkleRootOf(host.store, kind),
-          registrations: record.registrations,
-          views: this.#primary?.registry.views() ?? [],
-          upkeep: upkeep.status(),
-        }
-      case 'secondary':
-        return this.#secondaryStatus(record)
-    }
-  }
-
-  #secondaryStatus(record: SecondaryRecord): StatusFacts {
-    const { host, kind, upkeep } = this.#options
-    const follower = this.#follower
-    const addresses = record.credentials?.primaryAddresses ?? []
-    return {
-      mode: 'secondary',
-      setId: record.setId,
-      secondaryId: record.secondaryId,
-      state: follower?.state ?? 'idle',
-      connectionState: follower?.connectionState ?? 'shutdown',
-      primaryClusterAddr: follower?.primaryAddress ?? '',
-      knownAddresses: follower?.knownPrimaryAddresses ?? addresses,
-      primary: follower?.primary,
-      lastRemoteWal: this.appliedIndex,
-      lastStartMs: this.#startMs,
-      merkleRoot: merkleRootOf(host.store, kind),
-      progress: follower?.syncProgress,
-      upkeep: upkeep.status(),
-    }
+    const { appliedIndex } = this
+    return statusOf(roles.record(kind), {
+      ...this.#options,
+      views: this.#primary?.registry.views() ?? [],
+      follower: this.#follower,
+      appliedIndex,
+      startMs: this.#startMs,
+    })
   }
 }

@@ -1,5 +1,5 @@
 /** What the identity endpoints need of whoever keeps the entities. Errors are LogicalErrors; `read-only` is forwarded. */
-export type Texts = Readonly<Record<string, string>>
+import type { AliasChange, EntityChange, Texts } from '../../logical/identity.js'
 
 export interface Alias {
   readonly id: string
@@ -24,26 +24,6 @@ export interface Entity {
   readonly createdAtMs: number
   readonly updatedAtMs: number
   readonly aliases: readonly Alias[]
-}
-
-/** Undefined was not sent. */
-export interface EntityChange {
-  readonly namespaceId: string
-  readonly id: string | undefined
-  readonly name: string | undefined
-  readonly metadata: Texts | undefined
-  readonly policies: readonly string[] | undefined
-  readonly isDisabled: boolean | undefined
-}
-
-/** Undefined was not sent. */
-export interface AliasChange {
-  readonly namespaceId: string
-  readonly id: string | undefined
-  readonly name: string | undefined
-  readonly mountAccessor: string | undefined
-  readonly canonicalId: string | undefined
-  readonly customMetadata: Texts | undefined
 }
 
 export interface EntityDirectory {

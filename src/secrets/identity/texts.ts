@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { lowerNames } from '../../logical/token-fields.js'
-import type { Texts } from './directory.js'
+import type { Texts } from '../../logical/identity.js'
 
 /** What is told about an entity or an alias. Throws 400 for more than there is room for. */
 export const cleanTexts = (texts: Texts | null): Texts => {

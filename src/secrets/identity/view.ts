@@ -1,6 +1,7 @@
 /** Entities and aliases as answers show them. Maps that hold nothing are null; there are no groups, and nothing was merged. */
 import { formatNanoTime } from '../../base/rfc3339.js'
-import type { Alias, Entity, EntityDirectory, Texts } from './directory.js'
+import type { Texts } from '../../logical/identity.js'
+import type { Alias, Entity, EntityDirectory } from './directory.js'
 
 type Mounts = Pick<EntityDirectory, 'findMount'>
 type Shown = Record<string, unknown>

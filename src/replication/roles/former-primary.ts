@@ -1,0 +1,57 @@
+import { primaryCredentialsOf } from '../credentials/ca.js'
+import type { ReplicationHost } from '../host.js'
+import { withoutScheme } from '../rpc/dial.js'
+import type { DataPlane, PrimaryService } from '../services.js'
+import type { Kind } from '../types.js'
+import type { Fences } from './fences.js'
+import type { PrimaryRole } from './primary-role.js'
+import type { Roles } from './roles.js'
+import type { PrimaryRecord } from './state.js'
+
+const TELL_PAUSE_MS_MAX = 30_000
+/** A former primary that has been told is asked again after so many heartbeats. */
+const TOLD_PAUSE_HEARTBEATS = 10
+
+export interface FormerPrimaryOptions {
+  readonly kind: Kind
+  readonly host: ReplicationHost
+  readonly roles: Roles
+  readonly fences: Fences
+  readonly dataPlane: DataPlane
+  readonly record: PrimaryRecord
+  readonly hooks: PrimaryRole
+  readonly registry: PrimaryService['registry']
+  readonly signal: AbortSignal
+}
+
+/**
+ * A former primary that comes back is told that its epoch is over, however long that takes. It is asked until it has
+ * joined, since it may hear of others that took its place: they and we learn of one another through it.
+ */
+export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<void> => {
+  const { kind, host, fences, dataPlane, record, hooks, signal } = options
+  const { former } = record
+  if (!former) return
+  const call = { credentials: primaryCredentialsOf(former), addresses: former.primaryAddresses, signal }
+  const { heartbeatIntervalMs } = host.settings.times
+  let pauseMs = heartbeatIntervalMs
+  while (!signal.aborted) {
+    const { isHeard, overtaker } = await dataPlane.tell({ ...call, who: hooks.who() })
+    if (overtaker) fences.meet(kind, { ...hooks.who(), ...overtaker })
+    if (hasJoined(options, former.primaryAddresses)) return forget(options)
+    await host.clock.sleep(pauseMs, signal).catch(() => undefined)
+    pauseMs = isHeard ? heartbeatIntervalMs * TOLD_PAUSE_HEARTBEATS : Math.min(pauseMs * 2, TELL_PAUSE_MS_MAX)
+  }
+}
+
+const hasJoined = ({ registry }: FormerPrimaryOptions, addresses: readonly string[]): boolean => {
+  const known = new Set(addresses.map(withoutScheme))
+  return registry.views().some((view) => view.clusterAddresses.some((address) => known.has(withoutScheme(address))))
+}
+
+const forget = ({ roles, kind }: FormerPrimaryOptions): Promise<void> =>
+  roles.update(kind, (latest) => {
+    if (latest.mode !== 'primary') return latest
+    const { former: _, ...rest } = latest
+    return rest
+  })

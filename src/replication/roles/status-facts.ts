@@ -1,0 +1,64 @@
+import type { ReplicationHost } from '../host.js'
+import type { StatusFacts } from '../paths/status.js'
+import type { FollowerService, PrimaryService } from '../services.js'
+import type { Kind } from '../types.js'
+import type { KindRecord, SecondaryRecord } from './state.js'
+import { lastIndexOf, merkleRootOf, type Upkeep } from './upkeep.js'
+
+/** What runs of a kind, as far as its status shows it. */
+export interface Running {
+  readonly kind: Kind
+  readonly host: ReplicationHost
+  readonly upkeep: Upkeep
+  /** The secondaries of a primary. */
+  readonly views: ReturnType<PrimaryService['registry']['views']>
+  readonly follower: FollowerService | undefined
+  readonly appliedIndex: number
+  readonly startMs: number
+}
+
+/** What the status endpoints tell of a kind. */
+export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
+  const { kind, host, upkeep, views, follower } = running
+  switch (record.mode) {
+    case 'disabled':
+      return { mode: 'disabled' }
+    case 'bootstrapping':
+      return { mode: 'bootstrapping', setId: record.setId, progress: follower?.syncProgress }
+    case 'primary':
+      return {
+        mode: 'primary',
+        kind,
+        setId: record.setId,
+        primaryClusterAddr: record.primaryClusterAddr,
+        lastWal: host.store.position.index,
+        lastKindWal: lastIndexOf(host.store, kind),
+        merkleRoot: merkleRootOf(host.store, kind),
+        registrations: record.registrations,
+        views,
+        upkeep: upkeep.status(),
+      }
+    case 'secondary':
+      return secondaryStatus(record, running)
+  }
+}
+
+const secondaryStatus = (record: SecondaryRecord, running: Running): StatusFacts => {
+  const { host, kind, upkeep, follower, appliedIndex, startMs } = running
+  const addresses = record.credentials?.primaryAddresses ?? []
+  return {
+    mode: 'secondary',
+    setId: record.setId,
+    secondaryId: record.secondaryId,
+    state: follower?.state ?? 'idle',
+    connectionState: follower?.connectionState ?? 'shutdown',
+    primaryClusterAddr: follower?.primaryAddress ?? '',
+    knownAddresses: follower?.knownPrimaryAddresses ?? addresses,
+    primary: follower?.primary,
+    lastRemoteWal: appliedIndex,
+    lastStartMs: startMs,
+    merkleRoot: merkleRootOf(host.store, kind),
+    progress: follower?.syncProgress,
+    upkeep: upkeep.status(),
+  }
+}
