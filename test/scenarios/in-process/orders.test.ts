@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { World } from '../../support/model-world.js'
+import { Chance, RACES } from '../../support/order-races.js'
+
+/**
+ * Two or more operators, or an operator and those who log in, at the same time: chance decides who comes first. A failure
+ * shows what was done; `RACE_SEED=<seed>` draws the same moments again, and `RACE_ROUNDS` says how many rounds there are.
+ */
+const ROUNDS = Number(process.env.RACE_ROUNDS ?? 6)
+const seed = Number(process.env.RACE_SEED ?? Math.floor(systemClock.now()) % 2 ** 31)
+
+it.each(RACES.map((race) => ({ name: race.name, race })))('$name', async ({ race }) => {
+  console.log(`seed ${seed}`)
+  const world = await World.create('pr', seed)
+  try {
+    const chance = new Chance(createSeededRandom(`${race.name} ${seed}`))
+    await race.prepare(world)
+    for (let round = 0; round < ROUNDS; round++) await race.run(world, chance, round)
+  } finally {
+    console.log(
+      [...world.seen]
+        .sort()
+        .map(([what, count]) => `${what}: ${count}`)
+        .join('\n'),
+    )
+    await world.lab.close()
+  }
+  expect(world.seen.size).toBeGreaterThan(3)
+})

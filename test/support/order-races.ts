@@ -1,0 +1,286 @@
+import type { ApiAnswer } from '../../src/index.js'
+import type { Random } from '../../src/base/random.js'
+import { nextTurn } from '../../src/base/turn.js'
+import { findLag } from '../../src/lab/replication.js'
+import { settle } from './model-checks.js'
+import type { Member, World } from './model-world.js'
+
+/** Things done at the same time in an order that chance decides, and what must hold afterwards whatever the order was. */
+export interface Race {
+  readonly name: string
+  prepare(world: World): Promise<void>
+  /** `round` makes names that no other round has. */
+  run(world: World, chance: Chance, round: number): Promise<void>
+}
+
+const TURNS_MAX = 60
+
+/** What one round draws its order from. */
+export class Chance {
+  readonly #random: Random
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  below(bound: number): number {
+    return this.#random.bytes(4).readUInt32BE() % bound
+  }
+
+  coin(): boolean {
+    return this.below(2) === 0
+  }
+
+  of<T>(first: T, ...others: readonly T[]): T {
+    return [first, ...others][this.below(others.length + 1)] ?? first
+  }
+
+  /** Begins each at its own moment, and resolves when all have ended. */
+  async together(...works: readonly (() => Promise<unknown>)[]): Promise<void> {
+    const begun = works.map((work) => ({ work, turns: this.below(TURNS_MAX) }))
+    await Promise.all(
+      begun.map(async ({ work, turns }) => {
+        for (let turn = 0; turn < turns; turn++) await nextTurn()
+        await work()
+      }),
+    )
+  }
+}
+
+const isGood = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
+
+const brief = (text: string): string => (text.length > 100 ? `${text.slice(0, 30)}...${text.slice(-70)}` : text)
+
+const ask = async (
+  world: World,
+  member: Member,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<ApiAnswer | undefined> => {
+  const answer = await world.asRoot(member, method, path, body)
+  const sent = brief(JSON.stringify(body ?? {}))
+  world.history.push(`${member.name} ${method} ${path} ${sent} -> ${answer?.status} ${brief(String(answer?.bytes))}`)
+  world.count(`${method} ${path.replaceAll(/\d+/g, '*')} ${answer?.status}`)
+  return answer
+}
+
+const untilApplied = (world: World, from: Member, to: Member): Promise<void> =>
+  world.until(() => findLag(from.cluster.anonymous, to.cluster.anonymous, 'performance'))
+
+const PERFORMANCE = 'sys/replication/performance'
+
+/** An id is revoked and given to the same cluster again, while that has another credential of the id at hand. */
+export const sameIdAgain: Race = {
+  name: 'an id that is revoked and added again',
+  async prepare(world) {
+    await ask(world, world.named('A'), 'PUT', 'sys/mounts/shown', { type: 'kv' })
+  },
+  async run(world, chance, round) {
+    const [A, C] = [world.named('A'), world.named('C')]
+    const { secondary_id: id } = await world.status(C, 'performance')
+    /** The primary knows whom it has given a credential; who asked may be killed, or not wait, before that is kept. */
+    let isUnclear = false
+    const revoke = () => ask(world, A, 'PUT', `${PERFORMANCE}/primary/revoke-secondary`, { id })
+    const add = async () => {
+      const issued = await ask(world, A, 'PUT', `${PERFORMANCE}/primary/secondary-token`, { id })
+      const { token } = (issued?.json?.wrap_info ?? {}) as { token?: string }
+      if (!token) return false
+      const answer = await ask(world, C, 'PUT', `${PERFORMANCE}/secondary/update-primary`, { token })
+      isUnclear ||= !answer || answer.bytes.includes('no answer within')
+      return isGood(answer)
+    }
+    const write = async (member: Member, path: string) => {
+      if (isGood(await ask(world, member, 'PUT', path, { value: path }))) A.writes.set(path, path)
+    }
+    const isKilled = chance.coin()
+    await chance.together(
+      revoke,
+      add,
+      ...(chance.coin() ? [add] : []),
+      ...(chance.coin() ? [revoke] : []),
+      ...(isKilled ? [() => C.cluster.crash().then(() => world.start(C))] : []),
+      () => write(A, `shown/a${round}`),
+      () => write(C, `shown/c${round}`),
+    )
+    await world.until(() => world.findUnserved(C))
+    const { known_secondaries: known } = await world.status(A, 'performance')
+    const isKnown = (known as string[]).includes(String(id))
+    world.count(isKnown ? 'known in the end' : 'revoked in the end')
+    if (isKnown && !isKilled && !isUnclear) return settle(world)
+    await revoke()
+    await world.until(async () => {
+      const { connection_state } = await world.status(C, 'performance')
+      return connection_state === 'ready' ? 'revoked, and connected' : undefined
+    })
+    await world.until(async () => {
+      if (await add()) return undefined
+      await revoke()
+      return `${String(id)} cannot be added again`
+    })
+    await settle(world)
+  },
+}
+
+/** The mounts of both clusters by uuid, with their paths from the root. */
+const mountsOf = async (world: World, member: Member, namespace: string): Promise<Map<string, string>> => {
+  const found = new Map<string, string>()
+  for (const prefix of ['', `${namespace}/`]) {
+    const answer = await world.asRoot(member, 'GET', `${prefix}sys/mounts`)
+    if (answer?.status !== 200) continue
+    for (const [path, entry] of Object.entries((answer.json?.data ?? {}) as Record<string, { uuid: string }>)) {
+      found.set(entry.uuid, prefix + path)
+    }
+  }
+  return found
+}
+
+const uuidOf = async (world: World, member: Member, namespace: string, path: string): Promise<string> => {
+  for (const [uuid, at] of await mountsOf(world, member, namespace)) if (at === path) return uuid
+  return world.fail(`${member.name} has no ${path}`)
+}
+
+/** A namespace is deleted while mounts leave it and come to it, and while they are written. */
+export const namespaceAmidMove: Race = {
+  name: 'a namespace that is deleted while its mounts move',
+  prepare: async () => undefined,
+  async run(world, chance, round) {
+    const [A, C] = [world.named('A'), world.named('C')]
+    const [name, outside] = [`n${round}`, `out${round}`]
+    const inside = `${name}/kv`
+    await ask(world, A, 'PUT', `sys/namespaces/${name}`, {})
+    for (const at of [`${name}/sys/mounts/kv`, `sys/mounts/${outside}`]) await ask(world, A, 'PUT', at, { type: 'kv' })
+    for (const at of [inside, outside]) await ask(world, A, 'PUT', `${at}/a`, { value: at })
+    await untilApplied(world, A, C)
+    const uuids = new Map<string, string>()
+    for (const at of [inside, outside]) uuids.set(await uuidOf(world, A, name, `${at}/`), at)
+    const move = (from: string, to: string) => () => ask(world, chance.of(A, C), 'POST', 'sys/remount', { from, to })
+    let isDeleted: boolean | undefined
+    await chance.together(
+      async () => {
+        const answer = await ask(world, chance.of(A, C), 'DELETE', `sys/namespaces/${name}`)
+        // What was sent to a slow primary may have been done.
+        isDeleted = answer?.status === 503 ? undefined : isGood(answer)
+      },
+      ...(chance.coin() ? [move(inside, `moved${round}`)] : []),
+      ...(chance.coin() ? [move(outside, `${name}/came`)] : []),
+      ...(chance.coin() ? [move(inside, `${name}/deeper`)] : []),
+      ...[A, C].map((member) => () => ask(world, member, 'PUT', `${inside}/b`, { value: 'b' })),
+      () => ask(world, A, 'PUT', `${outside}/b`, { value: 'b' }),
+    )
+    await settle(world)
+    for (const member of [A, C]) {
+      const there = await world.asRoot(member, 'GET', `sys/namespaces/${name}`)
+      isDeleted ??= there?.status === 404
+      if ((there?.status === 200) === isDeleted)
+        world.fail(`${member.name} has ${name}: ${there?.status}, ${isDeleted}`)
+      const mounts = await mountsOf(world, member, name)
+      for (const [uuid, was] of uuids) {
+        const at = mounts.get(uuid)
+        world.count(at ? 'mount left' : 'mount gone')
+        if (at !== undefined) {
+          const read = await world.asRoot(member, 'GET', `${at}a`)
+          const { value } = (read?.json?.data ?? {}) as { value?: unknown }
+          if (value !== was) world.fail(`${member.name} at ${at}, once ${was}: ${read?.status} ${read?.bytes}`)
+          continue
+        }
+        await world.until(async () => {
+          const left = await keysWith(member, `logical/${uuid}/`)
+          return left.length === 0 ? undefined : `${member.name} keeps ${left.join()} of ${was}`
+        })
+      }
+    }
+    if (!isDeleted) return
+    await ask(world, A, 'PUT', `sys/namespaces/${name}`, {})
+    await ask(world, A, 'PUT', `${name}/sys/mounts/kv`, { type: 'kv' })
+    const ghost = await world.asRoot(A, 'GET', `${inside}/a`)
+    if (ghost?.status !== 404) world.fail(`a new ${inside} holds something: ${ghost?.status} ${ghost?.bytes}`)
+    await ask(world, A, 'DELETE', `sys/namespaces/${name}`)
+  },
+}
+
+const USES = 3
+
+/** A role is deleted, and perhaps made again, while its SecretIDs are used on both clusters. */
+export const roleAmidLogins: Race = {
+  name: 'a role that is deleted amid logins',
+  async prepare(world) {
+    await ask(world, world.named('A'), 'PUT', 'sys/auth/approle', { type: 'approle' })
+    await untilApplied(world, world.named('A'), world.named('C'))
+  },
+  async run(world, chance, round) {
+    const [A, C] = [world.named('A'), world.named('C')]
+    const role = `auth/approle/role/r${round}`
+    const isLocal = chance.below(3) === 0
+    const make = () => ask(world, A, 'PUT', role, { secret_id_num_uses: USES, local_secret_ids: isLocal })
+    const roleIdAt = async (member: Member) => {
+      const read = await world.asRoot(member, 'GET', `${role}/role-id`)
+      return (read?.json?.data as { role_id?: string } | undefined)?.role_id
+    }
+    await make()
+    await untilApplied(world, A, C)
+    const issued = await ask(world, isLocal ? C : chance.of(A, C), 'PUT', `${role}/secret-id`, {})
+    const { secret_id } = (issued?.json?.data ?? {}) as { secret_id?: string }
+    const role_id = await roleIdAt(A)
+    if (!secret_id || !role_id) world.fail(`no SecretID of ${role}`)
+    await untilApplied(world, A, C)
+    const tokens: [Member, string][] = []
+    const login =
+      (member: Member, id = role_id) =>
+      async () => {
+        const answer = await world.call(member, 'PUT', 'auth/approle/login', { role_id: id, secret_id })
+        world.history.push(`${member.name} login ${answer?.status} ${answer?.bytes}`)
+        world.count(`login on ${member.name} ${answer?.status}`)
+        const { client_token } = (answer?.json?.auth ?? {}) as { client_token?: string }
+        if (client_token) tokens.push([member, client_token])
+        return answer
+      }
+    const isMadeAgain = chance.coin()
+    await chance.together(
+      ...Array.from({ length: 4 }, () => login(C)),
+      ...(isLocal ? [] : [login(A), login(A)]),
+      async () => {
+        await ask(world, chance.of(A, C), 'DELETE', role)
+        if (isMadeAgain) await make()
+      },
+      ...(chance.coin() ? [() => ask(world, isLocal ? C : A, 'PUT', `${role}/secret-id/lookup`, { secret_id })] : []),
+      ...(chance.coin() ? [() => ask(world, C, 'PUT', `${role}/secret-id`, {})] : []),
+      ...(chance.coin() ? [() => ask(world, chance.of(A, C), 'PUT', 'auth/approle/tidy/secret-id', {})] : []),
+    )
+    await settle(world)
+    if (tokens.length > USES) world.fail(`${tokens.length} logins with ${USES} uses`)
+    for (const [member, token] of tokens) {
+      const self = await world.call(member, 'GET', 'auth/token/lookup-self', undefined, token)
+      if (self?.status !== 200) world.fail(`a token of ${member.name} is not good: ${self?.status} ${self?.bytes}`)
+    }
+    const ids = new Set([role_id, await roleIdAt(A)])
+    for (const member of [A, C]) {
+      for (const id of ids) {
+        if (id === undefined) continue
+        const late = await login(member, id)()
+        if (late?.status !== 400) world.fail(`${member.name} takes a SecretID of a deleted role: ${late?.status}`)
+      }
+    }
+    if (isMadeAgain) await ask(world, A, 'DELETE', role)
+    await settle(world)
+    await expectNothingLeft(world)
+  },
+}
+
+/** A role that is gone leaves no SecretID; those of the other clusters' own go with the next tidy there. */
+const expectNothingLeft = async (world: World): Promise<void> => {
+  for (const member of world.members) {
+    await world.until(async () => {
+      await world.asRoot(member, 'PUT', 'auth/approle/tidy/secret-id', {})
+      const left = [...(await keysWith(member, '/secret_id')), ...(await keysWith(member, '/accessor'))]
+      const stored = left.filter((key) => /auth\/[0-9a-f-]{36}\/(secret_id|accessor)/.test(key))
+      return stored.length === 0 ? undefined : `${member.name} keeps ${stored.join()}`
+    })
+  }
+}
+
+/** The log tells of what was deleted until it is trimmed. */
+const keysWith = async (member: Member, text: string): Promise<string[]> =>
+  (await member.storage.findText(text)).filter((key) => key.includes(text))
+
+export const RACES: readonly Race[] = [sameIdAgain, namespaceAmidMove, roleAmidLogins]
