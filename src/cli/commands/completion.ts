@@ -2,7 +2,6 @@ import { Argument, Command } from 'commander'
 import { complete } from '../completion/complete.js'
 import { liveNames } from '../completion/names.js'
 import { SCRIPTS, type Shell } from '../completion/scripts.js'
-import { examples } from '../help.js'
 import type { Output } from '../output.js'
 
 /** `understudy completion bash`: a script that a shell reads once, and that asks `__complete` from then on. */
