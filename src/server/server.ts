@@ -253,16 +253,24 @@ export class Server implements ShellView {
   async #handle(request: IncomingRequest): Promise<Rendered> {
     await this.#host.admit(request)
     const done = this.#inFlight.begin(request)
-    const { clock } = this.#options
+    const { clock, log } = this.#options
     const startedMs = clock.monotonic()
     try {
       return renderAnswer(request, await this.#host.handler.handle(request))
     } finally {
+      log.debug('a request was answered', requestFields(request))
       done()
       this.meter.record('vault.core.handle_request', clock.monotonic() - startedMs)
     }
   }
 }
+
+/** What follows a request from one cluster to the next: it keeps its id when it is forwarded. */
+const requestFields = ({ id, operation, path }: Pick<IncomingRequest, 'id' | 'operation' | 'path'>) => ({
+  request_id: id,
+  operation,
+  path,
+})
 
 const openConfiguredStorage = async ({ config, log }: ServerOptions): Promise<EngineSource> =>
   config.storage.path === undefined ? openMemoryGenerations() : openGenerations(config.storage.path, log)

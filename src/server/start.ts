@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.js'
-import { formatHostPort, routedNetwork, systemNetwork } from '../base/network.js'
+import { formatHostPort, parseHostPort, routedNetwork, systemNetwork } from '../base/network.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
 import type { ServerConfig } from './config/config.js'
 import type { DevCertificates } from './dev-tls.js'
@@ -22,22 +22,35 @@ export const startServerFrom = async (config: ServerConfig, log: Log): Promise<S
   try {
     return await Server.start({ config, log, network: routedNetwork(systemNetwork, config.own.dialRoutes) })
   } catch (error) {
-    const taken = describeTaken(error)
+    const taken = await describeTaken(error, config)
     const message = error instanceof Error ? error.message : String(error)
     throw new StartFailure(taken === undefined ? 'failed' : 'taken', taken ?? message, error)
   }
 }
 
 /** Which address or directory somebody else has, and who; undefined for any other failure. */
-const describeTaken = (error: unknown): string | undefined => {
+const describeTaken = async (error: unknown, config: ServerConfig): Promise<string | undefined> => {
   if (!(error instanceof Error)) return undefined
   if ('code' in error && error.code === 'EADDRINUSE') {
     const { address = '', port = 0 } = error as { address?: string; port?: number }
-    const owner = describeOwner(findPortOwner(port))
-    return `the address ${formatHostPort(address, port)} is taken by another process${owner}`
+    const taken = (await findTakenListener(config)) ?? formatHostPort(address, port)
+    const owner = describeOwner(findPortOwner(parseHostPort(taken).port))
+    return `the address ${taken} is taken by another process${owner}`
   }
   const lock = findLockFile(error)
   return lock === undefined ? undefined : `${error.message}${describeOwner(findLockOwner(lock))}`
+}
+
+/** People know the API port; the cluster port is tried first and would be named instead. */
+const findTakenListener = async ({ listeners }: ServerConfig): Promise<string | undefined> => {
+  for (const { address } of listeners) {
+    try {
+      await (await systemNetwork.listen(address, (socket) => socket.destroy())).close()
+    } catch {
+      return address
+    }
+  }
+  return undefined
 }
 
 /** The banner: what runs, where, with which data, seal and replication; in dev mode how to get in. */

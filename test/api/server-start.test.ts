@@ -135,6 +135,7 @@ describe('what is taken', () => {
     const cases = [
       ['directory.json', text(at.path('data'), other.api, other.cluster), at.path('data')],
       ['api.json', text(at.path('data2'), api, other.cluster), `127.0.0.1:${api}`],
+      ['both.json', text(at.path('data4'), api, cluster), `127.0.0.1:${api}`],
       ['cluster.json', text(at.path('data3'), other.api, cluster), `127.0.0.1:${cluster}`],
     ] as const
     for (const [name, content, taken] of cases) {

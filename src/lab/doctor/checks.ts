@@ -1,4 +1,6 @@
+import { whileWaiting } from '../../base/waits.js'
 import type { Topology } from '../topology.js'
+import type { LabListing } from '../lifecycle/listing.js'
 import type { Machine } from './machine.js'
 
 /** What one check found. A warning does not keep a lab from running. */
@@ -21,6 +23,9 @@ const PORTS_PER_CLUSTER = 10
 const FREE_BYTES_MIN = 256 * 1024 * 1024
 const FREE_BYTES_GOOD = 2 * 1024 * 1024 * 1024
 const OPEN_FILES_GOOD = 1024
+/** A server of a lab that has little in it, with the memory that it may take for a large request. */
+const BYTES_PER_CLUSTER = 128 * 1024 * 1024
+const STALE_MS = 7 * 86_400_000
 const CERTIFICATE_START_MS = Date.UTC(2024, 0, 1)
 /** A clock beyond this makes certificates that end before they begin for everybody else. */
 const PLAUSIBLE_END_MS = Date.UTC(2100, 0, 1)
@@ -103,12 +108,47 @@ const checkOpenFiles: Check = ({ machine }) => {
     : warning('ulimit', `only ${max} open files`, `run "ulimit -n ${OPEN_FILES_GOOD}" before`)
 }
 
+const checkMemory: Check = ({ machine, topology }) => {
+  const free = machine.freeMemoryBytes()
+  const needed = topology.clusters.length * BYTES_PER_CLUSTER
+  const text = `${Math.floor(free / 1024 ** 2)} MiB free`
+  const fix = `"${topology.name}" takes about ${needed / 1024 ** 2} MiB: end other programs, or take a smaller topology`
+  return free < needed ? warning('memory', text, fix) : ok('memory', text)
+}
+
+/** What is wrong with a lab that is there, and the command that mends it. */
+const MENDS: Partial<Record<LabListing['state'], (name: string) => string>> = {
+  incomplete: (name) => `"understudy down ${name}"`,
+  damaged: (name) => `"understudy down ${name}"`,
+  'partly running': (name) => `"understudy start --name ${name}"`,
+}
+
 const checkLabs: Check = ({ machine }) => {
   const labs = machine.listLabs()
-  const left = labs.filter(({ state }) => state === 'incomplete' || state === 'damaged')
+  const left = labs.flatMap(({ name, state }) => {
+    const mend = MENDS[state]?.(name)
+    return mend === undefined ? [] : [{ text: `${name} is ${state}`, mend }]
+  })
   if (left.length === 0) return ok('labs', labs.length === 0 ? 'none' : labs.map(({ name }) => name).join(', '))
-  const mend = `run ${left.map(({ name }) => `"understudy down ${name}"`).join(' and ')}`
-  return warning('labs', left.map(({ name, state }) => `${name} is ${state}`).join(', '), mend)
+  const mends = left.map(({ mend }) => mend).join(' and ')
+  return warning('labs', left.map(({ text }) => text).join(', '), `run ${mends}`)
+}
+
+/** Labs that nobody uses any more still have their ports and their disk. */
+const checkAge: Check = ({ machine }) => {
+  const oldest = machine.clock.now() - STALE_MS
+  const stale = machine.listLabs().filter(({ createdAt }) => createdAt !== undefined && Date.parse(createdAt) < oldest)
+  if (stale.length === 0) return ok('stale', 'no lab is older than a week')
+  const names = stale.map(({ name }) => name)
+  const mend = names.map((name) => `"understudy down ${name}"`).join(' and ')
+  return warning('stale', `${names.join(', ')}: older than a week`, `${mend}, unless they are still used`)
+}
+
+const checkOrphans: Check = ({ machine }) => {
+  const orphans = machine.findOrphans()
+  if (orphans.length === 0) return ok('orphans', 'no server whose lab is gone')
+  const list = orphans.map(({ pid, configFile }) => `process ${pid} of ${configFile}`).join(', ')
+  return warning('orphans', `${list}: the directory is gone`, `run "kill ${orphans.map(({ pid }) => pid).join(' ')}"`)
 }
 
 const CHECKS: readonly Check[] = [
@@ -121,12 +161,15 @@ const CHECKS: readonly Check[] = [
   checkClock,
   checkDocker,
   checkOpenFiles,
+  checkMemory,
   checkLabs,
+  checkAge,
+  checkOrphans,
 ]
 
 /** Everything a lab of this topology needs of this machine, in a fixed order. */
 export const examine = async (options: DoctorOptions): Promise<Finding[]> => {
   const findings: Finding[] = []
-  for (const check of CHECKS) findings.push(await check(options))
+  for (const check of CHECKS) findings.push(await whileWaiting('a check of this machine', async () => check(options)))
   return findings
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
+import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '../../base/clock.js'
 import { labsDirectory } from '../lifecycle/lab-directory.js'
@@ -26,8 +26,17 @@ export interface Machine {
   findDocker(): Promise<string | undefined>
   /** Labs that have left anything on this machine. */
   listLabs(): LabListing[]
+  /** Servers and keepers of labs whose directory is gone: nothing else finds them. */
+  findOrphans(): Orphan[]
+  /** Memory that programs may still have. */
+  freeMemoryBytes(): number
   /** Open files that one process may have; undefined where the system does not tell. */
   findOpenFilesMax(): number | undefined
+}
+
+export interface Orphan {
+  readonly pid: number
+  readonly configFile: string
 }
 
 const DOCKER_MS = 5000
@@ -63,16 +72,38 @@ export const thisMachine = (): Machine => ({
       })
     }),
   listLabs: () => listLabStates(thisHost()),
+  findOrphans,
+  freeMemoryBytes: () => {
+    const [, kib] = /^MemAvailable:\s+(\d+) kB/m.exec(readIfThere('/proc/meminfo')) ?? []
+    return kib === undefined ? freemem() : Number(kib) * 1024
+  },
   findOpenFilesMax() {
-    try {
-      const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-      return soft === undefined ? undefined : soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
-    } catch {
-      return undefined
-    }
+    const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(readIfThere('/proc/self/limits')) ?? []
+    return soft === undefined ? undefined : soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
   },
 })
 
 /** A directory that is not there yet is made in the nearest one that is. */
 const nearestExisting = (directory: string): string =>
   existsSync(directory) ? directory : nearestExisting(path.dirname(directory))
+
+const OF_A_LAB = /^-config=(.*\/labs\/[^/]+\/(?:[A-Z]\/server|keeper)-[0-9a-f]+\.json)$/
+
+/** Only where the system has `/proc`; elsewhere none are found. */
+const findOrphans = (): Orphan[] => {
+  const pids = existsSync('/proc/self') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
+  return pids.flatMap((pid) => {
+    const [configFile] = readIfThere(`/proc/${pid}/cmdline`)
+      .split('\0')
+      .flatMap((argument) => OF_A_LAB.exec(argument)?.[1] ?? [])
+    return configFile === undefined || existsSync(configFile) ? [] : [{ pid: Number(pid), configFile }]
+  })
+}
+
+const readIfThere = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

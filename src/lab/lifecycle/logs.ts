@@ -1,9 +1,15 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import type { LabRecord } from '../cluster.js'
 
+/** Whose lines they are: a cluster by its letter, or `keeper`. */
+export interface LogSource {
+  readonly name: string
+  readonly logFile: string
+}
+
 export interface LogLine {
-  readonly cluster: string
+  readonly source: string
   /** Milliseconds since the epoch: its own time, or that of the line before it where it has none. */
   readonly atMs: number
   readonly text: string
@@ -11,19 +17,20 @@ export interface LogLine {
 
 const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|(\d+))/
 
-/** The lines of some servers' logs, merged by their times; lines of one server keep their order. */
-export const mergeLogs = (lab: LabRecord, clusters: readonly string[], sinceMs = 0): LogLine[] =>
-  lab.clusters
-    .filter(({ name }) => clusters.length === 0 || clusters.includes(name))
-    .flatMap(({ name, logFile }) => readLines(name, logFile))
-    .filter(({ atMs }) => atMs >= sinceMs)
-    .sort((one, other) => one.atMs - other.atMs)
+/** The files of a lab's log: of all servers or of those that are named, and with `isKeeperWanted` of the keeper. */
+export const logSources = (
+  { clusters, keeper }: LabRecord,
+  names: readonly string[],
+  isKeeperWanted: boolean,
+): LogSource[] => [
+  ...clusters.filter(({ name }) => names.length === 0 || names.includes(name)),
+  ...(isKeeperWanted ? [{ name: 'keeper', logFile: keeper.logFile }] : []),
+]
 
-/** Copies the logs of all servers, and of the keeper, into a directory; returns the files. */
-export const exportLogs = (lab: LabRecord, directory: string): string[] => {
+/** Copies the logs into a directory; returns the files. */
+export const exportLogs = (sources: readonly LogSource[], directory: string): string[] => {
   mkdirSync(directory, { recursive: true })
-  const files = [...lab.clusters.map(({ name, logFile }) => ({ name, logFile })), { ...lab.keeper, name: 'keeper' }]
-  return files
+  return sources
     .filter(({ logFile }) => existsSync(logFile))
     .map(({ name, logFile }) => {
       const copy = path.join(directory, `${name}.log`)
@@ -32,20 +39,117 @@ export const exportLogs = (lab: LabRecord, directory: string): string[] => {
     })
 }
 
-const readLines = (cluster: string, file: string): LogLine[] => {
-  if (!existsSync(file)) return []
-  let atMs = 0
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((text) => text !== '')
-    .map((text) => {
-      atMs = timeOf(text) ?? atMs
-      return { cluster, atMs, text }
-    })
+/** Reads logs on and on: each time what was written since the last. A file that was exchanged or cut is begun anew. */
+export class LogReader {
+  readonly #tails: readonly LogTail[]
+
+  constructor(sources: readonly LogSource[]) {
+    this.#tails = sources.map((source) => new LogTail(source))
+  }
+
+  /** New whole lines, merged by their times; lines of one file keep their order. */
+  read(): LogLine[] {
+    return this.#tails.flatMap((tail) => tail.read()).sort((one, other) => one.atMs - other.atMs)
+  }
+}
+
+const CHUNK_BYTES = 64 * 1024
+
+class LogTail {
+  readonly #source: LogSource
+  #inode = 0
+  #offset = 0
+  #rest = Buffer.alloc(0)
+  #atMs = 0
+
+  constructor(source: LogSource) {
+    this.#source = source
+  }
+
+  read(): LogLine[] {
+    const file = openIfThere(this.#source.logFile)
+    if (file === undefined) return []
+    try {
+      const { ino, size } = fstatSync(file)
+      if (ino !== this.#inode || size < this.#offset) this.#begin(ino)
+      return this.#take(readFrom(file, this.#offset, size))
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  #begin(inode: number): void {
+    this.#inode = inode
+    this.#offset = 0
+    this.#rest = Buffer.alloc(0)
+  }
+
+  #take(bytes: Buffer): LogLine[] {
+    this.#offset += bytes.length
+    const all = Buffer.concat([this.#rest, bytes])
+    const end = all.lastIndexOf('\n') + 1
+    this.#rest = all.subarray(end)
+    const texts = all.subarray(0, end).toString('utf8').split('\n')
+    return texts
+      .filter((text) => text !== '')
+      .map((text) => {
+        this.#atMs = timeOf(text) ?? this.#atMs
+        return { source: this.#source.name, atMs: this.#atMs, text }
+      })
+  }
+}
+
+const openIfThere = (file: string): number | undefined => {
+  try {
+    return openSync(file, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const readFrom = (file: number, offset: number, end: number): Buffer => {
+  const chunks: Buffer[] = []
+  for (let at = offset; at < end; ) {
+    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, end - at))
+    const count = readSync(file, chunk, 0, chunk.length, at)
+    if (count === 0) break
+    chunks.push(chunk.subarray(0, count))
+    at += count
+  }
+  return Buffer.concat(chunks)
 }
 
 const timeOf = (text: string): number | undefined => {
   const [, plain, quoted, number] = TIME.exec(text) ?? []
   const ms = number === undefined ? Date.parse(plain ?? quoted ?? '') : Number(number)
   return Number.isNaN(ms) ? undefined : ms
+}
+
+/** Whether a line tells of the request of this id. */
+export const isOfRequest = ({ text }: LogLine, id: string): boolean => fieldsOf(text)?.request_id === id
+
+/** A line of JSON with who wrote it; one that is none, such as the banner of a start, becomes a message. */
+export const toJsonLine = ({ source, text }: LogLine): string => {
+  const from = source === 'keeper' ? { source } : { cluster: source }
+  return JSON.stringify({ ...from, ...(fieldsOf(text) ?? { message: text }) })
+}
+
+/** A line for people: who wrote it, and then time, level, message and fields. */
+export const toTextLine = ({ source, text }: LogLine): string => {
+  const { time, level, message, ...fields } = fieldsOf(text) ?? {}
+  if (time === undefined) return `${source} ${text}`
+  const rest = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return [source, time, `[${String(level).toUpperCase()}]`, message, ...rest].join(' ')
+}
+
+const fieldsOf = (text: string): Record<string, unknown> | undefined => {
+  if (!text.startsWith('{')) return undefined
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
 }

@@ -18,6 +18,7 @@ export interface LabPlan {
   readonly name: string
   readonly topology: Topology
   readonly settings: LabSettings
+  readonly logLevel?: string | undefined
   readonly dataDir?: string | undefined
 }
 
@@ -111,7 +112,11 @@ const distanceOf = ({ links }: Topology, from: string, to: string) => {
 }
 
 /** Configuration, certificates and seal keys: all that the servers of a lab read. */
-export const writeFiles = async (lab: LabRecord, { topology, settings }: LabPlan, host: LabHost): Promise<void> => {
+export const writeFiles = async (
+  lab: LabRecord,
+  { topology, settings, logLevel }: LabPlan,
+  host: LabHost,
+): Promise<void> => {
   const random = createSystemRandom()
   if (lab.clusters.some(({ caFile }) => caFile)) await makeLabTls(tlsDirectory(lab.directory), host.clock.now())
   const reaches = reachesOf(lab.clusters, topology)
@@ -128,6 +133,7 @@ export const writeFiles = async (lab: LabRecord, { topology, settings }: LabPlan
         tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
         sealKeyFile,
         settings: { ...settings, ...settingsOf(topology, name) },
+        logLevel,
         dialRoutes: [...dialRoutesOf(lab.keeper.routes, name), ...hiddenRoutesOf(reaches, name)],
       },
       cluster,

@@ -19,6 +19,7 @@ export interface UpOptions extends WireOptions {
   /** Asked only once the name is known to be free: a lab that runs already has its ports taken. */
   readonly choosePorts: () => Promise<ReadonlyMap<string, PortPair>>
   readonly settings: LabSettings
+  readonly logLevel?: string | undefined
   /** Where the data goes, in a directory of this lab's own; the lab's directory by default. */
   readonly dataDir?: string | undefined
   /** A token that is root on every cluster that serves anybody, beside the one that is made. */

@@ -1,3 +1,4 @@
+import { nearest } from '../../base/nearest.js'
 import { DEFAULT_REPORTED_VERSION, type OwnSettings } from './config.js'
 import { OWN_KEYS } from './tables.js'
 import type { Findings } from './tree.js'
@@ -87,5 +88,17 @@ const readEnvironment = (env: Environment, findings: Findings): Record<string, S
     if (read.ok) out[name] = { value: read.value, origin: variable }
     else findings.problems.push({ origin: variable, text: `${variable} must be ${read.expected}` })
   }
+  warnOfUnknown(env, findings)
   return out
+}
+
+/** A misspelt variable would be ignored in silence. */
+const warnOfUnknown = (env: Environment, findings: Findings): void => {
+  const known = Object.keys(OWN_KEYS).map((name) => `UNDERSTUDY_${name.toUpperCase()}`)
+  for (const variable of Object.keys(env)) {
+    if (!variable.startsWith('UNDERSTUDY_') || known.includes(variable)) continue
+    const meant = nearest(variable, known)
+    const hint = meant === undefined ? '' : `; did you mean ${meant}?`
+    findings.warnings.push({ origin: 'environment', text: `there is no setting ${variable}${hint}` })
+  }
 }

@@ -26,6 +26,8 @@ const program = makeProgram(silent, () => {})
 const OWN_TEXT = ['understudy server', 'understudy vault', 'understudy config show', 'understudy keeper']
 const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+/** An argument may begin with a minus, as in `-5m`. */
+const TAKES_MINUS = ['understudy fault skew']
 const documented = everyCommand(program).filter((one) => !OWN_TEXT.includes(pathOf(one)))
 
 /** How a command line ends that is read by a program of its own, before anything is done. */
@@ -72,7 +74,7 @@ describe('the help of our commands', () => {
       expect(await endOf([...words, '--help'])).toMatchObject({ exitCode: 0, printed: expect.stringContaining(name) })
       const refused = await endOf([...words, '--no-such-thing', ...neededBy(words)])
       expect(refused).toMatchObject({ exitCode: 1, printed: '' })
-      expect(refused.complained).toContain("unknown option '--no-such-thing'")
+      if (!TAKES_MINUS.includes(name)) expect(refused.complained).toContain("unknown option '--no-such-thing'")
     },
   )
 

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { examine } from '../../../src/lab/doctor/checks.js'
@@ -22,6 +24,8 @@ const machine = (changes: Partial<Machine> = {}): Machine => ({
   findDocker: async () => '27.0',
   findOpenFilesMax: () => 65_536,
   listLabs: () => [],
+  findOrphans: () => [],
+  freeMemoryBytes: () => 4 * 1024 ** 3,
   ...changes,
 })
 
@@ -34,6 +38,10 @@ const LEFT: LabListing = {
   running: 1,
   note: '',
 }
+
+const OLD: LabListing = { ...LEFT, state: 'running', createdAt: '2025-12-01T00:00:00Z' }
+const PARTLY: LabListing = { ...LEFT, state: 'partly running' }
+const ORPHAN = { pid: 17, configFile: '/gone/labs/x/A/server-0a.json' }
 
 const examineOne = (changes: Partial<Machine>) => examine({ machine: machine(changes), topology, portBase: 8200 })
 
@@ -51,7 +59,10 @@ describe('the doctor', () => {
       'clock',
       'docker',
       'ulimit',
+      'memory',
       'labs',
+      'stale',
+      'orphans',
     ])
     expect(findings.find(({ name }) => name === 'ports')?.text).toContain('8200, 8201, 8210, 8211')
   })
@@ -67,6 +78,10 @@ describe('the doctor', () => {
     ['a clock of 1970', { clock: new ManualClock(5) }, 'clock', 'failed'],
     ['no Docker', { findDocker: async () => undefined }, 'docker', 'warning'],
     ['what an interrupted start left', { listLabs: () => [LEFT] }, 'labs', 'warning'],
+    ['a lab of last month', { listLabs: () => [OLD] }, 'stale', 'warning'],
+    ['a lab that runs in part', { listLabs: () => [PARTLY] }, 'labs', 'warning'],
+    ['a server without a lab', { findOrphans: () => [ORPHAN] }, 'orphans', 'warning'],
+    ['little memory', { freeMemoryBytes: () => 64 * 1024 ** 2 }, 'memory', 'warning'],
     ['few open files', { findOpenFilesMax: () => 256 }, 'ulimit', 'warning'],
   ])('finds %s, and says what to do', async (_, changes, name, verdict) => {
     const wrong = (await examineOne(changes)).filter((finding) => finding.verdict !== 'ok')
@@ -78,5 +93,16 @@ describe('the doctor', () => {
     await here.probeStorage()
     expect(here.findWriteProblem(here.temporaryDirectory)).toBeUndefined()
     expect(here.freeBytes(`${here.temporaryDirectory}/not/there`)).toBeGreaterThan(0)
+  })
+
+  it('finds a server whose lab is gone', async () => {
+    const file = '-config=/gone/labs/x/A/server-0a.json'
+    const child = spawn(process.execPath, ['-e', 'process.stdin.resume()', '--', file])
+    try {
+      await once(child, 'spawn')
+      await expect.poll(() => thisMachine().findOrphans()).toContainEqual({ pid: child.pid, configFile: file.slice(8) })
+    } finally {
+      child.kill('SIGKILL')
+    }
   })
 })

@@ -1,34 +1,91 @@
 import { Command } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
-import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
-import { exportLogs, mergeLogs } from '../../../lab/lifecycle/logs.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { findLab, requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import {
+  exportLogs,
+  isOfRequest,
+  type LogLine,
+  LogReader,
+  logSources,
+  toJsonLine,
+  toTextLine,
+} from '../../../lab/lifecycle/logs.js'
 import { chooseClusters } from '../../../lab/lifecycle/servers.js'
-import type { Output } from '../../output.js'
+import { isTextWanted, type Output, readerGone } from '../../output.js'
 import { nameOption, parseTimeout } from './options.js'
 
 interface LogFlags {
   readonly name: string
+  readonly follow?: true
   readonly since?: string
+  readonly all?: true
+  readonly requestId?: string
   readonly export?: string
+  readonly json?: true
+  readonly output?: string
 }
+
+const LOOK_MS = 100
 
 /** `understudy logs`: what servers logged, merged by time; works for a lab whose start failed as well. */
 export const logsCommand = (output: Output, clock: Clock = systemClock): Command =>
   new Command('logs')
-    .description('print the logs of servers, merged by time, with the cluster in front')
+    .description('print the logs of servers, merged by time; text on a terminal, else JSON')
     .argument('[clusters...]', 'A, B, ...; all by default')
     .addOption(nameOption())
+    .option('-f, --follow', 'go on with what is logged from now on, until the lab is gone')
     .option('--since <duration>', 'only of the last so long, such as 1m')
+    .option('--all', 'the log of the keeper as well')
+    .option('--request-id <id>', 'only what tells of this request; servers log requests with up --log-level debug')
     .option('--export <directory>', 'copy the log files there instead')
-    .addHelpText('after', '\nExamples:\n  understudy logs A C --since 1m\n  understudy logs --export ci-artifacts/')
-    .action((clusters: string[], flags: LogFlags) => {
+    .option('--json', 'print JSON, one object a line')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  understudy logs A C --since 1m\n  understudy logs -f\n  understudy logs --all --export ci-artifacts/',
+    )
+    .action(async (clusters: string[], flags: LogFlags) => {
       const lab = requireLab(flags.name, 'its servers log where they run')
       chooseClusters(lab, clusters)
+      const sources = logSources(lab, clusters, flags.all === true || flags.export !== undefined)
       if (flags.export !== undefined) {
-        for (const file of exportLogs(lab, flags.export)) output.progress(file)
+        for (const file of exportLogs(sources, flags.export)) output.progress(file)
         return
       }
       const sinceMs = flags.since === undefined ? 0 : clock.now() - parseTimeout(flags.since)
-      const lines = mergeLogs(lab, clusters, sinceMs).map(({ cluster, text }) => `${cluster} ${text}`)
-      if (lines.length > 0) output.data(lines.join('\n'))
+      const isWanted = (line: LogLine) =>
+        line.atMs >= sinceMs && (flags.requestId === undefined || isOfRequest(line, flags.requestId))
+      const toLine = isTextWanted(flags) ? toTextLine : toJsonLine
+      const reader = new LogReader(sources)
+      const print = (): number => {
+        const lines = reader.read().filter(isWanted)
+        if (lines.length > 0) output.data(lines.map(toLine).join('\n'))
+        return lines.length
+      }
+      const count = print()
+      if (flags.follow) await follow(print, flags.name, clock)
+      else if (count === 0 && flags.requestId !== undefined) throw notLogged(flags.requestId)
     })
+
+const follow = async (print: () => number, lab: string, clock: Clock): Promise<void> => {
+  const gone = readerGone()
+  while (!gone.aborted && isThere(lab)) {
+    await clock.sleep(LOOK_MS)
+    print()
+  }
+}
+
+/** One whose record is damaged is there. */
+const isThere = (lab: string): boolean => {
+  try {
+    return findLab(lab) !== undefined
+  } catch {
+    return true
+  }
+}
+
+const notLogged = (id: string): LabError =>
+  new LabError(
+    'usage',
+    `no server logged the request "${id}"; servers of a lab log requests when it is started with "up --log-level debug"`,
+  )

@@ -35,6 +35,7 @@ interface UpFlags {
   readonly dataDir?: string
   readonly json?: true
   readonly prove?: true
+  readonly logLevel?: string
 }
 
 /** `understudy up`: a topology of real server processes, replicated when the command returns. */
@@ -57,6 +58,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--root-token <token>', 'a root token of your choice, on every cluster that serves anybody')
     .option('--foreground', 'stay until interrupted, then take the lab down')
     .option('--data-dir <directory>', 'where the data goes, in a directory of its own there')
+    .addOption(new Option('--log-level <level>', 'of the servers').choices(['trace', 'debug', 'info', 'warn', 'error']))
     .option('--prove', 'write a secret and show where it arrives')
     .option('--json', 'print the lab as JSON')
     .addHelpText(
@@ -94,6 +96,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
             rootToken,
             isForeground: flags.foreground,
             dataDir: flags.dataDir,
+            logLevel: flags.logLevel,
             onProgress: output.progress,
             signal,
             hurry,

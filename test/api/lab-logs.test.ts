@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { LabHome } from '../support/lab-home.js'
+import { as } from '../support/wire.js'
+
+it('a log follows its lab from start to end, and one request from cluster to cluster', async () => {
+  await using home = new LabHome()
+  const up = await home.run('up', 'pr', '--ports', 'random', '--log-level', 'debug')
+  expect(up.status, up.stderr).toBe(0)
+  const [primary, secondary] = home.record('default').clusters
+  if (!primary || !secondary) throw new Error('no clusters')
+  await using following = home.begin('logs', '-f', '--all')
+  await following.untilPrinted('a request was answered')
+
+  // Written through the secondary, which hands it on.
+  const made = await as(secondary.apiAddress, secondary.rootToken)('POST', 'sys/mounts/kv', { type: 'kv' })
+  expect(made.status).toBe(204)
+  await following.untilPrinted('"path":"sys/mounts/kv"')
+  const handed = following.stdout.split('\n').find((line) => line.includes('sys/mounts/kv')) ?? '{}'
+  const id = (JSON.parse(handed) as { request_id: string }).request_id
+  const { stdout } = await home.run('logs', '--request-id', id)
+  const clusters = stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { cluster: string }).cluster)
+  expect(clusters.sort()).toEqual(['A', 'C'])
+  expect(await home.run('logs', 'C', '--request-id', 'none')).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringContaining('--log-level debug'),
+  })
+
+  expect((await home.run('logs', 'A', '-o', 'table')).stdout).toMatch(/^A \d{4}-\S+ \[INFO\] /m)
+  await home.run('crash', 'A')
+  const before = following.stdout.length
+  await home.run('start', 'A')
+  await expect.poll(() => following.stdout.slice(before)).toContain('"cluster":"A"')
+  expect((await home.run('down')).status).toBe(0)
+  expect(await following.end(), 'a lab that is gone has nothing more to say').toBe(0)
+})
