@@ -1,5 +1,6 @@
 import http from 'node:http'
 import https from 'node:https'
+import { systemClock } from '../base/clock.js'
 
 /** Where and as whom requests are made. */
 export interface ApiClientOptions {
@@ -16,7 +17,7 @@ export interface ApiClientOptions {
   readonly clientKeyPem?: string | undefined
   readonly skipVerify?: boolean | undefined
   readonly serverName?: string | undefined
-  /** Milliseconds without a byte of an answer after which a request is given up. */
+  /** Milliseconds after which a request without a whole answer is given up; 60,000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
@@ -140,7 +141,7 @@ export class ApiClient {
     const { request } = url.startsWith('https:') ? https : http
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => reject(new ApiUnreachable(`${method} ${url}: ${error.message}`, { cause: error }))
-      const outgoing = request(url, { method, headers, agent: this.#agent, timeout: timeoutMs }, (incoming) => {
+      const outgoing = request(url, { method, headers, agent: this.#agent }, (incoming) => {
         const chunks: Buffer[] = []
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
         incoming.on('error', fail)
@@ -149,7 +150,13 @@ export class ApiClient {
           resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes, json: parse(bytes) })
         })
       })
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)))
+      // The whole of it is bounded, also an answer that comes byte by byte.
+      const timer = systemClock.setTimer(timeoutMs, () => {
+        const late = new Error(`no answer within ${timeoutMs} ms`)
+        fail(late)
+        outgoing.destroy(late)
+      })
+      outgoing.on('close', () => timer.cancel())
       outgoing.on('error', fail)
       outgoing.end(body)
     })

@@ -8,7 +8,7 @@ export type Fact = () => Promise<string | undefined>
 const PAUSE_MS = 25
 
 /**
- * Waits until `fact` holds. Gives up after `timeoutMs` with what was still false. A fact that throws is false for now: the
+ * Waits until `fact` holds. Gives up after `timeoutMs` with what was still false, whether or not that answers. A fact that throws is false for now: the
  * server may not answer yet. Rejects with the reason of `signal` when it is aborted.
  */
 export const waitFor = (
@@ -29,12 +29,27 @@ const untilTrue = async (
   const deadline = clock.monotonic() + timeoutMs
   for (;;) {
     signal?.throwIfAborted()
-    const missing = await fact().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+    const missing = await told(clock, fact, deadline - clock.monotonic())
     if (missing === undefined) return
     wait.missing = missing
     if (clock.monotonic() >= deadline) {
       throw new LabError('timeout', `gave up waiting for ${wait.what} after ${timeoutMs} ms: ${missing}`)
     }
     await clock.sleep(PAUSE_MS, signal)
+  }
+}
+
+/** So long at least a fact may take, also one that is asked for at the last moment. */
+const FACT_MS_MIN = 250
+
+/** What is still false. A fact that says nothing until the end, as of a server that is paused, is waited for no longer. */
+const told = async (clock: Clock, fact: Fact, leftMs: number): Promise<string | undefined> => {
+  const isTold = new AbortController()
+  const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), isTold.signal).then(() => 'no answer')
+  const answer = fact().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    isTold.abort()
   }
 }

@@ -1,0 +1,60 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, it } from 'vitest'
+import { ApiClient, ApiUnreachable } from '../../../src/client/api-client.js'
+import { systemClock } from '../../../src/base/clock.js'
+import { waitFor } from '../../../src/lab/wait.js'
+
+/** Servers that take a connection and do not answer, as one that is paused does: nothing waits for them without end. */
+
+const servers: Server[] = []
+const sockets = new Set<Socket>()
+afterEach(() => {
+  for (const socket of sockets) socket.destroy()
+  for (const server of servers.splice(0)) server.close()
+})
+
+const listen = async (onConnection: (socket: Socket) => void): Promise<string> => {
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    onConnection(socket)
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const failureOf = (address: string): Promise<unknown> => {
+  const client = new ApiClient({ address, timeoutMs: 200, skipVerify: true })
+  return client
+    .send('GET', 'sys/health')
+    .catch((error: unknown) => error)
+    .finally(() => client.close())
+}
+
+it.each(['http', 'https'])('a request that nothing answers is given up in the end (%s)', async (scheme) => {
+  const failure = await failureOf(`${scheme}://${await listen(() => undefined)}`)
+  expect(failure).toBeInstanceOf(ApiUnreachable)
+  expect(String(failure)).toContain('no answer within 200 ms')
+})
+
+it('so is one whose answer comes byte by byte and never ends', async () => {
+  const address = await listen((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n')
+    const timer = systemClock.setRepeating(20, () => socket.write(' '))
+    socket.on('close', () => timer.cancel())
+  })
+  expect(String(await failureOf(`http://${address}`))).toContain('no answer within 200 ms')
+})
+
+it('a fact that is asked of it is waited for no longer than is asked for', async () => {
+  const client = new ApiClient({ address: `http://${await listen(() => undefined)}` })
+  const fact = async () => String((await client.send('GET', 'sys/health')).status)
+  const waiting = waitFor(systemClock, 'it to be active', fact, 200)
+  await expect(waiting).rejects.toMatchObject({
+    code: 'timeout',
+    message: 'gave up waiting for it to be active after 200 ms: no answer',
+  })
+  client.close()
+})
