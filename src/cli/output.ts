@@ -6,6 +6,8 @@ export interface Output {
   progress(text: string): void
   complain(text: string): void
   readonly isQuiet: boolean
+  /** No progress from now on. */
+  hush(): void
 }
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
@@ -32,6 +34,10 @@ export class ProcessOutput implements Output {
   }
 
   readonly complain = (text: string): void => this.#write(process.stderr, text)
+
+  hush(): void {
+    this.isQuiet = true
+  }
 
   #write(stream: NodeJS.WriteStream, text: string): void {
     this.spokeAtMs = this.#monotonic()

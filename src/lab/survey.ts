@@ -6,6 +6,7 @@ import { KeeperClient } from './keeper/keeper-client.js'
 import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
+import { findLinks, type FollowView } from './status/links.js'
 
 /** What one cluster says of one kind of replication. */
 export interface RoleView {
@@ -16,7 +17,16 @@ export interface RoleView {
   readonly clusterId: string
   /** In full, 40 hexadecimal digits; empty when it takes no part. */
   readonly merkleRoot: string
+  /** The end of its own log for a primary; how far it has come with its primary's for a secondary. */
   readonly lastWal: number
+  /** Of a primary: what its secondaries of this kind are to reach. */
+  readonly lastKindWal: number
+  /** The cluster address of the primary, its own for a primary; empty when there is none. */
+  readonly primaryAddress: string
+  /** Of a secondary: when it last heard from its primary, RFC 3339; empty otherwise. */
+  readonly lastHeartbeat: string
+  /** Of a secondary: how old what it shows is, in milliseconds, as far as it knows. */
+  readonly ageMs: number
 }
 
 type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
@@ -49,6 +59,8 @@ export interface Survey {
   readonly name: string
   readonly topology: string
   readonly clusters: readonly ClusterView[]
+  /** Who follows whom now. */
+  readonly links: readonly FollowView[]
   /** Set on its links; null when the keeper, which holds them, does not answer. */
   readonly faults: readonly ActiveFault[] | null
   /** All that is wrong, of clusters and between them. */
@@ -56,7 +68,18 @@ export interface Survey {
 }
 
 const ANSWER_MS = 1000
-const NO_ROLE: RoleView = { mode: '-', state: '', connectionState: '', clusterId: '', merkleRoot: '', lastWal: 0 }
+const NO_ROLE: RoleView = {
+  mode: '-',
+  state: '',
+  connectionState: '',
+  clusterId: '',
+  merkleRoot: '',
+  lastWal: 0,
+  lastKindWal: 0,
+  primaryAddress: '',
+  lastHeartbeat: '',
+  ageMs: 0,
+}
 
 /** Asks all clusters of a lab at once, each for a second at most. */
 export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
@@ -66,7 +89,8 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
     ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
     ...describeLinks(lab.name, faults),
   ]
-  return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, faults, problems }
+  const links = findLinks(clusters, faults ?? [], host.clock.now())
+  return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
 }
 
 const surveyOwn = (lab: LabRecord, { servers }: LabHost): Parts => [
@@ -139,6 +163,7 @@ const roleOf = async (client: ApiClient, kind: Kind): Promise<RoleView> => {
   const status = await statusOf(client, kind).catch((): Record<string, unknown> => ({}))
   const text = (key: string) => String(status[key] ?? '')
   const mode = text('mode')
+  const heard = ((status.primaries as unknown[] | undefined)?.[0] ?? {}) as Record<string, unknown>
   return {
     mode: mode === '' ? '-' : mode,
     state: text('state'),
@@ -146,6 +171,10 @@ const roleOf = async (client: ApiClient, kind: Kind): Promise<RoleView> => {
     clusterId: text('cluster_id'),
     merkleRoot: text('merkle_root'),
     lastWal: Number(mode === 'secondary' ? (status.last_remote_wal ?? 0) : (status.last_wal ?? 0)),
+    lastKindWal: Number(status[`last_${kind}_wal`] ?? 0),
+    primaryAddress: text('primary_cluster_addr'),
+    lastHeartbeat: mode === 'secondary' ? String(heard.last_heartbeat ?? '') : '',
+    ageMs: Number(heard.replication_primary_canary_age_ms ?? 0),
   }
 }
 

@@ -3,7 +3,7 @@ import { parseHostPort } from '../../../base/network.js'
 import type { Random } from '../../../base/random.js'
 import type { Direction } from '../../proxy/faults.js'
 import { Link } from '../../proxy/link.js'
-import { type ActiveFault, type ActiveLinkFault, isOfLink, laneMeets } from '../active-fault.js'
+import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, laneMeets } from '../active-fault.js'
 import type { Keeper, NamedProxy } from '../keeper.js'
 import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
@@ -149,12 +149,15 @@ export class Proxies {
   }
 
   #met(proxy: NamedProxy): { readonly active: ActiveLinkFault; readonly toxic: Toxic }[] {
-    return this.#keeper.active.filter(isOfLink).flatMap((active) =>
-      DIRECTIONS.filter((direction) => laneMeets(active, proxy, direction)).flatMap((direction) => {
-        const toxic = toToxic(active, direction)
-        return toxic ? [{ active, toxic }] : []
-      }),
-    )
+    return this.#keeper.active
+      .filter(isShown)
+      .filter(isOfLink)
+      .flatMap((active) =>
+        DIRECTIONS.filter((direction) => laneMeets(active, proxy, direction)).flatMap((direction) => {
+          const toxic = toToxic(active, direction)
+          return toxic ? [{ active, toxic }] : []
+        }),
+      )
   }
 
   #faultsCalled(proxy: NamedProxy, name: string): ActiveLinkFault[] {

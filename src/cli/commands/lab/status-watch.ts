@@ -1,0 +1,83 @@
+import { describeEvent } from '../../../lab/events/describe.js'
+import type { LabHost } from '../../../lab/lifecycle/lab-host.js'
+import { openLab } from '../../../lab/live/open-lab.js'
+import type { LiveLab } from '../../../lab/live-lab.js'
+import type { Survey } from '../../../lab/survey.js'
+import { withInterrupt } from '../../interrupt.js'
+import { onReaderGone, type Output } from '../../output.js'
+import { Screen } from '../../screen.js'
+
+interface WatchOptions {
+  readonly name: string
+  readonly json?: true
+  readonly look: () => Promise<Survey>
+  readonly draw: (survey: Survey) => string
+  readonly host: LabHost
+  readonly output: Output
+}
+
+const EVERY_MS = 1000
+const EVENTS_SHOWN = 8
+
+/** Until somebody ends it, which is the end that everybody means: it is none with an error. */
+export const watchStatus = async (options: WatchOptions): Promise<void> => {
+  await using lab = openLab(options.name, options.host)
+  await withInterrupt(async ({ signal }) => {
+    const quit = new AbortController()
+    const end = AbortSignal.any([signal, quit.signal, onReaderGone()])
+    if (options.json) return printEach(options, end)
+    if (!process.stdout.isTTY) return printChanges(lab, options, end)
+    // What waits for an answer would be told in the middle of the picture, which shows it anyway.
+    options.output.hush()
+    using screen = new Screen(process.stdout, process.stdin.isTTY ? process.stdin : undefined, () => quit.abort())
+    await redraw(lab, screen, options, end)
+  })
+}
+
+/** At every event, and each second: lag grows without any. */
+const redraw = async (
+  lab: LiveLab,
+  screen: Screen,
+  { look, draw, host, name }: WatchOptions,
+  end: AbortSignal,
+): Promise<void> => {
+  const last: string[] = []
+  let wake = new AbortController()
+  const stop = lab.events.subscribe((event) => {
+    last.push(describeEvent(event))
+    if (last.length > EVENTS_SHOWN) last.shift()
+    wake.abort()
+  })
+  try {
+    while (!end.aborted) {
+      wake = new AbortController()
+      const survey = await look()
+      const time = new Date(host.clock.now()).toISOString().slice('2000-01-01T'.length, -1)
+      const problems = survey.problems.length > 0 ? survey.problems.map((text) => `! ${text}`) : ['nothing is wrong']
+      screen.draw([`${name}  ${time}  (q ends)`, '', draw(survey), '', ...problems, '', ...last].join('\n'))
+      await host.clock.sleep(EVERY_MS, AbortSignal.any([end, wake.signal])).catch(() => undefined)
+    }
+  } finally {
+    stop()
+  }
+}
+
+const printEach = async ({ look, host, output }: WatchOptions, end: AbortSignal): Promise<void> => {
+  while (!end.aborted) {
+    output.data(JSON.stringify(await look()))
+    await host.clock.sleep(EVERY_MS, end).catch(() => undefined)
+  }
+}
+
+/** The picture once, then each event as it comes. */
+const printChanges = async (lab: LiveLab, { look, draw, output }: WatchOptions, end: AbortSignal): Promise<void> => {
+  const stop = lab.events.subscribe((event) => output.data(describeEvent(event)))
+  try {
+    const survey = await look()
+    output.data(draw(survey))
+    for (const text of survey.problems) output.data(`! ${text}`)
+    if (!end.aborted) await new Promise((resolve) => end.addEventListener('abort', resolve, { once: true }))
+  } finally {
+    stop()
+  }
+}

@@ -1,0 +1,106 @@
+import { type ActiveFault, isOfLink, type LinkFault } from '../keeper/active-fault.js'
+import { KIND_WORDS, KINDS } from '../kinds.js'
+import type { ClusterView, Survey } from '../survey.js'
+import type { FollowView } from './links.js'
+
+const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
+const ROOT_SHOWN = 12
+
+/** The clusters of a lab as a tree of who follows whom, with what each says; rows of a table, the header first. */
+export const drawSurvey = (survey: Survey, nowMs: number): string[][] => {
+  const placed = new Set<string>()
+  const rootOf = (link: FollowView) => survey.clusters.find(({ name }) => name === link.primary)?.[link.kind].merkleRoot
+  const rows = (view: ClusterView, lead: string, indent: string, link?: FollowView): string[][] => {
+    placed.add(view.name)
+    const below = followersOf(survey, view.name).filter(({ view: { name } }) => !placed.has(name))
+    // Whoever is drawn below another one is not drawn again below this one.
+    for (const { view: follower } of below) placed.add(follower.name)
+    return [
+      toRow(`${lead}${view.name}`, view, link && { ...link, primaryRoot: rootOf(link) ?? '' }, nowMs),
+      ...below.flatMap((one, index) => {
+        const isLast = index === below.length - 1
+        const arrow = `${indent}${isLast ? '└' : '├'}── ${drawArrow(one.link, survey.faults ?? [])} `
+        return rows(one.view, arrow, `${indent}${isLast ? ' ' : '│'}   `, one.link)
+      }),
+    ]
+  }
+  const following = new Set(survey.links.filter(({ primary }) => primary !== null).map(({ secondary }) => secondary))
+  const roots = survey.clusters.filter(({ name }) => !following.has(name))
+  const tree = roots.flatMap((view) => rows(view, '', '', linkOf(survey, view.name)))
+  // Two that follow one another have no root.
+  const left = survey.clusters.filter(({ name }) => !placed.has(name))
+  return [HEADER, ...tree, ...left.flatMap((view) => (placed.has(view.name) ? [] : rows(view, '', '')))]
+}
+
+/** A cluster that follows one in two ways is drawn once. */
+const followersOf = ({ clusters, links }: Survey, primary: string): { link: FollowView; view: ClusterView }[] => {
+  const own = links.filter((link) => link.primary === primary)
+  return clusters.flatMap((view) => {
+    const link = own.find(({ secondary }) => secondary === view.name)
+    return link ? [{ link, view }] : []
+  })
+}
+
+const linkOf = ({ links }: Survey, name: string): FollowView | undefined =>
+  links.find(({ secondary }) => secondary === name)
+
+/** `DR ──▶`, `DR ──✂──▶`, `performance ──80 ms──▶`. */
+const drawArrow = ({ kind, faults }: FollowView, all: readonly ActiveFault[]): string => {
+  const signs = all.filter(isOfLink).flatMap((one) => (faults.includes(one.id) ? [signOf(one.fault)] : []))
+  const sign = signs.includes(CUT) ? CUT : [...new Set(signs)].join(', ')
+  return `${KIND_WORDS[kind]} ──${sign === '' ? '' : `${sign}──`}▶`
+}
+
+const CUT = '✂'
+
+const signOf = (fault: LinkFault): string => {
+  switch (fault.name) {
+    case 'partition':
+    case 'down':
+      return CUT
+    case 'latency':
+      return `${fault.ms} ms`
+    default:
+      return fault.name
+  }
+}
+
+const toRow = (
+  tree: string,
+  view: ClusterView,
+  link: (FollowView & { readonly primaryRoot: string }) | undefined,
+  nowMs: number,
+): string[] => {
+  const replicated = link ? view[link.kind] : view.dr.merkleRoot ? view.dr : view.performance
+  const isSame = link?.primary && link.primaryRoot === replicated.merkleRoot ? ` = ${link.primary}` : ''
+  return [
+    tree,
+    describeState(view),
+    link ? describeLag(link) : '-',
+    link?.lastHeartbeat ? `${Math.max(0, Math.round((nowMs - Date.parse(link.lastHeartbeat)) / 1000))} s ago` : '-',
+    replicated.merkleRoot ? String(replicated.lastWal) : '-',
+    replicated.merkleRoot === '' ? '-' : `${replicated.merkleRoot.slice(0, ROOT_SHOWN)}${isSame}`,
+    view.apiAddress,
+    view.pid === null ? view.process : `pid ${view.pid}${view.process === 'paused' ? ', paused' : ''}`,
+  ]
+}
+
+const describeState = (view: ClusterView): string => {
+  if (view.process === 'stopped' || view.process === 'paused') return view.process
+  if (view.health === null) return 'no answer'
+  if (!view.isInitialised) return 'not initialised'
+  if (view.isSealed) return 'sealed'
+  const roles = KINDS.flatMap((kind) => {
+    const { mode, state, connectionState } = view[kind]
+    if (mode === 'disabled' || mode === '-') return []
+    const more = mode === 'secondary' ? [state, connectionState].filter((word) => word !== '' && word !== 'ready') : []
+    return [`${KIND_WORDS[kind]} ${mode}${more.length > 0 ? `: ${more.join(', ')}` : ''}`]
+  })
+  return roles.length > 0 ? roles.join('; ') : 'no replication'
+}
+
+/** `0`, or `12 entries, 3.4 s`. */
+const describeLag = ({ lagEntries, lagSeconds }: FollowView): string => {
+  if (lagEntries === null) return '?'
+  return lagEntries === 0 ? '0' : `${lagEntries} entries, ${(lagSeconds ?? 0).toFixed(1)} s`
+}

@@ -1,0 +1,59 @@
+import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
+import { KINDS, type Kind } from '../kinds.js'
+import type { ClusterView } from '../survey.js'
+
+/** A cluster that follows another one, or would. */
+export interface FollowView {
+  readonly kind: Kind
+  /** Null where no cluster of the lab is its primary now. */
+  readonly primary: string | null
+  readonly secondary: string
+  readonly state: string
+  readonly connectionState: string
+  /** Changes that it has not yet taken over; null where that cannot be told, since its primary does not answer. */
+  readonly lagEntries: number | null
+  /** How far back in time it is; 0 when it has everything. */
+  readonly lagSeconds: number | null
+  /** RFC 3339; empty when it never heard from its primary. */
+  readonly lastHeartbeat: string
+  /** Ids of the faults between the two. */
+  readonly faults: readonly number[]
+}
+
+export const findLinks = (
+  clusters: readonly ClusterView[],
+  faults: readonly ActiveFault[],
+  nowMs: number,
+): FollowView[] =>
+  KINDS.flatMap((kind) =>
+    clusters
+      .filter((view) => view[kind].mode === 'secondary' || view[kind].mode === 'bootstrapping')
+      .map((secondary) => describe(kind, secondary, clusters, faults, nowMs)),
+  )
+
+const describe = (
+  kind: Kind,
+  { name, ...view }: ClusterView,
+  clusters: readonly ClusterView[],
+  faults: readonly ActiveFault[],
+  nowMs: number,
+): FollowView => {
+  const { clusterId, primaryAddress, state, connectionState, lastWal, lastHeartbeat, ageMs, mode } = view[kind]
+  const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
+  const primary = primaries.find((one) => one[kind].primaryAddress === primaryAddress) ?? primaries[0]
+  const lagEntries = primary && mode === 'secondary' ? Math.max(0, primary[kind].lastKindWal - lastWal) : null
+  const silentMs = lastHeartbeat === '' || connectionState === 'ready' ? 0 : nowMs - Date.parse(lastHeartbeat)
+  const between = (one: ActiveFault) =>
+    isOfLink(one) && primary !== undefined && one.between.includes(name) && one.between.includes(primary.name)
+  return {
+    kind,
+    primary: primary?.name ?? null,
+    secondary: name,
+    state: mode === 'bootstrapping' ? mode : state,
+    connectionState,
+    lagEntries,
+    lagSeconds: lagEntries === null ? null : lagEntries === 0 ? 0 : Math.max(ageMs, silentMs) / 1000,
+    lastHeartbeat,
+    faults: faults.filter(between).map(({ id }) => id),
+  }
+}

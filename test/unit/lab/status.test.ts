@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest'
+import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
+import { drawSurvey } from '../../../src/lab/status/draw.js'
+import { findLinks } from '../../../src/lab/status/links.js'
+import type { ClusterView, RoleView, Survey } from '../../../src/lab/survey.js'
+
+const OFF: RoleView = {
+  mode: 'disabled',
+  state: '',
+  connectionState: '',
+  clusterId: '',
+  merkleRoot: '',
+  lastWal: 0,
+  lastKindWal: 0,
+  primaryAddress: '',
+  lastHeartbeat: '',
+  ageMs: 0,
+}
+const NOW = Date.parse('2026-01-01T00:00:10Z')
+const set = { clusterId: 'set', merkleRoot: 'aa'.repeat(20) }
+const primary: RoleView = { ...OFF, ...set, mode: 'primary', state: 'running', lastWal: 40, lastKindWal: 40 }
+const secondary: RoleView = {
+  ...OFF,
+  ...set,
+  mode: 'secondary',
+  state: 'stream-wals',
+  connectionState: 'ready',
+  lastWal: 28,
+  lastHeartbeat: '2026-01-01T00:00:08Z',
+  ageMs: 3400,
+}
+
+const cluster = (name: string, roles: Partial<Pick<ClusterView, 'dr' | 'performance'>>, more = {}): ClusterView => ({
+  name,
+  apiAddress: `http://${name}`,
+  process: 'running',
+  pid: 7,
+  health: 200,
+  isInitialised: true,
+  isSealed: false,
+  dr: OFF,
+  performance: OFF,
+  problems: [],
+  ...roles,
+  ...more,
+})
+
+const draw = (clusters: readonly ClusterView[], faults: readonly ActiveFault[] = []): string[] => {
+  const links = findLinks(clusters, faults, NOW)
+  const survey: Survey = {
+    apiVersion: 'understudy/v1',
+    name: 'x',
+    topology: 'x',
+    clusters,
+    links,
+    faults,
+    problems: [],
+  }
+  return drawSurvey(survey, NOW)
+    .slice(1)
+    .map((row) => row.slice(0, 6).join(' | '))
+}
+
+it('draws who follows whom by their roles of now, how far, and with equal roots', () => {
+  const clusters = [
+    cluster('A', { dr: secondary }),
+    cluster('B', { dr: primary, performance: { ...primary, clusterId: 'other', merkleRoot: 'bb' } }),
+    cluster('C', { performance: { ...secondary, clusterId: 'other', merkleRoot: 'cc', lastWal: 40 } }),
+  ]
+  expect(draw(clusters)).toEqual([
+    'B | DR primary; performance primary | - | - | 40 | aaaaaaaaaaaa',
+    '├── DR ──▶ A | DR secondary: stream-wals | 12 entries, 3.4 s | 2 s ago | 28 | aaaaaaaaaaaa = B',
+    '└── performance ──▶ C | performance secondary: stream-wals | 0 | 2 s ago | 40 | cc',
+  ])
+})
+
+it('draws faults on the arrows they are on', () => {
+  const clusters = [cluster('A', { dr: primary }), cluster('B', { dr: secondary })]
+  const fault = (id: number, name: 'partition' | 'hold', between: [string, string]): ActiveFault => ({
+    id,
+    between,
+    isOneWay: false,
+    fault: { name },
+  })
+  const late: ActiveFault = { id: 1, between: ['B', 'A'], isOneWay: true, fault: { name: 'latency', ms: 80 } }
+  expect(draw(clusters, [late, fault(2, 'hold', ['A', 'C'])])[1]).toContain('└── DR ──80 ms──▶ B')
+  expect(draw(clusters, [late, fault(2, 'hold', ['A', 'B'])])[1]).toContain('└── DR ──80 ms, hold──▶ B')
+  expect(draw(clusters, [late, fault(2, 'partition', ['A', 'B'])])[1]).toContain('└── DR ──✂──▶ B')
+})
+
+it('draws those who are gone, sealed or follow nobody, and each once', () => {
+  expect(
+    draw([
+      cluster('A', {}, { process: 'stopped', pid: null, health: null }),
+      cluster('B', { dr: { ...secondary, connectionState: 'transient_failure' } }),
+      cluster('C', {}, { isSealed: true }),
+      cluster('D', {}, { isInitialised: false }),
+      cluster('E', {}),
+    ]),
+  ).toEqual([
+    'A | stopped | - | - | - | -',
+    'B | DR secondary: stream-wals, transient_failure | ? | 2 s ago | 28 | aaaaaaaaaaaa',
+    'C | sealed | - | - | - | -',
+    'D | not initialised | - | - | - | -',
+    'E | no replication | - | - | - | -',
+  ])
+  // Each the primary of the other in another way, which nobody should do.
+  const round = [
+    cluster('A', { dr: primary, performance: { ...secondary, clusterId: 'p' } }),
+    cluster('B', { dr: secondary, performance: { ...primary, clusterId: 'p' } }),
+  ]
+  expect(draw(round)).toHaveLength(2)
+})
