@@ -32,7 +32,7 @@ import { teachManners } from './manners.js'
 import { ProcessOutput } from './output.js'
 import { keepTelling } from './patience.js'
 import { describeUnexpected } from './unexpected.js'
-import { packageVersion } from './version.js'
+import { packageVersion } from '../base/package-version.js'
 
 /**
  * Arguments for the `vault`-named command line: called by that name, or as `understudy vault ...`. A container may ask for

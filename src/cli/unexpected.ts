@@ -3,7 +3,7 @@ import path from 'node:path'
 import { inspect } from 'node:util'
 import { systemClock } from '../base/clock.js'
 import { stateDirectory } from '../lab/lifecycle/lab-directory.js'
-import { packageVersion } from './version.js'
+import { packageVersion } from '../base/package-version.js'
 
 /** Reports that are kept, so that a command in a loop does not fill a disk. */
 const KEPT_MAX = 20

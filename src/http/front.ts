@@ -120,7 +120,7 @@ export class Front {
 
   async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {
     const { lab, forwardedFor } = this.#options
-    if (!lab || !path.startsWith(SIDE)) throw NOT_FOUND
+    if (!lab || !`${path}/`.startsWith(SIDE)) throw NOT_FOUND
     checkFraming(message.headers)
     return lab({
       method,

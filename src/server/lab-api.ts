@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { isSameSecret } from '../crypto/constant-time.js'
 import { sha256 } from '../crypto/digest.js'
 import { parseDurationMs } from '../base/duration.js'
+import { packageVersion } from '../base/package-version.js'
 import { invalid, LogicalError, notFound, unsupportedOperation } from '../logical/errors.js'
 import type { Rendered, SideRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
@@ -14,53 +14,61 @@ import type { Registration } from '../replication/roles/state.js'
 import type { HoldState, Kind } from '../replication/types.js'
 import type { ServerConfig } from './config/config.js'
 import { DISK_STATES } from './disk-faults.js'
+import { describeOwnApi, listOwnApi } from './own-api/document.js'
+import type { OwnOperation } from './own-api/operation.js'
+import { SERVER_OPERATIONS, type ServerOperation } from './own-api/server-operations.js'
 import { readMetrics } from './metric-reading.js'
 import type { OpenCluster } from './open-cluster.js'
 import type { Server } from './server.js'
 
-/** One endpoint below `/_understudy/v1/`. */
-interface LabEndpoint {
-  readonly method: 'GET' | 'POST'
-  readonly path: string
-  /** Changes the server, or shows what only a lab needs: there only with `lab_api`. */
-  readonly isLabOnly: boolean
-  readonly run: (
-    server: Server,
-    body: JsonObject,
-  ) => JsonObject | string | undefined | Promise<JsonObject | string | undefined>
+type Answer = JsonObject | string | undefined
+type Run = (server: Server, body: JsonObject) => Answer | Promise<Answer>
+
+/** What each described operation does. */
+const RUNS: Readonly<Record<ServerOperation, Run>> = {
+  'GET info': info,
+  'GET losses': losses,
+  'GET metrics': metrics,
+  'GET states': ({ holds }) => ({ states: holds.list() }),
+  'POST states/hold': hold,
+  'POST states/release': release,
+  'POST clock': skew,
+  'GET faults': faults,
+  'POST faults/disk': setDisk,
+  'POST faults/corrupt': corrupt,
+  'POST faults/expire-token': expireToken,
 }
 
-const ENDPOINTS: readonly LabEndpoint[] = [
-  { method: 'GET', path: 'info', isLabOnly: false, run: (server) => info(server) },
-  { method: 'GET', path: 'losses', isLabOnly: false, run: (server) => losses(server) },
-  { method: 'GET', path: 'metrics', isLabOnly: false, run: (server) => metrics(server) },
-  { method: 'GET', path: 'states', isLabOnly: true, run: (server) => ({ states: server.holds.list() }) },
-  { method: 'POST', path: 'states/hold', isLabOnly: true, run: (server, body) => hold(server, body) },
-  { method: 'POST', path: 'states/release', isLabOnly: true, run: (server, body) => release(server, body) },
-  { method: 'POST', path: 'clock', isLabOnly: true, run: (server, body) => skew(server, body) },
-  { method: 'GET', path: 'faults', isLabOnly: true, run: (server) => faults(server) },
-  { method: 'POST', path: 'faults/disk', isLabOnly: true, run: (server, body) => setDisk(server, body) },
-  { method: 'POST', path: 'faults/corrupt', isLabOnly: true, run: (server, body) => corrupt(server, body) },
-  { method: 'POST', path: 'faults/expire-token', isLabOnly: true, run: (server, body) => expireToken(server, body) },
-]
+const NAMES = Object.keys(RUNS) as ServerOperation[]
 
 /** The endpoints of our own, which answer in every state; errors are `{"errors": [...]}`. */
 export const createLabApi = (server: Server, config: ServerConfig): ((request: SideRequest) => Promise<Rendered>) => {
   const { labApi, labApiToken } = config.own
+  const isThere = (operation: OwnOperation) =>
+    labApi ||
+    (!operation.isLabOnly && (operation !== SERVER_OPERATIONS['GET metrics'] || config.unauthenticatedMetrics))
   return async (request) => {
-    const known = ENDPOINTS.filter(({ path, isLabOnly }) => path === request.path && (labApi || !isLabOnly))
+    if (request.method === 'GET' && request.path === '') return renderJson(listOwnApi(isThere))
+    if (request.method === 'GET' && request.path === 'openapi.json') return renderJson(describeOwnApi(packageVersion()))
+    const known = NAMES.filter((name) => name.split(' ')[1] === request.path && isThere(SERVER_OPERATIONS[name]))
     if (known.length === 0) throw notFound()
-    const endpoint = known.find(({ method }) => method === request.method)
-    if (!endpoint) throw unsupportedOperation()
-    if (endpoint.path === 'metrics' && !config.unauthenticatedMetrics && !labApi) throw notFound()
-    if (endpoint.isLabOnly && labApiToken !== '') requireToken(request, labApiToken)
-    const answer = await endpoint.run(server, parseBody(request.body))
+    const name = known.find((one) => one.startsWith(`${request.method} `))
+    if (!name) throw unsupportedOperation()
+    const { isLabOnly }: OwnOperation = SERVER_OPERATIONS[name]
+    if (isLabOnly && labApiToken !== '') requireToken(request, labApiToken)
+    const answer = await RUNS[name](server, parseBody(request.body))
     if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
-    const isText = typeof answer === 'string'
-    const contentType = isText ? 'text/plain; version=0.0.4' : 'application/json'
-    return { status: 200, contentType, body: isText ? answer : printJson(answer), headers: {} }
+    if (typeof answer !== 'string') return renderJson(answer)
+    return { status: 200, contentType: 'text/plain; version=0.0.4', body: answer, headers: {} }
   }
 }
+
+const renderJson = (answer: JsonObject): Rendered => ({
+  status: 200,
+  contentType: 'application/json',
+  body: printJson(answer),
+  headers: {},
+})
 
 const requireToken = ({ headers }: SideRequest, expected: string): void => {
   const given = String(headers['x-understudy-token'] ?? '')
@@ -80,10 +88,7 @@ const parseBody = (body: Buffer): JsonObject => {
   return parsed as JsonObject
 }
 
-const packageVersion = (): string =>
-  (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version
-
-const info = async (server: Server): Promise<JsonObject> => {
+async function info(server: Server): Promise<JsonObject> {
   const cluster = server.runtime?.cluster
   const view = cluster?.replication.view
   return {
@@ -124,7 +129,7 @@ const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undef
 
 const lostEntry = ({ index, path, operation }: LostEntry): JsonObject => ({ index, path, operation })
 
-const losses = async (server: Server): Promise<JsonObject> => {
+async function losses(server: Server): Promise<JsonObject> {
   const found = (await server.runtime?.cluster?.replication.replication.losses()) ?? []
   return {
     losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries, entriesBeyond, framesBeyond }) => ({
@@ -139,7 +144,7 @@ const losses = async (server: Server): Promise<JsonObject> => {
   }
 }
 
-const metrics = async (server: Server): Promise<string> => {
+async function metrics(server: Server): Promise<string> {
   const cluster = server.runtime?.cluster
   if (!server.runtime || !cluster) throw new LogicalError('sealed', 'Vault is sealed')
   return renderPrometheus(await readMetrics(server.runtime, cluster, server.meter))
@@ -159,7 +164,7 @@ const stateOf = (body: JsonObject): HoldState | undefined => {
   return state
 }
 
-const hold = (server: Server, body: JsonObject): undefined => {
+function hold(server: Server, body: JsonObject): undefined {
   const state = stateOf(body)
   if (!state) throw invalid(`missing state; there are ${HOLD_STATES.join(', ')}`)
   const kind = kindOf(body)
@@ -167,12 +172,12 @@ const hold = (server: Server, body: JsonObject): undefined => {
   return undefined
 }
 
-const release = (server: Server, body: JsonObject): undefined => {
+function release(server: Server, body: JsonObject): undefined {
   server.holds.release(kindOf(body), stateOf(body))
   return undefined
 }
 
-const skew = (server: Server, body: JsonObject): undefined => {
+function skew(server: Server, body: JsonObject): undefined {
   const ms = typeof body.skew === 'string' ? parseDurationMs(body.skew) : undefined
   if (ms === undefined) throw invalid('skew must be a duration such as "5s" or "-2m"')
   server.labState.skewMs = ms
@@ -180,14 +185,16 @@ const skew = (server: Server, body: JsonObject): undefined => {
 }
 
 /** What is wrong with this process by order; what is held is listed by `states`. */
-const faults = ({ labState }: Server): JsonObject => ({
-  skew_ms: labState.skewMs,
-  disk: { state: labState.disk.state, delay_ms: labState.disk.delayMs },
-})
+function faults({ labState }: Server): JsonObject {
+  return {
+    skew_ms: labState.skewMs,
+    disk: { state: labState.disk.state, delay_ms: labState.disk.delayMs },
+  }
+}
 
 const DISK_DELAY_MS_MAX = 60_000
 
-const setDisk = ({ labState }: Server, body: JsonObject): undefined => {
+function setDisk({ labState }: Server, body: JsonObject): undefined {
   const state = DISK_STATES.find((known) => known === body.state)
   if (!state) throw invalid(`state must be one of ${DISK_STATES.join(', ')}`)
   const delayMs = body.delay === undefined ? 0 : parseDurationMs(String(body.delay))
@@ -198,7 +205,7 @@ const setDisk = ({ labState }: Server, body: JsonObject): undefined => {
   return undefined
 }
 
-const corrupt = (server: Server, body: JsonObject): undefined => {
+function corrupt(server: Server, body: JsonObject): undefined {
   const { tree, page } = body
   if (tree !== 'replicated' && tree !== 'local') throw invalid('tree must be replicated or local')
   if (typeof page !== 'number' || !Number.isInteger(page) || page < 0 || page > 255) {
@@ -211,7 +218,7 @@ const corrupt = (server: Server, body: JsonObject): undefined => {
 }
 
 /** Ends an activation token as if its time had come. */
-const expireToken = async (server: Server, body: JsonObject): Promise<undefined> => {
+async function expireToken(server: Server, body: JsonObject): Promise<undefined> {
   const kind = kindOf(body)
   const { id } = body
   if (typeof id !== 'string' || !kind) throw invalid('id and kind are required')

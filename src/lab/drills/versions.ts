@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { packageVersion } from '../../base/package-version.js'
 import type { LiveLab } from '../live-lab.js'
 import type { DrillVersions } from './result.js'
 
@@ -14,9 +14,4 @@ export const versionsOf = async (lab: LiveLab): Promise<DrillVersions> => {
     }),
   )
   return { understudy: packageVersion(), node: process.version, servers: Object.fromEntries(servers.flat()) }
-}
-
-const packageVersion = (): string => {
-  const file = new URL('../../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

@@ -2,6 +2,8 @@ import { chmodSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { type EventDraft, isEventKind } from '../events/event.js'
 import type { EventLog } from '../events/event-log.js'
+import { packageVersion } from '../../base/package-version.js'
+import { describeOwnApi } from '../../server/own-api/document.js'
 import { LabError } from '../lab-error.js'
 import { EventStreams } from './event-streams.js'
 import type { FaultRequest, LinkFaultRequest, ServerFaultRequest } from './active-fault.js'
@@ -77,6 +79,8 @@ const answer = async (
   const url = new URL(request.url ?? '/', 'http://keeper')
   const incoming = { method, url, request, response }
   const [, room, id] = url.pathname.split('/')
+  if (method === 'GET' && url.pathname === '/openapi.json')
+    return { status: 200, body: describeOwnApi(packageVersion()) }
   if (room === 'faults') return answerFaults(control, incoming, id)
   if (room === 'events' && id === undefined) return answerEvents(control, incoming)
   if (room === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)

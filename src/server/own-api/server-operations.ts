@@ -1,0 +1,129 @@
+import { HOLD_STATES } from '../../replication/holds.js'
+import { DISK_STATES } from '../disk-faults.js'
+import { flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
+
+const kind = oneOf('dr', 'performance')
+const lost = object({ index: whole, path: text, operation: text })
+const LOST_EXAMPLE = { index: 41, path: 'logical/7d0c/greeting', operation: 'put' }
+const holdState = oneOf(...HOLD_STATES)
+
+/** What a server has below `/_understudy/v1/`. There is nothing else: what runs is looked up by these names. */
+export const SERVER_OPERATIONS = {
+  'GET info': {
+    summary: 'Roles, versions, fencing and the generation of the storage; sealed or not',
+    answer: {
+      schema: object({
+        name: text,
+        version: text,
+        reported_version: text,
+        storage_generation: whole,
+        epoch: text,
+        fenced: orNull(
+          object({ epoch: text, by_epoch: text, since: text, accepted: listOf(lost), accepted_beyond: whole }),
+        ),
+        ahead: orNull(
+          object({ epoch: text, last_remote_wal: whole, common_wal: whole, primary_last_wal: whole, since: text }),
+        ),
+        purge_pending: flag,
+        kinds: object({ dr: text, performance: text }),
+      }),
+      example: {
+        name: 'A',
+        version: '0.1.0',
+        reported_version: '1.20.4+ent',
+        storage_generation: 1,
+        epoch: '5f2c',
+        fenced: null,
+        ahead: null,
+        purge_pending: false,
+        kinds: { dr: 'primary', performance: 'disabled' },
+      },
+    },
+  },
+  'GET losses': {
+    summary: 'What failovers lost, entry by entry; sealed or not',
+    answer: {
+      schema: object({
+        losses: listOf(
+          object({
+            epoch: text,
+            first_index: whole,
+            last_index: whole,
+            reason: text,
+            entries: listOf(lost),
+            entries_beyond: whole,
+            frames_beyond: whole,
+          }),
+        ),
+      }),
+      example: {
+        losses: [
+          {
+            epoch: '5f2c',
+            first_index: 41,
+            last_index: 41,
+            reason: 'resync',
+            entries: [LOST_EXAMPLE],
+            entries_beyond: 0,
+            frames_beyond: 0,
+          },
+        ],
+      },
+    },
+  },
+  'GET metrics': {
+    summary: 'Metrics for Prometheus; unsealed, with lab_api or unauthenticated_metrics_access',
+    answer: 'text',
+  },
+  'GET states': {
+    summary: 'States in which replication is to stop, and whether it has',
+    isLabOnly: true,
+    answer: {
+      schema: object({ states: listOf(object({ kind, state: holdState, isReached: flag })) }),
+      example: { states: [{ kind: 'dr', state: 'merkle-sync', isReached: false }] },
+    },
+  },
+  'POST states/hold': {
+    summary: 'Replication stops when it comes to this state; without a kind, both',
+    isLabOnly: true,
+    body: { schema: object({ state: holdState }, { kind }), example: { state: 'merkle-sync', kind: 'dr' } },
+  },
+  'POST states/release': {
+    summary: 'Replication goes on; without a state or a kind, all of them',
+    isLabOnly: true,
+    body: { schema: object({}, { state: holdState, kind }), example: { state: 'merkle-sync', kind: 'dr' } },
+  },
+  'POST clock': {
+    summary: 'What the server adds to the time',
+    isLabOnly: true,
+    body: { schema: object({ skew: text }), example: { skew: '5m' } },
+  },
+  'GET faults': {
+    summary: 'The skew of the clock, and how the disk behaves',
+    isLabOnly: true,
+    answer: {
+      schema: object({ skew_ms: whole, disk: object({ state: oneOf(...DISK_STATES), delay_ms: whole }) }),
+      example: { skew_ms: 0, disk: { state: 'ok', delay_ms: 0 } },
+    },
+  },
+  'POST faults/disk': {
+    summary: 'How writes fare; the delay is for a slow disk',
+    isLabOnly: true,
+    body: {
+      schema: object({ state: oneOf(...DISK_STATES) }, { delay: text }),
+      example: { state: 'slow', delay: '200ms' },
+    },
+  },
+  'POST faults/corrupt': {
+    summary: 'Damages a page of a merkle tree, from 0 to 255; the next comparison finds it',
+    isLabOnly: true,
+    body: { schema: object({ tree: oneOf('replicated', 'local'), page: whole }), example: { tree: 'local', page: 7 } },
+  },
+  'POST faults/expire-token': {
+    summary: 'Ends an activation token that nobody used yet',
+    isLabOnly: true,
+    body: { schema: object({ kind, id: text }), example: { kind: 'dr', id: 'b' } },
+  },
+} as const satisfies Readonly<Record<string, OwnOperation>>
+
+export type ServerOperation = keyof typeof SERVER_OPERATIONS

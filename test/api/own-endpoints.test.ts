@@ -1,0 +1,152 @@
+import http from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeOwnApi } from '../../src/server/own-api/document.js'
+import { LabHome } from '../support/lab-home.js'
+import { findMismatch, type Schema } from '../support/json-schema.js'
+
+/** Every endpoint of our own, as its document says, against a server and the keeper of a running lab. */
+
+interface Operation {
+  readonly tags: readonly string[]
+  readonly requestBody?: { readonly content: { readonly 'application/json': { schema: Schema; example: unknown } } }
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Schema }>> }>>
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly text: string
+}
+
+const document = describeOwnApi('0') as unknown as { paths: Record<string, Record<string, Operation>> }
+const OPERATIONS = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+)
+const of = (tag: string) => OPERATIONS.filter(({ operation }) => operation.tags.includes(tag))
+
+const ask = (target: http.RequestOptions, method: string, path: string, body?: unknown): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const request = http.request({ ...target, method, path, agent: false }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, type: String(response.headers['content-type']), text }),
+      )
+    })
+    request.on('error', reject)
+    request.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+
+/** What is wrong with an answer, by its description. */
+const judge = ({ operation }: { operation: Operation }, { status, type, text }: Answer): string | undefined => {
+  const described = operation.responses[String(status)]
+  if (!described) return `${status} is not described: ${text}`
+  const [[media, content] = []] = Object.entries(described.content ?? {})
+  if (!media || !content) return text === '' ? undefined : `there is a body: ${text}`
+  if (!type.startsWith(media)) return `it is ${type}`
+  return media === 'application/json' ? findMismatch(content.schema, JSON.parse(text)) : undefined
+}
+
+let home: LabHome
+let server: http.RequestOptions
+let keeper: http.RequestOptions
+
+beforeAll(async () => {
+  home = new LabHome()
+  const up = await home.run('up', 'dr', '--ports', 'random')
+  expect(up.status, up.stderr).toBe(0)
+  const lab = home.record('default')
+  const { hostname, port } = new URL(lab.clusters[0]?.apiAddress ?? '')
+  server = { host: hostname, port }
+  keeper = { socketPath: lab.keeper.socket }
+})
+afterAll(async () => {
+  await home.run('down')
+  await home[Symbol.asyncDispose]()
+})
+
+describe('the examples of the document', () => {
+  it('are as their schemas say', () => {
+    const wrong = OPERATIONS.flatMap(({ method, path, operation }) => {
+      const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap((one) => {
+        const content = one?.content?.['application/json']
+        return content && 'example' in content ? [content as { schema: Schema; example: unknown }] : []
+      })
+      return contents
+        .flatMap(({ schema, example }) => findMismatch(schema, example) ?? [])
+        .map((text) => [method, path, text])
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('can be told from what is not as a schema says', () => {
+    const [schema] = of('server').flatMap(
+      ({ operation }) => operation.requestBody?.content['application/json'].schema ?? [],
+    )
+    if (!schema) throw new Error('no schema')
+    for (const wrong of [{}, { state: 5 }, { state: 'none' }, { state: 'merkle-sync', more: 1 }, []])
+      expect(findMismatch(schema, wrong), JSON.stringify(wrong)).toBeDefined()
+  })
+})
+
+describe('a server', () => {
+  it('serves the document and lists what is there', async () => {
+    const served = await ask(server, 'GET', '/_understudy/v1/openapi.json')
+    expect(served).toMatchObject({ status: 200, type: 'application/json' })
+    expect((JSON.parse(served.text) as typeof document).paths).toEqual(document.paths)
+    for (const root of ['/_understudy/v1/', '/_understudy/v1']) {
+      const { status, text } = await ask(server, 'GET', root)
+      expect(status).toBe(200)
+      const list = JSON.parse(text) as { description: string; endpoints: { method: string; path: string }[] }
+      expect(list.description).toBe('/_understudy/v1/openapi.json')
+      expect(list.endpoints.map(({ method, path }) => `${method} ${path}`)).toEqual(
+        of('server').map(({ method, path }) => `${method} ${path}`),
+      )
+    }
+  })
+
+  it('takes what the document says and answers as it says', async () => {
+    // An activation token that nobody used, for the endpoint that ends it.
+    const { rootToken } = home.record('default').clusters[0] ?? { rootToken: '' }
+    const headers = { 'X-Vault-Token': rootToken }
+    await ask({ ...server, headers }, 'POST', '/v1/sys/replication/dr/primary/secondary-token', { id: 'b' })
+    const wrong: unknown[] = []
+    for (const one of of('server')) {
+      const example = one.operation.requestBody?.content['application/json'].example
+      const problem = judge(one, await ask(server, one.method, one.path, example))
+      if (problem) wrong.push([one.method, one.path, problem])
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('refuses a verb that is not described, and a path that is not', async () => {
+    for (const [method, path, status] of [
+      ['DELETE', 'info', 405],
+      ['GET', 'clock', 405],
+      ['GET', 'none', 404],
+    ] as const) {
+      const answer = await ask(server, method, `/_understudy/v1/${path}`)
+      expect([path, answer.status, JSON.parse(answer.text)]).toEqual([path, status, { errors: expect.any(Array) }])
+    }
+  })
+})
+
+describe('a keeper', () => {
+  it('takes what the document says and answers as it says', async () => {
+    expect((await ask(keeper, 'GET', '/openapi.json')).status).toBe(200)
+    const wrong: unknown[] = []
+    // What is set is healed one by one first, then all of it.
+    for (const one of [...of('keeper')].sort((a, b) => order(a.method, a.path) - order(b.method, b.path))) {
+      const example = one.operation.requestBody?.content['application/json'].example
+      const path = one.path.replace('{id}', '1')
+      const problem = judge(one, await ask(keeper, one.method, path, example))
+      if (problem) wrong.push([one.method, one.path, problem])
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+const order = (method: string, path: string): number =>
+  method === 'POST' ? 0 : method === 'GET' ? 1 : path.includes('{') ? 2 : 3
