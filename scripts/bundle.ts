@@ -1,4 +1,5 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
@@ -17,34 +18,85 @@ const ENTRIES = [
 ] as const
 
 /** A module that asks where it lies is told where it was compiled to. */
-const keepPlaces: Plugin = {
+const keepPlaces = (bundle: string, here: string): Plugin => ({
   name: 'keep-places',
   setup: ({ onLoad }) => {
     onLoad({ filter: /\.js$/ }, async ({ path: file }) => {
       const text = await readFile(file, 'utf8')
-      if (!text.includes('import.meta.url')) return undefined
-      const place = JSON.stringify(path.relative(BUNDLE, file).split(path.sep).join('/'))
-      return { contents: text.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`), loader: 'js' }
+      if (!text.includes('import.meta.url') || file.includes('node_modules')) return undefined
+      const place = JSON.stringify(path.relative(bundle, file).split(path.sep).join('/'))
+      return { contents: text.replaceAll('import.meta.url', `new URL(${place}, ${here}).href`), loader: 'js' }
     })
   },
-}
+})
+
+const COMMON = { bundle: true, platform: 'node', target: 'node20', write: false } as const
 
 const { outputFiles } = await build({
+  ...COMMON,
   entryPoints: ENTRIES.map(({ name, file }) => ({ in: path.join(dist, file), out: name })),
   outdir: BUNDLE,
   chunkNames: '[name]-[hash]',
-  bundle: true,
   splitting: true,
   format: 'esm',
-  platform: 'node',
-  target: 'node20',
   packages: 'external',
-  write: false,
-  plugins: [keepPlaces],
+  plugins: [keepPlaces(BUNDLE, 'import.meta.url')],
 })
+
+/**
+ * The library is bundled for `require`: Node 20 cannot require ES modules, and some test runners load everything so. Packages
+ * that are nothing but ES modules are part of it, and what is imported late is required late. Who imports gets the same code
+ * by a file of names, which is quicker than ES modules on top of packages that are none, and every class is there once.
+ */
+const COMMON_JS = path.join(dist, 'cjs')
+const { dependencies } = JSON.parse(await readFile(path.join(dist, '..', 'package.json'), 'utf8')) as {
+  dependencies: Record<string, string>
+}
+const ES_MODULES_ONLY: readonly string[] = ['jose']
+const external = Object.keys(dependencies).filter((name) => !ES_MODULES_ONLY.includes(name))
+const required = await build({
+  ...COMMON,
+  entryPoints: [{ in: path.join(dist, 'index.js'), out: 'index' }],
+  outdir: COMMON_JS,
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  external: external.flatMap((name) => [name, `${name}/*`]),
+  supported: { 'dynamic-import': false },
+  plugins: [keepPlaces(COMMON_JS, "require('node:url').pathToFileURL(__filename)")],
+})
+
+/** Declarations that an entry leads to. */
+const findDeclarations = async (file: string, found = new Set<string>()): Promise<Set<string>> => {
+  if (found.has(file)) return found
+  found.add(file)
+  const text = await readFile(file, 'utf8')
+  for (const [, specifier = ''] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)['"]/g)) {
+    await findDeclarations(path.resolve(path.dirname(file), specifier.replace(/\.js$/, '.d.ts')), found)
+  }
+  return found
+}
+
 await rm(BUNDLE, { recursive: true, force: true })
-await mkdir(BUNDLE, { recursive: true })
-await Promise.all(outputFiles.map(({ path: file, contents }) => writeFile(file, contents)))
+await rm(COMMON_JS, { recursive: true, force: true })
+const write = async (file: string, contents: string | Uint8Array): Promise<void> => {
+  await mkdir(path.dirname(file), { recursive: true })
+  await writeFile(file, contents)
+}
+await Promise.all([...outputFiles, ...required.outputFiles].map(({ path: file, contents }) => write(file, contents)))
+// Types are of the module system of the nearest package.json.
+await write(path.join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
+for (const file of await findDeclarations(path.join(dist, 'index.d.ts'))) {
+  await write(path.join(COMMON_JS, path.relative(dist, file)), await readFile(file))
+}
+const names = Object.keys(createRequire(import.meta.url)(path.join(COMMON_JS, 'index.cjs')) as object)
+await write(
+  path.join(dist, 'index.js'),
+  // An import would look through the whole file for names first, which takes longer than all the rest.
+  `import { createRequire } from 'node:module'
+const library = createRequire(import.meta.url)('./cjs/index.cjs')
+export const { ${names.join(', ')} } = library
+`,
+)
 for (const { name, file } of ENTRIES) {
   const place = path.join(dist, file)
   const bundled = path

@@ -27,6 +27,8 @@ const LAYERS: Record<string, readonly string[]> = {
   cli: ['server', 'lab', 'client', 'base'],
   main: ['server', 'lab', 'client', 'base', 'cli'],
   index: ['server', 'lab', 'client', 'base'],
+  vitest: ['index'],
+  testcontainers: ['index', 'lab', 'client', 'base'],
 }
 
 /** Package -> the only room that may import it. */
@@ -45,6 +47,8 @@ const OWNERS: Record<string, readonly string[]> = {
   pino: ['base'],
   bcrypt: ['auth'],
   commander: ['cli'],
+  vitest: ['vitest'],
+  testcontainers: ['testcontainers'],
   'node:child_process': ['lab', 'server'],
 }
 

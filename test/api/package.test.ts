@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import {
   chmodSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -69,6 +70,22 @@ describe('the packed package', () => {
     const plain = text.replace('await using lab', 'const lab').concat('\nawait lab[Symbol.asyncDispose]()\n')
     writeFileSync(path.join(project, 'use.js'), plain)
     expect(await inProject(process.execPath, 'use.js')).toBe('hello\n')
+  })
+
+  it.each(['import.mjs', 'require.cjs'])('is the same to a program that has it by %s', async (file) => {
+    cpSync(path.join(ROOT, 'test', 'package', 'plain', file), path.join(project, file))
+    expect(await inProject(process.execPath, file)).toBe('ok\n')
+  })
+
+  it("refuses by types what is not known, for ES modules and for CommonJS, without any other package than Node's types", async () => {
+    for (const file of ['use.mts', 'use.cts']) {
+      cpSync(path.join(ROOT, 'test', 'package', 'types', file), path.join(project, file))
+    }
+    const flags = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext', '--target', 'es2022']
+    const types = ['--types', 'node', '--typeRoots', path.join(ROOT, 'node_modules', '@types')]
+    const compiler = path.join(ROOT, 'node_modules', '.bin', 'tsc')
+    const lib = ['--lib', 'es2023,esnext.disposable']
+    expect(await inProject(compiler, ...flags, ...lib, ...types, 'use.mts', 'use.cts')).toBe('')
   })
 
   it('has types for those who compile against it', async () => {

@@ -1,0 +1,65 @@
+import { test } from 'vitest'
+import { type Lab, startLab, type StartLabOptions, type TopologyClusters, type TopologyName } from './index.js'
+
+/**
+ * Labs for tests in vitest: one for each file, in which every test begins with the state right after the start.
+ *
+ *   import { expect } from 'vitest'
+ *   import { labTest } from 'understudy-lab/vitest'
+ *
+ *   const test = labTest('pr-dr', { seed: 42 })
+ *
+ *   test('a secret reaches C', async ({ lab }) => {
+ *     await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+ *     await lab.converged()
+ *     expect(await lab.C.client.read('sys/mounts')).toHaveProperty('kv/')
+ *   })
+ */
+
+/** What each test is given. */
+export interface LabFixtures<N extends TopologyName> {
+  readonly lab: Lab<TopologyClusters[N]>
+  /** Where the lab of a test comes from; ends with the file. */
+  readonly labs: FreshLabs<N>
+}
+
+/**
+ * `test` of vitest with the fixture `lab`, a lab of this topology. It starts when the first test asks for it. A test fails with
+ * the LabError of `startLab` when it cannot be started.
+ */
+export const labTest = <N extends TopologyName>(topology: N, options: StartLabOptions = {}) =>
+  test.extend<LabFixtures<N>>({
+    labs: [
+      // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture depends on
+      async ({}, use) => {
+        const labs = new FreshLabs(topology, options)
+        await use(labs)
+        await labs.close()
+      },
+      { scope: 'file' },
+    ],
+    lab: async ({ labs }, use) => use(await labs.next()),
+  })
+
+/** Labs of one kind, one after the other. */
+export class FreshLabs<N extends TopologyName> {
+  readonly #start: () => Promise<Lab<TopologyClusters[N]>>
+  #lab: Lab<TopologyClusters[N]> | undefined
+
+  constructor(topology: N, options: StartLabOptions) {
+    this.#start = () => startLab(topology, options)
+  }
+
+  /** In the state right after the start, whatever was done to the one before. */
+  async next(): Promise<Lab<TopologyClusters[N]>> {
+    await this.close()
+    this.#lab = await this.#start()
+    return this.#lab
+  }
+
+  async close(): Promise<void> {
+    const lab = this.#lab
+    this.#lab = undefined
+    await lab?.close()
+  }
+}
