@@ -21,6 +21,8 @@ export type {
 } from './lab/in-process-lab.js'
 export type { ClusterKeys, LabCluster, StoppedCluster } from './lab/in-process-cluster.js'
 export type { LabLink } from './lab/links.js'
+export type { EventKind, LabEvent } from './lab/events/event.js'
+export type { DrillResult } from './lab/drills/result.js'
 export type { Kind } from './lab/kinds.js'
 export type { LabSettings } from './lab/settings.js'
 export type { ClusterPlan, Link, MountSeed, SealPlan, Seed, Topology } from './lab/topology.js'
@@ -48,7 +50,7 @@ export interface TopologyClusters {
 
 export type TopologyName = keyof TopologyClusters
 
-/** The path of a topology file: one with a slash, or that ends like YAML. */
+/** The path of a topology file: one with a slash, or that ends like YAML. Any text is one where the clusters are named: `startLab<'A' | 'B'>(file)`. */
 export type TopologyFile = `${string}.yaml` | `${string}.yml` | `${string}/${string}`
 
 /**
@@ -73,10 +75,10 @@ export async function startLab<N extends TopologyName>(
   topology: N,
   options?: InProcessLabOptions,
 ): Promise<Lab<TopologyClusters[N]>>
-export async function startLab<const Names extends string = string>(
-  file: TopologyFile,
+export async function startLab<Names extends string = never>(
+  file: [Names] extends [never] ? TopologyFile : string,
   options?: InProcessLabOptions,
-): Promise<Lab<Names>>
+): Promise<Lab<[Names] extends [never] ? string : Names>>
 export async function startLab<const T extends Topology>(
   topology: T,
   options?: InProcessLabOptions,

@@ -1,4 +1,4 @@
-import http from 'node:http'
+import http, { type IncomingHttpHeaders } from 'node:http'
 import https from 'node:https'
 import { systemClock } from '../base/clock.js'
 
@@ -52,7 +52,7 @@ export type Query = Readonly<Record<string, string | readonly string[]>>
 /** An answer, whatever its status. `json` is undefined when the body is none. */
 export interface ApiAnswer {
   readonly status: number
-  readonly headers: http.IncomingHttpHeaders
+  readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
   readonly json: Record<string, unknown> | undefined
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
 import { type ClusterAccess, clientOf } from './cluster.js'
+import type { EventDraft } from './events/event.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import type { ClusterKeys, KeyRing } from './library/key-ring.js'
@@ -32,15 +33,24 @@ export class LabCluster implements ClusterAccess {
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #keys: KeyRing
+  readonly #tell: (draft: EventDraft) => void
   #client: ApiClient | undefined
   #anonymous: ApiClient | undefined
 
-  constructor(name: string, server: InProcessServer, clock: Clock, timeoutMs: number, keys: KeyRing) {
+  constructor(
+    name: string,
+    server: InProcessServer,
+    clock: Clock,
+    timeoutMs: number,
+    keys: KeyRing,
+    tell: (draft: EventDraft) => void,
+  ) {
     this.name = name
     this.#server = server
     this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#keys = keys
+    this.#tell = tell
   }
 
   get isRunning(): boolean {
@@ -98,7 +108,9 @@ export class LabCluster implements ClusterAccess {
   get anonymous(): ApiClient {
     this.#anonymous ??= clientOf({ apiAddress: this.address, rootToken: '' }).with({
       onAnswer: async ({ method, path, status }) => {
-        if (method !== 'GET' && status < 300) await this.#keys.noteCall(this.name, path)
+        if (method === 'GET' || method === 'LIST') return
+        this.#tell({ kind: 'call', cluster: this.name, details: { method, path, status } })
+        if (status < 300) await this.#keys.noteCall(this.name, path)
       },
     })
     return this.#anonymous

@@ -12,6 +12,11 @@ import { LabError } from './lab-error.js'
 import { findProblems, findUnreplicated } from './library/findings.js'
 import { KeyRing } from './library/key-ring.js'
 import { type InProcessLabOptions, requireOptions } from './library/options.js'
+import { EventStream } from './library/event-stream.js'
+import { LocalEvents } from './live/local-events.js'
+import type { LabEvent } from './events/event.js'
+import type { DrillResult } from './drills/result.js'
+import type { RunDrillOptions } from './drills/run-drill.js'
 import { makeTemporaryDirectory } from './lifecycle/lab-directory.js'
 import { type LabLink, Links } from './links.js'
 import { activate, failOver, operationToken, rejoin, switchOver } from './operations/operations.js'
@@ -19,7 +24,7 @@ import { Runbook } from './operations/runbook.js'
 import { type ClusterPlan, planOf, type Topology } from './topology.js'
 import type { LabSettings } from './settings.js'
 import { waitFor } from './wait.js'
-import { joinClusters, openCluster, type WireOptions } from './wire.js'
+import { makeTopology, openCluster, type WireOptions } from './wire.js'
 
 export type { InProcessLabOptions } from './library/options.js'
 
@@ -57,8 +62,12 @@ export class InProcessLab<Names extends string = string> {
   readonly topology: Topology
   readonly clock: LabClock
   readonly clusters: readonly LabCluster[]
-  readonly #links = new Links()
+  readonly #links = new Links((between, what, details) => {
+    this.#events.tell({ kind: what, details: { between, ...details } })
+  })
   readonly #keys: KeyRing
+  readonly #events: LocalEvents
+  readonly #stream: EventStream
   readonly #random: Random
   readonly #timeoutMs: number
   readonly #parts: ServerParts
@@ -74,6 +83,8 @@ export class InProcessLab<Names extends string = string> {
     this.#parts = parts
     this.#random = randomFor('links')
     this.#keys = new KeyRing(() => this.clusters, systemClock)
+    this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters)
+    this.#stream = new EventStream(this.#events)
     this.clusters = topology.clusters.map((name) => {
       const server = new parts.InProcessServer({
         name,
@@ -84,7 +95,7 @@ export class InProcessLab<Names extends string = string> {
         settings: { ...settingsOf(planOf(topology, name)), ...settings },
         log,
       })
-      return new LabCluster(name, server, this.clock, timeoutMs, this.#keys)
+      return new LabCluster(name, server, this.clock, timeoutMs, this.#keys, (draft) => this.#events.tell(draft))
     })
   }
 
@@ -94,6 +105,7 @@ export class InProcessLab<Names extends string = string> {
     options: InProcessLabOptions = {},
   ): Promise<InProcessLab<N>> {
     requireOptions(options)
+    requireInProcess(topology)
     // Most of the time to import the library would go into what only a server needs.
     const lab = new InProcessLab<N>(topology, options, await import('./runner/server-parts.js'))
     try {
@@ -127,7 +139,7 @@ export class InProcessLab<Names extends string = string> {
     return this.#links.routes
   }
 
-  /** Opens every link again, without faults. */
+  /** Opens every link again, without faults but for the latency that the topology gives it. */
   heal(): void {
     this.#links.all().clearFaults()
   }
@@ -206,6 +218,33 @@ export class InProcessLab<Names extends string = string> {
     return findProblems(this.clusters, this.#links.findFaulty())
   }
 
+  /**
+   * Plays a drill on this lab, as it stands: one of the catalogue by name, a file, or what such a file says as an object. It
+   * resolves with what came of it, also where something that the drill asserts is not so (`verdict`), and leaves the lab as the
+   * drill left it. Rejects with LabError `usage` for a drill that is not known, is wrong, or needs clusters that are not there.
+   *
+   *   const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
+   */
+  async drill(drill: string | object, options: RunDrillOptions = {}): Promise<DrillResult> {
+    const { playDrill } = await import('./library/drill.js')
+    return playDrill(this, drill, options)
+  }
+
+  /**
+   * What happens from now on: calls through clients of the lab, faults of its links, and changes of process, seal, role and
+   * state of its clusters, which are looked at while somebody iterates. Ends when the lab is closed.
+   *
+   *   for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
+   */
+  get events(): AsyncIterable<LabEvent> {
+    return this.#stream
+  }
+
+  /** Where events of this lab are told, for those who work on it in their own way. */
+  get localEvents(): LocalEvents {
+    return this.#events
+  }
+
   /** The lab as operations and drills work on it. Its clusters are what is known of them at the moment they are asked for. */
   access(): LabAccess {
     const keys = this.#keys
@@ -219,8 +258,10 @@ export class InProcessLab<Names extends string = string> {
 
   /** Ends all servers, connections and timers of the lab, and removes its data. Closing it again does nothing. */
   async close(): Promise<void> {
+    this.#stream.close()
+    this.#events.close()
     // A cut link would hold up whoever says goodbye.
-    this.heal()
+    this.#links.all().clearFaults()
     await Promise.all(this.clusters.map((cluster) => cluster.stop()))
     await this.#links.close()
     if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
@@ -236,10 +277,15 @@ export class InProcessLab<Names extends string = string> {
       cluster.name,
       [cluster.address, cluster.clusterAddress].map((address) => new URL(address).host),
     ])
-    await this.#links.open(new Map(addresses), { clock: systemClock, random: this.#random })
+    await this.#links.open(new Map(addresses), {
+      clock: systemClock,
+      random: this.#random,
+      distances: this.topology.links,
+    })
     const options: WireOptions = {
       shares,
       threshold,
+      plans: this.topology.plans,
       timeoutMs: this.#timeoutMs,
       clock: systemClock,
       onProgress: () => undefined,
@@ -247,7 +293,7 @@ export class InProcessLab<Names extends string = string> {
     const fresh = this.access().clusters
     const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
     for (const opened of open) this.#keys.set(opened.name, opened)
-    for (const joined of await joinClusters(open, this.topology.links, options)) this.#keys.set(joined.name, joined)
+    for (const joined of await makeTopology(open, this.topology, options)) this.#keys.set(joined.name, joined)
   }
 
   /** The same code as the commands of these names. */
@@ -277,6 +323,20 @@ export class InProcessLab<Names extends string = string> {
     if (kind === 'memory') return this.#parts.createMemoryStorage()
     this.#directory ??= makeTemporaryDirectory('in-process')
     return this.#parts.createDirectoryStorage(path.join(this.#directory, name))
+  }
+}
+
+/** What a topology may ask for and clusters in one process do not have is refused, never left out in silence. */
+const requireInProcess = (topology: Topology): void => {
+  for (const name of topology.clusters) {
+    const { tls, seal } = planOf(topology, name)
+    const what = tls ? 'an API with TLS' : seal?.type === 'auto' ? 'a seal that opens itself' : undefined
+    if (what) {
+      throw new LabError(
+        'usage',
+        `the topology ${topology.name} gives ${name} ${what}, which clusters in one process do not have: "understudy up" starts it with processes`,
+      )
+    }
   }
 }
 

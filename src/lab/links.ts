@@ -6,13 +6,19 @@ import type { OpenRoute } from './keeper/keeper.js'
 import { LabError } from './lab-error.js'
 import type { FaultName, Faults, Way } from './proxy/faults.js'
 import { Link } from './proxy/link.js'
+import type { Link as TopologyLink } from './topology.js'
+
+/** As events name it. */
+type LinkChange = 'fault-set' | 'fault-healed'
 
 /** What stands between two clusters of a lab, whichever of them dials. `up` is what the dialling side sends. */
 export class LabLink {
   readonly #proxies: readonly Link[]
+  readonly #tell: (what: LinkChange, details: object) => void
 
-  constructor(proxies: readonly Link[]) {
+  constructor(proxies: readonly Link[], tell: (what: LinkChange, details: object) => void = () => undefined) {
     this.#proxies = proxies
+    this.#tell = tell
   }
 
   /** Whether it has no fault and passes everything. */
@@ -23,27 +29,33 @@ export class LabLink {
   /** Cuts the cable: no byte and no end of a connection passes. */
   partition(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.partition(way)
+    this.#tell('fault-set', { fault: { name: 'partition' }, way })
   }
 
   heal(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.heal(way)
+    this.#tell('fault-healed', { way })
   }
 
   /** Bytes wait until `release`. */
   hold(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.hold(way)
+    this.#tell('fault-set', { fault: { name: 'hold' }, way })
   }
 
   release(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.release(way)
+    this.#tell('fault-healed', { way })
   }
 
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.setFault(name, fault, way)
+    this.#tell('fault-set', { fault: { name, ...fault }, way })
   }
 
   clearFaults(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.clearFaults(way)
+    this.#tell('fault-healed', { way })
   }
 
   /** Resets what is connected now; new connections pass. */
@@ -67,14 +79,33 @@ export interface ClusterNetwork {
   cut(): void
 }
 
+interface LinksOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** Links with a latency that is no fault. */
+  readonly distances?: readonly TopologyLink[]
+}
+
+const distanceOf = (distances: readonly TopologyLink[], from: string, to: string): Faults['latency'] => {
+  const { latencyMs: ms, jitterMs } =
+    distances.find(({ primary, secondary }) => [from, to].includes(primary) && [from, to].includes(secondary)) ?? {}
+  return ms ? { ms, ...(jitterMs ? { jitterMs } : {}) } : undefined
+}
+
 /** The links of a lab. Every address of another cluster is dialled through a proxy of this pair of clusters. */
 export class Links {
   readonly #routes: Route[] = []
+  readonly #tell: (between: readonly string[], what: LinkChange, details: object) => void
+
+  /** Whoever wants to know is told what is set on a link and healed. */
+  constructor(tell: (between: readonly string[], what: LinkChange, details: object) => void = () => undefined) {
+    this.#tell = tell
+  }
 
   /** One proxy for each cluster that dials and each address that it may dial. */
   async open(
     addresses: ReadonlyMap<string, readonly string[]>,
-    { clock, random }: { readonly clock: Clock; readonly random: Random },
+    { clock, random, distances = [] }: LinksOptions,
   ): Promise<void> {
     const wanted = [...addresses.keys()].flatMap((from) =>
       [...addresses].flatMap(([to, owned]) => (to === from ? [] : owned.map((address) => ({ from, to, address })))),
@@ -82,7 +113,12 @@ export class Links {
     const routes = await Promise.all(
       wanted.map(async (route) => ({
         ...route,
-        proxy: await Link.open({ target: parseHostPort(route.address), clock, random }),
+        proxy: await Link.open({
+          target: parseHostPort(route.address),
+          clock,
+          random,
+          distance: distanceOf(distances, route.from, route.to),
+        }),
       })),
     )
     this.#routes.push(...routes)
@@ -93,7 +129,10 @@ export class Links {
       ({ from, to }) => (from === one && to === other) || (from === other && to === one),
     )
     if (found.length === 0) throw new LabError('usage', `there is no link between ${one} and ${other}`)
-    return new LabLink(found.map(({ proxy }) => proxy))
+    return new LabLink(
+      found.map(({ proxy }) => proxy),
+      (what, details) => this.#tell([one, other], what, details),
+    )
   }
 
   get routes(): readonly OpenRoute[] {

@@ -6,7 +6,7 @@ import { Keeper } from '../keeper/keeper.js'
 import { cannot, type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
 import { unsealCluster } from '../seals.js'
 import type { Topology } from '../topology.js'
-import { LocalEvents } from './local-events.js'
+import type { LocalEvents } from './local-events.js'
 
 class InProcessDriver implements LabDriver {
   readonly kind = 'in-process'
@@ -19,7 +19,7 @@ class InProcessDriver implements LabDriver {
   constructor(lab: InProcessLab, name: string) {
     this.#lab = lab
     this.name = name
-    this.events = new LocalEvents(name, systemClock, () => this.clusters())
+    this.events = lab.localEvents
     this.#keeper = Keeper.over(lab.routes, {
       clock: systemClock,
       clusters: () => this.clusters(),

@@ -64,7 +64,9 @@ export class Link {
 
   /** Whether traffic passes as if nothing stood here. */
   get isClear(): boolean {
-    const isOpen = ({ passage, faults }: Lane) => passage === 'open' && Object.keys(faults).length === 0
+    const { distance } = this.#options
+    const isOpen = ({ passage, faults: { latency, ...others } }: Lane) =>
+      passage === 'open' && latency === distance && Object.keys(others).length === 0
     return this.#server !== undefined && isOpen(this.#lanes.up) && isOpen(this.#lanes.down)
   }
 

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest'
-import { type Lab, LabError, startLab } from '../../../src/index.js'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { type Lab, LabError, startLab, systemClock, waitFor } from '../../../src/index.js'
 
 /** What a lab in a test knows by itself: keys that follow the roles, operations, and whether all is well. */
 
@@ -144,6 +147,92 @@ describe('whether all is well', () => {
     lab.heal()
     await lab.healthy()
     expect(await lab.problems()).toEqual([])
+  })
+})
+
+describe('drills and events', () => {
+  const DRILL = {
+    apiVersion: 'understudy/v1',
+    kind: 'Drill',
+    name: 'lost-primary',
+    purpose: 'B takes over',
+    topology: 'dr',
+    steps: [
+      { name: 'A is lost', crash: 'A' },
+      { name: 'B takes over', promote: { cluster: 'B', kind: 'dr', token: 'operation' } },
+    ],
+  }
+
+  it('a drill is played on a lab, and leaves its clients with good keys', async () => {
+    await using lab = await startDr()
+    await lab.converged()
+    const result = await lab.drill(DRILL)
+    expect(result).toMatchObject({ verdict: 'passed', drill: 'lost-primary' })
+    expect(await lab.B.client.read('sys/mounts')).toHaveProperty('kv/')
+    expect(await codeAndText(() => lab.drill('no-such-drill'))).toMatch(/^usage: /)
+    expect(await codeAndText(() => lab.drill({ ...DRILL, steps: [{ crahs: 'A' }] }))).toMatch(/^usage: .*crahs/)
+    expect(await codeAndText(() => lab.drill({ ...DRILL, topology: 'pr-dr' }))).toMatch(/^usage: .*no cluster C/)
+  })
+
+  it('events tell calls, faults and roles, and end with the lab', async () => {
+    const lab = await startDr()
+    const seen: string[] = []
+    const isDone = (async () => {
+      for await (const { kind, cluster, details } of lab.events) {
+        seen.push([kind, cluster, JSON.stringify(details)].join(' '))
+      }
+    })()
+    lab.link('A', 'B').setFault('latency', { ms: 1 })
+    lab.heal()
+    await lab.A.client.write('kv/greeting', { word: 'hello' })
+    await lab.converged()
+    await lab.switchover('A', 'B')
+    const isTold = async () => (seen.some((line) => /^role B .*"primary"/.test(line)) ? undefined : seen.join('\n'))
+    await waitFor(systemClock, 'the role of B to be told', isTold, 20_000)
+    await lab.close()
+    await isDone
+    expect(seen).toContainEqual('call A {"method":"PUT","path":"kv/greeting","status":204}')
+    expect(seen).toContainEqual(expect.stringMatching(/^fault-set .*"between":\["A","B"\].*"latency"/))
+  })
+})
+
+describe("a topology of one's own", () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-topology-'))
+  afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+  it('is made as its file says', async () => {
+    const file = path.join(directory, 'two.yaml')
+    writeFileSync(
+      file,
+      `apiVersion: understudy/v1
+kind: Topology
+name: two
+clusters:
+  X:
+    seal: shamir 3/2
+    version: 1.19.0+ent
+    seed:
+      mounts: { eu: { type: kv, version: 1 }, us: { type: kv, version: 1 } }
+      secrets: { us/greeting: { word: hello } }
+  Y:
+links:
+  - { kind: performance, primary: X, secondary: Y, latency: 2ms, filter: { mode: deny, paths: [eu/] } }
+`,
+    )
+    await using lab = await startLab<'X' | 'Y'>(file)
+    expect(lab.Y.unsealKeys).toHaveLength(3)
+    expect((await lab.X.anonymous.send('GET', 'sys/health')).json).toMatchObject({ version: '1.19.0+ent' })
+    expect((await lab.Y.client.read('us/greeting')).data).toEqual({ word: 'hello' })
+    expect((await lab.Y.client.send('GET', 'eu/greeting')).status).toBe(404)
+    await lab.Y.stop()
+    await lab.Y.start()
+    await lab.converged()
+    expect(await lab.problems()).toEqual([])
+  })
+
+  it('that asks for what there is not in one process is refused', async () => {
+    const topology = { ...STRANGERS, plans: { A: { tls: true } } }
+    expect(await codeAndText(() => startLab(topology))).toMatch(/^usage: .*gives A an API with TLS/)
   })
 })
 
