@@ -39,7 +39,7 @@ export default defineConfig({
         ...alone,
       }),
       tier('scenarios', [DRILLS], 300_000, { ...compiled, ...alone }),
-      tier('containers', ['test/containers/**/*.test.ts'], 600_000, { ...alone, env: withoutReaper }),
+      tier('containers', ['test/containers/**/*.test.ts'], 600_000, { ...compiled, ...alone, env: withoutReaper }),
     ],
   },
 })

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { commandTerm } from './help.js'
-import { FORMATS, type Format, type ProcessOutput } from './output.js'
+import { FORMATS, type ProcessOutput } from './output.js'
 
 /** What every command of the program does alike, given to all of them in one place. */
 export const teachManners = (program: Command, output: ProcessOutput): void => {
@@ -14,9 +14,9 @@ export const teachManners = (program: Command, output: ProcessOutput): void => {
     }
   }
   program.hook('preAction', (_, command) => {
-    const { quiet, output: format, json } = command.optsWithGlobals<{ quiet?: true; output?: Format; json?: true }>()
+    const { quiet, output: format, json } = command.optsWithGlobals<{ quiet?: true; output?: string; json?: true }>()
     output.isQuiet = quiet === true
-    output.format = format ?? (json ? 'json' : 'table')
+    output.format = FORMATS.find((known) => known === format) ?? (json ? 'json' : 'table')
     if (format === 'json' || format === 'yaml') command.setOptionValueWithSource('json', true, 'cli')
   })
 }

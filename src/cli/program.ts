@@ -8,11 +8,13 @@ import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
 import { attachCommand } from './commands/lab/attach.js'
+import { composeCommand } from './commands/lab/compose.js'
 import { downCommand } from './commands/lab/down.js'
 import { drillCommand } from './commands/lab/drill.js'
 import { envCommand, execCommand, shellCommand } from './commands/lab/env.js'
 import { eventsCommand } from './commands/lab/events.js'
 import { faultCommand, healCommand, releaseCommand } from './commands/lab/fault.js'
+import { kubernetesCommand } from './commands/lab/kubernetes.js'
 import { operationCommands } from './commands/lab/operations.js'
 import { logsCommand } from './commands/lab/logs.js'
 import { lsCommand } from './commands/lab/ls.js'
@@ -168,7 +170,8 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     drillCommand(output, finish),
     ...serverCommands(output),
     ...operationCommands(output),
-    ...[faultCommand, healCommand, releaseCommand, toxiproxyCommand, topologyCommand].map((make) => make(output)),
+    ...[faultCommand, healCommand, releaseCommand, toxiproxyCommand].map((make) => make(output)),
+    ...[topologyCommand, composeCommand, kubernetesCommand].map((make) => make(output)),
   ]
   const tools = [doctorCommand, completionCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map(
     (make) => make(output),

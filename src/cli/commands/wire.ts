@@ -67,7 +67,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
       const { wired, links } = await wireClusters(topology, addresses, readKept(keep, output), options)
       if (name !== undefined) await attach(name, wired, output, host)
       const proof = await proveReplication(wired, host.clock, timeoutMs, links)
-      output.data(flags.json ? JSON.stringify({ ...wired, proof }, undefined, 2) : describe(wired, proof))
+      output.data(flags.json ? JSON.stringify({ ...wired, proof }, undefined, 2) : describe(wired, proof, keep))
     })
 
 const attach = async (name: string, wired: WiredClusters, output: Output, host: LabHost): Promise<void> => {
@@ -98,7 +98,9 @@ const readKept = (file: string | undefined, output: Output): WiredClusters | und
   }
 }
 
-const describe = (wired: WiredClusters, proof: readonly string[]): string => {
+/** What is kept in a file need not stand in the log of a container as well. */
+const describe = (wired: WiredClusters, proof: readonly string[], keep: string | undefined): string => {
+  if (keep) return [drawLab(wired), '', `keys and tokens are in ${keep}`, '', ...proof].join('\n')
   const rows = wired.clusters.map(({ name, rootToken, unsealKeys }) => [
     name,
     rootToken || '(none: a DR secondary serves nobody)',

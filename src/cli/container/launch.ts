@@ -12,7 +12,7 @@ const SUBCOMMANDS: ReadonlySet<string> = new Set(
   [
     'version status login print read write list delete patch unwrap path-help kv secrets auth policy audit lease namespace',
     'token operator license version-history plugin server agent proxy',
-    'healthcheck wire wait up env down',
+    'healthcheck wire wait attach probe up env down topology compose kubernetes drill',
   ].flatMap((line) => line.split(' ')),
 )
 
@@ -41,6 +41,9 @@ export const decideLaunch = (args: readonly string[], facts: LaunchFacts): Launc
   if (first.startsWith('-')) return server([first, ...rest], facts)
   if (first === 'server') return server(rest, facts)
   if (OWN_NAMES.has(first)) return { kind: 'own', calledAs: first, args: rest }
+  // A lab ends with its container, and is reached by the ports that this publishes.
+  if (first === 'up')
+    return { kind: 'own', calledAs: 'understudy', args: ['up', '--foreground', '--bind', '0.0.0.0', ...rest] }
   if (SUBCOMMANDS.has(first)) return { kind: 'own', calledAs: 'vault', args: [first, ...rest] }
   return { kind: 'program', command: first, args: rest }
 }

@@ -4,13 +4,29 @@ import { LabError } from '../lab-error.js'
 const OUTPUT_BYTES_MAX = 256 << 20
 
 /** Runs the Docker client and resolves to what it prints; what it complains about is the error. */
-export const docker = (...args: readonly string[]): Promise<string> =>
+export const docker = (...args: readonly string[]): Promise<string> => run('docker', args)
+
+/** Runs compose in a directory: the plugin of the client, or where that is not there the program of its own. */
+export const compose = async (directory: string, ...args: readonly string[]): Promise<string> => {
+  const hasPlugin = await docker('compose', 'version').then(
+    () => true,
+    () => false,
+  )
+  return hasPlugin ? run('docker', ['compose', ...args], directory) : run('docker-compose', args, directory)
+}
+
+const run = (command: string, args: readonly string[], cwd?: string): Promise<string> =>
   new Promise((resolve, reject) => {
-    execFile('docker', args, { maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
+    execFile(command, args, { cwd, maxBuffer: OUTPUT_BYTES_MAX }, (error, stdout, stderr) => {
       if (!error) return resolve(stdout)
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
       const reason = stderr.trim() || error.message
-      reject(new LabError('remote', isMissing ? 'the command "docker" is not there' : `docker ${args[0]}: ${reason}`))
+      reject(
+        new LabError(
+          'remote',
+          isMissing ? `the command "${command}" is not there` : `${command} ${args[0]}: ${reason}`,
+        ),
+      )
     })
   })
 

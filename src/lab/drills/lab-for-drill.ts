@@ -1,4 +1,5 @@
 import { createSystemRandom } from '../../base/random.js'
+import { upContainers } from '../attach/container-lab.js'
 import { InProcessLab } from '../in-process-lab.js'
 import { LabError } from '../lab-error.js'
 import { downLab } from '../lifecycle/down.js'
@@ -83,15 +84,28 @@ const upInProcess: Up = async (drill, topology, { seed, timeoutMs, signal }) => 
   }
 }
 
+const upInContainers: Up = async (drill, topology, { timeoutMs, onProgress, signal }) => {
+  const host = thisHost()
+  const name = `drill-${drill.name}-${createSystemRandom().bytes(3).toString('hex')}`
+  const { settings, shares, threshold } = drill
+  const options = { name, topology, settings, shares, threshold, timeoutMs, onProgress, signal, clock: host.clock }
+  const { lab, directory, end } = await upContainers(options, host)
+  return {
+    lab,
+    end: async ({ keep }) => {
+      if (!keep) return end()
+      await lab.close()
+      onProgress(
+        `the containers stay up, as the lab "${name}"; "docker compose down --volumes" in ${directory} ends them`,
+      )
+    },
+  }
+}
+
 const UP: Readonly<Record<Runner, Up>> = {
   process: upProcesses,
   'in-process': upInProcess,
-  docker: async () => {
-    throw new LabError(
-      'usage',
-      'a drill cannot be played on containers of its own yet: attach a lab and name it with --name',
-    )
-  },
+  docker: upInContainers,
 }
 
 /** Whether a drill can be played on a lab that was brought up for something else. */

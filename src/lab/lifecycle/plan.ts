@@ -20,6 +20,8 @@ export interface LabPlan {
   readonly settings: LabSettings
   readonly logLevel?: string | undefined
   readonly dataDir?: string | undefined
+  /** The address that the APIs listen on; 127.0.0.1 unless said otherwise. */
+  readonly apiHost?: string | undefined
 }
 
 const RANDOM_WORD_BYTES = 12
@@ -114,7 +116,7 @@ const distanceOf = ({ links }: Topology, from: string, to: string) => {
 /** Configuration, certificates and seal keys: all that the servers of a lab read. */
 export const writeFiles = async (
   lab: LabRecord,
-  { topology, settings, logLevel }: LabPlan,
+  { topology, settings, logLevel, apiHost }: LabPlan,
   host: LabHost,
 ): Promise<void> => {
   const random = createSystemRandom()
@@ -129,6 +131,7 @@ export const writeFiles = async (
       {
         name,
         ports,
+        apiHost,
         ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
         tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
         sealKeyFile,

@@ -22,6 +22,8 @@ export interface UpOptions extends WireOptions {
   readonly logLevel?: string | undefined
   /** Where the data goes, in a directory of this lab's own; the lab's directory by default. */
   readonly dataDir?: string | undefined
+  /** The address that the APIs listen on; 127.0.0.1 unless said otherwise. */
+  readonly apiHost?: string | undefined
   /** A token that is root on every cluster that serves anybody, beside the one that is made. */
   readonly rootToken?: string | undefined
   /** Servers and keeper end with this process, however it ends. */

@@ -6,6 +6,8 @@ export interface ServerPlan {
   readonly name: string
   /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
   readonly advertised?: string | undefined
+  /** The address that its API listens on; 127.0.0.1 unless said otherwise. */
+  readonly apiHost?: string | undefined
   /** The same for its API: `host:port`. */
   readonly advertisedApi?: string | undefined
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
@@ -20,13 +22,23 @@ export interface ServerPlan {
 
 /** The configuration as its file would have it; without a path the data lies in memory. */
 export const configOf = (
-  { name, advertised, advertisedApi, tls, sealKeyFile, settings, dialRoutes, logLevel }: ServerPlan,
+  {
+    name,
+    apiHost = '127.0.0.1',
+    advertised,
+    advertisedApi,
+    tls,
+    sealKeyFile,
+    settings,
+    dialRoutes,
+    logLevel,
+  }: ServerPlan,
   ports: PortPair,
   path?: string,
 ) => ({
   listener: {
     tcp: {
-      address: `127.0.0.1:${ports.api}`,
+      address: `${apiHost}:${ports.api}`,
       cluster_address: `127.0.0.1:${ports.cluster}`,
       ...(tls ? { tls_cert_file: tls.certFile, tls_key_file: tls.keyFile } : { tls_disable: true }),
     },

@@ -18,6 +18,14 @@ describe('what a container is started with', () => {
     })
   })
 
+  it('keeps a lab in the foreground and open to published ports', () => {
+    expect(decideLaunch(['up', 'pr-dr', '--bind', '127.0.0.1'], EMPTY)).toEqual({
+      kind: 'own',
+      calledAs: 'understudy',
+      args: ['up', '--foreground', '--bind', '0.0.0.0', 'pr-dr', '--bind', '127.0.0.1'],
+    })
+  })
+
   it('takes a first argument with a dash for a flag of a server', () => {
     const launch = decideLaunch(['-dev', '-dev-kv-v1'], EMPTY)
     expect(launch).toMatchObject({ args: ['server', ...DEFAULTS, '-dev', '-dev-kv-v1'] })

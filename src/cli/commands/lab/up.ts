@@ -32,6 +32,7 @@ interface UpFlags {
   readonly tls?: true
   readonly rootToken?: string
   readonly foreground?: true
+  readonly bind: string
   readonly dataDir?: string
   readonly json?: true
   readonly prove?: true
@@ -57,6 +58,11 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--tls', 'the API of each cluster speaks TLS, with certificates of a CA of the lab')
     .option('--root-token <token>', 'a root token of your choice, on every cluster that serves anybody')
     .option('--foreground', 'stay until interrupted, then take the lab down')
+    .addOption(
+      new Option('--bind <address>', 'where the APIs listen; on 0.0.0.0 whoever reaches this machine reaches the lab')
+        .choices(['127.0.0.1', '0.0.0.0'])
+        .default('127.0.0.1'),
+    )
     .option('--data-dir <directory>', 'where the data goes, in a directory of its own there')
     .addOption(new Option('--log-level <level>', 'of the servers').choices(['trace', 'debug', 'info', 'warn', 'error']))
     .option('--prove', 'write a secret and show where it arrives')
@@ -95,6 +101,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
             ...options,
             rootToken,
             isForeground: flags.foreground,
+            apiHost: flags.bind,
             dataDir: flags.dataDir,
             logLevel: flags.logLevel,
             onProgress: output.progress,

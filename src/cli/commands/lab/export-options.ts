@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { type ExportedFile, type ExportSource, judgeExport } from '../../../lab/export/plan.js'
+import { writeExport } from '../../../lab/export/write-files.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { readTopologyFile, requireTopology } from '../../../lab/topology.js'
+import type { Output } from '../../output.js'
+
+export interface ExportFlags {
+  readonly file?: string
+  readonly output?: string
+  readonly force?: true
+  readonly image: string
+}
+
+/** What every `... export` has. */
+export const withExportOptions = (command: Command): Command =>
+  command
+    .argument('[topology]', 'a topology that ships with the program')
+    .option('-f, --file <file>', 'a topology of your own, as a YAML file')
+    .option('-o, --output <directory>', 'where the files go; a single file is printed otherwise')
+    .option('--image <image>', 'the image of the servers', 'understudy')
+    .option('--force', 'replace files that are there')
+
+/** What an export cannot have is refused, and what it leaves out is said. */
+export const readSource = (
+  name: string | undefined,
+  { file }: ExportFlags,
+  output: Output,
+  isAutoSealed = false,
+): ExportSource => {
+  if ((name === undefined) === (file === undefined)) {
+    throw new LabError('usage', 'give a topology, such as pr-dr, or a file with --file')
+  }
+  const topology = file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
+  for (const text of judgeExport(topology, isAutoSealed)) output.complain(`note: ${text}`)
+  return { topology, fileText: file === undefined ? undefined : readFileSync(file, 'utf8') }
+}
+
+/** Writes the files, or prints a single one. Returns the directory that they were written to. */
+export const deliver = (
+  files: readonly ExportedFile[],
+  { output: directory, force }: ExportFlags,
+  output: Output,
+): string | undefined => {
+  const [only, ...others] = files
+  if (directory !== undefined) {
+    for (const file of writeExport(directory, files, force === true)) output.progress(file)
+    return directory
+  }
+  if (others.length > 0) throw new LabError('usage', `these are ${files.length} files: say where they go with --output`)
+  output.data((only?.text ?? '').trimEnd())
+  return undefined
+}

@@ -1,0 +1,97 @@
+import { rmSync } from 'node:fs'
+import { exportCompose } from '../export/compose.js'
+import { judgeExport } from '../export/plan.js'
+import { writeExport } from '../export/write-files.js'
+import { downLab } from '../lifecycle/down.js'
+import { makeTemporaryDirectory } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import { openLab } from '../live/open-lab.js'
+import type { LiveLab } from '../live-lab.js'
+import { randomPorts } from '../ports.js'
+import type { LabSettings } from '../settings.js'
+import { planOf, type Topology } from '../topology.js'
+import type { WireOptions } from '../wire.js'
+import { attachLab } from './attach.js'
+import { findComposeProject } from './compose-project.js'
+import { compose } from './docker.js'
+import { wireClusters } from './wiring.js'
+
+export interface ContainerLabOptions extends WireOptions {
+  readonly name: string
+  readonly topology: Topology
+  /** Of every cluster, on top of what the topology says. */
+  readonly settings: LabSettings
+}
+
+export interface ContainerLab {
+  readonly lab: LiveLab
+  /** Where its compose file is. */
+  readonly directory: string
+  /** Ends the containers and forgets the lab. */
+  end(): Promise<void>
+}
+
+const DEFAULT_IMAGE = 'understudy'
+
+/**
+ * Brings a topology up as containers of this machine: the same compose file that an export is, on ports of its own, wired
+ * from here. What failed, or was interrupted, is taken down again.
+ */
+export const upContainers = async (options: ContainerLabOptions, host: LabHost): Promise<ContainerLab> => {
+  const { name, onProgress, signal } = options
+  const topology = withSettings(options.topology, options.settings)
+  for (const text of judgeExport(topology, false)) onProgress(`note: ${text}`)
+  const directory = makeTemporaryDirectory(name)
+  const end = async () => {
+    await compose(directory, 'down', '--volumes', '--timeout', '0').catch(() => undefined)
+    await downLab(name, { keep: false, onProgress: () => undefined }, host)
+    rmSync(directory, { recursive: true, force: true })
+  }
+  try {
+    const services = topology.clusters.map((cluster) => cluster.toLowerCase())
+    const ports = await randomPorts(topology.clusters)
+    const image = process.env.UNDERSTUDY_IMAGE ?? DEFAULT_IMAGE
+    const placed = withPorts(topology, new Map([...ports].map(([cluster, { api }]) => [cluster, api])))
+    writeExport(directory, exportCompose({ topology: placed }, { image }), false)
+    onProgress(`starting ${services.length} containers of the image ${image}`)
+    await compose(directory, 'up', '--detach', ...services)
+    signal?.throwIfAborted()
+    const { clusters } = await findComposeProject(directory)
+    const addresses = new Map(
+      [...clusters].flatMap(([letter, { apiAddress }]) => (apiAddress ? [[letter, apiAddress]] : [])),
+    )
+    const containers = new Map([...clusters].map(([letter, { container }]) => [letter, container]))
+    const { wired } = await wireClusters(topology, addresses, undefined, { ...options, onKeep: () => undefined })
+    const known = new Map(wired.clusters.map((cluster) => [cluster.name, cluster]))
+    const keys = { topology: topology.name, joined: wired.joined, clusters: known }
+    await attachLab({ name, addresses, containers, keys, onWarning: onProgress }, host)
+    const lab = openLab(name, host)
+    return {
+      lab,
+      directory,
+      end: async () => {
+        await lab.close()
+        await end()
+      },
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+const withSettings = (topology: Topology, settings: LabSettings): Topology => {
+  const plans = topology.clusters.map((name) => {
+    const plan = planOf(topology, name)
+    return [name, { ...plan, settings: { lab_api: true, ...plan.settings, ...settings } }] as const
+  })
+  return { ...topology, plans: Object.fromEntries(plans) }
+}
+
+const withPorts = (topology: Topology, ports: ReadonlyMap<string, number>): Topology => {
+  const plans = topology.clusters.map((name) => {
+    const api = ports.get(name) ?? 0
+    return [name, { ...planOf(topology, name), ports: { api, cluster: api + 1 } }] as const
+  })
+  return { ...topology, plans: Object.fromEntries(plans) }
+}

@@ -1,0 +1,188 @@
+import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
+import type { ConfigMap, Container, Secret, Service } from 'kubernetes-types/core/v1.js'
+import type { Random } from '../../base/random.js'
+import { loadYaml } from '../documents/yaml-document.js'
+import { topologyText } from '../topology.js'
+import { wiringObjects } from './kubernetes-wiring.js'
+import { API_PORT, CLUSTER_PORT, configText, type ExportSource } from './plan.js'
+
+export interface KubernetesOptions {
+  readonly image: string
+  /** In front of the name of every object. */
+  readonly prefix: string
+  readonly namespace?: string | undefined
+  /** Keys that servers unseal themselves with are made by it. */
+  readonly random: Random
+}
+
+export type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
+
+/** The user of the image. */
+const USER_ID = 8200
+const SEAL_KEY = 'SEAL_KEY'
+const SEAL_KEY_BYTES = 32
+
+/** What every container may do: nothing beyond its own files. */
+export const CONFINED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
+export const UNPRIVILEGED = {
+  runAsUser: USER_ID,
+  runAsGroup: USER_ID,
+  runAsNonRoot: true,
+  fsGroup: USER_ID,
+  seccompProfile: { type: 'RuntimeDefault' as const },
+}
+
+/**
+ * A topology as objects of Kubernetes: for each cluster a StatefulSet with its configuration, a Service without an address of
+ * its own for the other clusters, and one for clients, which leads to it only while it serves them. Pods come and go, so
+ * servers unseal themselves, each with a key of its own in a Secret. A Job initialises and joins them.
+ */
+export const kubernetesObjects = (source: ExportSource, options: KubernetesOptions): KubernetesObject[] => [
+  sealKeys(source, options),
+  ...source.topology.clusters.flatMap((name) => clusterObjects(name, source, options)),
+  ...wiringObjects(source, autoSealed(source), options),
+]
+
+export const exportKubernetes = (source: ExportSource, options: KubernetesOptions): string => {
+  const { stringify } = loadYaml()
+  const head = [
+    `# The topology ${source.topology.name}: ${source.topology.about || 'clusters that replicate'}.`,
+    '#',
+    `#     kubectl apply -f FILE && kubectl wait --for=condition=complete --timeout=10m job/${options.prefix}-wire`,
+    '#',
+    `# ${options.prefix}-a-active and so on lead to the clusters that serve clients; a DR secondary is alive and not ready, so its`,
+    '# own leads nowhere until it is promoted. Keys and tokens are in the volume of the wiring:',
+    '#',
+    `#     kubectl exec deploy/${options.prefix}-tools -- cat /vault/data/wired.json`,
+    '',
+  ].join('\n')
+  const documents = kubernetesObjects(source, options).map((object) =>
+    stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 }),
+  )
+  return `${head}${documents.map((text) => `---\n${text}`).join('')}`
+}
+
+export const metadataOf = (name: string, { prefix, namespace }: KubernetesOptions, cluster?: string) => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+  labels: labelsOf(prefix, cluster),
+})
+
+export const labelsOf = (prefix: string, cluster?: string): Record<string, string> => ({
+  'app.kubernetes.io/name': 'understudy',
+  'app.kubernetes.io/instance': prefix,
+  ...(cluster === undefined ? {} : { 'understudy/cluster': cluster }),
+})
+
+export const serviceOf = (prefix: string, cluster: string): string => `${prefix}-${cluster.toLowerCase()}`
+
+/** The file of the topology, but all of its clusters unseal by themselves. */
+const autoSealed = ({ topology, fileText }: ExportSource): string => {
+  const { parseDocument, isMap } = loadYaml()
+  const document = parseDocument(fileText ?? topologyText(topology.name))
+  document.setIn(['defaults', 'seal'], 'auto')
+  for (const name of topology.clusters) {
+    if (isMap(document.getIn(['clusters', name]))) document.deleteIn(['clusters', name, 'seal'])
+  }
+  return String(document)
+}
+
+const sealKeys = ({ topology }: ExportSource, options: KubernetesOptions): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: metadataOf(`${options.prefix}-seal`, options),
+  type: 'Opaque',
+  data: Object.fromEntries(
+    // The value is itself base64 of the key, and a Secret holds that encoded once more.
+    topology.clusters.map((name) => [name, encode(options.random.bytes(SEAL_KEY_BYTES).toString('base64'))]),
+  ),
+})
+
+const encode = (text: string): string => Buffer.from(text).toString('base64')
+
+const clusterObjects = (
+  name: string,
+  { topology }: ExportSource,
+  options: KubernetesOptions,
+): (ConfigMap | Service | StatefulSet)[] => {
+  const { prefix, image } = options
+  const service = serviceOf(prefix, name)
+  const metadata = (suffix = '') => metadataOf(`${service}${suffix}`, options, name)
+  const selector = labelsOf(prefix, name)
+  const place = {
+    api: `http://${service}:${API_PORT}`,
+    cluster: `https://${service}:${CLUSTER_PORT}`,
+    sealKey: SEAL_KEY,
+  }
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: metadata(),
+      data: { 'server.hcl': configText(topology, name, place) },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: metadata(),
+      // Other clusters reach it whatever its role is, and before it has one.
+      spec: { clusterIP: 'None', publishNotReadyAddresses: true, selector, ports: [apiPort, clusterPort] },
+    },
+    { apiVersion: 'v1', kind: 'Service', metadata: metadata('-active'), spec: { selector, ports: [apiPort] } },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: metadata(),
+      spec: {
+        serviceName: service,
+        replicas: 1,
+        selector: { matchLabels: selector },
+        template: {
+          metadata: { labels: selector },
+          spec: {
+            securityContext: UNPRIVILEGED,
+            terminationGracePeriodSeconds: 20,
+            containers: [serverContainer(name, image, prefix)],
+            volumes: [{ name: 'config', configMap: { name: service } }],
+          },
+        },
+        volumeClaimTemplates: [
+          {
+            metadata: { name: 'data' },
+            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+          },
+        ],
+      },
+    },
+  ]
+}
+
+const apiPort = { name: 'api', port: API_PORT, targetPort: 'api' }
+const clusterPort = { name: 'cluster', port: CLUSTER_PORT, targetPort: 'cluster' }
+
+/** Alive is a server that answers, whatever it says of itself. */
+const ALIVE = '/v1/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&uninitcode=200&drsecondarycode=200'
+/** Ready is one that serves clients: unsealed, active, and no DR secondary, which answers 472. */
+const READY = '/v1/sys/health'
+
+const serverContainer = (name: string, image: string, prefix: string): Container => ({
+  name: 'server',
+  image,
+  args: ['server'],
+  env: [
+    { name: 'SKIP_CHOWN', value: '1' },
+    { name: SEAL_KEY, valueFrom: { secretKeyRef: { name: `${prefix}-seal`, key: name } } },
+  ],
+  ports: [
+    { name: 'api', containerPort: API_PORT },
+    { name: 'cluster', containerPort: CLUSTER_PORT },
+  ],
+  startupProbe: { httpGet: { path: ALIVE, port: 'api' }, periodSeconds: 1, failureThreshold: 60 },
+  livenessProbe: { httpGet: { path: ALIVE, port: 'api' }, periodSeconds: 10, timeoutSeconds: 5 },
+  readinessProbe: { httpGet: { path: READY, port: 'api' }, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1 },
+  securityContext: CONFINED,
+  volumeMounts: [
+    { name: 'config', mountPath: '/vault/config', readOnly: true },
+    { name: 'data', mountPath: '/vault/file' },
+  ],
+})

@@ -1,0 +1,94 @@
+import { LabError } from '../lab-error.js'
+import { LAB_SETTINGS } from '../settings.js'
+import { planOf, type Topology } from '../topology.js'
+
+/** One file of an export, by its path below the directory. */
+export interface ExportedFile {
+  readonly path: string
+  readonly text: string
+}
+
+export const API_PORT = 8200
+export const CLUSTER_PORT = 8201
+/** Between the ports of one cluster and those of the next, as in a lab of processes. */
+const PORT_STEP = 10
+
+/** The API port on the machine; that of the other clusters' traffic is one above. */
+export const hostPort = (topology: Topology, cluster: string): number =>
+  planOf(topology, cluster).ports?.api ?? API_PORT + PORT_STEP * topology.clusters.indexOf(cluster)
+
+/** Where the file of a topology of one's own is for the container that wires. */
+export const TOPOLOGY_IN_CONTAINER = '/vault/config/topology.yaml'
+
+/** A topology and how the program in a container names it: by its name, or by its file. */
+export interface ExportSource {
+  readonly topology: Topology
+  /** The text of its file, unless it ships with the program. */
+  readonly fileText?: string | undefined
+}
+
+export const topologyArgument = ({ topology, fileText }: ExportSource): string =>
+  fileText === undefined ? topology.name : TOPOLOGY_IN_CONTAINER
+
+/** Throws a usage error for what an export cannot have. Returns what it leaves out, in words. */
+export const judgeExport = (topology: Topology, isAutoSealed: boolean): string[] => {
+  const refused = topology.clusters.flatMap((name) => {
+    const { tls, seal } = planOf(topology, name)
+    return [
+      ...(tls ? [`${name} has TLS`] : []),
+      ...(seal?.type === 'auto' && !isAutoSealed ? [`${name} unseals by itself`] : []),
+    ]
+  })
+  if (refused.length > 0)
+    throw new LabError(
+      'usage',
+      `such an export has no TLS${isAutoSealed ? '' : ', and key shares'}, but ${refused.join(' and ')}`,
+    )
+  const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
+  const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
+  return [
+    ...reaches.map((name) => `${name} is reached directly: the export has no load balancer`),
+    ...delayed.map(({ primary, secondary }) => `the link ${primary} ${secondary} is as fast as the network is`),
+  ]
+}
+
+/** Where a server is for others, and the variable that holds the key it unseals itself with, if it does. */
+export interface ServerPlace {
+  readonly api: string
+  readonly cluster: string
+  readonly sealKey?: string
+}
+
+/** The configuration of one server in a container, as VAULT_LOCAL_CONFIG takes it. */
+export const configText = (topology: Topology, name: string, { api, cluster, sealKey }: ServerPlace): string => {
+  const { license, version, settings } = planOf(topology, name)
+  // Whoever reaches the port may use what tampers with a server, so it stays off unless the topology asks for it.
+  const { lab_api: _, ...common } = LAB_SETTINGS
+  const own = {
+    ...common,
+    ...(license === undefined ? {} : { license }),
+    ...(version === undefined ? {} : { reported_version: version }),
+    ...settings,
+  }
+  return [
+    `storage "raft" {`,
+    `  path    = "/vault/file"`,
+    `  node_id = "${name.toLowerCase()}"`,
+    `}`,
+    `listener "tcp" {`,
+    `  address         = "0.0.0.0:${API_PORT}"`,
+    `  cluster_address = "0.0.0.0:${CLUSTER_PORT}"`,
+    `  tls_disable     = true`,
+    `}`,
+    ...(sealKey === undefined
+      ? []
+      : [`seal "static" {`, `  current_key_id = "export"`, `  current_key    = "env://${sealKey}"`, `}`]),
+    `api_addr     = "${api}"`,
+    `cluster_addr = "${cluster}"`,
+    `cluster_name = "${name}"`,
+    `understudy {`,
+    ...Object.entries(own).map(([key, value]) => `  ${key} = ${JSON.stringify(value)}`),
+    `}`,
+    '',
+  ].join('\n')
+}

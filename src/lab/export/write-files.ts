@@ -1,0 +1,27 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { LabError } from '../lab-error.js'
+import type { ExportedFile } from './plan.js'
+
+/** Writes an export, all of it or, when a file of it is there already, nothing. Returns the paths. */
+export const writeExport = (directory: string, files: readonly ExportedFile[], isForced: boolean): string[] => {
+  const targets = files.map((file) => ({ ...file, target: path.join(directory, file.path) }))
+  const there = targets.filter(({ target }) => existsSync(target)).map(({ target }) => target)
+  if (there.length > 0 && !isForced)
+    throw new LabError(
+      'conflict',
+      `${there.join(', ')} ${there.length > 1 ? 'are' : 'is'} there already; --force replaces it`,
+    )
+  try {
+    for (const { target, text } of targets) {
+      mkdirSync(path.dirname(target), { recursive: true })
+      writeFileSync(target, text)
+    }
+  } catch (error) {
+    throw new LabError(
+      'usage',
+      `the export cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+  return targets.map(({ target }) => target)
+}

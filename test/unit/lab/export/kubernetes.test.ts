@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { createSeededRandom } from '../../../../src/base/random.js'
+import { exportKubernetes } from '../../../../src/lab/export/kubernetes.js'
+import { requireTopology } from '../../../../src/lab/topology.js'
+import { loadServerConfig } from '../../../../src/server/config/server-config.js'
+import { parseTopology } from '../../../../src/lab/topology/parse.js'
+
+/**
+ * The objects as they are written, checked against the schema that Kubernetes publishes: types, required fields and choices
+ * by the validators that `kubernetes-models` makes of it. That no field has a name of its own is the compiler's to say.
+ */
+
+interface Loose {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly data?: Readonly<Record<string, string>>
+  // biome-ignore lint/suspicious/noExplicitAny: objects of nine kinds, of which each test knows its own
+  readonly spec?: any
+}
+
+type Model = new (data: Loose) => { validate(): void }
+
+/** By a name that is computed, since the types of that package do not hold to this project's rules. */
+const validate = async (object: Loose): Promise<void> => {
+  const name = `kubernetes-models/${object.apiVersion}/${object.kind}`
+  const { [object.kind]: Model } = (await import(/* @vite-ignore */ name)) as Record<string, Model>
+  if (!Model) throw new Error(`there is no ${object.kind} of ${object.apiVersion}`)
+  new Model(object).validate()
+}
+
+const exportObjects = (topology: string): Loose[] => {
+  const options = { image: 'understudy', prefix: 'lab', namespace: 'tests', random: createSeededRandom('kubernetes') }
+  const documents = parseAllDocuments(exportKubernetes({ topology: requireTopology(topology) }, options))
+  return documents.map((document) => {
+    expect(document.errors).toEqual([])
+    return document.toJS() as Loose
+  })
+}
+
+const objects = exportObjects('pr-dr')
+const find = (kind: string, name: string) => {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name)
+  if (!found) throw new Error(`there is no ${kind} ${name}`)
+  return found
+}
+const containerOf = (object: Loose) => object.spec.template.spec.containers[0]
+
+describe('objects of Kubernetes', () => {
+  it.each(['single', 'pr-dr', 'filtered', 'six'])('of %s are as the published schema says', async (topology) => {
+    for (const object of exportObjects(topology)) {
+      await expect(validate(object), `${object.kind} ${object.metadata.name}`).resolves.toBeUndefined()
+      expect(object.metadata.namespace).toBe('tests')
+    }
+  })
+
+  it('would not pass with a field of another type, or without one that must be there', async () => {
+    const set = find('StatefulSet', 'lab-a')
+    await expect(validate({ ...set, spec: { ...set.spec, replicas: 'one' } })).rejects.toThrow('integer')
+    const { selector: _, ...spec } = set.spec
+    await expect(validate({ ...set, spec })).rejects.toThrow('selector')
+  })
+
+  it('name each other: what is mounted, asked for and selected is there', () => {
+    const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`))
+    for (const object of objects.filter(({ spec }) => spec?.template)) {
+      const { volumes, containers } = object.spec.template.spec
+      const claims = (object.spec.volumeClaimTemplates ?? []).map((claim: Loose) => claim.metadata.name)
+      for (const { configMap, persistentVolumeClaim } of volumes) {
+        if (configMap) expect(names).toContain(`ConfigMap ${configMap.name}`)
+        if (persistentVolumeClaim) expect(names).toContain(`PersistentVolumeClaim ${persistentVolumeClaim.claimName}`)
+      }
+      const mounted = [...volumes.map(({ name }: { name: string }) => name), ...claims]
+      for (const { name } of containers[0].volumeMounts) expect(mounted).toContain(name)
+      if (object.spec.selector)
+        expect(object.spec.template.metadata.labels).toMatchObject(object.spec.selector.matchLabels)
+    }
+    const podLabels = objects
+      .filter(({ kind }) => kind === 'StatefulSet')
+      .map(({ spec }) => spec.template.metadata.labels)
+    for (const { spec } of objects.filter(({ kind }) => kind === 'Service'))
+      expect(
+        podLabels.filter((labels) => Object.entries(spec.selector).every(([k, v]) => labels[k] === v)),
+      ).toHaveLength(1)
+  })
+
+  it('tell a DR secondary alive and not ready', () => {
+    const { livenessProbe, readinessProbe } = containerOf(find('StatefulSet', 'lab-b'))
+    expect(livenessProbe.httpGet.path).toContain('drsecondarycode=200')
+    expect(readinessProbe.httpGet.path).toBe('/v1/sys/health')
+    expect(find('Service', 'lab-b').spec.publishNotReadyAddresses).toBe(true)
+    expect(find('Service', 'lab-b-active').spec.publishNotReadyAddresses).toBeUndefined()
+  })
+
+  it('give each server a key of its own, and none of them in the open', () => {
+    const keys = Object.values(find('Secret', 'lab-seal').data ?? {})
+    expect(new Set(keys).size).toBe(3)
+    for (const key of keys) {
+      const text = Buffer.from(key, 'base64').toString()
+      expect(Buffer.from(text, 'base64')).toHaveLength(32)
+      for (const { kind, data } of objects) if (kind === 'ConfigMap') expect(JSON.stringify(data)).not.toContain(text)
+    }
+    expect(containerOf(find('StatefulSet', 'lab-c')).env).toContainEqual({
+      name: 'SEAL_KEY',
+      valueFrom: { secretKeyRef: { name: 'lab-seal', key: 'C' } },
+    })
+  })
+
+  it('configure servers that start with them', () => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
+    try {
+      writeFileSync(path.join(directory, 'server.hcl'), find('ConfigMap', 'lab-b').data?.['server.hcl'] ?? '')
+      const key = Buffer.from(find('Secret', 'lab-seal').data?.B ?? '', 'base64').toString()
+      const { problems, warnings, config } = loadServerConfig([`-config=${directory}`], { SEAL_KEY: key })
+      expect([problems, warnings, config?.seal.type]).toEqual([[], [], 'auto'])
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  })
+
+  it('are wired as a topology whose clusters unseal by themselves', () => {
+    const text = find('ConfigMap', 'lab-topology').data?.['topology.yaml'] ?? ''
+    const { plans } = parseTopology(text, 'topology.yaml')
+    expect(Object.values(plans ?? {}).map(({ seal }) => seal?.type)).toEqual(['auto', 'auto', 'auto'])
+    expect(containerOf(find('Job', 'lab-wire')).args).toContain('B=http://lab-b:8200')
+  })
+})
