@@ -71,7 +71,7 @@ const play = async (
   if (name !== undefined) {
     await using lab = openLab(name, thisHost())
     requireFitting(drill, lab)
-    return runDrill(lab, drill, options)
+    return await runDrill(lab, drill, options)
   }
   const { seed, timeoutMs } = options
   const onProgress = (text: string) => output.progress(text)

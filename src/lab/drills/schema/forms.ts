@@ -2,6 +2,9 @@ import type { Schema } from '../../documents/schema.js'
 
 /** Forms that several parts of a drill have in common. */
 
+/** How a file names what a step saved. */
+export const variable = (name: string): string => ['$', '{', name, '}'].join('')
+
 export const CLUSTER: Schema = { type: 'string', pattern: '^[A-Z]$', title: 'the letter of a cluster, A to Z' }
 
 export const CLUSTERS: Schema = {
@@ -35,8 +38,7 @@ export const COUNT: Schema = {
  * What something must be; see `matcher.ts`. No type: a text, a number, a list, or a map of which every key must match.
  */
 export const WANTED: Schema = {
-  description:
-    'What it must be: a value as it is; a map, each key of which must match (others may be there); or one of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }, which can be combined. "${name}" stands for what a step saved.',
+  description: `What it must be: a value as it is; a map, each key of which must match (others may be there); or one of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }, which can be combined. "${variable('name')}" stands for what a step saved.`,
 }
 
 export const ANSWER: Schema = {
@@ -79,15 +81,14 @@ export const CALL: Schema = {
     token: {
       type: 'string',
       default: 'root',
-      description: '"root", "none", or a token itself, such as "${app}" that a step saved.',
+      description: `"root", "none", or a token itself, such as "${variable('app')}" that a step saved.`,
     },
     namespace: { type: 'string' },
     headers: { type: 'object', additionalProperties: { type: 'string' } },
     expect: ANSWER,
     save: {
       type: 'object',
-      description:
-        'Values of the body to be remembered under a name, by their place such as wrap_info.token or data.keys.0. Later "${name}" stands for it.',
+      description: `Values of the body to be remembered under a name, by their place such as wrap_info.token or data.keys.0. Later "${variable('name')}" stands for it.`,
       propertyNames: { pattern: '^[a-z][a-z0-9_]*$', title: 'small letters, digits and underscores' },
       additionalProperties: { type: 'string' },
     },

@@ -1,5 +1,5 @@
 import type { Schema } from '../../documents/schema.js'
-import { ANSWER, CALL, CLUSTER, CLUSTERS, DURATION, KIND, WANTED } from './forms.js'
+import { ANSWER, CALL, CLUSTER, CLUSTERS, DURATION, KIND, variable, WANTED } from './forms.js'
 import { EXPECTATIONS } from './expectations.js'
 
 const process = (description: string): Schema => ({ ...CLUSTERS, description })
@@ -129,8 +129,7 @@ export const VERBS = {
       token: {
         type: 'string',
         default: 'operation',
-        description:
-          'Of DR: "operation" makes a one-time token from the key shares; else the token itself, such as "${batch}". Of performance a root token is used.',
+        description: `Of DR: "operation" makes a one-time token from the key shares; else the token itself, such as "${variable('batch')}". Of performance a root token is used.`,
       },
       force: { type: 'boolean', default: false, description: 'Also when it may lack what its primary had.' },
     },
@@ -181,12 +180,12 @@ export const VERBS = {
       cluster: CLUSTER,
       kind: KIND,
       primary: { ...CLUSTER, description: 'Who issues an activation token for it.' },
-      token: { type: 'string', description: 'An activation token itself, such as "${activation}".' },
+      token: { type: 'string', description: `An activation token itself, such as "${variable('activation')}".` },
       addresses: {
         type: 'array',
         minItems: 1,
         items: { type: 'string' },
-        description: 'Such as "${B.cluster_address}".',
+        description: `Such as "${variable('B.cluster_address')}".`,
       },
       'operation-token': { type: 'string', default: 'operation', description: 'Of DR, as for promote.' },
     },

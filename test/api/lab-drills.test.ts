@@ -1,0 +1,119 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { ApiClient } from '../../src/client/api-client.js'
+import type { DrillResult } from '../../src/lab/drills/result.js'
+import { LabHome } from '../support/lab-home.js'
+import { OutageObserver } from '../support/outage-observer.js'
+
+const HEAD = 'apiVersion: understudy/v1\nkind: Drill\n'
+
+/** The file of a drill in the directory of a home. */
+const write = (home: LabHome, name: string, text: string): string => {
+  const file = path.join(home.directory, name)
+  mkdirSync(path.dirname(file), { recursive: true })
+  writeFileSync(file, HEAD + text)
+  return file
+}
+
+const FAILOVER = `topology: dr
+load: { writers: 2, logins: 1, readers: 1, tokens: 2 }
+steps:
+  - name: clients work with A
+    wait: 500ms
+  - name: the primary is lost
+    crash: A
+  - name: B takes over
+    promote: { cluster: B, kind: dr, force: true }
+  - wait: { for: accepting-writes, cluster: B, within: 60s }
+expect:
+  - rpo: { writes-lost: { at-most: 20 } }
+  - tokens: { survived: all }
+  - primaries: { kind: dr, are: [B] }
+`
+
+it('shows drills, and says where a file is wrong', async () => {
+  await using home = new LabHome()
+  const good = write(home, 'good.yaml', FAILOVER)
+  expect(await home.run('drill', 'validate', good)).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('the drill good, 4 steps, 3 expectations'),
+  })
+  expect((await home.run('drill', 'show', good)).stdout).toContain('2. the primary is lost: crash A')
+  expect((await home.run('drill', 'show', good, '--yaml')).stdout.trim()).toBe((HEAD + FAILOVER).trim())
+  expect(JSON.parse((await home.run('drill', 'schema')).stdout)).toMatchObject({ title: 'Drill' })
+  const listed = await home.run('drill', 'list', '--json')
+  expect([listed.status, Array.isArray(JSON.parse(listed.stdout))]).toEqual([0, true])
+
+  const bad = write(home, 'bad.yaml', 'topology: dr\nsteps:\n  - crash: Q\n  - promot: { cluster: B }\n')
+  const refusals: readonly [readonly string[], string][] = [
+    [['validate', bad], `${bad}:6:5: there is no "steps[1].promot"; did you mean "promote"?`],
+    [['validate', `${bad}.yaml`], 'cannot be read'],
+    [['run', 'no-such-drill'], 'there is no drill "no-such-drill"'],
+    [['run', good, '--on', 'in-process', '--keep'], '--keep needs --on process'],
+    [['run', good, '--step'], 'there is no terminal'],
+    [['run', good, '--slo', 'rto=soon'], '"rto=soon" is neither of the form'],
+    [['run', good, '--name', 'nobody'], 'there is no lab "nobody"'],
+  ]
+  for (const [args, text] of refusals) {
+    const { status, stdout, stderr } = await home.run('drill', ...args)
+    expect([status, stderr], args.join(' ')).toEqual([1, expect.stringContaining(text)])
+    expect(stdout).not.toContain('✗')
+  }
+})
+
+it('plays a drill on a lab of its own, judges it, and leaves nothing', { timeout: 240_000 }, async () => {
+  await using home = new LabHome()
+  const out = path.join(home.directory, 'out')
+  const file = write(home, 'failover.yaml', FAILOVER)
+  const { status, stdout } = await home.run('drill', 'run', file, '--slo', 'rto=60s,rpo=20', '--report', out)
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringMatching(/RTO [\d.]+ m?s \(slo 60 s\) ✓ {2}RPO \d+ writes? ✓ {2}tokens 2\/2 ✓\npassed after /),
+  ])
+  expect(stdout).toMatch(/\[2\/4\] the primary is lost: crash A\n +\$ understudy crash A\n +✓ /)
+  expect(stdout).toContain('sys/replication/dr/secondary/promote dr_operation_token="$DR_OPERATION_TOKEN" force=true')
+  const report = JSON.parse(readFileSync(path.join(out, 'report.json'), 'utf8')) as DrillResult
+  expect(report).toMatchObject({ verdict: 'passed', runner: 'process', topology: 'dr', rto: { acceptedBy: 'B' } })
+  expect(report.howToRepeat).toContain(`drill run ${file} --slo rto=60s,rpo=20 --on process --seed ${report.seed}`)
+  expect([home.left(), home.processes()]).toEqual([[], []])
+
+  const strict = write(home, 'strict.yaml', `${FAILOVER}  - health: { cluster: B, is: 472, within: 0s }\n`)
+  const failed = await home.run('drill', 'run', strict, '--on', 'in-process', '--slo', 'rto=1ms')
+  expect(failed.status).toBe(3)
+  expect(failed.stdout).toMatch(/RTO .* \(slo 1 ms\) ✗/)
+  expect(failed.stderr).toContain('did not pass: sys/health of B answers 472; rto at most 1ms')
+})
+
+it('measures on a lab that is up what somebody else measures there, and leaves it up', {
+  timeout: 240_000,
+}, async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'dr', '--name', 'one', '--ports', 'random')).status).toBe(0)
+  const [a, b] = home.record('one').clusters
+  const client = new ApiClient({ address: a?.apiAddress ?? '', token: a?.rootToken })
+  await client.write('sys/mounts/observer', { type: 'kv' })
+  client.close()
+  const observer = new OutageObserver(a?.apiAddress ?? '', b?.apiAddress ?? '', a?.rootToken ?? '')
+  const file = write(home, 'failover.yaml', FAILOVER)
+  const run = await home.run('drill', 'run', file, '--name', 'one', '--json')
+  const outage = await observer.stop()
+  const result = JSON.parse(run.stdout) as DrillResult
+  expect([run.status, result.verdict]).toEqual([0, 'passed'])
+  // Each sees the outage through requests of its own: they differ by as much as those take.
+  expect(Math.abs((result.rto?.ms ?? 0) - outage.ms)).toBeLessThan(4 * outage.resolutionMs + 500)
+  expect(home.left()).toEqual(['one'])
+  expect(home.servers()).toHaveLength(1)
+})
+
+it('takes its lab down when it is interrupted', { timeout: 240_000 }, async () => {
+  await using home = new LabHome()
+  const file = write(home, 'long.yaml', 'topology: single\nload: { writers: 1 }\nsteps:\n  - wait: 10m\n')
+  await using program = home.begin('drill', 'run', file)
+  await program.untilPrinted('[1/1]')
+  expect(home.servers()).toHaveLength(1)
+  program.signal('SIGINT')
+  expect(await program.end()).toBe(130)
+  expect(program.stderr).toContain('interrupted')
+  expect([home.left(), home.processes()]).toEqual([[], []])
+})
