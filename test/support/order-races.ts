@@ -1,75 +1,9 @@
-import type { ApiAnswer } from '../../src/index.js'
-import type { Random } from '../../src/base/random.js'
-import { nextTurn } from '../../src/base/turn.js'
-import { findLag } from '../../src/lab/replication.js'
 import { waitFor } from '../../src/lab/wait.js'
 import { settle } from './model-checks.js'
 import type { Member, World } from './model-world.js'
+import { ask, brief, isGood, keysWith, type Race, untilApplied } from './race-steps.js'
 
-/** Things done at the same time in an order that chance decides, and what must hold afterwards whatever the order was. */
-export interface Race {
-  readonly name: string
-  prepare(world: World): Promise<void>
-  /** `round` makes names that no other round has. */
-  run(world: World, chance: Chance, round: number): Promise<void>
-}
-
-const TURNS_MAX = 60
 const TOGETHER_MS = 90_000
-
-/** What one round draws its order from. */
-export class Chance {
-  readonly #random: Random
-
-  constructor(random: Random) {
-    this.#random = random
-  }
-
-  below(bound: number): number {
-    return this.#random.bytes(4).readUInt32BE() % bound
-  }
-
-  coin(): boolean {
-    return this.below(2) === 0
-  }
-
-  of<T>(first: T, ...others: readonly T[]): T {
-    return [first, ...others][this.below(others.length + 1)] ?? first
-  }
-
-  /** Begins each at its own moment, and resolves when all have ended. */
-  async together(...works: readonly (() => Promise<unknown>)[]): Promise<void> {
-    const begun = works.map((work) => ({ work, turns: this.below(TURNS_MAX) }))
-    await Promise.all(
-      begun.map(async ({ work, turns }) => {
-        for (let turn = 0; turn < turns; turn++) await nextTurn()
-        await work()
-      }),
-    )
-  }
-}
-
-const isGood = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
-
-const brief = (text: string): string => (text.length > 100 ? `${text.slice(0, 30)}...${text.slice(-70)}` : text)
-
-const ask = async (
-  world: World,
-  member: Member,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<ApiAnswer | undefined> => {
-  const answer = await world.asRoot(member, method, path, body)
-  const sent = brief(JSON.stringify(body ?? {}))
-  world.history.push(`${member.name} ${method} ${path} ${sent} -> ${answer?.status} ${brief(String(answer?.bytes))}`)
-  world.count(`${method} ${path.replaceAll(/\d+/g, '*')} ${answer?.status}`)
-  return answer
-}
-
-const untilApplied = (world: World, from: Member, to: Member): Promise<void> =>
-  world.until(() => findLag(from.cluster.anonymous, to.cluster.anonymous, 'performance'))
-
 const PERFORMANCE = 'sys/replication/performance'
 
 /** An id is revoked and given to the same cluster again, while that has another credential of the id at hand. */
@@ -271,6 +205,57 @@ export const roleAmidLogins: Race = {
   },
 }
 
+/** An entity is deleted, wherever, while its owner logs in on both clusters: a token is good as long as its entity is there. */
+export const entityAmidLogins: Race = {
+  name: 'an entity that is deleted amid logins',
+  async prepare(world) {
+    await ask(world, world.named('A'), 'PUT', 'sys/auth/userpass', { type: 'userpass' })
+  },
+  async run(world, chance, round) {
+    const [A, C] = [world.named('A'), world.named('C')]
+    const user = `u${round}`
+    const token_type = chance.of('service', 'service', 'batch')
+    await ask(world, A, 'PUT', `auth/userpass/users/${user}`, { password: 'correct', token_type })
+    await untilApplied(world, A, C)
+    const tokens: { member: Member; token: string; entity: string }[] = []
+    const login = (member: Member) => async () => {
+      const answer = await world.call(member, 'PUT', `auth/userpass/login/${user}`, { password: 'correct' })
+      world.history.push(`${member.name} login ${answer?.status} ${brief(String(answer?.bytes))}`)
+      world.count(`login on ${member.name} ${answer?.status}`)
+      const { client_token, entity_id } = (answer?.json?.auth ?? {}) as { client_token?: string; entity_id?: string }
+      if (client_token) tokens.push({ member, token: client_token, entity: entity_id ?? '' })
+    }
+    const remove = (member: Member) => async () => {
+      const { entity } = chance.of(tokens[0], ...tokens) ?? {}
+      if (entity) await ask(world, member, 'DELETE', `identity/entity/id/${entity}`)
+    }
+    if (chance.coin()) await login(chance.of(A, C))()
+    await chance.together(login(A), login(C), login(C), remove(A), remove(C), login(A), login(C))
+    await settle(world)
+    for (const { member, token, entity } of tokens) {
+      for (const reader of token_type === 'batch' ? [A, C] : [member]) {
+        const found = await world.asRoot(reader, 'GET', `identity/entity/id/${entity}`)
+        const self = await world.call(reader, 'GET', 'auth/token/lookup-self', undefined, token)
+        const wanted = found?.status === 200 ? 200 : 403
+        world.count(`token ${self?.status}`)
+        if (self?.status !== wanted) {
+          world.fail(`${reader.name}: a token of ${entity} (${found?.status}) is ${self?.status} ${self?.bytes}`)
+        }
+      }
+    }
+    await login(C)()
+    await login(A)()
+    await settle(world)
+    const [onA, onC] = [tokens.at(-1), tokens.at(-2)]
+    if (onA?.entity === undefined || onA.entity !== onC?.entity) world.fail(`two entities of one alias: ${user}`)
+    for (const member of [A, C]) {
+      const list = await world.asRoot(member, 'LIST', 'identity/entity/id')
+      const { keys = [] } = (list?.json?.data ?? {}) as { keys?: string[] }
+      if (keys.length !== round + 1) world.fail(`${member.name} has ${keys.length} entities of ${round + 1} users`)
+    }
+  },
+}
+
 /** A role that is gone leaves no SecretID; those of the other clusters' own go with the next tidy there. */
 const expectNothingLeft = async (world: World): Promise<void> => {
   for (const member of world.members) {
@@ -283,8 +268,4 @@ const expectNothingLeft = async (world: World): Promise<void> => {
   }
 }
 
-/** The log tells of what was deleted until it is trimmed. */
-const keysWith = async (member: Member, text: string): Promise<string[]> =>
-  (await member.storage.findText(text)).filter((key) => key.includes(text))
-
-export const RACES: readonly Race[] = [sameIdAgain, namespaceAmidMove, roleAmidLogins]
+export const RACES: readonly Race[] = [sameIdAgain, namespaceAmidMove, roleAmidLogins, entityAmidLogins]

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { World } from '../../support/model-world.js'
-import { Chance, RACES } from '../../support/order-races.js'
+import { RACES } from '../../support/order-races.js'
+import { Chance } from '../../support/race-steps.js'
 
 /**
  * Two or more operators, or an operator and those who log in, at the same time: chance decides who comes first. A failure
