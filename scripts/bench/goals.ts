@@ -49,6 +49,8 @@ export const GOALS = [
   atMost('14a', 'start to ready', 's', 0.6, 0.4),
   atMost('14b', 'memory at rest', 'MB', 140, 110),
   atMost('15', 'lab pr-dr up, replicated', 's', 6, 3),
+  atMost('16a', 'memory of the keeper of a lab under load', 'MB', 60, 45),
+  atMost('16b', 'its share of the processor time while a lab replicates writes', '%', 10, 5),
 ] as const satisfies readonly Goal[]
 
 export type Figure = (typeof GOALS)[number]['figure']

@@ -10,6 +10,13 @@ export const residentMb = (pid: number): number => {
   return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / MB
 }
 
+/** Processor time that a process has used, in ticks of the system. */
+export const processorTicks = (pid: number): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
+
 /** Bytes that a process has caused to be written to disk. */
 export const bytesWritten = (pid: number): number => {
   const io = readFileSync(`/proc/${pid}/io`, 'utf8')

@@ -104,10 +104,6 @@ const runOwn = async (
 ): Promise<number | undefined> => {
   const [command = '', ...rest] = args
   if (command === 'server') return serve(rest)
-  if (command === 'keeper') {
-    const { keeperCommand } = await import('./commands/lab/keeper.js')
-    return keeperCommand(rest, output)
-  }
   if (command === '__complete') {
     await runComplete(program, rest, output)
     return EXIT.ok
@@ -157,7 +153,6 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     )
   program.command('server').description('run one server (-config=PATH or -dev)')
   program.command('vault').description('the compatibility command line: a client of any server')
-  program.command('keeper', { hidden: true })
   const config = program.command('config').description('look at the configuration of a server')
   config.command('show').description('show what a server would run with, and with --origin where each value came from')
   config.addHelpText('after', examples('config show -config=server.hcl', 'config show --origin -dev'))

@@ -7,7 +7,7 @@ import { describeServer, StartFailure, startServerFrom } from '../../server/star
 import type { Server } from '../../server/server.js'
 import type { ServerConfig } from '../../server/config/config.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
-import { endWithParent } from '../../lab/runner/child-process.js'
+import { endWithParent } from '../../lab/runner/end-with-parent.js'
 import { EXIT } from '../exit-codes.js'
 import type { Output } from '../output.js'
 

@@ -13,6 +13,9 @@ import type { LabHost } from './lab-host.js'
 /** Paths of sockets are short by the system's rule (104 bytes on some). */
 const SOCKET_PATH_MAX = 100
 
+/** A program of its own; see `cli/keeper-entrypoint.ts`. */
+const PROGRAM = path.join('bundle', 'keeper.cjs')
+
 /** It passes bytes on and computes nothing: little memory is enough, and young garbage is collected in small pieces. */
 const NODE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=64']
 
@@ -47,7 +50,8 @@ export const startKeeper = async (
   }
   mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
-  const launched = launchProgram(['keeper'], 'the keeper of the lab', keeper, {
+  const launched = launchProgram([], 'the keeper of the lab', keeper, {
+    program: PROGRAM,
     nodeOptions: NODE_OPTIONS,
     isTied,
   })

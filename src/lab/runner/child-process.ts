@@ -71,6 +71,8 @@ export const launchServer = (
 
 export interface LaunchOptions {
   readonly nodeOptions?: readonly string[]
+  /** The compiled file, below `dist`. */
+  readonly program?: string
   /** It ends when this process does, however that ends: see `endWithParent`. */
   readonly isTied?: boolean | undefined
 }
@@ -80,11 +82,11 @@ export const launchProgram = (
   args: readonly string[],
   what: string,
   { configFile, logFile }: Pick<ServerFiles, 'configFile' | 'logFile'>,
-  { nodeOptions = [], isTied = false }: LaunchOptions = {},
+  { nodeOptions = [], program = 'main.js', isTied = false }: LaunchOptions = {},
 ): Launched => {
   const log = openSync(logFile, 'a', 0o600)
   try {
-    const child = spawn(process.execPath, [...nodeOptions, entryPoint(), ...args, configArgument(configFile)], {
+    const child = spawn(process.execPath, [...nodeOptions, entryPoint(program), ...args, configArgument(configFile)], {
       detached: true,
       stdio: isTied ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
       env: { ...withoutServerVariables(process.env), ...ALLOCATOR },
@@ -100,11 +102,6 @@ export const launchProgram = (
   } finally {
     closeSync(log)
   }
-}
-
-/** For a program that was launched tied to another: it is told to stop when that one is gone. */
-export const endWithParent = (): void => {
-  if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
 }
 
 /** A lab's servers are configured by their file alone, whatever the shell that starts them has set for others. */
@@ -149,14 +146,14 @@ export const lastLogLines = (logFile: string): string => {
 }
 
 /** The compiled program of this package, also when this code itself runs from its sources. */
-const entryPoint = (): string => {
+const entryPoint = (program: string): string => {
   let directory = path.dirname(fileURLToPath(import.meta.url))
   while (!existsSync(path.join(directory, 'package.json'))) {
     const above = path.dirname(directory)
     if (above === directory) throw new LabError('usage', 'the package of this program was not found')
     directory = above
   }
-  const entry = path.join(directory, 'dist', 'main.js')
+  const entry = path.join(directory, 'dist', program)
   if (!existsSync(entry)) throw new LabError('usage', `${entry} is missing: run "npm run build" first`)
   return entry
 }

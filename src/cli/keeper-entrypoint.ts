@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../base/clock.js'
+import { createLooseRandom } from '../base/loose-random.js'
+import { type KeeperConfig, runKeeper } from '../lab/keeper/run-keeper.js'
+import { endWithParent } from '../lab/runner/end-with-parent.js'
+
+/**
+ * The background process of a lab, started by `up` with `-config=FILE` and ended by `down`. It is a program of its own,
+ * which imports little: it runs for as long as its lab, and costs memory meanwhile.
+ */
+const main = async (file: string): Promise<void> => {
+  const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
+  const keeper = await runKeeper(config, { clock: systemClock, random: createLooseRandom() })
+  endWithParent()
+  await new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve)
+    // The terminal that the lab was started from is closed: the lab goes on.
+    process.on('SIGHUP', () => undefined)
+  })
+  await keeper.close()
+}
+
+void main((process.argv[2] ?? '').replace(/^-config=/, ''))
