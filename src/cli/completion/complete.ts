@@ -83,7 +83,8 @@ const argumentsAt = ({ command, given, lab }: Place, names: Names): Candidate[] 
 
 const valuesOf = (option: Option, { lab }: Place, names: Names): Candidate[] => {
   const [, placeholder = ''] = /[<[]([^>\]]+)[>\]]/.exec(option.flags) ?? []
-  const values = option.argChoices ?? NAME_SOURCES[placeholder]?.(names, lab) ?? []
+  const source = NAME_SOURCES[placeholder] ?? NAME_SOURCES[option.long?.slice(2) ?? '']
+  const values = option.argChoices ?? source?.(names, lab) ?? []
   return values.map((word) => ({ word, about: '' }))
 }
 

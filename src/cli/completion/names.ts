@@ -1,3 +1,4 @@
+import { listDrillNames } from '../../lab/drills/catalogue.js'
 import { findLab, listLabs } from '../../lab/lifecycle/lab-directory.js'
 import { TOPOLOGY_NAMES } from '../../lab/topology.js'
 
@@ -6,12 +7,14 @@ export interface Names {
   labs(): readonly string[]
   clusters(lab: string): readonly string[]
   topologies(): readonly string[]
+  drills(): readonly string[]
 }
 
 export const liveNames: Names = {
   labs: () => orNone(listLabs),
   clusters: (lab) => orNone(() => findLab(lab)?.clusters.map(({ name }) => name) ?? []),
   topologies: () => TOPOLOGY_NAMES,
+  drills: () => orNone(listDrillNames),
 }
 
 const orNone = (read: () => readonly string[]): readonly string[] => {
@@ -41,4 +44,5 @@ export const NAME_SOURCES: Readonly<Record<string, Source>> = {
   former: clusters,
   what: clusters,
   topology: topologies,
+  drill: (names) => names.drills(),
 }

@@ -8,6 +8,7 @@ const names = {
   labs: () => ['default', 'drill'],
   clusters: (lab: string) => (lab === 'drill' ? ['A', 'B'] : lab === 'default' ? ['A', 'B', 'C'] : []),
   topologies: () => ['dr', 'pr-dr'],
+  drills: () => ['dr-failover'],
 }
 const wordsFor = (...words: string[]) => complete(program, words, names).map(({ word }) => word)
 
@@ -16,6 +17,8 @@ describe('completion', () => {
     ['commands', ['swi'], ['switchover']],
     ['commands below one', ['fault', 'la'], ['latency']],
     ['topologies', ['up', ''], ['dr', 'pr-dr']],
+    ['topologies of an option', ['doctor', '--topology', 'p'], ['pr-dr']],
+    ['drills', ['drill', 'run', ''], ['dr-failover']],
     ['labs', ['status', '--name', ''], ['default', 'drill']],
     ['labs behind an equals sign', ['status', '--name=dr'], ['--name=drill']],
     ['labs where the shell parts at it', ['status', '--name', '=', 'dr'], ['drill']],
