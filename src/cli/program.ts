@@ -21,6 +21,7 @@ import { lsCommand } from './commands/lab/ls.js'
 import { probeCommand } from './commands/lab/probe.js'
 import { serverCommands } from './commands/lab/servers.js'
 import { statusCommand } from './commands/lab/status.js'
+import { resetCommand, snapshotCommand } from './commands/lab/snapshot.js'
 import { topologyCommand } from './commands/lab/topology.js'
 import { toxiproxyCommand } from './commands/lab/toxiproxy.js'
 import { upCommand } from './commands/lab/up.js'
@@ -166,7 +167,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
     ...serverCommands(output),
     ...operationCommands(output),
     ...[faultCommand, healCommand, releaseCommand, toxiproxyCommand].map((make) => make(output)),
-    ...[topologyCommand, composeCommand, kubernetesCommand].map((make) => make(output)),
+    ...[topologyCommand, snapshotCommand, resetCommand, composeCommand, kubernetesCommand].map((make) => make(output)),
   ]
   const tools = [doctorCommand, completionCommand, storageCommand, waitCommand, wireCommand, healthcheckCommand].map(
     (make) => make(output),

@@ -33,8 +33,18 @@ export interface ClusterRecord extends ClusterAccess {
   readonly process: ProcessIdentity | null
   /** Where others reach it, when that is not at its own ports: `host:port` of API and cluster port. */
   readonly balancer?: PortPair | undefined
+  /** In a lab that was loaded at other ports than it was saved at. */
+  readonly formerly?: Formerly | undefined
   /** The key that it unseals itself with. */
   readonly sealKeyFile?: string | undefined
+}
+
+/** `host:port` of a cluster that was moved, under which others know it still. */
+export interface Formerly {
+  readonly api: readonly string[]
+  readonly cluster: readonly string[]
+  /** Nobody was to reach these. */
+  readonly hidden: readonly string[]
 }
 
 /** Clusters that stand in a topology; `topology` is its name. */
@@ -77,6 +87,8 @@ export interface LabRecord extends WiredClusters {
   readonly createdAt: string
   /** Who started it. */
   readonly owner: ProcessIdentity
+  /** Set while an image is loaded: should that be interrupted, clusters are of different moments. */
+  readonly isLoading?: boolean | undefined
   /** Where the lab is remembered, and its logs. */
   readonly directory: string
   /** Where the data of all clusters lies: the same directory unless somebody chose another. */

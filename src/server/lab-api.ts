@@ -37,9 +37,22 @@ const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'POST faults/disk': setDisk,
   'POST faults/corrupt': corrupt,
   'POST faults/expire-token': expireToken,
+  'POST image/pause': ({ images }) => images.pause().then(nothing),
+  'POST image/release': ({ images }) => nothing(images.release()),
+  'POST image/take': (server) => takeImage(server),
+  'POST image/stop': ({ images }) => images.stop().then(nothing),
+  'POST image/load': ({ images }) => images.loadFile().then(nothing),
+  'POST image/resume': ({ images }) => images.resume().then(nothing),
 }
 
 const NAMES = Object.keys(RUNS) as ServerOperation[]
+
+const takeImage = async (server: Server): Promise<JsonObject> => {
+  const { sha256, bytes, pausedMs } = await server.images.take()
+  return { sha256, bytes, paused_ms: Math.round(pausedMs) }
+}
+
+const nothing = (_: void): undefined => undefined
 
 /** The endpoints of our own, which answer in every state; errors are `{"errors": [...]}`. */
 export const createLabApi = (server: Server, config: ServerConfig): ((request: SideRequest) => Promise<Rendered>) => {

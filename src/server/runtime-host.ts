@@ -41,6 +41,8 @@ export interface NewData {
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
   /** What status reads tell of the set to join, once it is decided. */
   readonly joining?: FreshStart['joining']
+  /** Asked afterwards: whether its auto-unseal seal, if it has one, is to open it. */
+  readonly opensItself?: () => boolean
 }
 
 /**
@@ -170,8 +172,19 @@ export class RuntimeHost {
         if (next.joining) this.#showBootstrapping(next.joining)
         resolve()
         await this.#startAnew(next.rootKeyAfter(before))
+        if (next.opensItself?.()) await this.#runtime?.seal.autoUnseal()
       })
     })
+  }
+
+  /** The data as it is behind whatever runtime there is. */
+  get engine(): Engine {
+    return this.#requireSource().engine
+  }
+
+  /** Resolves when no change is under way. */
+  settled(): Promise<void> {
+    return this.#changing
   }
 
   /** No change begins from now on. */

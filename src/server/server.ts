@@ -18,6 +18,7 @@ import { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { openGenerations } from '../storage/engine/generations.js'
 import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
+import { ClusterImages } from './cluster-images.js'
 import type { ListenerConfig, ServerConfig } from './config/config.js'
 import { openDev } from './dev.js'
 import { withDiskFaults } from './disk-faults.js'
@@ -72,6 +73,8 @@ export class Server implements ShellView {
   readonly #listeners: HttpServer[] = []
   readonly #addresses: string[] = []
   readonly #host: RuntimeHost
+  /** For labs. */
+  readonly images: ClusterImages
   #clusterPort: ClusterListener | undefined
   #devSecrets: DevSecrets | undefined
 
@@ -81,6 +84,13 @@ export class Server implements ShellView {
     this.#inFlight = new InFlightRequests(options.clock)
     this.#answers = new AnswerRoom(options.clock)
     this.#host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
+    this.images = new ClusterImages({
+      host: this.#host,
+      clock: options.clock,
+      labState: this.labState,
+      holds: this.holds,
+      directory: options.config.storage.path,
+    })
   }
 
   /** Opens data and ports. Rejects, with everything closed again, when either is taken or the data is not sound. */

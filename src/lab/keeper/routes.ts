@@ -31,7 +31,7 @@ export interface Reach {
 export const OUTSIDE = 'outside'
 
 /** A port on which nothing listens: it belongs to the system, and to a service that is no longer run. */
-const NOWHERE = '127.0.0.1:1'
+export const NOWHERE = '127.0.0.1:1'
 
 /** Routes between all clusters, with ports from a list of free ones. A balancer listens for others as well. */
 export const planRoutes = (

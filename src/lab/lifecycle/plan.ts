@@ -3,12 +3,13 @@ import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
 import { labTlsFiles, makeLabTls } from '../../server/lab-tls.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
-import { dialRoutesOf, hiddenRoutesOf, planRoutes, type Reach, routeCount } from '../keeper/routes.js'
+import { dialRoutesOf, hiddenRoutesOf, NOWHERE, planRoutes, type Reach, routeCount } from '../keeper/routes.js'
 import { LabError } from '../lab-error.js'
 import { type PortPair, randomSinglePorts } from '../ports.js'
 import { writeServerConfig } from '../runner/child-process.js'
 import type { LabSettings } from '../settings.js'
 import { planOf, type Topology } from '../topology.js'
+import type { ImagedCluster, Manifest } from '../snapshot/manifest.js'
 import { planKeeper } from './keeper-process.js'
 import { labDirectory, makeDirectories } from './lab-directory.js'
 import type { LabHost } from './lab-host.js'
@@ -22,6 +23,8 @@ export interface LabPlan {
   readonly dataDir?: string | undefined
   /** The address that the APIs listen on; 127.0.0.1 unless said otherwise. */
   readonly apiHost?: string | undefined
+  /** What it is to go on from, instead of from nothing. */
+  readonly image?: { readonly directory: string; readonly manifest: Manifest } | undefined
 }
 
 const RANDOM_WORD_BYTES = 12
@@ -29,14 +32,14 @@ const SEAL_KEY_BYTES = 32
 
 /** Where everything of a lab will lie and listen; nothing is made yet. */
 export const planLab = async (
-  { name, topology, dataDir }: LabPlan,
+  { name, topology, dataDir, image }: LabPlan,
   ports: ReadonlyMap<string, PortPair>,
   host: LabHost,
 ): Promise<LabRecord> => {
   const directory = labDirectory(name)
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
-  const places: Places = { directory, dataRoot, random, topology }
+  const places: Places = { directory, dataRoot, random, topology, imaged: image?.manifest.clusters ?? [] }
   const clusters: ClusterRecord[] = []
   for (const cluster of topology.clusters) {
     const pair = ports.get(cluster)
@@ -45,6 +48,7 @@ export const planLab = async (
   }
   const free = await randomSinglePorts(routeCount(topology.clusters.length), random)
   const routes = planRoutes(reachesOf(clusters, topology), free, (from, to) => distanceOf(topology, from, to))
+  refuseConfusion(clusters)
   return {
     apiVersion: 'understudy/v1',
     name,
@@ -60,20 +64,37 @@ export const planLab = async (
   }
 }
 
+/** An address can lead to one cluster only, and that of a lab that was moved leads to where it went. */
+const refuseConfusion = (clusters: readonly ClusterRecord[]): void => {
+  for (const { name, ports } of clusters) {
+    for (const port of [ports.api, ports.cluster]) {
+      const other = clusters.find((one) => one.name !== name && isFormer(one, hostOf(port)))
+      if (!other) continue
+      const text = `port ${port} was that of cluster ${other.name} when the snapshot was made, and the others know it by that still`
+      throw new LabError('conflict', `${text}: choose another --port-base, or --ports random`)
+    }
+  }
+}
+
+const isFormer = ({ formerly }: ClusterRecord, address: string): boolean =>
+  Object.values(formerly ?? {}).some((addresses) => addresses.includes(address))
+
 interface Places {
   readonly directory: string
   readonly dataRoot: string
   readonly random: Random
   readonly topology: Topology
+  readonly imaged: readonly ImagedCluster[]
 }
 
 const planCluster = async (
   name: string,
   ports: PortPair,
-  { directory, dataRoot, random, topology }: Places,
+  { directory, dataRoot, random, topology, imaged }: Places,
 ): Promise<ClusterRecord> => {
   const { tls, seal, reach } = planOf(topology, name)
   const [api = 0, cluster = 0] = reach === 'load-balancer' ? await randomSinglePorts(2, random) : []
+  const formerly = imaged.find((one) => one.name === name)?.formerly
   const balancer = reach === 'load-balancer' ? { api, cluster } : undefined
   return {
     name,
@@ -90,6 +111,7 @@ const planCluster = async (
     ...(tls ? { caFile: labTlsFiles(tlsDirectory(directory)).caFile } : {}),
     ...(seal?.type === 'auto' ? { sealKeyFile: path.join(directory, name, 'seal.key') } : {}),
     ...(balancer ? { balancer } : {}),
+    ...(formerly ? { formerly } : {}),
   }
 }
 
@@ -116,7 +138,7 @@ const distanceOf = ({ links }: Topology, from: string, to: string) => {
 /** Configuration, certificates and seal keys: all that the servers of a lab read. */
 export const writeFiles = async (
   lab: LabRecord,
-  { topology, settings, logLevel, apiHost }: LabPlan,
+  { topology, settings, logLevel, apiHost, image }: LabPlan,
   host: LabHost,
 ): Promise<void> => {
   const random = createSystemRandom()
@@ -125,7 +147,9 @@ export const writeFiles = async (
   for (const cluster of lab.clusters) {
     makeDirectories(path.dirname(cluster.configFile))
     makeDirectories(path.dirname(cluster.dataDir))
-    if (cluster.sealKeyFile !== undefined) writeKey(cluster.sealKeyFile, random.bytes(SEAL_KEY_BYTES).toString('hex'))
+    const sealKey = image?.manifest.clusters.find((one) => one.name === cluster.name)?.sealKey
+    if (cluster.sealKeyFile !== undefined)
+      writeKey(cluster.sealKeyFile, sealKey ?? random.bytes(SEAL_KEY_BYTES).toString('hex'))
     const { name, ports, balancer, sealKeyFile, caFile } = cluster
     writeServerConfig(
       {
@@ -137,12 +161,29 @@ export const writeFiles = async (
         sealKeyFile,
         settings: { ...settings, ...settingsOf(topology, name) },
         logLevel,
-        dialRoutes: [...dialRoutesOf(lab.keeper.routes, name), ...hiddenRoutesOf(reaches, name)],
+        dialRoutes: [
+          ...formerRoutesOf(lab, name),
+          ...dialRoutesOf(lab.keeper.routes, name),
+          ...hiddenRoutesOf(reaches, name),
+        ],
       },
       cluster,
     )
   }
 }
+
+/** What others were called when the lab was saved leads to where they are now. */
+const formerRoutesOf = (lab: LabRecord, from: string): string[] =>
+  lab.clusters.flatMap(({ name, formerly }) => {
+    if (name === from || !formerly) return []
+    const [api, cluster] = lab.keeper.routes.filter((route) => route.from === from && route.to === name)
+    const lead = (addresses: readonly string[], to: string) => addresses.map((address) => `${address}=${to}`)
+    return [
+      ...lead(formerly.api, hostOf(api?.port ?? 0)),
+      ...lead(formerly.cluster, hostOf(cluster?.port ?? 0)),
+      ...lead(formerly.hidden, NOWHERE),
+    ]
+  })
 
 const hostOf = (port: number): string => `127.0.0.1:${port}`
 

@@ -1,4 +1,5 @@
-import type { ClusterRecord, LabRecord } from '../cluster.js'
+import { cpSync } from 'node:fs'
+import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
 import type { PortPair } from '../ports.js'
 import { type Ending, lastLogLines, launchServer } from '../runner/child-process.js'
@@ -6,7 +7,11 @@ import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { giveRootToken, makeTopology, openCluster, type WireOptions } from '../wire.js'
-import { planLab, writeFiles } from './plan.js'
+import { waitForAnswer } from '../replication.js'
+import { loadLabImage } from '../snapshot/load-image.js'
+import { startDirectory } from '../snapshot/reset.js'
+import { takeLabImage } from '../snapshot/take-image.js'
+import { type LabPlan, planLab, writeFiles } from './plan.js'
 import { claimLab } from './claim.js'
 import { stopLab } from './down.js'
 import { findLab, removeData, removeLab, saveLab } from './lab-directory.js'
@@ -26,6 +31,8 @@ export interface UpOptions extends WireOptions {
   readonly apiHost?: string | undefined
   /** A token that is root on every cluster that serves anybody, beside the one that is made. */
   readonly rootToken?: string | undefined
+  /** What it is to go on from, instead of from nothing. */
+  readonly image?: LabPlan['image']
   /** Servers and keeper end with this process, however it ends. */
   readonly isForeground?: boolean | undefined
   /** Aborted to have the servers killed at once while a failed start is taken down. */
@@ -91,11 +98,11 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
       lab = withCluster(lab, launched.cluster)
       saveLab(lab)
     }
+    const { image } = options
     const wire: WireOptions = { ...options, plans: options.topology.plans, signal: failure.signal }
-    const work = Promise.all(lab.clusters.map((cluster) => openCluster(cluster, wire)))
-      .then((open) => makeTopology(open, options.topology, wire))
-      .then((made) => giveRootToken(made, options.rootToken))
+    const work = image ? goOnFrom(image, lab, wire, host) : beginWith(lab, options, wire)
     lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
+    await keepStart(lab, options, host)
     saveLab(lab)
     await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
@@ -108,6 +115,35 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
   } finally {
     signal?.removeEventListener('abort', onAbort)
   }
+}
+
+const beginWith = async (lab: LabRecord, options: UpOptions, wire: WireOptions): Promise<ClusterRecord[]> => {
+  const open = await Promise.all(lab.clusters.map((cluster) => openCluster(cluster, wire)))
+  return giveRootToken(await makeTopology(open, options.topology, wire), options.rootToken)
+}
+
+const goOnFrom = async (
+  { directory, manifest }: NonNullable<UpOptions['image']>,
+  lab: LabRecord,
+  wire: WireOptions,
+  host: LabHost,
+): Promise<readonly ClusterRecord[]> => {
+  await Promise.all(
+    lab.clusters.map(async (cluster) => {
+      const client = clientOf(cluster)
+      await waitForAnswer(wire.clock, client, cluster.name, wire.timeoutMs, wire.signal)
+      client.close()
+    }),
+  )
+  const { clusters } = await loadLabImage(lab, directory, manifest, wire, host)
+  return clusters
+}
+
+/** What `reset` goes back to. */
+const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
+  const start = startDirectory(lab)
+  if (!image) await takeLabImage(lab, start, host)
+  else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }
 
 const launch = (cluster: ClusterRecord, options: UpOptions, host: LabHost) => {

@@ -124,6 +124,28 @@ export const SERVER_OPERATIONS = {
     isLabOnly: true,
     body: { schema: object({ kind, id: text }), example: { kind: 'dr', id: 'b' } },
   },
+  'POST image/pause': {
+    summary: 'Nothing is written from now on, until an image is taken or three seconds have passed',
+    isLabOnly: true,
+  },
+  'POST image/release': { summary: 'Writes go on without an image', isLabOnly: true },
+  'POST image/take': {
+    summary: 'Writes an image of all data into the data directory (lab-image.out) and lets writes go on',
+    isLabOnly: true,
+    answer: {
+      schema: object({ sha256: text, bytes: whole, paused_ms: whole }),
+      example: { sha256: '9f86d081884c7d65', bytes: 127060, paused_ms: 12 },
+    },
+  },
+  'POST image/stop': {
+    summary: 'The cluster serves and follows nobody from now on, until an image is loaded or five seconds have passed',
+    isLabOnly: true,
+  },
+  'POST image/load': {
+    summary: 'Replaces the data by the image in the data directory (lab-image.in), once stopped',
+    isLabOnly: true,
+  },
+  'POST image/resume': { summary: 'Goes on with the data that was there, once stopped', isLabOnly: true },
 } as const satisfies Readonly<Record<string, OwnOperation>>
 
 export type ServerOperation = keyof typeof SERVER_OPERATIONS

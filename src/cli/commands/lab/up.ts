@@ -8,6 +8,7 @@ import { upLab } from '../../../lab/lifecycle/up.js'
 import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
+import { upSnapshot } from '../../../lab/snapshot/up-snapshot.js'
 import {
   type ClusterPlan,
   listTopologies,
@@ -25,8 +26,8 @@ interface UpFlags {
   readonly name: string
   readonly file?: string
   readonly timeout: string
-  readonly ports: string
-  readonly portBase: string
+  readonly ports?: 'fixed' | 'random'
+  readonly portBase?: string
   readonly shamir?: string
   readonly seal?: 'shamir' | 'auto'
   readonly tls?: true
@@ -34,6 +35,7 @@ interface UpFlags {
   readonly foreground?: true
   readonly bind: string
   readonly dataDir?: string
+  readonly snapshot?: string
   readonly json?: true
   readonly prove?: true
   readonly logLevel?: string
@@ -48,11 +50,9 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .addOption(nameOption())
     .addOption(timeoutOption())
     .addOption(
-      new Option('--ports <choice>', 'fixed (8200 + 10 x cluster) or random')
-        .choices(['fixed', 'random'])
-        .default('fixed'),
+      new Option('--ports <choice>', 'fixed (8200 + 10 x cluster, the default) or random').choices(['fixed', 'random']),
     )
-    .option('--port-base <port>', 'first API port with --ports fixed', '8200')
+    .option('--port-base <port>', 'first API port with --ports fixed; 8200 by default')
     .option('--shamir <shares/threshold>', 'key shares of each cluster, such as 5/3; 1/1 by default')
     .addOption(new Option('--seal <type>', 'auto: each cluster unseals by itself').choices(['shamir', 'auto']))
     .option('--tls', 'the API of each cluster speaks TLS, with certificates of a CA of the lab')
@@ -65,6 +65,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     )
     .option('--data-dir <directory>', 'where the data goes, in a directory of its own there')
     .addOption(new Option('--log-level <level>', 'of the servers').choices(['trace', 'debug', 'info', 'warn', 'error']))
+    .option('--snapshot <name>', 'go on from a snapshot, by its name or its file')
     .option('--prove', 'write a secret and show where it arrives')
     .option('--json', 'print the lab as JSON')
     .addHelpText(
@@ -72,6 +73,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
       '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up -f topology.yaml --ports random --tls --seal auto',
     )
     .action(async (name: string | undefined, flags: UpFlags) => {
+      if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output, makeHost())
       if (name === undefined && flags.file === undefined) {
         output.data(formatTable(listTopologies().map((known) => [known.name, known.about])))
         return
@@ -124,6 +126,30 @@ const chooseTopology = (name: string | undefined, file: string | undefined): Top
   return file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
 }
 
+const upFromSnapshot = async (
+  snapshot: string,
+  topology: string | undefined,
+  flags: UpFlags,
+  output: Output,
+  host: LabHost,
+): Promise<void> => {
+  const { file, shamir, seal, tls, rootToken } = flags
+  if ([topology, file, shamir, seal, tls, rootToken].some((given) => given !== undefined))
+    throw new LabError('usage', 'a snapshot says itself what clusters there are, and how they are opened')
+  const isChosen = flags.ports !== undefined || flags.portBase !== undefined
+  const options = {
+    ...flags,
+    timeoutMs: parseTimeout(flags.timeout),
+    portChoice: isChosen ? (wanted: Topology) => portChoice(wanted, flags) : undefined,
+  }
+  await withInterrupt(async (interruption) => {
+    const lab = await upSnapshot(snapshot, { ...options, ...interruption, onProgress: output.progress }, host)
+    const sentences = flags.prove ? await proveReplication(lab, host.clock, options.timeoutMs) : []
+    output.data(flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences))
+    if (flags.foreground) await stay(lab.name, interruption, output, host)
+  })
+}
+
 /** What is asked for of all clusters wins over what their topology says of each. */
 const withFlags = (topology: Topology, { shamir, seal, tls }: UpFlags): Topology => {
   const shares = shamir === undefined ? undefined : parseShamir(shamir)
@@ -159,7 +185,7 @@ const stay = async (name: string, { signal, hurry }: Interruption, output: Outpu
 const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
   const { clusters } = topology
   if (flags.ports === 'random') return () => randomPorts(clusters)
-  const base = parsePort(flags.portBase, lastPortOffset(clusters))
+  const base = parsePort(flags.portBase ?? '8200', lastPortOffset(clusters))
   return () => fixedPorts(clusters, base, (name) => planOf(topology, name).ports)
 }
 

@@ -1,0 +1,183 @@
+import { existsSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { Command, Option } from 'commander'
+import { requireLab, listLabs } from '../../../lab/lifecycle/lab-directory.js'
+import { claimLab } from '../../../lab/lifecycle/claim.js'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/ports.js'
+import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
+import {
+  keyPath,
+  listSnapshots,
+  openingDirectory,
+  packSnapshot,
+  prepareSnapshot,
+  readSnapshotHeader,
+  snapshotPath,
+  unpackSnapshot,
+} from '../../../lab/snapshot/snapshot-file.js'
+import { takeLabImage } from '../../../lab/snapshot/take-image.js'
+import { upImage } from '../../../lab/snapshot/up-snapshot.js'
+import { planOf, type Topology } from '../../../lab/topology.js'
+import { examples } from '../../help.js'
+import { withInterrupt } from '../../interrupt.js'
+import { formatTable, type Output } from '../../output.js'
+import { nameOption, parsePort, parseTimeout, timeoutOption } from './options.js'
+
+interface Flags {
+  readonly name: string
+  readonly timeout: string
+  readonly ports?: 'fixed' | 'random'
+  readonly portBase?: string
+  readonly force?: true
+  readonly json?: true
+}
+
+/** `understudy snapshot save|load|list|show`: a whole lab in one file, and back again. */
+export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHost): Command => {
+  const snapshot = new Command('snapshot')
+    .description('keep a lab as it is at one moment, and bring it back')
+    .addHelpText('after', examples('snapshot save before-the-drill', 'snapshot load before-the-drill'))
+  const add = (name: string, about: string) => snapshot.command(name).description(about).exitOverride()
+  add('save', 'keep all clusters of a lab at one moment, with keys, faults and clocks')
+    .argument('<snapshot>', 'a name, or a file that ends in .snapshot')
+    .addOption(nameOption())
+    .option('--force', 'take the place of one that is there')
+    .addHelpText('after', examples('snapshot save before-the-drill', 'snapshot save ./class.snapshot --name one'))
+    .action(async (given: string, flags: Flags) => save(given, flags, output, makeHost()))
+  add('load', 'bring a lab back as it was kept: over the lab that is up, or as a new one')
+    .argument('<snapshot>', 'a name, or a file')
+    .addOption(nameOption())
+    .addOption(timeoutOption())
+    .addOption(
+      new Option('--ports <choice>', 'of a new lab; those that it had by default').choices(['fixed', 'random']),
+    )
+    .option('--port-base <port>', 'first API port with --ports fixed')
+    .addHelpText(
+      'after',
+      examples('snapshot load before-the-drill', 'snapshot load ./class.snapshot --name two --ports random'),
+    )
+    .action(async (given: string, flags: Flags) => load(given, flags, output, makeHost()))
+  add('list', 'list the snapshots that are kept')
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('snapshot list', 'snapshot list --json'))
+    .action(async (flags: Flags) => {
+      const all = await Promise.all(listSnapshots().map(describe))
+      if (flags.json) return output.data(JSON.stringify(all, undefined, 2))
+      if (all.length === 0) return output.progress('there are no snapshots; "understudy snapshot save NAME" makes one')
+      output.data(formatTable([['snapshot', 'lab', 'topology', 'saved', 'size'], ...all.map(toRow)]))
+    })
+  add('show', 'show what a snapshot says of itself')
+    .argument('<snapshot>', 'a name, or a file')
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('snapshot show before-the-drill', 'snapshot show ./class.snapshot --json'))
+    .action(async (given: string, flags: Flags) => {
+      const found = await describeFile(snapshotPath(given))
+      if (flags.json) return output.data(JSON.stringify(found, undefined, 2))
+      output.data(formatTable(Object.entries(found).map(([key, value]) => [key, String(value)])))
+    })
+  return snapshot
+}
+
+/** `understudy reset`: a lab as it was right after `up`, or as it was loaded. */
+export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('reset')
+    .description('bring a lab back to how it was right after "up", or as it was loaded')
+    .addOption(nameOption())
+    .addOption(timeoutOption())
+    .addHelpText('after', examples('reset', 'reset --name drill'))
+    .action(async (flags: Flags) => {
+      const host = makeHost()
+      const started = host.clock.monotonic()
+      await withInterrupt(({ signal }) =>
+        resetLab(flags.name, { timeoutMs: parseTimeout(flags.timeout), signal }, host),
+      )
+      const seconds = ((host.clock.monotonic() - started) / 1000).toFixed(2)
+      output.progress(`the lab "${flags.name}" is as it was at its start, after ${seconds} s`)
+    })
+
+const save = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
+  const file = snapshotPath(given)
+  const lab = requireLab(flags.name)
+  prepareSnapshot(file, flags.force === true)
+  const claim = claimLab(flags.name, 'changed', host.me, host.table)
+  const directory = path.join(lab.directory, `image-${host.me.pid}`)
+  try {
+    const { pausedMs } = await takeLabImage(lab, directory, host)
+    output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
+    await packSnapshot(directory, file)
+    output.data(file)
+    output.progress(`its key is in ${keyPath(file)}; whoever is to load it needs both files`)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+    claim.release()
+  }
+}
+
+const load = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
+  const directory = openingDirectory(host)
+  const timeoutMs = parseTimeout(flags.timeout)
+  const portChoice = choosePorts(flags)
+  try {
+    const manifest = await unpackSnapshot(snapshotPath(given), directory)
+    await withInterrupt(async ({ signal, hurry }) => {
+      const isThere = listLabs().includes(flags.name) && requireLab(flags.name).state === 'running'
+      if (isThere) await loadOver(flags.name, directory, manifest, { timeoutMs, signal }, host)
+      else {
+        const options = { name: flags.name, timeoutMs, portChoice, onProgress: output.progress, signal, hurry }
+        await upImage(directory, manifest, options, host)
+      }
+    })
+    output.progress(`the lab "${flags.name}" is as it was on ${manifest.savedAt}`)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const choosePorts = ({ ports, portBase }: Flags) => {
+  if (ports === 'random')
+    return ({ clusters }: Topology) =>
+      () =>
+        randomPorts(clusters)
+  if (ports === undefined && portBase === undefined) return undefined
+  return (topology: Topology) => {
+    const base = parsePort(portBase ?? '8200', lastPortOffset(topology.clusters))
+    return () => fixedPorts(topology.clusters, base, (name) => (portBase ? undefined : planOf(topology, name).ports))
+  }
+}
+
+interface Described {
+  readonly snapshot: string
+  readonly file: string
+  readonly [key: string]: unknown
+}
+
+const describe = async (name: string): Promise<Described> => {
+  const file = snapshotPath(name)
+  return describeFile(file).catch((error: unknown) => ({
+    snapshot: name,
+    file,
+    problem: String((error as Error).message),
+  }))
+}
+
+const describeFile = async (file: string): Promise<Described> => {
+  const { lab, topology, clusters, savedAt, version } = await readSnapshotHeader(file)
+  return {
+    snapshot: path.basename(file, '.snapshot'),
+    file,
+    lab,
+    topology,
+    clusters: clusters.join(' '),
+    savedAt,
+    version,
+    bytes: statSync(file).size,
+    key: existsSync(keyPath(file)) ? keyPath(file) : `missing: ${keyPath(file)}`,
+  }
+}
+
+const toRow = ({ snapshot, lab, topology, savedAt, bytes, problem }: Described): string[] =>
+  problem === undefined
+    ? [snapshot, String(lab), String(topology), String(savedAt), `${Math.ceil(Number(bytes) / 1024)} KiB`]
+    : [snapshot, String(problem), '', '', '']

@@ -1,0 +1,153 @@
+import { copyFileSync, linkSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import type { ApiClient } from '../../client/api-client.js'
+import { checkImage } from '../../server/cluster-image.js'
+import { IMAGE_IN } from '../../server/cluster-images.js'
+import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import type { FaultRequest } from '../keeper/active-fault.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
+import { LabError } from '../lab-error.js'
+import { saveLab } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import { statusOf } from '../replication.js'
+import { unsealWithAny } from '../seals.js'
+import { waitFor } from '../wait.js'
+import { type ImagedCluster, imageFile, type Manifest } from './manifest.js'
+
+export interface LoadOptions {
+  /** Bound on each wait. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Puts an image into the servers of a lab, all of which run. Everything is checked before anything is touched; all clusters
+ * stand still before the first has new data, and go on as they were when that fails. Resolves when what streamed streams.
+ */
+export const loadLabImage = async (
+  lab: LabRecord,
+  directory: string,
+  manifest: Manifest,
+  options: LoadOptions,
+  host: LabHost,
+): Promise<LabRecord> => {
+  const work = lab.clusters.map((cluster) => ({
+    cluster,
+    imaged: imagedOf(manifest, cluster),
+    client: clientOf({ ...cluster, rootToken: '' }),
+  }))
+  try {
+    await Promise.all(work.map(({ cluster }) => checkImage(imageFile(directory, cluster.name))))
+    await new KeeperClient(lab.keeper.socket).heal()
+    for (const { cluster } of work) offer(imageFile(directory, cluster.name), path.join(cluster.dataDir, IMAGE_IN))
+    await stopAll(work.map(({ client }) => client))
+    saveLab({ ...lab, isLoading: true })
+    await Promise.all(work.map(({ client }) => post(client, 'load')))
+    const loaded = withKeys(lab, manifest)
+    await openAll(loaded, manifest)
+    await restoreFaults(loaded, manifest)
+    await waitForStreams(loaded, manifest, options, host)
+    putToRest(loaded, manifest, host)
+    saveLab(loaded)
+    return loaded
+  } finally {
+    for (const { client, cluster } of work) {
+      client.close()
+      rmSync(path.join(cluster.dataDir, IMAGE_IN), { force: true })
+    }
+  }
+}
+
+const post = (client: ApiClient, step: string) => client.call('POST', `/_understudy/v1/image/${step}`)
+
+const imagedOf = (manifest: Manifest, { name }: Pick<ClusterRecord, 'name'>): ImagedCluster => {
+  const found = manifest.clusters.find((cluster) => cluster.name === name)
+  if (found) return found
+  throw new LabError('conflict', `the snapshot has no cluster ${name}: it is of another lab`)
+}
+
+const stopAll = async (clients: readonly ApiClient[]): Promise<void> => {
+  const stopped = await Promise.allSettled(clients.map((client) => post(client, 'stop')))
+  const failed = stopped.find(({ status }) => status === 'rejected')
+  if (failed?.status !== 'rejected') return
+  await Promise.all(clients.map((client) => post(client, 'resume').catch(() => undefined)))
+  throw failed.reason
+}
+
+/** The server only reads it and takes it away. */
+const offer = (from: string, to: string): void => {
+  rmSync(to, { force: true })
+  try {
+    linkSync(from, to)
+  } catch {
+    copyFileSync(from, to)
+  }
+}
+
+const withKeys = (lab: LabRecord, manifest: Manifest): LabRecord => {
+  const { isLoading: _, ...rest } = lab
+  const clusters = lab.clusters.map((cluster) => {
+    const { rootToken, unsealKeys, threshold } = imagedOf(manifest, cluster)
+    return { ...cluster, rootToken, unsealKeys, threshold }
+  })
+  return { ...rest, state: 'running', clusters }
+}
+
+const isToRun = ({ process, isSealed }: ImagedCluster): boolean => process === 'running' && !isSealed
+
+const openAll = async (lab: LabRecord, manifest: Manifest): Promise<void> => {
+  const open = lab.clusters.filter((cluster) => isToRun(imagedOf(manifest, cluster)))
+  await Promise.all(
+    open.map(async (cluster) => {
+      const client = clientOf({ ...cluster, rootToken: '' })
+      try {
+        const { initialized } = await client.read('sys/seal-status')
+        if (initialized === true) await unsealWithAny(client, lab, cluster)
+      } finally {
+        client.close()
+      }
+    }),
+  )
+}
+
+const restoreFaults = async ({ keeper }: LabRecord, { faults }: Manifest): Promise<void> => {
+  const client = new KeeperClient(keeper.socket)
+  for (const fault of faults) await client.set(fault as FaultRequest)
+}
+
+/** What is cut, or follows somebody who does not run, streams when that is over. */
+const waitForStreams = async (
+  lab: LabRecord,
+  manifest: Manifest,
+  { timeoutMs, signal }: LoadOptions,
+  { clock }: LabHost,
+): Promise<void> => {
+  if (manifest.faults.length > 0 || !manifest.clusters.every(isToRun)) return
+  await Promise.all(
+    lab.clusters.map(async (cluster) => {
+      const client = clientOf({ ...cluster, rootToken: '' })
+      try {
+        for (const kind of imagedOf(manifest, cluster).streams) {
+          const fact = async () => {
+            const { state, connection_state: connection } = await statusOf(client, kind)
+            return state === 'stream-wals' && connection === 'ready'
+              ? undefined
+              : `its state is ${state}, ${connection}`
+          }
+          await waitFor(clock, `cluster ${cluster.name} to stream again (${kind})`, fact, timeoutMs, signal)
+        }
+      } finally {
+        client.close()
+      }
+    }),
+  )
+}
+
+/** Sealed, they have done nothing meanwhile. */
+const putToRest = (lab: LabRecord, manifest: Manifest, { servers }: LabHost): void => {
+  for (const cluster of lab.clusters) {
+    const { process } = imagedOf(manifest, cluster)
+    const running = process === 'running' ? undefined : servers.find(cluster.configFile, cluster.process ?? undefined)
+    if (running) servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
+  }
+}

@@ -1,0 +1,197 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { createSystemRandom } from '../../base/random.js'
+import { checkImage } from '../../server/cluster-image.js'
+import {
+  keyIdOf,
+  openSealedFile,
+  readSealedHeader,
+  SEAL_KEY_BYTES,
+  SealedFileError,
+  writeSealedFile,
+} from '../../server/sealed-file.js'
+import { LabError } from '../lab-error.js'
+import { makeDirectories } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import { imageFile, type Manifest, readManifest, writeManifest } from './manifest.js'
+
+/**
+ * A lab in one file. What opens its clusters lies in it sealed, by a key of its own in a file beside it that only its owner
+ * reads: without that one the file tells names and nothing else.
+ */
+export interface SnapshotHeader {
+  readonly format: 'understudy-lab-snapshot'
+  readonly version: number
+  readonly lab: string
+  readonly topology: string
+  readonly clusters: readonly string[]
+  /** ISO 8601. */
+  readonly savedAt: string
+  readonly keyId: string
+}
+
+const VERSION = 1
+const SUFFIX = '.snapshot'
+const NAME = /^[A-Za-z0-9][\w.-]*$/
+
+const snapshotsDirectory = (): string =>
+  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy', 'snapshots')
+
+/** Where snapshots are opened, each in a directory of its own; what a process that is gone has left there goes. */
+export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
+  const place = snapshotsDirectory()
+  makeDirectories(place)
+  for (const name of readdirSync(place)) {
+    const [, pid] = /^\.open-(\d+)$/.exec(name) ?? []
+    if (pid !== undefined && !host.table.find(Number(pid)))
+      rmSync(path.join(place, name), { recursive: true, force: true })
+  }
+  return path.join(place, `.open-${host.me.pid}`)
+}
+
+/** A name is kept among the others; what has a slash or ends in `.snapshot` is a file. */
+export const snapshotPath = (nameOrFile: string): string => {
+  if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SUFFIX)) return path.resolve(nameOrFile)
+  if (NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SUFFIX}`)
+  throw new LabError('usage', `"${nameOrFile}" is not a name for a snapshot: letters, digits, "_", "." and "-"`)
+}
+
+export const keyPath = (file: string): string => `${file}.key`
+
+/** Before a lab is paused for it: that there is no other of that name, and room to write it. */
+export const prepareSnapshot = (file: string, isForced: boolean): void => {
+  if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} is there already; --force takes its place`)
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(`${file}.draft`, '', { mode: 0o600 })
+    rmSync(`${file}.draft`)
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** Packs an image of a lab. The key is there before the file is, and the file whole or not at all. */
+export const packSnapshot = async (directory: string, file: string): Promise<SnapshotHeader> => {
+  const manifest = readManifest(directory)
+  const key = createSystemRandom().bytes(SEAL_KEY_BYTES)
+  const header: SnapshotHeader = {
+    format: 'understudy-lab-snapshot',
+    version: VERSION,
+    lab: manifest.lab,
+    topology: manifest.topology.name,
+    clusters: manifest.clusters.map(({ name }) => name),
+    savedAt: manifest.savedAt,
+    keyId: keyIdOf(key),
+  }
+  const keyDraft = `${keyPath(file)}.new`
+  rmSync(keyDraft, { force: true })
+  writeFileSync(keyDraft, `${key.toString('hex')}\n`, { mode: 0o600, flush: true })
+  await writeSealedFile(`${file}.new`, header, key, pack(directory, manifest))
+  replaceBoth(file)
+  return header
+}
+
+/** Two renames: whoever is interrupted between them leaves a key that does not fit, and its mate beside it. */
+const replaceBoth = (file: string): void => {
+  renameSync(`${keyPath(file)}.new`, keyPath(file))
+  renameSync(`${file}.new`, file)
+}
+
+async function* pack(directory: string, manifest: Manifest): AsyncGenerator<Buffer> {
+  yield* packed(Buffer.from(JSON.stringify(manifest)))
+  for (const { name } of manifest.clusters) yield* packed(readFileSync(imageFile(directory, name)))
+}
+
+function* packed(bytes: Buffer): Generator<Buffer> {
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64BE(BigInt(bytes.length))
+  yield length
+  yield bytes
+}
+
+/** What a file says of itself; throws for what is none, or was made by another version. */
+export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> => {
+  if (!existsSync(file)) throw new LabError('usage', missing(file))
+  const header = (await readSealedHeader(file).catch((error: unknown) => {
+    throw explain(error, file)
+  })) as Partial<SnapshotHeader>
+  if (header.format !== 'understudy-lab-snapshot') throw new LabError('usage', `${file} is no snapshot of a lab`)
+  if (header.version !== VERSION) {
+    const which = Number(header.version) > VERSION ? 'a newer' : 'an older'
+    throw new LabError(
+      'usage',
+      `${file} was made by ${which} version of this program: its format is ${header.version}, and this one reads ${VERSION}`,
+    )
+  }
+  return header as SnapshotHeader
+}
+
+const missing = (file: string): string => {
+  const others = listSnapshots()
+  return `there is no snapshot ${file}; ${others.length > 0 ? `there is ${others.join(', ')}` : '"understudy snapshot save NAME" makes one'}`
+}
+
+/** Opens and checks all of it into a directory that is made anew. Nothing is left there when it fails. */
+export const unpackSnapshot = async (file: string, directory: string): Promise<Manifest> => {
+  const header = await readSnapshotHeader(file)
+  const key = readKey(file, header)
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  try {
+    const bytes = await openSealedFile(file, key)
+    const parts = unpacked(bytes, file)
+    const manifest = JSON.parse(String(parts[0])) as Manifest
+    for (const [index, { name }] of manifest.clusters.entries()) {
+      const part = parts[index + 1]
+      if (!part) throw new LabError('conflict', `${file} is damaged: it lacks cluster ${name}`)
+      writeFileSync(imageFile(directory, name), part, { mode: 0o600 })
+      await checkImage(imageFile(directory, name))
+    }
+    writeManifest(directory, manifest)
+    return manifest
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true })
+    throw explain(error, file)
+  }
+}
+
+const unpacked = (bytes: Buffer, file: string): Buffer[] => {
+  const parts: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 8 + Number(bytes.readBigUInt64BE(at))
+    if (end > bytes.length) throw new LabError('conflict', `${file} is damaged: it ends early`)
+    parts.push(bytes.subarray(at + 8, end))
+    at = end
+  }
+  return parts
+}
+
+const readKey = (file: string, { keyId }: SnapshotHeader): Buffer => {
+  const place = keyPath(file)
+  if (!existsSync(place)) throw new LabError('usage', `the key of ${file} is missing: ${place} belongs beside it`)
+  const key = Buffer.from(readFileSync(place, 'utf8').trim(), 'hex')
+  if (key.length === SEAL_KEY_BYTES && keyIdOf(key) === keyId) return key
+  throw new LabError('usage', `${place} is not the key of ${file}: one of them belongs to another snapshot`)
+}
+
+const FAULTS = {
+  'not-sealed': 'is no snapshot of a lab',
+  'ends-early': 'is damaged: it ends early',
+  wrong: 'is damaged: it is not as it was written',
+} as const
+
+const explain = (error: unknown, file: string): unknown =>
+  error instanceof SealedFileError ? new LabError('usage', `${file} ${FAULTS[error.fault]}`, { cause: error }) : error
+
+/** Names of those that are kept. */
+export const listSnapshots = (): string[] => {
+  try {
+    return readdirSync(snapshotsDirectory())
+      .filter((file) => file.endsWith(SUFFIX))
+      .map((file) => file.slice(0, -SUFFIX.length))
+      .sort()
+  } catch {
+    return []
+  }
+}

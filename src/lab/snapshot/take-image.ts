@@ -1,0 +1,127 @@
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { imageOfStopped, type ImageFacts } from '../../server/cluster-image.js'
+import { IMAGE_OUT } from '../../server/cluster-images.js'
+import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import { KeeperClient } from '../keeper/keeper-client.js'
+import { KINDS, type Kind } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import { statusOf } from '../replication.js'
+import { topologyOf } from '../topology.js'
+import { waitFor } from '../wait.js'
+import { formerlyOf, type ImagedCluster, imageFile, type Manifest, type SavedFault, writeManifest } from './manifest.js'
+
+const PAUSE_WAIT_MS = 5000
+
+/** Every cluster at one moment: all stop writing before the first is read. The directory is made anew. */
+export const takeLabImage = async (lab: LabRecord, directory: string, host: LabHost): Promise<Manifest> => {
+  const topology = topologyOf(lab)
+  if (!topology) throw new LabError('conflict', `it is not known any more what the lab "${lab.name}" was made as`)
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const states = lab.clusters.map((cluster) => ({ cluster, process: processOf(cluster, host) }))
+  const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
+  const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()
+  await Promise.all(running.map(async (cluster) => roles.set(cluster.name, await rolesOf(cluster))))
+  const { facts, pausedMs } = await takeRunning(running, directory, host)
+  for (const { cluster, process } of states) {
+    if (process === 'running') continue
+    facts.set(cluster.name, await imageOfStopped(cluster.dataDir, imageFile(directory, cluster.name)))
+  }
+  const manifest: Manifest = {
+    kind: 'LabImage',
+    lab: lab.name,
+    topology,
+    savedAt: new Date(host.clock.now()).toISOString(),
+    pausedMs,
+    clusters: states.map(({ cluster, process }) => ({
+      name: cluster.name,
+      rootToken: cluster.rootToken,
+      unsealKeys: cluster.unsealKeys,
+      threshold: cluster.threshold,
+      process,
+      ...(cluster.sealKeyFile === undefined ? {} : { sealKey: readFileSync(cluster.sealKeyFile, 'utf8').trim() }),
+      ports: cluster.ports,
+      formerly: formerlyOf(cluster),
+      ...(roles.get(cluster.name) ?? { isSealed: false, streams: [] }),
+      ...(facts.get(cluster.name) ?? { sha256: '', bytes: 0 }),
+    })),
+    faults: await faultsOf(lab, host),
+  }
+  writeManifest(directory, manifest)
+  return manifest
+}
+
+const processOf = (cluster: ClusterRecord, { servers }: LabHost): ImagedCluster['process'] => {
+  const found = servers.find(cluster.configFile, cluster.process ?? undefined)
+  return found ? (found.isFrozen ? 'paused' : 'running') : 'stopped'
+}
+
+const rolesOf = async (cluster: ClusterRecord): Promise<Pick<ImagedCluster, 'isSealed' | 'streams'>> => {
+  const client = clientOf({ ...cluster, rootToken: '' })
+  try {
+    const { sealed } = await client.read('sys/seal-status')
+    if (sealed === true) return { isSealed: true, streams: [] }
+    const streams: Kind[] = []
+    for (const kind of KINDS) {
+      const { mode, state } = await statusOf(client, kind)
+      if (mode === 'secondary' && state === 'stream-wals') streams.push(kind)
+    }
+    return { isSealed: false, streams }
+  } finally {
+    client.close()
+  }
+}
+
+const takeRunning = async (
+  clusters: readonly ClusterRecord[],
+  directory: string,
+  { clock }: LabHost,
+): Promise<{ facts: Map<string, ImageFacts>; pausedMs: number }> => {
+  const clients = clusters.map((cluster) => clientOf({ ...cluster, rootToken: '' }))
+  const post = (index: number, step: string) => clients[index]?.call('POST', `/_understudy/v1/image/${step}`)
+  const facts = new Map<string, ImageFacts>()
+  try {
+    const pause = async (index: number) => {
+      await post(index, 'pause')
+      return undefined
+    }
+    // A cluster whose role changes at this moment has nothing to pause; it has in a moment.
+    await Promise.all(
+      clusters.map(({ name }, index) =>
+        waitFor(clock, `cluster ${name} to pause its writes`, () => pause(index), PAUSE_WAIT_MS),
+      ),
+    )
+    const taken = await Promise.all(clusters.map((_, index) => post(index, 'take')))
+    for (const [index, { name, dataDir }] of clusters.entries()) {
+      moveFile(path.join(dataDir, IMAGE_OUT), imageFile(directory, name))
+      facts.set(name, taken[index] as unknown as ImageFacts)
+    }
+    return { facts, pausedMs: Math.max(0, ...taken.map((one) => Number(one?.paused_ms ?? 0))) }
+  } catch (error) {
+    await Promise.all(clusters.map((_, index) => post(index, 'release')?.catch(() => undefined)))
+    throw error
+  } finally {
+    for (const client of clients) client.close()
+  }
+}
+
+const moveFile = (from: string, to: string): void => {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+    copyFileSync(from, to)
+    rmSync(from)
+  }
+}
+
+/** None when nobody holds the links: then all of them are cut, which is no fault that anybody set. */
+const faultsOf = async ({ keeper }: LabRecord, { clock }: LabHost): Promise<SavedFault[]> => {
+  const active = await new KeeperClient(keeper.socket).list().catch(() => [])
+  return active.map((fault) => {
+    const { id: _, untilMs, ...wish } = fault
+    return { ...wish, ...(untilMs === undefined ? {} : { forMs: Math.max(1, untilMs - clock.now()) }) }
+  })
+}

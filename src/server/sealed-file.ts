@@ -1,0 +1,141 @@
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
+import { open, readFile, rename, rm } from 'node:fs/promises'
+
+/**
+ * A file that nobody reads without its key: a line of JSON in plain text, then pieces of ciphertext (AES-256-GCM), each with
+ * its length in front. Piece and header vouch for one another: nothing can be changed, moved, or left away at the end.
+ */
+export const SEAL_KEY_BYTES = 32
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const PIECE_BYTES = 1024 * 1024
+const HEADER_BYTES_MAX = 64 * 1024
+
+/** Tells keys apart without telling them. */
+export const keyIdOf = (key: Buffer): string =>
+  createHash('sha256').update('understudy key id').update(key).digest('hex').slice(0, 16)
+
+const nonceOf = (index: number): Buffer => {
+  const nonce = Buffer.alloc(NONCE_BYTES)
+  nonce.writeUIntBE(index, NONCE_BYTES - 6, 6)
+  return nonce
+}
+
+/** Binds a piece to its file, its place, and whether more follow. */
+const boundTo = (header: Buffer, isLast: boolean): Buffer =>
+  Buffer.concat([createHash('sha256').update(header).digest(), Buffer.from([isLast ? 1 : 0])])
+
+/** Is there whole or not at all. The key is good for one file only. */
+export const writeSealedFile = async (
+  file: string,
+  header: object,
+  key: Buffer,
+  content: AsyncIterable<Buffer>,
+): Promise<void> => {
+  const draft = `${file}.draft`
+  const line = Buffer.from(`${JSON.stringify(header)}\n`)
+  const handle = await open(draft, 'w', 0o600)
+  try {
+    await handle.write(line)
+    let index = 0
+    const write = async (piece: Buffer, isLast: boolean) => {
+      const cipher = createCipheriv('aes-256-gcm', key, nonceOf(index++)).setAAD(boundTo(line, isLast))
+      const sealed = Buffer.concat([cipher.update(piece), cipher.final(), cipher.getAuthTag()])
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(sealed.length)
+      await handle.write(Buffer.concat([length, sealed]))
+    }
+    let left = Buffer.alloc(0)
+    for await (const part of content) {
+      left = Buffer.concat([left, part])
+      while (left.length > PIECE_BYTES) {
+        await write(left.subarray(0, PIECE_BYTES), false)
+        left = left.subarray(PIECE_BYTES)
+      }
+    }
+    await write(left, true)
+    await handle.sync()
+    await handle.close()
+    await rename(draft, file)
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+export type SealedFault = 'not-sealed' | 'ends-early' | 'wrong'
+
+export class SealedFileError extends Error {
+  override readonly name = 'SealedFileError'
+  readonly fault: SealedFault
+
+  constructor(fault: SealedFault) {
+    super(fault)
+    this.fault = fault
+  }
+}
+
+/** The line in front; nobody vouches for it before the file is opened. */
+export const readSealedHeader = async (file: string): Promise<Record<string, unknown>> => {
+  const handle = await open(file)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEADER_BYTES_MAX), 0, HEADER_BYTES_MAX, 0)
+    return parseHeader(lineOf(buffer.subarray(0, bytesRead)))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** All of it, or SealedFileError. */
+export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer> => {
+  const bytes = await readFile(file)
+  const line = lineOf(bytes)
+  parseHeader(line)
+  const parts: Buffer[] = []
+  let at = line.length
+  for (let index = 0; at < bytes.length; index++) {
+    if (at + 4 > bytes.length) throw new SealedFileError('ends-early')
+    const end = at + 4 + bytes.readUInt32BE(at)
+    if (end > bytes.length) throw new SealedFileError('ends-early')
+    const sealed = bytes.subarray(at + 4, end)
+    const isLast = end === bytes.length
+    // What is sealed as one that others follow, and has none behind it, is the end of a file that was cut.
+    const opened = unseal(sealed, key, index, boundTo(line, isLast))
+    if (!opened && isLast && unseal(sealed, key, index, boundTo(line, false))) throw new SealedFileError('ends-early')
+    if (!opened) throw new SealedFileError('wrong')
+    parts.push(opened)
+    at = end
+  }
+  if (parts.length === 0) throw new SealedFileError('ends-early')
+  return Buffer.concat(parts)
+}
+
+const unseal = (sealed: Buffer, key: Buffer, index: number, bound: Buffer): Buffer | undefined => {
+  if (sealed.length < TAG_BYTES) return undefined
+  const end = sealed.length - TAG_BYTES
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(index)).setAAD(bound)
+    decipher.setAuthTag(sealed.subarray(end))
+    return Buffer.concat([decipher.update(sealed.subarray(0, end)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+const lineOf = (bytes: Buffer): Buffer => {
+  const end = bytes.subarray(0, HEADER_BYTES_MAX).indexOf('\n')
+  if (end < 0) throw new SealedFileError('not-sealed')
+  return bytes.subarray(0, end + 1)
+}
+
+const parseHeader = (line: Buffer): Record<string, unknown> => {
+  try {
+    const header: unknown = JSON.parse(line.toString('utf8'))
+    if (typeof header === 'object' && header !== null) return header as Record<string, unknown>
+  } catch {
+    // Said below, as for one that is no object.
+  }
+  throw new SealedFileError('not-sealed')
+}
