@@ -10,13 +10,15 @@ import type { OpenRoute } from './keeper/keeper.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { findProblems, findUnreplicated } from './library/findings.js'
-import { KeyRing } from './library/key-ring.js'
+import { type ClusterKeys, KeyRing } from './library/key-ring.js'
 import { type InProcessLabOptions, requireOptions } from './library/options.js'
 import { EventStream } from './library/event-stream.js'
 import { LocalEvents } from './live/local-events.js'
 import type { LabEvent } from './events/event.js'
 import type { DrillResult } from './drills/result.js'
 import type { RunDrillOptions } from './drills/run-drill.js'
+import type { InProcessServer } from './runner/in-process.js'
+import { loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
 import { makeTemporaryDirectory } from './lifecycle/lab-directory.js'
 import { type LabLink, Links } from './links.js'
 import { activate, failOver, operationToken, rejoin, switchOver } from './operations/operations.js'
@@ -28,8 +30,17 @@ import { makeTopology, openCluster, type WireOptions } from './wire.js'
 
 export type { InProcessLabOptions } from './library/options.js'
 
+/** A lab at one moment, in memory. */
+export interface InProcessSnapshot {
+  readonly images: ServerImages
+  readonly keys: ReadonlyMap<string, ClusterKeys>
+  readonly skewMs: number
+}
+
 /** The time that all clusters of a lab see. Timers run in real time. */
 export interface LabClock extends Clock {
+  /** How far what the clocks show was moved. */
+  readonly skewMs: number
   /** Moves what the clocks show: milliseconds, or a duration such as `31m`. */
   advance(duration: string | number): void
 }
@@ -71,6 +82,8 @@ export class InProcessLab<Names extends string = string> {
   readonly #random: Random
   readonly #timeoutMs: number
   readonly #parts: ServerParts
+  readonly #servers: readonly InProcessServer[]
+  #begin: InProcessSnapshot | undefined
   #directory: string | undefined
 
   private constructor(topology: Topology, options: InProcessLabOptions, parts: ServerParts) {
@@ -85,18 +98,22 @@ export class InProcessLab<Names extends string = string> {
     this.#keys = new KeyRing(() => this.clusters, systemClock)
     this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters)
     this.#stream = new EventStream(this.#events)
-    this.clusters = topology.clusters.map((name) => {
-      const server = new parts.InProcessServer({
-        name,
-        storage: typeof storage === 'string' ? this.#storageOf(name, storage) : storage(name),
-        network: this.#links.networkOf(name),
-        clock: this.clock,
-        random: randomFor(name),
-        settings: { ...settingsOf(planOf(topology, name)), ...settings },
-        log,
-      })
-      return new LabCluster(name, server, this.clock, timeoutMs, this.#keys, (draft) => this.#events.tell(draft))
-    })
+    this.#servers = topology.clusters.map(
+      (name) =>
+        new parts.InProcessServer({
+          name,
+          storage: typeof storage === 'string' ? this.#storageOf(name, storage) : storage(name),
+          network: this.#links.networkOf(name),
+          clock: this.clock,
+          random: randomFor(name),
+          settings: { ...settingsOf(planOf(topology, name)), ...settings },
+          log,
+        }),
+    )
+    this.clusters = this.#servers.map(
+      (server) =>
+        new LabCluster(server.name, server, this.clock, timeoutMs, this.#keys, (draft) => this.#events.tell(draft)),
+    )
   }
 
   /** Starts the clusters, initialises them, joins them as the topology says, and waits until they are replicated. */
@@ -256,6 +273,28 @@ export class InProcessLab<Names extends string = string> {
     }
   }
 
+  /** All clusters at one moment, with their keys and the clock of the lab. It is good for this lab, as long as that is open. */
+  async snapshot(): Promise<InProcessSnapshot> {
+    const keys = this.clusters.map(({ name }): [string, ClusterKeys] => [name, this.#keys.keysOf(name)])
+    return { images: await takeServerImages(this.#servers), keys: new Map(keys), skewMs: this.clock.skewMs }
+  }
+
+  /**
+   * The lab as it was right after its start, or when a snapshot of it was taken: data, keys, clocks, and which clusters run.
+   * Links are healed. Resolves when every secondary streams again.
+   */
+  async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
+    if (!to) throw new LabError('usage', 'the lab has not started')
+    this.heal()
+    await loadServerImages(to.images)
+    this.clock.advance(to.skewMs - this.clock.skewMs)
+    for (const [name, keys] of to.keys) this.#keys.set(name, keys)
+    const sealed = new Set([...to.images].filter(([, { state }]) => state.isSealed).map(([{ name }]) => name))
+    const open = this.clusters.filter(({ name, isRunning }) => isRunning && !sealed.has(name))
+    await Promise.all(open.map((cluster) => cluster.start()))
+    await this.converged()
+  }
+
   /** Ends all servers, connections and timers of the lab, and removes its data. Closing it again does nothing. */
   async close(): Promise<void> {
     this.#stream.close()
@@ -294,6 +333,7 @@ export class InProcessLab<Names extends string = string> {
     const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
     for (const opened of open) this.#keys.set(opened.name, opened)
     for (const joined of await makeTopology(open, this.topology, options)) this.#keys.set(joined.name, joined)
+    this.#begin = await this.snapshot()
   }
 
   /** The same code as the commands of these names. */
@@ -351,6 +391,9 @@ const createLabClock = (): LabClock => {
   let skewMs = 0
   return {
     ...skewedClock(systemClock, () => skewMs),
+    get skewMs() {
+      return skewMs
+    },
     advance(duration) {
       const ms = typeof duration === 'number' ? duration : parseDurationMs(duration)
       if (ms === undefined) throw new LabError('usage', `"${duration}" is not a duration such as 31m`)

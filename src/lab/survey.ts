@@ -88,6 +88,9 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
     ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
     ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
     ...describeLinks(lab.name, faults),
+    ...(!isAttached(lab) && lab.isLoading
+      ? [`an image was being loaded when that was interrupted: "understudy reset --name ${lab.name}" does it again`]
+      : []),
   ]
   const links = findLinks(clusters, faults ?? [], host.clock.now())
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }

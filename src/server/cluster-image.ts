@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cp, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
-import { invalid, LogicalError } from '../logical/errors.js'
+import { invalid, type LogicalError } from '../logical/errors.js'
 import type { Engine, Entry } from '../storage/engine/engine.js'
 import { generationDirectory, readGenerationRecord } from '../storage/engine/generation-record.js'
 import { LevelEngine } from '../storage/engine/level-engine.js'
@@ -30,6 +30,8 @@ const HASH_BYTES = 32
 const HEADER_BYTES_MAX = 64 * 1024
 const PART_BYTES = 1024 * 1024
 const BATCH_BYTES = 1024 * 1024
+
+export type { Entry } from '../storage/engine/engine.js'
 
 export type Chunks = AsyncIterable<readonly Entry[]>
 
@@ -80,7 +82,7 @@ export const writeImage = async (file: string, state: ImageState, chunks: Chunks
 /** Reads all of a file and compares its hash, so that nothing is touched for one that is not whole. */
 export const checkImage = async (file: string): Promise<ImageState> => {
   const reader = await ImageReader.open(file)
-  for await (const _ of reader.entries()) continue
+  for await (const _ of reader.entries());
   return reader.state
 }
 

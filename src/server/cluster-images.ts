@@ -36,7 +36,7 @@ export interface ImagesOptions {
 
 /** How long a lab that has died may keep a server from writing, or from serving. */
 const PAUSE_MS_MAX = 3000
-const STOP_MS_MAX = 30_000
+const STOP_MS_MAX = 5000
 
 /** What the lab puts into the data directory to be loaded, and finds there. */
 export const IMAGE_OUT = 'lab-image.out'

@@ -52,7 +52,7 @@ const takeImage = async (server: Server): Promise<JsonObject> => {
   return { sha256, bytes, paused_ms: Math.round(pausedMs) }
 }
 
-const nothing = (_: void): undefined => undefined
+const nothing = (_: unknown): undefined => undefined
 
 /** The endpoints of our own, which answer in every state; errors are `{"errors": [...]}`. */
 export const createLabApi = (server: Server, config: ServerConfig): ((request: SideRequest) => Promise<Rendered>) => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { type Log, silentLog } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
+import { type Entry, fillEngine, type ImageState } from '../../server/cluster-image.js'
 import { Server } from '../../server/server.js'
 import type { ServerStorage } from '../../server/server-storage.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
@@ -20,6 +21,15 @@ export interface InProcessOptions extends ServerPlan {
   readonly log?: Log | undefined
 }
 
+/** All of a server at one moment, in memory. */
+export interface ServerImage {
+  readonly isRunning: boolean
+  readonly state: ImageState
+  readonly chunks: readonly (readonly Entry[])[]
+}
+
+const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
+
 /** How often other ports are chosen when somebody else was faster. */
 const PORT_TRIES = 5
 
@@ -32,6 +42,10 @@ export class InProcessServer {
   constructor(options: InProcessOptions) {
     this.#options = options
     this.#ports = options.ports
+  }
+
+  get name(): string {
+    return this.#options.name
   }
 
   get isRunning(): boolean {
@@ -70,6 +84,52 @@ export class InProcessServer {
     await storage.release()
   }
 
+  /** Nothing is written from now on, until the image is taken or `releaseFromImage`. */
+  async pauseForImage(): Promise<void> {
+    await this.#server?.images.pause()
+  }
+
+  releaseFromImage(): void {
+    this.#server?.images.release()
+  }
+
+  /** Of a server that runs only after `pauseForImage`. */
+  async takeImage(): Promise<ServerImage> {
+    const cut = this.#server?.images.cut()
+    if (!cut) {
+      const { storage } = this.#options
+      const source = await storage.open()
+      try {
+        return { isRunning: false, state: AT_REST, chunks: await collect(source.engine.scan({})) }
+      } finally {
+        await storage.release()
+      }
+    }
+    try {
+      return { isRunning: true, state: cut.state, chunks: await collect(cut.chunks) }
+    } finally {
+      await cut.close()
+    }
+  }
+
+  /** It serves and follows nobody from now on, until `loadImage`. */
+  async stopForImage({ isRunning }: ServerImage): Promise<void> {
+    if (isRunning) await this.#server?.images.stop()
+    else await this.stop()
+  }
+
+  async loadImage({ isRunning, state, chunks }: ServerImage): Promise<void> {
+    if (this.#server) return this.#server.images.load({ state, chunks: eachOf(chunks) })
+    const { storage } = this.#options
+    const source = await storage.open()
+    try {
+      await source.replace((fresh) => fillEngine(fresh, eachOf(chunks)))
+    } finally {
+      await storage.release()
+    }
+    if (isRunning) await this.start()
+  }
+
   async #startFirst(): Promise<void> {
     const { name } = this.#options
     for (let left = PORT_TRIES; ; left--) {
@@ -100,4 +160,14 @@ export class InProcessServer {
       openStorage: () => storage.open(),
     })
   }
+}
+
+const collect = async (chunks: AsyncIterable<readonly Entry[]>): Promise<(readonly Entry[])[]> => {
+  const all: (readonly Entry[])[] = []
+  for await (const chunk of chunks) all.push(chunk)
+  return all
+}
+
+async function* eachOf(chunks: readonly (readonly Entry[])[]): AsyncGenerator<readonly Entry[]> {
+  yield* chunks
 }

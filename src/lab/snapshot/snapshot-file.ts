@@ -62,8 +62,8 @@ export const keyPath = (file: string): string => `${file}.key`
 /** Before a lab is paused for it: that there is no other of that name, and room to write it. */
 export const prepareSnapshot = (file: string, isForced: boolean): void => {
   if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} is there already; --force takes its place`)
+  makeDirectories(path.dirname(file))
   try {
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
     writeFileSync(`${file}.draft`, '', { mode: 0o600 })
     rmSync(`${file}.draft`)
   } catch (error) {

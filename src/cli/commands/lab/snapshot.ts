@@ -4,7 +4,6 @@ import { Command, Option } from 'commander'
 import { requireLab, listLabs } from '../../../lab/lifecycle/lab-directory.js'
 import { claimLab } from '../../../lab/lifecycle/claim.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
-import { LabError } from '../../../lab/lab-error.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
 import {

@@ -1,0 +1,166 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { createSeededRandom } from '../../src/base/random.js'
+import { clientOf } from '../../src/lab/cluster.js'
+import { statusOf } from '../../src/lab/replication.js'
+import { LabHome } from '../support/lab-home.js'
+import { until } from '../support/until.js'
+
+const clientIn = (home: LabHome, lab: string, name: string) => {
+  const { clusters } = home.record(lab)
+  const found = clusters.find((cluster) => cluster.name === name)
+  if (!found) throw new Error(`no cluster ${name}`)
+  const rootToken = found.rootToken || (clusters.find((cluster) => cluster.rootToken !== '')?.rootToken ?? '')
+  return clientOf({ ...found, rootToken })
+}
+
+const write = async (home: LabHome, lab: string, cluster: string, secret: string, word: string) => {
+  const client = clientIn(home, lab, cluster)
+  await client.write(secret, { word }).finally(() => client.close())
+}
+
+const read = async (home: LabHome, lab: string, cluster: string, secret: string): Promise<unknown> => {
+  const client = clientIn(home, lab, cluster)
+  const { json } = await client.send('GET', secret).finally(() => client.close())
+  return (json?.data as { word?: unknown } | undefined)?.word
+}
+
+const rootOf = async (home: LabHome, lab: string, cluster: string, kind: 'dr' | 'performance') => {
+  const client = clientIn(home, lab, cluster)
+  return (await statusOf(client, kind).finally(() => client.close())).merkle_root
+}
+
+const enableKv = async (home: LabHome, lab: string) => {
+  const client = clientIn(home, lab, 'A')
+  await client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } }).finally(() => client.close())
+}
+
+it('brings a lab back at other ports while the first goes on, and it replicates', { timeout: 300_000 }, async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'pr-dr', '--ports', 'random', '--shamir', '3/2')).status).toBe(0)
+  await enableKv(home, 'default')
+  await write(home, 'default', 'A', 'kv/a', 'saved')
+  await until(async () => (await read(home, 'default', 'C', 'kv/a')) === 'saved')
+  expect((await home.run('fault', 'latency', 'A', 'C', '20ms')).status).toBe(0)
+  const saved = await home.run('snapshot', 'save', 'one')
+  expect(saved).toMatchObject({ status: 0, stderr: expect.stringMatching(/writes waited for \d{1,3} ms/) })
+  expect((await home.run('snapshot', 'save', 'one')).status).toBe(5)
+  await write(home, 'default', 'A', 'kv/a', 'later')
+
+  expect((await home.run('snapshot', 'load', 'one', '--name', 'two')).status).toBe(0)
+  expect((await home.run('fault', 'ls', '--name', 'two')).stdout).toContain('latency 20 ms')
+  expect((await home.run('heal', '--all', '--name', 'two')).status).toBe(0)
+  expect(await read(home, 'two', 'C', 'kv/a')).toBe('saved')
+  await write(home, 'two', 'A', 'kv/b', 'new')
+  await until(async () => (await read(home, 'two', 'C', 'kv/b')) === 'new')
+  await until(async () => (await rootOf(home, 'two', 'A', 'dr')) === (await rootOf(home, 'two', 'B', 'dr')))
+  expect(await rootOf(home, 'two', 'A', 'performance')).toBe(await rootOf(home, 'two', 'C', 'performance'))
+  // Neither lab hears of the other: what one writes, the other never has.
+  await write(home, 'default', 'A', 'kv/c', 'of the first')
+  await until(async () => (await read(home, 'default', 'C', 'kv/c')) === 'of the first')
+  expect(await read(home, 'two', 'C', 'kv/c')).toBeUndefined()
+  expect(await read(home, 'default', 'C', 'kv/b')).toBeUndefined()
+
+  expect((await home.run('crash', 'A', '--name', 'two')).status).toBe(0)
+  expect((await home.run('failover', 'A', 'B', '--force', '--name', 'two')).status).toBe(0)
+  await write(home, 'two', 'B', 'kv/d', 'after the failover')
+  await until(async () => (await read(home, 'two', 'C', 'kv/d')) === 'after the failover')
+  expect((await home.run('start', 'A', '--name', 'two')).status).toBe(0)
+  expect((await home.run('rejoin', 'A', 'B', '--name', 'two')).status).toBe(0)
+  expect((await home.run('wait', '--for', 'replicated', '--name', 'two')).status).toBe(0)
+
+  // What was loaded can be kept and loaded once more, now after a failover.
+  const file = path.join(home.directory, 'moved.snapshot')
+  expect((await home.run('snapshot', 'save', file, '--name', 'two')).status).toBe(0)
+  expect((await home.run('down', 'two')).status).toBe(0)
+  expect((await home.run('up', '--snapshot', file, '--name', 'three', '--ports', 'random')).status).toBe(0)
+  await write(home, 'three', 'B', 'kv/e', 'moved twice')
+  await until(async () => (await read(home, 'three', 'C', 'kv/e')) === 'moved twice')
+  await until(async () => (await rootOf(home, 'three', 'A', 'dr')) === (await rootOf(home, 'three', 'B', 'dr')))
+})
+
+it('goes back to the start, whatever was done meanwhile', { timeout: 240_000 }, async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'pr-dr', '--ports', 'random', '--tls', '--seal', 'auto')).status).toBe(0)
+  await enableKv(home, 'default')
+  await write(home, 'default', 'A', 'kv/a', 'gone')
+  expect((await home.run('fault', 'partition', 'A', 'C')).status).toBe(0)
+  expect((await home.run('pause', 'C')).status).toBe(0)
+  expect((await home.run('crash', 'A')).status).toBe(0)
+  expect((await home.run('failover', 'A', 'B', '--force')).status).toBe(0)
+
+  expect((await home.run('reset')).status).toBe(0)
+  expect(await home.run('status')).toMatchObject({ status: 0, stderr: '' })
+  expect(await read(home, 'default', 'A', 'kv/a')).toBeUndefined()
+  await enableKv(home, 'default')
+  await write(home, 'default', 'A', 'kv/b', 'again')
+  await until(async () => (await read(home, 'default', 'C', 'kv/b')) === 'again')
+  expect((await home.run('crash', 'A')).status).toBe(0)
+  expect((await home.run('failover', 'A', 'B', '--force')).status).toBe(0)
+  expect(await read(home, 'default', 'B', 'kv/b')).toBe('again')
+})
+
+it('keeps a stopped server stopped and a sealed one sealed', { timeout: 240_000 }, async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'pr-dr', '--ports', 'random')).status).toBe(0)
+  await enableKv(home, 'default')
+  await write(home, 'default', 'A', 'kv/a', 'kept')
+  await until(async () => (await read(home, 'default', 'C', 'kv/a')) === 'kept')
+  expect((await home.run('crash', 'A')).status).toBe(0)
+  expect((await home.run('seal', 'C')).status).toBe(0)
+  expect((await home.run('snapshot', 'save', 'odd')).status).toBe(0)
+  expect((await home.run('down')).status).toBe(0)
+  expect((await home.run('snapshot', 'load', 'odd')).status).toBe(0)
+  const { stderr } = await home.run('status')
+  expect(stderr).toContain('A is stopped')
+  expect(stderr).toContain('C is sealed')
+  expect((await home.run('start', 'A')).status).toBe(0)
+  expect((await home.run('unseal', 'C')).status).toBe(0)
+  expect((await home.run('wait', '--for', 'replicated')).status).toBe(0)
+  expect(await read(home, 'default', 'C', 'kv/a')).toBe('kept')
+})
+
+it('starts nothing for a file that is not whole, and leaves nothing half when it is killed', {
+  timeout: 300_000,
+}, async () => {
+  await using home = new LabHome()
+  const random = createSeededRandom('snapshots')
+  expect((await home.run('up', 'dr', '--ports', 'random')).status).toBe(0)
+  const snapshots = path.join(home.directory, 'understudy', 'snapshots')
+  expect((await home.run('snapshot', 'save', 'good')).status).toBe(0)
+  const good = path.join(snapshots, 'good.snapshot')
+  const torn = path.join(home.directory, 'torn.snapshot')
+  writeFileSync(torn, readFileSync(good).subarray(0, -7))
+  writeFileSync(`${torn}.key`, readFileSync(`${good}.key`))
+  const before = home.servers().sort()
+  expect(await home.run('up', '--snapshot', torn, '--name', 'two')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('is damaged: it ends early'),
+  })
+  expect(await home.run('snapshot', 'load', torn)).toMatchObject({ status: 1 })
+  expect([home.servers().sort(), home.left()]).toEqual([before, ['default']])
+
+  for (let round = 0; round < 6; round++) {
+    const save = home.begin('snapshot', 'save', `killed-${round}`)
+    await new Promise((done) => setTimeout(done, 200 + (random.bytes(2).readUInt16BE() % 600)))
+    save.signal('SIGKILL')
+    await save.end()
+    const { stdout } = await home.run('snapshot', 'list', '--json')
+    for (const one of JSON.parse(stdout) as { problem?: string; key: string }[]) {
+      expect([one.problem, existsSync(one.key)]).toEqual([undefined, true])
+    }
+    const load = home.begin('snapshot', 'load', 'good')
+    await new Promise((done) => setTimeout(done, 200 + (random.bytes(2).readUInt16BE() % 1000)))
+    load.signal('SIGKILL')
+    await load.end()
+  }
+  // Writes go on by themselves, and whatever was interrupted is mended by doing it again.
+  expect((await home.run('snapshot', 'load', 'good')).status).toBe(0)
+  expect((await home.run('status')).status).toBe(0)
+  await enableKv(home, 'default')
+  await write(home, 'default', 'A', 'kv/a', 'works')
+  await until(async () => (await rootOf(home, 'default', 'A', 'dr')) === (await rootOf(home, 'default', 'B', 'dr')))
+  expect(readdirSync(snapshots).filter((name) => name.startsWith('.open-'))).toEqual([])
+  expect((await home.run('down')).status).toBe(0)
+})

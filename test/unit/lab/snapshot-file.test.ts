@@ -1,0 +1,159 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { imageFile, type Manifest, readManifest, writeManifest } from '../../../src/lab/snapshot/manifest.js'
+import { keyPath, packSnapshot, prepareSnapshot, unpackSnapshot } from '../../../src/lab/snapshot/snapshot-file.js'
+import { findTopology } from '../../../src/lab/topology.js'
+import { checkImage, fillEngine, ImageReader, writeImage } from '../../../src/server/cluster-image.js'
+import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
+
+const SEED = 4711
+let directory: string
+let file: string
+let target: string
+
+const STATE = { skewMs: 5000, holds: [{ kind: 'dr', state: 'merkle-sync' }], isSealed: false }
+
+async function* chunks() {
+  const random = createSeededRandom(`${SEED}`)
+  for (let chunk = 0; chunk < 3; chunk++)
+    yield Array.from({ length: 50 }, (_, index) => ({
+      key: `dkey ${chunk} ${index} ä`,
+      value: random.bytes(index * 40),
+    }))
+}
+
+beforeEach(async () => {
+  directory = mkdtempSync(path.join(tmpdir(), 'understudy-snapshot-'))
+  file = path.join(directory, 'one.snapshot')
+  target = path.join(directory, 'opened')
+  const topology = findTopology('single')
+  if (!topology) throw new Error('no topology')
+  const manifest: Manifest = {
+    kind: 'LabImage',
+    lab: 'one',
+    topology,
+    savedAt: '2026-01-01T00:00:00.000Z',
+    pausedMs: 3,
+    clusters: [
+      {
+        name: 'A',
+        rootToken: 'hvs.very-secret',
+        unsealKeys: ['aabbccdd'],
+        threshold: 1,
+        process: 'running',
+        isSealed: false,
+        ports: { api: 1000, cluster: 1001 },
+        formerly: { api: [], cluster: [], hidden: [] },
+        streams: [],
+        ...(await writeImage(path.join(directory, 'A.image'), STATE, chunks())),
+      },
+    ],
+    faults: [],
+  }
+  writeManifest(directory, manifest)
+})
+
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+it('brings back what was packed, and keeps secrets to those who have the key', async () => {
+  await packSnapshot(directory, file)
+  const manifest = await unpackSnapshot(file, target)
+  expect(manifest).toEqual(readManifest(directory))
+  expect(readFileSync(imageFile(target, 'A')).equals(readFileSync(imageFile(directory, 'A')))).toBe(true)
+  expect([statSync(file).mode & 0o777, statSync(keyPath(file)).mode & 0o777]).toEqual([0o600, 0o600])
+  const packed = readFileSync(file).toString('latin1')
+  for (const secret of ['very-secret', 'aabbccdd', 'dkey 1 1']) expect(packed).not.toContain(secret)
+  expect(readdirSync(directory).filter((name) => /new|draft/.test(name))).toEqual([])
+
+  const reader = await ImageReader.open(imageFile(target, 'A'))
+  expect(reader.state).toMatchObject(STATE)
+  const engine = new MemoryEngine()
+  await fillEngine(engine, reader.entries())
+  for await (const chunk of chunks())
+    for (const { key, value } of chunk) expect(engine.get(key)?.equals(value)).toBe(true)
+})
+
+it('refuses a file that was cut anywhere or changed anywhere, and leaves nothing of it', {
+  timeout: 60_000,
+}, async () => {
+  await packSnapshot(directory, file)
+  const whole = readFileSync(file)
+  const random = createSeededRandom(`${SEED}`)
+  const place = () => random.bytes(4).readUInt32BE() % whole.length
+  const cuts = [0, 1, whole.indexOf(10) + 1, whole.length - 1, ...Array.from({ length: 40 }, place)]
+  for (const length of cuts) {
+    writeFileSync(file, whole.subarray(0, length))
+    await expect(unpackSnapshot(file, target), `cut to ${length}, seed ${SEED}`).rejects.toMatchObject({
+      name: 'LabError',
+    })
+    expect(existsSync(target)).toBe(false)
+  }
+  for (const at of [whole.indexOf(10) + 1, whole.length - 1, ...Array.from({ length: 40 }, place)]) {
+    const changed = Buffer.from(whole)
+    changed[at] = (changed[at] ?? 0) ^ 1
+    writeFileSync(file, changed)
+    await expect(unpackSnapshot(file, target), `changed at ${at}, seed ${SEED}`).rejects.toMatchObject({
+      name: 'LabError',
+    })
+  }
+  writeFileSync(file, Buffer.concat([whole, Buffer.from([0])]))
+  await expect(unpackSnapshot(file, target)).rejects.toThrow('is damaged')
+})
+
+it('says of other files what they are', async () => {
+  await packSnapshot(directory, file)
+  const whole = readFileSync(file, 'latin1')
+  const withVersion = (version: number) =>
+    writeFileSync(file, whole.replace('"version":1', `"version":${version}`), 'latin1')
+  withVersion(2)
+  await expect(unpackSnapshot(file, target)).rejects.toThrow(
+    'was made by a newer version of this program: its format is 2',
+  )
+  withVersion(0)
+  await expect(unpackSnapshot(file, target)).rejects.toThrow('was made by an older version')
+  writeFileSync(file, 'PK\u0003\u0004 something else entirely')
+  await expect(unpackSnapshot(file, target)).rejects.toThrow('is no snapshot of a lab')
+  writeFileSync(file, '{"format":"another"}\n')
+  await expect(unpackSnapshot(file, target)).rejects.toThrow('is no snapshot of a lab')
+  await expect(unpackSnapshot(path.join(directory, 'none.snapshot'), target)).rejects.toThrow('there is no snapshot')
+
+  writeFileSync(file, whole, 'latin1')
+  const other = path.join(directory, 'other.snapshot')
+  await packSnapshot(directory, other)
+  copyFileSync(keyPath(other), keyPath(file))
+  await expect(unpackSnapshot(file, target)).rejects.toThrow(`${keyPath(file)} is not the key of ${file}`)
+  rmSync(keyPath(file))
+  await expect(unpackSnapshot(file, target)).rejects.toThrow(`the key of ${file} is missing`)
+  expect(() => prepareSnapshot(file, false)).toThrow('is there already')
+  expect(() => prepareSnapshot('/proc/none/one.snapshot', false)).toThrow('cannot be made')
+})
+
+it('knows a whole image of a cluster from one that is not', async () => {
+  const image = imageFile(directory, 'A')
+  expect(await checkImage(image)).toMatchObject(STATE)
+  const whole = readFileSync(image)
+  const broken: [Buffer, string][] = [
+    [whole.subarray(0, whole.length - 1), 'ends early'],
+    [whole.subarray(0, 200), 'ends early'],
+    [Buffer.concat([whole, whole]), 'something follows its end'],
+    [Buffer.from(whole.map((byte, at) => (at === whole.length - 40 ? byte ^ 1 : byte))), 'is damaged'],
+    [Buffer.from('{}\n'), 'is no image'],
+    [Buffer.alloc(0), 'is no image'],
+  ]
+  for (const [bytes, said] of broken) {
+    writeFileSync(image, bytes)
+    await expect(checkImage(image)).rejects.toThrow(said)
+  }
+})
