@@ -27,7 +27,7 @@ const runCommand = (output: Output, finish: (status: number) => void): Command =
     .option('--report <directory>', 'write report.json, junit.xml and report.html there')
     .addOption(new Option('--on <runner>', 'where its servers run').choices([...RUNNERS]).default('process'))
     .option('--name <lab>', 'play it on a lab that is up, and leave that up')
-    .option('--seed <seed>', 'makes what is random repeatable')
+    .option('--seed <seed>', 'makes identifiers, keys and faults repeatable, with --on in-process')
     .option('--keep', 'leave the lab up at the end')
     .option('--step', 'wait for the return key before each step')
     .addOption(timeoutOption())

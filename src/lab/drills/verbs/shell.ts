@@ -25,9 +25,11 @@ export const runCommand = async (
   const token = await stage.lab.rootToken(cluster).catch(() => undefined)
   const shims = makeShims()
   const { VAULT_TOKEN: _, ...inherited } = process.env
+  const { apiAddress, caFile } = stage.lab.cluster(cluster)
   const env = {
     ...inherited,
-    VAULT_ADDR: stage.lab.cluster(cluster).apiAddress,
+    VAULT_ADDR: apiAddress,
+    ...(caFile === undefined ? {} : { VAULT_CACERT: caFile }),
     ...(token === undefined ? {} : { VAULT_TOKEN: token }),
     PATH: `${process.env.PATH ?? ''}${path.delimiter}${shims}`,
   }
