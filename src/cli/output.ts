@@ -71,13 +71,6 @@ export const onReaderGone = (): AbortSignal => {
   return gone.signal
 }
 
-/** Aborted when nobody reads standard output any more. */
-export const readerGone = (): AbortSignal => {
-  const gone = new AbortController()
-  process.stdout.once('error', () => gone.abort())
-  return gone.signal
-}
-
 /** For what is text on a terminal and JSON for a program, unless it is said. */
 export const isTextWanted = ({ json, output }: { readonly json?: true; readonly output?: string }): boolean =>
   output === 'table' || (json !== true && process.stdout.isTTY === true)

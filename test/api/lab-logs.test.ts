@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { LabHome } from '../support/lab-home.js'
 import { as } from '../support/wire.js'
@@ -34,6 +36,19 @@ it('a log follows its lab from start to end, and one request from cluster to clu
   const before = following.stdout.length
   await home.run('start', 'A')
   await expect.poll(() => following.stdout.slice(before)).toContain('"cluster":"A"')
+
+  // A reader that has seen enough ends what follows, with the next line that it would have been told.
+  const piped = promisify(execFile)('sh', ['-c', `"${process.execPath}" dist/main.js logs -f | head -n 1`], {
+    env: { PATH: process.env.PATH, XDG_STATE_HOME: home.directory },
+  })
+  let isOver = false
+  void piped.finally(() => {
+    isOver = true
+  })
+  const ask = as(secondary.apiAddress, secondary.rootToken)
+  await expect.poll(async () => (await ask('GET', 'sys/mounts')) && isOver, { timeout: 30_000 }).toBe(true)
+  expect(await piped).toMatchObject({ stderr: '' })
+
   expect((await home.run('down')).status).toBe(0)
   expect(await following.end(), 'a lab that is gone has nothing more to say').toBe(0)
 })

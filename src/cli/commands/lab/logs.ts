@@ -12,7 +12,7 @@ import {
   toTextLine,
 } from '../../../lab/lifecycle/logs.js'
 import { chooseClusters } from '../../../lab/lifecycle/servers.js'
-import { isTextWanted, type Output, readerGone } from '../../output.js'
+import { isTextWanted, onReaderGone, type Output } from '../../output.js'
 import { nameOption, parseTimeout } from './options.js'
 
 interface LogFlags {
@@ -68,7 +68,7 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
     })
 
 const follow = async (print: () => number, lab: string, clock: Clock): Promise<void> => {
-  const gone = readerGone()
+  const gone = onReaderGone()
   while (!gone.aborted && isThere(lab)) {
     await clock.sleep(LOOK_MS)
     print()
