@@ -72,6 +72,7 @@ const keeper = await build({
   outdir: BUNDLE,
   outExtension: { '.js': '.cjs' },
   format: 'cjs',
+  plugins: [keepPlaces(BUNDLE, "require('node:url').pathToFileURL(__filename)")],
   minifySyntax: true,
   minifyWhitespace: true,
 })

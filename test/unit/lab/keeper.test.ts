@@ -146,3 +146,19 @@ it('does not tell that a hidden fault is set, and heals it as any other', async 
   expect(await client.heal(1)).toMatchObject([{ id: 1, fault: { name: 'partition' } }])
   expect(await client.list()).toEqual([])
 })
+
+it('holds a thousand faults that two clients set at once, refuses more, and heals all', async () => {
+  const { client } = await startKeeper()
+  const other = new KeeperClient(socketFile())
+  const each = async (one: KeeperClient) => {
+    for (let count = 0; count < 500; count++)
+      await one.set({ between: ['A', 'B'], isOneWay: true, fault: { name: 'latency', ms: count + 1 } })
+  }
+  await Promise.all([each(client), each(other)])
+  const ids = (await client.list()).map(({ id }) => id)
+  expect(ids).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1))
+  await expect(client.set(cut)).rejects.toThrow('1000 faults are set already')
+  const healed = await Promise.all([client.heal(), other.heal(), client.heal(7).catch(() => [])])
+  expect(healed.flat().map(({ id }) => id)).toHaveLength(1000)
+  expect(await other.list()).toEqual([])
+})
