@@ -2,7 +2,7 @@ import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import type { Job } from 'kubernetes-types/batch/v1.js'
 import type { ConfigMap, PersistentVolumeClaim } from 'kubernetes-types/core/v1.js'
 import { KEYS_IN_CONTAINER } from '../attach/compose-project.js'
-import { CONFINED, type KubernetesOptions, labelsOf, metadataOf, serviceOf, UNPRIVILEGED } from './kubernetes.js'
+import { CONFINED, type KubernetesOptions, labelsOf, metadataOf, serviceOf, UNPRIVILEGED } from './kubernetes-parts.js'
 import { API_PORT, type ExportSource } from './plan.js'
 
 const TOPOLOGY_DIRECTORY = '/vault/topology'

@@ -1,36 +1,15 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { ConfigMap, Container, Secret, Service } from 'kubernetes-types/core/v1.js'
-import type { Random } from '../../base/random.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import { topologyText } from '../topology.js'
+import { CONFINED, type KubernetesOptions, labelsOf, metadataOf, serviceOf, UNPRIVILEGED } from './kubernetes-parts.js'
 import { wiringObjects } from './kubernetes-wiring.js'
 import { API_PORT, CLUSTER_PORT, configText, type ExportSource } from './plan.js'
 
-export interface KubernetesOptions {
-  readonly image: string
-  /** In front of the name of every object. */
-  readonly prefix: string
-  readonly namespace?: string | undefined
-  /** Keys that servers unseal themselves with are made by it. */
-  readonly random: Random
-}
-
 export type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
 
-/** The user of the image. */
-const USER_ID = 8200
 const SEAL_KEY = 'SEAL_KEY'
 const SEAL_KEY_BYTES = 32
-
-/** What every container may do: nothing beyond its own files. */
-export const CONFINED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
-export const UNPRIVILEGED = {
-  runAsUser: USER_ID,
-  runAsGroup: USER_ID,
-  runAsNonRoot: true,
-  fsGroup: USER_ID,
-  seccompProfile: { type: 'RuntimeDefault' as const },
-}
 
 /**
  * A topology as objects of Kubernetes: for each cluster a StatefulSet with its configuration, a Service without an address of
@@ -61,20 +40,6 @@ export const exportKubernetes = (source: ExportSource, options: KubernetesOption
   )
   return `${head}${documents.map((text) => `---\n${text}`).join('')}`
 }
-
-export const metadataOf = (name: string, { prefix, namespace }: KubernetesOptions, cluster?: string) => ({
-  name,
-  ...(namespace === undefined ? {} : { namespace }),
-  labels: labelsOf(prefix, cluster),
-})
-
-export const labelsOf = (prefix: string, cluster?: string): Record<string, string> => ({
-  'app.kubernetes.io/name': 'understudy',
-  'app.kubernetes.io/instance': prefix,
-  ...(cluster === undefined ? {} : { 'understudy/cluster': cluster }),
-})
-
-export const serviceOf = (prefix: string, cluster: string): string => `${prefix}-${cluster.toLowerCase()}`
 
 /** The file of the topology, but all of its clusters unseal by themselves. */
 const autoSealed = ({ topology, fileText }: ExportSource): string => {

@@ -13,4 +13,4 @@ const main = async () => {
   }
   console.log('ok')
 }
-main()
+void main()
