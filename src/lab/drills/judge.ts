@@ -42,7 +42,7 @@ const CLUSTER_KEYS = new Set(
     ' ',
   ),
 )
-const FOREIGN_KEYS = new Set('body fields is save headers query expect settings'.split(' '))
+const FOREIGN_KEYS = new Set('body fields is save headers query expect settings labels'.split(' '))
 
 const findStrangers = (document: YamlDocument, given: unknown, clusters: readonly string[]): Problem[] => {
   const { isMap, isScalar, isSeq } = loadYaml()

@@ -8,6 +8,7 @@ import { readDrillFile } from '../../../lab/drills/parse.js'
 import { examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
 import { timeoutOption } from './options.js'
+import { findCommand } from './drill-find.js'
 import type { DrillRunFlags } from './drill-run.js'
 
 /** `understudy drill ...`: rehearsals that are written down, and what came of them. */
@@ -16,6 +17,7 @@ export const drillCommand = (output: Output, finish: (status: number) => void): 
   for (const make of [listCommand, showCommand, validateCommand, schemaCommand]) command.addCommand(make(output))
   return command
     .addCommand(runCommand(output, finish))
+    .addCommand(findCommand(output, finish))
     .addHelpText('after', examples('drill list', 'drill run dr-failover --slo rto=60s,rpo=0 --report out/'))
 }
 

@@ -1,0 +1,84 @@
+import { Command, Option } from 'commander'
+import { createSystemRandom } from '../../../base/random.js'
+import { giveUp, judgeFind, plantFault } from '../../../lab/drills/find/find.js'
+import type { Told } from '../../../lab/drills/find/mystery.js'
+import { PRACTICE } from '../../../lab/drills/find/traffic.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { openLab } from '../../../lab/live/open-lab.js'
+import type { LiveLab } from '../../../lab/live-lab.js'
+import { EXIT } from '../../exit-codes.js'
+import { examples } from '../../help.js'
+import type { Output } from '../../output.js'
+import { nameOption } from './options.js'
+
+interface FindFlags {
+  readonly name: string
+  readonly seed?: string
+  readonly check?: true
+  readonly giveUp?: true
+  readonly json?: true
+}
+
+/** Seeds that a trainer reads out to a room. */
+const SEEDS = 10_000
+
+/** `understudy drill find`: something is wrong, and nobody says what. */
+export const findCommand = (output: Output, finish: (status: number) => void): Command =>
+  new Command('find')
+    .description(
+      'hide a fault in a lab that is up, for somebody to find and mend; --check ends with 3 until that is done',
+    )
+    .addOption(nameOption())
+    .option('--seed <seed>', 'chooses the fault: the same in every lab of the same topology')
+    .option('--check', 'judge by facts and by traffic whether it is mended, and then tell what it was')
+    .addOption(new Option('--give-up', 'tell what it is and how it is mended').conflicts(['check', 'seed']))
+    .option('--json', 'print JSON')
+    .addHelpText('after', examples('drill find --seed 7', 'drill find --check'))
+    .action(async (flags: FindFlags) => {
+      await using lab = openOwnLab(flags.name)
+      if (flags.check) finish(await check(lab, flags, output))
+      else if (flags.giveUp) reveal(giveUp(lab), flags, output)
+      else await hide(lab, flags, output)
+    })
+
+/** Faults need the processes and the links of a lab. */
+const openOwnLab = (name: string): LiveLab => {
+  const lab = openLab(name, thisHost())
+  if (lab.kind === 'process') return lab
+  throw new LabError('usage', `faults are hidden in labs that "understudy up" started; "${name}" is another one`)
+}
+
+const hide = async (lab: LiveLab, { name, seed, json }: FindFlags, output: Output): Promise<void> => {
+  const chosen = seed ?? String(createSystemRandom().bytes(4).readUInt32BE() % SEEDS)
+  output.progress('looking whether the lab is well, and hiding a fault in it')
+  await plantFault(lab, chosen)
+  const named = name === 'default' ? '' : ` --name ${name}`
+  if (json) return output.data(JSON.stringify({ apiVersion: 'understudy/v1', lab: name, seed: chosen, hidden: true }))
+  output.data(
+    [
+      `Something is wrong with the lab "${name}" now (seed ${chosen}). Find it, and mend it with the usual commands.`,
+      `What is written below ${PRACTICE}/ on the primary should be read on every cluster that serves clients, and copied to the others.`,
+      `When you think that it is mended: understudy drill find --check${named}`,
+      `To be told what it is:           understudy drill find --give-up${named}`,
+    ].join('\n'),
+  )
+}
+
+const check = async (lab: LiveLab, { json }: FindFlags, output: Output): Promise<number> => {
+  output.progress('writing, reading, and looking at every cluster')
+  const judgement = await judgeFind(lab)
+  if (json) output.data(JSON.stringify({ apiVersion: 'understudy/v1', ...judgement }, undefined, 2))
+  else if (judgement.isMended) {
+    const { told, took } = judgement
+    output.data(`Mended after ${took}. It was this: ${told.what}.\nSeen by: ${told.seen}.`)
+  }
+  if (judgement.isMended) return EXIT.ok
+  output.complain(`Not yet: ${judgement.seen}.`)
+  return EXIT.assertion
+}
+
+const reveal = (told: Told & { readonly seed: string }, { json }: FindFlags, output: Output): void => {
+  const lines = [`${told.what}.`, `Seen by: ${told.seen}.`, 'Mended by:', ...told.mend.map((line) => `  ${line}`)]
+  output.data(json ? JSON.stringify({ apiVersion: 'understudy/v1', ...told }, undefined, 2) : lines.join('\n'))
+}

@@ -1,0 +1,110 @@
+import { createSeededRandom } from '../../../base/random.js'
+import { formatMs } from '../../report/format.js'
+import { LabError } from '../../lab-error.js'
+import type { LiveLab } from '../../live-lab.js'
+import { waitFor } from '../../wait.js'
+import { forgetFind, type KeptFind, readFind, saveFind } from './kept-find.js'
+import { MYSTERIES } from './mysteries.js'
+import type { Mystery, Place, Told } from './mystery.js'
+import { findTies, type Tie } from './ties.js'
+import { findTrouble, preparePractice } from './traffic.js'
+
+/** A fault takes so long at most to show. */
+const SHOWS_MS = 15_000
+/** What was mended takes so long at most to show. */
+const SETTLES_MS = 10_000
+
+/** Plants a fault that `seed` chooses among those that fit the lab as it is now. Refuses a lab that is not well. */
+export const plantFault = async (lab: LiveLab, seed: string): Promise<void> => {
+  if (readFind(lab.name))
+    throw new LabError(
+      'conflict',
+      `a fault is hidden in the lab "${lab.name}" already; "understudy drill find --check" judges, "--give-up" tells`,
+    )
+  const trouble = await preparePractice(lab).then(
+    () => findTrouble(lab),
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+  if (trouble !== undefined)
+    throw new LabError('conflict', `the lab is not well, and a fault would not be found: ${trouble}`)
+  const { mystery, place } = chooseFault(await findTies(lab), seed)
+  saveFind(lab.name, { seed, plantedAt: lab.clock.now(), name: mystery.name, place })
+  try {
+    await mystery.plant(lab, place)
+    await waitFor(lab.clock, 'the fault to show', () => findAbsence(lab, mystery, place), SHOWS_MS)
+  } catch (error) {
+    forgetFind(lab.name)
+    throw error
+  }
+}
+
+const findAbsence = async (lab: LiveLab, mystery: Mystery, place: Place): Promise<string | undefined> =>
+  (await isThere(lab, mystery, place)) ? undefined : 'it does not show'
+
+const isThere = (lab: LiveLab, mystery: Mystery, place: Place): Promise<boolean> =>
+  mystery.isThere(lab, place).catch(() => true)
+
+/** The same seed chooses the same in labs of the same shape. */
+export const chooseFault = (ties: readonly Tie[], seed: string): { mystery: Mystery; place: Place } => {
+  const choices = MYSTERIES.flatMap((mystery) => {
+    const fitting = ties.filter((tie) => mystery.fits(tie))
+    return fitting.length > 0 ? [{ mystery, fitting }] : []
+  })
+  if (choices.length === 0)
+    throw new LabError(
+      'usage',
+      'nothing is replicated in this lab, so there is nothing to hide; try "understudy up pr-dr"',
+    )
+  const bytes = createSeededRandom(`drill find ${seed}`).bytes(9)
+  const pick = <T>(from: readonly T[], at: number): T => {
+    const chosen = from[bytes.readUInt32BE(at) % from.length]
+    if (chosen === undefined) throw new Error('nothing to choose from')
+    return chosen
+  }
+  const { mystery, fitting } = pick(choices, 0)
+  return { mystery, place: { ...pick(fitting, 4), isBackwards: ((bytes[8] ?? 0) & 1) === 1 } }
+}
+
+export type Judgement =
+  | { readonly isMended: false; readonly seen: string }
+  | { readonly isMended: true; readonly told: Told; readonly took: string; readonly seed: string }
+
+/** Judges by facts and by traffic. What it was is told when it is mended, and then the lab knows of it no more. */
+export const judgeFind = async (lab: LiveLab): Promise<Judgement> => {
+  const kept = requireFind(lab)
+  const mystery = mysteryOf(kept)
+  const mended = () => findPresence(lab, mystery, kept.place)
+  const isLeft = await waitFor(lab.clock, 'it to be mended', mended, SETTLES_MS).then(
+    () => false,
+    () => true,
+  )
+  const trouble = await findTrouble(lab)
+  if (trouble !== undefined) return { isMended: false, seen: trouble }
+  if (isLeft) return { isMended: false, seen: 'clients are served, and something is still not as it was' }
+  forgetFind(lab.name)
+  const took = formatMs(lab.clock.now() - kept.plantedAt)
+  return { isMended: true, told: mystery.tell(kept.place), took, seed: kept.seed }
+}
+
+const findPresence = async (lab: LiveLab, mystery: Mystery, place: Place): Promise<string | undefined> =>
+  (await isThere(lab, mystery, place)) ? 'it is still there' : undefined
+
+/** Tells what it is. The fault stays; the lab knows of it no more. */
+export const giveUp = (lab: LiveLab): Told & { readonly seed: string } => {
+  const kept = requireFind(lab)
+  forgetFind(lab.name)
+  return { ...mysteryOf(kept).tell(kept.place), seed: kept.seed }
+}
+
+const requireFind = (lab: LiveLab): KeptFind => {
+  const kept = readFind(lab.name)
+  if (kept) return kept
+  throw new LabError('usage', `no fault is hidden in the lab "${lab.name}"; "understudy drill find" hides one`)
+}
+
+const mysteryOf = ({ name }: KeptFind): Mystery => {
+  const found = MYSTERIES.find((mystery) => mystery.name === name)
+  if (!found)
+    throw new LabError('conflict', 'another version of this program hid the fault; "understudy down" ends the lab')
+  return found
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { LabHome } from '../support/lab-home.js'
+
+const NAMED = ['--name', 'one'] as const
+
+it('hides a fault that only its symptoms show, and judges when it is mended', async () => {
+  await using home = new LabHome()
+  const find = (...args: string[]) => home.run('drill', 'find', ...args, ...NAMED)
+  expect((await home.run('up', 'pr-dr', '--ports', 'random', ...NAMED)).status).toBe(0)
+  expect((await find('--check')).stderr).toContain('no fault is hidden')
+
+  const hidden = await find('--seed', '5')
+  expect(hidden.status, hidden.stderr).toBe(0)
+  expect(hidden.stdout).toContain('seed 5')
+  expect(hidden.stdout).not.toContain('seal')
+  expect(readFileSync(path.join(home.labs, 'one', 'find'), 'utf8')).not.toContain('seal')
+  expect((await find('--seed', '6')).status, 'one at a time').toBe(5)
+  const early = await find('--check')
+  expect(early.status).toBe(3)
+  expect(early.stderr).toContain('Not yet: C answers and serves nobody')
+  expect((await home.run('unseal', 'C', ...NAMED)).status).toBe(0)
+  const judged = await find('--check')
+  expect(judged.status, judged.stderr).toBe(0)
+  expect(judged.stdout).toContain('It was this: C was sealed')
+
+  // What is wrong with a link is healed as usual, and listed nowhere.
+  expect((await find('--seed', '2')).status).toBe(0)
+  expect((await home.run('fault', 'ls', '--json', ...NAMED)).stdout.trim()).toBe('[]')
+  const status = await home.run('status', '--json', ...NAMED)
+  expect(status.status).toBe(2)
+  expect(status.stdout).not.toContain('partition')
+  expect((await home.run('events', ...NAMED)).stdout).not.toContain('partition')
+  expect((await home.run('heal', 'A', 'B', ...NAMED)).stderr).toContain('partition')
+  expect((await find('--check')).stdout).toContain('nothing that B sent reached A')
+
+  expect((await find('--seed', '14')).status).toBe(0)
+  const told = await find('--give-up')
+  expect(told.stdout).toContain('the server of C had been stopped')
+  expect(told.stdout).toContain('understudy start C')
+  expect((await find('--seed', '3')).stderr).toContain('the lab is not well')
+  expect((await home.run('down', 'one')).status).toBe(0)
+})

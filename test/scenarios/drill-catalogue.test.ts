@@ -1,0 +1,35 @@
+import { afterAll, expect, inject, it } from 'vitest'
+import { listDrills } from '../../src/lab/drills/catalogue.js'
+import type { Drill } from '../../src/lab/drills/drill.js'
+import type { DrillResult } from '../../src/lab/drills/result.js'
+import { playInProcess } from '../support/drill-player.js'
+import { LabHome } from '../support/lab-home.js'
+
+/** Every drill that ships with the package passes, wherever it can be played. */
+const home = new LabHome()
+afterAll(() => home[Symbol.asyncDispose]())
+
+const isHere = inject('runner') === 'in-process'
+
+const play = async (drill: Drill): Promise<DrillResult> => {
+  if (isHere) return playInProcess(drill)
+  const { stdout, stderr } = await home.run('drill', 'run', drill.name, '--json')
+  expect(stdout, stderr).not.toBe('')
+  return JSON.parse(stdout) as DrillResult
+}
+
+const playable = listDrills().filter(
+  ({ runners }) => runners.length === 0 || runners.includes(isHere ? 'in-process' : 'process'),
+)
+
+it.each(playable)('$name', async (drill) => {
+  const result = await play(drill)
+  expect(result.steps.filter(({ outcome }) => outcome !== 'passed')).toEqual([])
+  expect(result.expectations.filter(({ passed }) => !passed)).toEqual([])
+  expect(result).toMatchObject({ drill: drill.name, verdict: 'passed', error: null })
+  expect(result.expectations.length).toBeGreaterThan(0)
+})
+
+it.each(listDrills())('$name says what one sees and what mends it', ({ purpose, symptom = '', fix = '' }) => {
+  for (const text of [purpose, symptom, fix]) expect(text.trim()).toMatch(/^[A-Z].+\.$/s)
+})

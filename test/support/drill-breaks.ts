@@ -1,0 +1,236 @@
+import type { Drill, Expectation, Step } from '../../src/lab/drills/drill.js'
+
+/** A way to break a drill on purpose, and what must be named as not so. */
+export interface DrillBreak {
+  readonly drill: string
+  /** What is broken, in words. */
+  readonly what: string
+  readonly change: (drill: Drill) => Drill
+  /** The expectation, or the step that asserts something, which no longer holds. */
+  readonly fails: RegExp
+}
+
+type Verbs = { readonly [V in Step['verb']]?: Extract<Step, { verb: V }>['with'] }
+
+/** A step as a file would have it: `{ demote: { cluster: A, kind: dr } }`. */
+const steps = (...given: readonly Verbs[]): Step[] =>
+  given.flatMap((one) =>
+    Object.entries(one).map(
+      ([verb, value]) => ({ verb, name: `planted: ${verb}`, error: undefined, with: value }) as Step,
+    ),
+  )
+
+/** Steps that nobody takes. Throws when there is no step of that name: the table and the drill go together. */
+const without =
+  (...names: readonly string[]) =>
+  (drill: Drill): Drill => {
+    for (const name of names) indexOf(drill, name)
+    return { ...drill, steps: drill.steps.filter((step) => step.name === undefined || !names.includes(step.name)) }
+  }
+
+const insteadOf =
+  (name: string, ...planted: readonly Verbs[]) =>
+  (drill: Drill): Drill => {
+    const at = indexOf(drill, name)
+    return { ...drill, steps: [...drill.steps.slice(0, at), ...steps(...planted), ...drill.steps.slice(at + 1)] }
+  }
+
+const before =
+  (name: string, ...planted: readonly Verbs[]) =>
+  (drill: Drill): Drill => {
+    const at = indexOf(drill, name)
+    return { ...drill, steps: [...drill.steps.slice(0, at), ...steps(...planted), ...drill.steps.slice(at)] }
+  }
+
+const atTheEnd =
+  (...planted: readonly Verbs[]) =>
+  (drill: Drill): Drill => ({ ...drill, steps: [...drill.steps, ...steps(...planted)] })
+
+const both =
+  (one: DrillBreak['change'], other: DrillBreak['change']) =>
+  (drill: Drill): Drill =>
+    other(one(drill))
+
+const indexOf = ({ name: drill, steps: all }: Drill, name: string): number => {
+  const at = all.findIndex((step) => step.name === name)
+  if (at === -1) throw new Error(`the drill ${drill} has no step "${name}"`)
+  return at
+}
+
+/** A fact that does not hold is not waited for as long as one that has yet to come true. */
+export const hurried = (drill: Drill): Drill => ({
+  ...drill,
+  steps: drill.steps.map((step) =>
+    step.verb === 'checkpoint'
+      ? { ...step, with: step.with.map((fact) => soon(fact) as (typeof step.with)[number]) }
+      : step,
+  ),
+  expect: drill.expect.map(soon),
+})
+
+const LOAD = new Set(['rto', 'rpo', 'tokens', 'writes', 'refusals'])
+const soon = (one: Expectation): Expectation =>
+  LOAD.has(one.about) ? one : ({ ...one, with: { ...one.with, within: '1s' } } as Expectation)
+
+const PERFORMANCE = { kind: 'performance' } as const
+const DR = { kind: 'dr' } as const
+
+export const DRILL_BREAKS: readonly DrillBreak[] = [
+  {
+    drill: 'dr-failover',
+    what: 'B is cut off while A goes on',
+    change: before('the primary is lost', { fault: { name: 'partition', between: ['A', 'B'] } }, { wait: '3s' }),
+    fails: /^rpo/,
+  },
+  {
+    drill: 'dr-failover-force',
+    what: 'the old primary is not led to its successor',
+    change: without('it follows its successor, and nothing is wiped'),
+    fails: /^entries that A notes as lost/,
+  },
+  {
+    drill: 'dr-failback',
+    what: 'B is not led back',
+    change: without('B follows A as before'),
+    fails: /^A knows as dr secondaries/,
+  },
+  {
+    drill: 'dr-batch-token',
+    what: 'nobody promotes',
+    change: without('the batch token promotes', 'clients are served again'),
+    fails: /^dr primaries are/,
+  },
+  {
+    drill: 'planned-switchover',
+    what: 'the former primary is left alone',
+    change: without('A becomes the DR secondary'),
+    fails: /^B knows as dr secondaries/,
+  },
+  {
+    drill: 'pr-promote',
+    what: 'the former primary is shut out again',
+    change: atTheEnd({ revoke: { primary: 'C', secondary: 'A', ...PERFORMANCE } }),
+    fails: /^C knows as performance secondaries/,
+  },
+  {
+    drill: 'pr-follow-after-dr',
+    what: 'D is shut out',
+    change: atTheEnd(
+      { revoke: { primary: 'B', secondary: 'D', id: 'perf-c', ...PERFORMANCE } },
+      { wait: { for: 'status', cluster: 'D', ...PERFORMANCE, is: { connection_state: { not: 'ready' } } } },
+    ),
+    fails: /^performance status of D/,
+  },
+  {
+    drill: 'update-primary-token',
+    what: 'A is joined anew instead of pointed at B',
+    change: insteadOf(
+      'A follows B',
+      { disable: { cluster: 'A', ...DR } },
+      { wait: { for: 'active', cluster: 'A' } },
+      { join: { primary: 'B', secondary: 'A', ...DR } },
+    ),
+    fails: /info on A/,
+  },
+  {
+    drill: 'update-primary-addrs',
+    what: 'B cannot be reached in the end',
+    change: atTheEnd(
+      { fault: { name: 'partition', between: ['B', 'C'] } },
+      { wait: { for: 'status', cluster: 'C', ...PERFORMANCE, is: { connection_state: { not: 'ready' } } } },
+    ),
+    fails: /^performance status of C/,
+  },
+  {
+    drill: 'split-brain-two-primaries',
+    what: 'A has nothing of its own',
+    change: without('A goes on for its clients'),
+    fails: /^entries that A notes as lost/,
+  },
+  {
+    drill: 'paths-filter',
+    what: 'the last filter is not set',
+    change: without('only US data from now on'),
+    fails: /paths-filter\/perf-c on A/,
+  },
+  {
+    drill: 'revoke-secondary',
+    what: 'a filter is there once more',
+    change: atTheEnd({ filter: { primary: 'A', secondary: 'C', mode: 'deny', paths: ['secret-of-a/'] } }),
+    fails: /paths-filter\/perf-c on A/,
+  },
+  {
+    drill: 'lag-and-catch-up',
+    what: 'C applies nothing in the end',
+    change: atTheEnd(
+      { hold: { cluster: 'C', state: 'apply', ...PERFORMANCE } },
+      { write: { cluster: 'A', path: 'shared/more', fields: { by: 'A' } } },
+    ),
+    fails: /^lag|^C lacks|entries of A/,
+  },
+  {
+    drill: 'expired-activation-token',
+    what: 'the token does not expire',
+    change: without('it lies about for too long'),
+    fails: /it is refused/,
+  },
+  {
+    drill: 'merkle-corruption',
+    what: 'nobody builds the tree anew',
+    change: without('the tree is built anew from the data', 'it is clean again', 'and C follows on'),
+    fails: /merkle-check on C/,
+  },
+  {
+    drill: 'rejoin-after-disable',
+    what: 'A stays the primary of the old set',
+    change: without('and A gives its role up for good', 'both are on their own'),
+    fails: /^dr status of B/,
+  },
+  {
+    drill: 'values-compared',
+    what: 'C does not get the newest value',
+    change: atTheEnd(
+      { hold: { cluster: 'C', state: 'apply', ...PERFORMANCE } },
+      { write: { cluster: 'B', path: 'one/app', fields: { user: 'app', password: 'third' } } },
+    ),
+    fails: /^one\/app reads the same on B, C/,
+  },
+  {
+    drill: 'known-secondaries',
+    what: 'somebody makes a token for a cluster that never comes',
+    change: atTheEnd({
+      call: {
+        cluster: 'B',
+        method: 'POST',
+        path: 'sys/replication/dr/primary/secondary-token',
+        body: { id: 'ghost' },
+      },
+    }),
+    fails: /^B knows as dr secondaries/,
+  },
+  {
+    drill: 'local-data',
+    what: 'the mount of C is not local',
+    change: both(without('each side has its own'), (drill) => ({
+      ...drill,
+      setup: drill.setup.map((step) =>
+        step.verb === 'call' && step.with.path === 'sys/mounts/of-c'
+          ? { ...step, with: { ...step.with, body: { type: 'kv' } } }
+          : step,
+      ),
+    })),
+    fails: /^of-c\/it is not there on B|of-c\/it/,
+  },
+  {
+    drill: 'metrics-after-role-change',
+    what: 'B is demoted in the end',
+    change: atTheEnd({ demote: { cluster: 'B', ...DR } }),
+    fails: /^metric vault_core_replication_dr_primary of B/,
+  },
+  {
+    drill: 'data-after-failback',
+    what: 'nothing is deleted on B',
+    change: without('deleted on B'),
+    fails: /shared\/deleted/,
+  },
+]
