@@ -53,17 +53,34 @@ const { dependencies } = JSON.parse(await readFile(path.join(dist, '..', 'packag
   dependencies: Record<string, string>
 }
 const ES_MODULES_ONLY: readonly string[] = ['jose']
-const external = Object.keys(dependencies).filter((name) => !ES_MODULES_ONLY.includes(name))
-const required = await build({
-  ...COMMON,
-  entryPoints: [{ in: path.join(dist, 'index.js'), out: 'index' }],
-  outdir: COMMON_JS,
-  outExtension: { '.js': '.cjs' },
-  format: 'cjs',
-  external: external.flatMap((name) => [name, `${name}/*`]),
-  supported: { 'dynamic-import': false },
-  plugins: [keepPlaces(COMMON_JS, "require('node:url').pathToFileURL(__filename)")],
-})
+const external = ['testcontainers', ...Object.keys(dependencies).filter((name) => !ES_MODULES_ONLY.includes(name))]
+
+/** Classes that people compare with are there once: other entries take them from the library. */
+const shareClasses: Plugin = {
+  name: 'share-classes',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/(?:lab-error|api-client)\.js$/ }, () => ({ path: './index.cjs', external: true }))
+  },
+}
+
+const buildForRequire = (file: string, out: string, plugins: readonly Plugin[]) =>
+  build({
+    ...COMMON,
+    entryPoints: [{ in: path.join(dist, file), out }],
+    outdir: COMMON_JS,
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    external: external.flatMap((name) => [name, `${name}/*`]),
+    supported: { 'dynamic-import': false },
+    plugins: [keepPlaces(COMMON_JS, "require('node:url').pathToFileURL(__filename)"), ...plugins],
+  })
+
+/** What can be required, and its ES module of the same names. */
+const LIBRARIES = [
+  { file: 'index.js', out: 'index', plugins: [] },
+  { file: 'testcontainers/index.js', out: 'testcontainers', plugins: [shareClasses] },
+] as const
+const required = await Promise.all(LIBRARIES.map(({ file, out, plugins }) => buildForRequire(file, out, plugins)))
 
 /** In one file and in the older form of modules, which takes less memory in a process that does little. */
 const keeper = await build({
@@ -94,22 +111,28 @@ const write = async (file: string, contents: string | Uint8Array): Promise<void>
   await mkdir(path.dirname(file), { recursive: true })
   await writeFile(file, contents)
 }
-const built = [...outputFiles, ...required.outputFiles, ...keeper.outputFiles]
+const built = [...outputFiles, ...required.flatMap((library) => library.outputFiles), ...keeper.outputFiles]
 await Promise.all(built.map(({ path: file, contents }) => write(file, contents)))
 // Types are of the module system of the nearest package.json.
 await write(path.join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
-for (const file of await findDeclarations(path.join(dist, 'index.d.ts'))) {
-  await write(path.join(COMMON_JS, path.relative(dist, file)), await readFile(file))
-}
-const names = Object.keys(createRequire(import.meta.url)(path.join(COMMON_JS, 'index.cjs')) as object)
-await write(
-  path.join(dist, 'index.js'),
+const requireHere = createRequire(import.meta.url)
+for (const { file, out } of LIBRARIES) {
+  const entry = path.join(dist, file)
+  for (const declared of await findDeclarations(entry.replace(/\.js$/, '.d.ts'))) {
+    await write(path.join(COMMON_JS, path.relative(dist, declared)), await readFile(declared))
+  }
+  const bundle = path.join(COMMON_JS, `${out}.cjs`)
+  const names = Object.keys(requireHere(bundle) as object)
+  const specifier = path.relative(path.dirname(entry), bundle).split(path.sep).join('/')
   // An import would look through the whole file for names first, which takes longer than all the rest.
-  `import { createRequire } from 'node:module'
-const library = createRequire(import.meta.url)('./cjs/index.cjs')
+  await write(
+    entry,
+    `import { createRequire } from 'node:module'
+const library = createRequire(import.meta.url)('${specifier.startsWith('.') ? specifier : `./${specifier}`}')
 export const { ${names.join(', ')} } = library
 `,
-)
+  )
+}
 for (const { name, file } of ENTRIES) {
   const place = path.join(dist, file)
   const bundled = path

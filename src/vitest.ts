@@ -41,25 +41,28 @@ export const labTest = <N extends TopologyName>(topology: N, options: StartLabOp
     lab: async ({ labs }, use) => use(await labs.next()),
   })
 
-/** Labs of one kind, one after the other. */
+/** A lab that is handed out again and again, as if it were new. */
 export class FreshLabs<N extends TopologyName> {
   readonly #start: () => Promise<Lab<TopologyClusters[N]>>
+  #isUsed = false
   #lab: Lab<TopologyClusters[N]> | undefined
 
   constructor(topology: N, options: StartLabOptions) {
     this.#start = () => startLab(topology, options)
   }
 
-  /** In the state right after the start, whatever was done to the one before. */
+  /** In the state right after the start: the first time it is started, then it is reset. */
   async next(): Promise<Lab<TopologyClusters[N]>> {
-    await this.close()
-    this.#lab = await this.#start()
+    this.#lab ??= await this.#start()
+    if (this.#isUsed) await this.#lab.reset()
+    this.#isUsed = true
     return this.#lab
   }
 
   async close(): Promise<void> {
     const lab = this.#lab
     this.#lab = undefined
+    this.#isUsed = false
     await lab?.close()
   }
 }

@@ -1,10 +1,15 @@
-import type { LabCluster } from '../in-process-cluster.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { findLag } from '../replication.js'
+import type { KeyOwner } from './key-ring.js'
 import { askCluster, findTwoPrimaries } from '../survey.js'
 import type { Topology } from '../topology.js'
 
 type Status = Readonly<Record<string, unknown>>
+
+/** A cluster that can be asked how it is. */
+export interface SeenCluster extends KeyOwner {
+  status(kind: Kind): Promise<Status>
+}
 
 /**
  * What still keeps a lab from being replicated, naming the cluster; undefined when every secondary streams and has its
@@ -12,7 +17,7 @@ type Status = Readonly<Record<string, unknown>>
  * disabled, or where a primary knows it and it does not run.
  */
 export const findUnreplicated = async (
-  clusters: readonly LabCluster[],
+  clusters: readonly SeenCluster[],
   { links }: Pick<Topology, 'links'>,
 ): Promise<string | undefined> => {
   for (const cluster of clusters) {
@@ -28,8 +33,8 @@ export const findUnreplicated = async (
 }
 
 const findUnreplicatedKind = async (
-  cluster: LabCluster,
-  clusters: readonly LabCluster[],
+  cluster: SeenCluster,
+  clusters: readonly SeenCluster[],
   kind: Kind,
   isLinked: boolean,
 ): Promise<string | undefined> => {
@@ -53,8 +58,8 @@ const findUnconnected = ({ state, connection_state: connection, primary_cluster_
 
 /** A cluster that does not run and that a primary counts on. */
 const findAwaited = async (
-  cluster: LabCluster,
-  clusters: readonly LabCluster[],
+  cluster: SeenCluster,
+  clusters: readonly SeenCluster[],
   kind: Kind,
 ): Promise<string | undefined> => {
   for (const primary of clusters.filter(({ isRunning }) => isRunning)) {
@@ -68,7 +73,7 @@ const findAwaited = async (
 
 /** All that is wrong in a lab, in words that name the cluster; empty when it is well. */
 export const findProblems = async (
-  clusters: readonly LabCluster[],
+  clusters: readonly SeenCluster[],
   faultyLinks: readonly string[],
 ): Promise<string[]> => {
   const views = await Promise.all(

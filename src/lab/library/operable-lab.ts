@@ -1,0 +1,162 @@
+import { systemClock } from '../../base/clock.js'
+import type { LabAccess } from '../cluster.js'
+import type { Kind } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import { activate, failOver, operationToken, rejoin, switchOver } from '../operations/operations.js'
+import { Runbook } from '../operations/runbook.js'
+import type { Topology } from '../topology.js'
+import { waitFor } from '../wait.js'
+import { findProblems, findUnreplicated, type SeenCluster } from './findings.js'
+import { KeyRing } from './key-ring.js'
+
+/** Which cluster follows whom, of which kind. */
+export interface ActivateOptions {
+  readonly kind: Kind
+  /** What a performance secondary is kept from, or all that it has: mounts such as `kv/`, or namespaces. */
+  readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] } | undefined
+}
+
+/** Seen by whoever wants to know what an operation calls. */
+export interface OperationOptions {
+  /** Told of each call as the command line that makes it by hand. */
+  readonly onCall?: ((line: string) => void) | undefined
+}
+
+/** What a lab waits for. */
+export interface WaitOptions {
+  /** Milliseconds; by default the `timeoutMs` of the lab. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What can be done over the API of the clusters alone, wherever those of a test run. */
+export abstract class OperableLab<Names extends string, C extends SeenCluster> {
+  abstract readonly clusters: readonly C[]
+  readonly topology: Topology
+  protected readonly timeoutMs: number
+  protected readonly keys: KeyRing
+
+  protected constructor(topology: Topology, timeoutMs: number) {
+    this.topology = topology
+    this.timeoutMs = timeoutMs
+    this.keys = new KeyRing(() => this.clusters, systemClock)
+  }
+
+  /** Pairs of clusters whose link is known to be cut or to have a fault. */
+  protected abstract findFaultyLinks(): readonly string[]
+
+  /** The same as `lab.A`, for names that are only known when the program runs. Throws LabError `usage`. */
+  cluster(name: Names): C {
+    const found = this.clusters.find((cluster) => cluster.name === name)
+    if (found) return found
+    const names = this.clusters.map((cluster) => cluster.name).join(', ')
+    throw new LabError('usage', `the topology ${this.topology.name} has no cluster ${name}; it has ${names}`)
+  }
+
+  /**
+   * The primary is lost, and its DR secondary takes over. With `force` also when it may lack what the primary had. Rejects
+   * with the refusal (ApiError) or with LabError.
+   *
+   *   await lab.A.crash()
+   *   await lab.failover('A', 'B')
+   */
+  async failover(
+    lost: Names,
+    to: Names,
+    { force = false, ...options }: OperationOptions & { readonly force?: boolean | undefined } = {},
+  ): Promise<void> {
+    await this.#operate([lost, to], options, (book) => failOver(book, to, force))
+  }
+
+  /** Primary and DR secondary change places while both are well: nothing is lost. Rejects as `failover` does. */
+  async switchover(primary: Names, secondary: Names, options: OperationOptions = {}): Promise<void> {
+    await this.#operate([primary, secondary], options, (book) => switchOver(book, primary, secondary))
+  }
+
+  /** A former primary that runs again follows its successor as a DR secondary. Rejects as `failover` does. */
+  async rejoin(former: Names, primary: Names, options: OperationOptions = {}): Promise<void> {
+    await this.#operate([former, primary], options, (book) => rejoin(book, former, primary))
+  }
+
+  /**
+   * Makes one cluster a secondary of another and waits until it is replicated; everything on it is wiped. Rejects with
+   * LabError `remote` where it takes part in replication of this kind already.
+   *
+   *   await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
+   */
+  async activate(
+    primary: Names,
+    secondary: Names,
+    { kind, filter, ...options }: ActivateOptions & OperationOptions,
+  ): Promise<void> {
+    if (filter && kind !== 'performance') throw new LabError('usage', 'only performance secondaries have filters')
+    const text = filter && { mode: filter.mode, paths: filter.paths.join(',') }
+    await this.#operate([primary, secondary], options, (book) => activate(book, primary, secondary, kind, text))
+  }
+
+  /** A one-time token that a DR secondary takes for an operation, such as `secondary/promote`. */
+  async operationToken(secondary: Names, options: OperationOptions = {}): Promise<string> {
+    return this.#operate([secondary], options, (book) => operationToken(book, secondary))
+  }
+
+  /**
+   * Waits until every secondary streams and has its primary's merkle root. One that follows nobody although it is a secondary,
+   * or is one by the topology, is not replicated, and neither is one that is stopped while its primary runs. Rejects with
+   * LabError `timeout`, which names the cluster and what is still false.
+   */
+  async converged({ timeoutMs = this.timeoutMs }: WaitOptions = {}): Promise<void> {
+    const find = () => findUnreplicated(this.clusters, this.topology)
+    await waitFor(systemClock, 'every secondary to be replicated', find, timeoutMs)
+    await this.keys.settle()
+  }
+
+  /**
+   * Waits until nothing is wrong: every cluster runs and is unsealed, no link has a fault, every secondary streams, and no two
+   * are primaries of one set. Rejects with LabError `timeout`, which names what is wrong.
+   */
+  async healthy({ timeoutMs = this.timeoutMs }: WaitOptions = {}): Promise<void> {
+    const find = async () => {
+      const problems = await this.problems()
+      return problems.length === 0 ? undefined : problems.join('; ')
+    }
+    await waitFor(systemClock, 'the lab to be healthy', find, timeoutMs)
+  }
+
+  /** What is wrong at this moment, in words that name the cluster; empty when the lab is well. */
+  problems(): Promise<string[]> {
+    return findProblems(this.clusters, this.findFaultyLinks())
+  }
+
+  /** The lab as operations and drills work on it. Its clusters are what is known of them at the moment they are asked for. */
+  access(): LabAccess {
+    const keys = this.keys
+    return {
+      name: this.topology.name,
+      get clusters() {
+        return keys.access()
+      },
+    }
+  }
+
+  /** The same code as the commands of these names. */
+  async #operate<T>(
+    names: readonly Names[],
+    { onCall }: OperationOptions,
+    work: (book: Runbook) => Promise<T>,
+  ): Promise<T> {
+    for (const name of names) this.cluster(name)
+    if (new Set(names).size < names.length) throw new LabError('usage', 'name two clusters')
+    const keys = this.keys
+    const book = new Runbook(this.access(), {
+      clock: systemClock,
+      timeoutMs: this.timeoutMs,
+      onProgress: () => undefined,
+      onCall,
+      rootTokenOf: async (cluster) => (await keys.findToken(cluster)) ?? '',
+    })
+    try {
+      return await work(book)
+    } finally {
+      await keys.settle()
+    }
+  }
+}

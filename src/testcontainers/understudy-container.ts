@@ -1,0 +1,75 @@
+import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import { ApiClient } from '../client/api-client.js'
+import { requireSettings, type LabSettings } from '../lab/settings.js'
+
+/** The image that is taken where none is named: the one that `npm run image` builds. */
+export const DEFAULT_IMAGE = 'understudy'
+
+/** In a container. */
+export const API_PORT = 8200
+
+const STARTUP_MS = 60_000
+
+/**
+ * One open server in a container, in memory, with a root token: `server -dev`. Start rejects with the error of testcontainers,
+ * such as where the image is not there.
+ *
+ *   await using server = await new UnderstudyContainer().withRootToken('root').start()
+ *   await server.client.write('secret/data/greeting', { data: { word: 'hello' } })
+ */
+export class UnderstudyContainer extends GenericContainer {
+  #rootToken = 'root'
+
+  constructor(image = DEFAULT_IMAGE) {
+    super(image)
+    this.withExposedPorts(API_PORT)
+      .withCommand(['server', '-dev'])
+      .withWaitStrategy(Wait.forHealthCheck())
+      .withStartupTimeout(STARTUP_MS)
+  }
+
+  /** Instead of `root`. */
+  withRootToken(token: string): this {
+    this.#rootToken = token
+    return this
+  }
+
+  /** Settings of the stanza `understudy`. Throws LabError `usage` for one that is not known. */
+  withSettings(settings: LabSettings): this {
+    requireSettings(settings)
+    const variables = Object.entries(settings).map(([name, value]) => [
+      `UNDERSTUDY_${name.toUpperCase()}`,
+      String(value),
+    ])
+    return this.withEnvironment(Object.fromEntries(variables) as Record<string, string>)
+  }
+
+  override async start(): Promise<StartedUnderstudyContainer> {
+    this.withEnvironment({ VAULT_DEV_ROOT_TOKEN_ID: this.#rootToken })
+    return new StartedUnderstudyContainer(await super.start(), this.#rootToken)
+  }
+}
+
+export class StartedUnderstudyContainer extends AbstractStartedContainer {
+  readonly rootToken: string
+  /** With the root token. */
+  readonly client: ApiClient
+
+  constructor(started: StartedTestContainer, rootToken: string) {
+    super(started)
+    this.rootToken = rootToken
+    this.client = new ApiClient({ address: this.address, token: rootToken })
+  }
+
+  /** `http://host:port`, as VAULT_ADDR has it. */
+  get address(): string {
+    return addressOf(this)
+  }
+
+  protected override async containerStopped(): Promise<void> {
+    this.client.close()
+  }
+}
+
+export const addressOf = (started: Pick<StartedTestContainer, 'getHost' | 'getMappedPort'>): string =>
+  `http://${started.getHost()}:${started.getMappedPort(API_PORT)}`

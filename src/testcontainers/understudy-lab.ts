@@ -1,0 +1,217 @@
+import { GenericContainer, Network, type StartedNetwork, type StartedTestContainer, Wait } from 'testcontainers'
+import { systemClock } from '../base/clock.js'
+import type { ApiClient } from '../client/api-client.js'
+import { wireClusters } from '../lab/attach/wiring.js'
+import { clientOf } from '../lab/cluster.js'
+import type { Kind } from '../lab/kinds.js'
+import { LabError } from '../lab/lab-error.js'
+import type { KeyRing } from '../lab/library/key-ring.js'
+import { OperableLab } from '../lab/library/operable-lab.js'
+import { statusOf } from '../lab/replication.js'
+import { LAB_SETTINGS, type LabSettings, requireKeys, requireSettings } from '../lab/settings.js'
+import { loadTopology, planOf, type Topology } from '../lab/topology.js'
+import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
+
+export interface UnderstudyLabOptions {
+  /** `understudy` by default. */
+  readonly image?: string | undefined
+  /** Settings of the stanza `understudy`, for all clusters. */
+  readonly settings?: LabSettings | undefined
+  /** Bound on each wait in milliseconds; 60 000 by default. */
+  readonly timeoutMs?: number | undefined
+}
+
+const TIMEOUT_MS = 60_000
+const STOP_MS = 20_000
+const OPTIONS = ['image', 'settings', 'timeoutMs'] as const satisfies readonly (keyof UnderstudyLabOptions)[]
+
+/**
+ * A topology as containers on one network, a container for each cluster, whose name in lower case is its name on the network.
+ * Start rejects with LabError: `usage` for a topology, an option or a setting that is not known, `timeout` with the fact that
+ * was still false, or with the error of testcontainers; what was started is stopped then.
+ *
+ *   await using lab = await new UnderstudyLab('dr').start()
+ *   await lab.cluster('A').client.write('sys/mounts/kv', { type: 'kv' })
+ *   await lab.failover('A', 'B')
+ */
+export class UnderstudyLab {
+  readonly #topology: Topology
+  readonly #options: UnderstudyLabOptions
+
+  /** A topology of the package by its name, one of a file, or an object. */
+  constructor(topology: string | Topology, options: UnderstudyLabOptions = {}) {
+    requireKeys('option of a lab', options, OPTIONS)
+    requireSettings(options.settings ?? {})
+    this.#topology = typeof topology === 'string' ? loadTopology(topology) : topology
+    this.#options = options
+    for (const name of this.#topology.clusters) {
+      const { tls, seal } = planOf(this.#topology, name)
+      if (tls || seal?.type === 'auto')
+        throw new LabError(
+          'usage',
+          `${name} wants TLS or a seal that opens itself, which containers of a lab do not have`,
+        )
+    }
+  }
+
+  async start(): Promise<StartedUnderstudyLab> {
+    const { timeoutMs = TIMEOUT_MS } = this.#options
+    const network = await new Network().start()
+    const containers = new Map<string, StartedTestContainer>()
+    try {
+      const started = this.#topology.clusters.map(async (name) => {
+        containers.set(name, await this.#startContainer(name, network, timeoutMs))
+      })
+      for (const result of await Promise.allSettled(started)) if (result.status === 'rejected') throw result.reason
+      const lab = new StartedUnderstudyLab(this.#topology, containers, network, timeoutMs)
+      await lab.wire()
+      return lab
+    } catch (error) {
+      await stopAll(containers, network)
+      throw error
+    }
+  }
+
+  #startContainer(name: string, network: StartedNetwork, timeoutMs: number): Promise<StartedTestContainer> {
+    const { image = DEFAULT_IMAGE, settings = {} } = this.#options
+    const { license, version, settings: own } = planOf(this.#topology, name)
+    const host = name.toLowerCase()
+    const config = {
+      listener: { tcp: { address: `0.0.0.0:${API_PORT}`, tls_disable: true } },
+      storage: { raft: { path: '/vault/file', node_id: name } },
+      api_addr: `http://${host}:${API_PORT}`,
+      cluster_addr: clusterAddressOf(name),
+      cluster_name: name,
+      understudy: {
+        ...LAB_SETTINGS,
+        ...(license ? { license } : {}),
+        ...(version ? { reported_version: version } : {}),
+        ...own,
+        ...settings,
+      },
+    }
+    return new GenericContainer(image)
+      .withNetwork(network)
+      .withNetworkAliases(host)
+      .withEnvironment({ VAULT_LOCAL_CONFIG: JSON.stringify(config) })
+      .withCommand(['server'])
+      .withExposedPorts(API_PORT)
+      .withWaitStrategy(Wait.forHealthCheck())
+      .withStartupTimeout(timeoutMs)
+      .start()
+  }
+}
+
+/** Whoever starts it stops it. */
+export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> {
+  readonly clusters: readonly ContainerCluster[]
+  readonly #containers: ReadonlyMap<string, StartedTestContainer>
+  readonly #network: StartedNetwork
+
+  constructor(
+    topology: Topology,
+    containers: ReadonlyMap<string, StartedTestContainer>,
+    network: StartedNetwork,
+    timeoutMs: number,
+  ) {
+    super(topology, timeoutMs)
+    this.#containers = containers
+    this.#network = network
+    this.clusters = [...containers].map(([name, container]) => new ContainerCluster(name, container, this.keys))
+  }
+
+  /** Opens the servers, which are new, and joins them. */
+  async wire(): Promise<void> {
+    const addresses = new Map(this.clusters.map(({ name, address }) => [name, address]))
+    const { wired } = await wireClusters(this.topology, addresses, undefined, {
+      shares: 1,
+      threshold: 1,
+      timeoutMs: this.timeoutMs,
+      clock: systemClock,
+      onProgress: () => undefined,
+      onKeep: () => undefined,
+    })
+    for (const cluster of wired.clusters) this.keys.set(cluster.name, cluster)
+  }
+
+  /** Stops and removes the containers and their network. */
+  async stop(): Promise<void> {
+    for (const cluster of this.clusters) cluster.disconnect()
+    await stopAll(this.#containers, this.#network)
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+
+  /** The network between the containers is Docker's own. */
+  protected override findFaultyLinks(): readonly string[] {
+    return []
+  }
+}
+
+/** A cluster of a lab of containers. */
+export class ContainerCluster {
+  readonly name: string
+  /** For `exec`, logs, and whatever else testcontainers can do. Stopped, it has to be started on the same port. */
+  readonly container: StartedTestContainer
+  /** `http://host:port`, as this machine reaches it. */
+  readonly address: string
+  readonly isRunning = true
+  /** Without a token, or with the one that a call names. */
+  readonly anonymous: ApiClient
+  /** With the root token that works here now, through joins, promotions and failovers; with none on a DR secondary. */
+  readonly client: ApiClient
+  readonly #keys: KeyRing
+
+  constructor(name: string, container: StartedTestContainer, keys: KeyRing) {
+    this.name = name
+    this.container = container
+    this.#keys = keys
+    this.address = addressOf(container)
+    this.anonymous = clientOf({ apiAddress: this.address, rootToken: '' }).with({
+      onAnswer: async ({ method, path, status }) => {
+        if (method !== 'GET' && status < 300) await keys.noteCall(name, path)
+      },
+    })
+    this.client = this.anonymous.with({ tokens: keys.tokensOf(name) })
+  }
+
+  get apiAddress(): string {
+    return this.address
+  }
+
+  /** As the other containers reach it. */
+  get clusterAddress(): string {
+    return clusterAddressOf(this.name)
+  }
+
+  get unsealKeys(): readonly string[] {
+    return this.#keys.keysOf(this.name).unsealKeys
+  }
+
+  /** The root token that works here now, for other clients; undefined where none does, as on a DR secondary. */
+  token(): Promise<string | undefined> {
+    return this.#keys.findToken(this.name)
+  }
+
+  /** What `sys/replication/<kind>/status` says, which needs no token. */
+  status(kind: Kind): Promise<Record<string, unknown>> {
+    return statusOf(this.anonymous, kind)
+  }
+
+  disconnect(): void {
+    this.client.close()
+    this.anonymous.close()
+  }
+}
+
+const clusterAddressOf = (name: string): string => `https://${name.toLowerCase()}:8201`
+
+const stopAll = async (
+  containers: ReadonlyMap<string, StartedTestContainer>,
+  network: StartedNetwork,
+): Promise<void> => {
+  await Promise.allSettled([...containers.values()].map((container) => container.stop({ timeout: STOP_MS })))
+  await network.stop()
+}

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type StartedUnderstudyLab, UnderstudyContainer, UnderstudyLab } from '../../src/testcontainers/index.js'
+import { IMAGE } from './image.js'
+
+/** The classes that the package has for Testcontainers. */
+
+describe('a container of one server', () => {
+  it('is open, with the root token and settings that it was given', async () => {
+    const server = await new UnderstudyContainer(IMAGE)
+      .withRootToken('of-my-own')
+      .withSettings({ reported_version: '1.19.0+ent' })
+      .start()
+    try {
+      await server.client.write('secret/data/greeting', { data: { word: 'hello' } })
+      expect((await server.client.read('secret/data/greeting')).data).toMatchObject({ data: { word: 'hello' } })
+      expect((await server.client.send('GET', 'sys/health')).json).toMatchObject({ version: '1.19.0+ent' })
+      expect((await server.client.read('auth/token/lookup-self')).data).toMatchObject({ id: 'of-my-own' })
+    } finally {
+      await server.stop()
+    }
+  })
+})
+
+describe('a lab of containers', () => {
+  let lab: StartedUnderstudyLab
+  beforeAll(async () => {
+    lab = await new UnderstudyLab('pr-dr', { image: IMAGE }).start()
+  })
+  afterAll(() => lab?.stop())
+
+  it('replicates, fails over, and its clients go on', async () => {
+    const [a, b, c] = [lab.cluster('A'), lab.cluster('B'), lab.cluster('C')]
+    await a.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
+    await a.client.write('kv/greeting', { word: 'hello' })
+    await lab.converged()
+    expect((await c.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
+    await lab.switchover('A', 'B')
+    expect((await b.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
+    expect(await a.token()).toBeUndefined()
+    const { exitCode, output } = await b.container.exec(['vault', 'status', '-address=http://127.0.0.1:8200'])
+    expect(exitCode, output).toBe(0)
+  })
+
+  it('refuses what is not known before a container starts', () => {
+    expect(() => new UnderstudyLab('pr-rd')).toThrow(/did you mean "pr-dr"/)
+    expect(() => new UnderstudyLab('dr', { imgae: 'x' } as object)).toThrow(/did you mean "image"/)
+  })
+})
