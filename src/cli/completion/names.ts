@@ -1,5 +1,6 @@
 import { listDrillNames } from '../../lab/drills/catalogue.js'
 import { findLab, listLabs } from '../../lab/lifecycle/lab-directory.js'
+import { listSnapshots } from '../../lab/snapshot/snapshot-file.js'
 import { TOPOLOGY_NAMES } from '../../lab/topology.js'
 
 /** Names that are completed live. What cannot be read has none: a completion never complains. */
@@ -8,6 +9,7 @@ export interface Names {
   clusters(lab: string): readonly string[]
   topologies(): readonly string[]
   drills(): readonly string[]
+  snapshots(): readonly string[]
 }
 
 export const liveNames: Names = {
@@ -15,6 +17,7 @@ export const liveNames: Names = {
   clusters: (lab) => orNone(() => findLab(lab)?.clusters.map(({ name }) => name) ?? []),
   topologies: () => TOPOLOGY_NAMES,
   drills: () => orNone(listDrillNames),
+  snapshots: () => orNone(listSnapshots),
 }
 
 const orNone = (read: () => readonly string[]): readonly string[] => {
@@ -45,4 +48,5 @@ export const NAME_SOURCES: Readonly<Record<string, Source>> = {
   what: clusters,
   topology: topologies,
   drill: (names) => names.drills(),
+  snapshot: (names) => names.snapshots(),
 }

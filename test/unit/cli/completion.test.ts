@@ -9,6 +9,7 @@ const names = {
   clusters: (lab: string) => (lab === 'drill' ? ['A', 'B'] : lab === 'default' ? ['A', 'B', 'C'] : []),
   topologies: () => ['dr', 'pr-dr'],
   drills: () => ['dr-failover'],
+  snapshots: () => ['before'],
 }
 const wordsFor = (...words: string[]) => complete(program, words, names).map(({ word }) => word)
 
@@ -18,6 +19,7 @@ describe('completion', () => {
     ['commands below one', ['fault', 'la'], ['latency']],
     ['topologies', ['up', ''], ['dr', 'pr-dr']],
     ['topologies of an option', ['doctor', '--topology', 'p'], ['pr-dr']],
+    ['snapshots', ['snapshot', 'load', ''], ['before']],
     ['drills', ['drill', 'run', ''], ['dr-failover']],
     ['labs', ['status', '--name', ''], ['default', 'drill']],
     ['labs behind an equals sign', ['status', '--name=dr'], ['--name=drill']],
