@@ -68,7 +68,7 @@ export const createLabApi = (server: Server, config: ServerConfig): ((request: S
     const name = known.find((one) => one.startsWith(`${request.method} `))
     if (!name) throw unsupportedOperation()
     const { isLabOnly }: OwnOperation = SERVER_OPERATIONS[name]
-    if (isLabOnly && labApiToken !== '') requireToken(request, labApiToken)
+    if (isLabOnly) requireRight(request, labApiToken)
     const answer = await RUNS[name](server, parseBody(request.body))
     if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
     if (typeof answer !== 'string') return renderJson(answer)
@@ -82,6 +82,14 @@ const renderJson = (answer: JsonObject): Rendered => ({
   body: printJson(answer),
   headers: {},
 })
+
+/** Without a token whoever reaches the server may change it, but no page that a browser happens to show. */
+const requireRight = (request: SideRequest, token: string): void => {
+  if (token !== '') requireToken(request, token)
+  else if (request.headers.origin !== undefined) {
+    throw new LogicalError('permission-denied', 'permission denied: pages in a browser need a lab_api_token')
+  }
+}
 
 const requireToken = ({ headers }: SideRequest, expected: string): void => {
   const given = String(headers['x-understudy-token'] ?? '')
@@ -190,9 +198,13 @@ function release(server: Server, body: JsonObject): undefined {
   return undefined
 }
 
+/** Further off there are times that have no year of four digits, and some that are none. */
+const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
+
 function skew(server: Server, body: JsonObject): undefined {
   const ms = typeof body.skew === 'string' ? parseDurationMs(body.skew) : undefined
-  if (ms === undefined) throw invalid('skew must be a duration such as "5s" or "-2m"')
+  if (ms === undefined || Math.abs(ms) > SKEW_MS_MAX)
+    throw invalid('skew must be a duration such as "5s" or "-2m", of at most ten years')
   server.labState.skewMs = ms
   return undefined
 }

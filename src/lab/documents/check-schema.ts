@@ -43,7 +43,7 @@ const checkMap = (
     ...missing.map((key) => ({ ...document.placeOf(map), text: `${name} lacks "${key}"` })),
     ...map.items.flatMap((pair) => {
       const key = String(pair.key)
-      const known = properties[key]
+      const known = Object.hasOwn(properties, key) ? properties[key] : undefined
       if (known) return check(document, known, pair.value ?? pair.key, `${prefix}${key}`, depth + 1)
       const at = document.placeOf(pair.key)
       if (additionalProperties === false) return [{ ...at, text: unknownKey(key, prefix, Object.keys(properties)) }]

@@ -15,7 +15,8 @@ export interface YamlDocument {
   /** What aliases stand for. */
   resolve(node: unknown): unknown
   placeOf(node: unknown): { readonly line: number; readonly column: number }
-  toValue(): unknown
+  /** Throws a usage error where aliases make it larger than any file has to be, or part of itself. */
+  toValue(file: string): unknown
 }
 
 /** Loaded when the first file is read: it takes longer than all of a short command, which needs none. */
@@ -41,15 +42,33 @@ export const readYaml = (text: string): { readonly document: YamlDocument; reado
       root: parsed.contents,
       resolve: (node) => (isAlias(node) ? node.resolve(parsed) : node),
       placeOf: (node) => placeAt((isNode(node) && node.range?.[0]) || 0),
-      toValue: () => parsed.toJS(),
+      toValue: (file) => toTree(parsed, file),
     },
     problems,
   }
 }
 
+const toTree = (parsed: Yaml.Document, file: string): unknown => {
+  try {
+    const value: unknown = parsed.toJS()
+    JSON.stringify(value)
+    return value
+  } catch (error) {
+    throw new LabError('usage', `${file}: the aliases of the file stand for themselves or for far too much`, {
+      cause: error,
+    })
+  }
+}
+
+/** One mistake can be heard of at every line behind it. */
+const PROBLEMS_SHOWN_MAX = 20
+
 /** All that is wrong with a file, one line each, as editors and compilers write it. */
 export const refuseProblems = (file: string, problems: readonly Problem[]): void => {
   if (problems.length === 0) return
   const sorted = [...problems].sort((one, other) => one.line - other.line || one.column - other.column)
-  throw new LabError('usage', sorted.map(({ line, column, text }) => `${file}:${line}:${column}: ${text}`).join('\n'))
+  const lines = sorted.map(({ line, column, text }) => `${file}:${line}:${column}: ${text}`)
+  const beyond = lines.length - PROBLEMS_SHOWN_MAX
+  const more = beyond > 0 ? [`${file}: and ${beyond} more`] : []
+  throw new LabError('usage', [...lines.slice(0, PROBLEMS_SHOWN_MAX), ...more].join('\n'))
 }

@@ -48,7 +48,7 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 /** A map of such words alone; one that has other keys too is a map. */
 const isBounds = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  isMap(value) && Object.keys(value).length > 0 && Object.keys(value).every((key) => key in BOUNDS)
+  isMap(value) && Object.keys(value).length > 0 && Object.keys(value).every((key) => Object.hasOwn(BOUNDS, key))
 
 const isEqual = (one: unknown, other: unknown): boolean => {
   if (Array.isArray(one) && Array.isArray(other))

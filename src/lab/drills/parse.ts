@@ -47,7 +47,7 @@ export const parseDrill = (text: string, file: string): Drill => {
   const { document, problems } = readYaml(text)
   refuseProblems(file, problems)
   refuseProblems(file, checkSchema(document, DRILL_SCHEMA))
-  const given = document.toValue() as DrillFile
+  const given = document.toValue(file) as DrillFile
   refuseProblems(file, findDrillProblems(document, given))
   return toDrill(given, file)
 }

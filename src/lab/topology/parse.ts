@@ -49,7 +49,7 @@ export const parseTopology = (text: string, file: string): Topology => {
   const { document, problems } = readYaml(text)
   refuseProblems(file, problems)
   refuseProblems(file, checkSchema(document, TOPOLOGY_SCHEMA))
-  const given = document.toValue() as TopologyFile
+  const given = document.toValue(file) as TopologyFile
   refuseProblems(file, [...findSettingProblems(document), ...findTopologyProblems(given, (path) => at(document, path))])
   return toTopology(given)
 }
@@ -123,7 +123,7 @@ const findSettingProblems = (document: YamlDocument): Problem[] => {
 
 const unknownSetting = (document: YamlDocument, key: unknown): Problem | undefined => {
   const name = String(key)
-  if (name in OWN_KEYS) return undefined
+  if (Object.hasOwn(OWN_KEYS, name)) return undefined
   const guess = nearest(name, Object.keys(OWN_KEYS))
   const text = `there is no setting "${name}"${guess ? `; did you mean "${guess}"?` : ''}`
   return { ...document.placeOf(key), text }

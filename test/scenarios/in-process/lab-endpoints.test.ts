@@ -21,6 +21,28 @@ it('a lab endpoint says when it could not do what it was asked', async () => {
   expect(await post('states/hold', { state: 'apply' })).toBe('204 ')
 })
 
+it('lab endpoints answer no page of a browser, and everybody with the token', async () => {
+  for (const [settings, right, statuses] of [
+    [{}, {}, [204, 403, 403]],
+    [{ lab_api_token: 'open sesame' }, { 'x-understudy-token': 'open sesame' }, [204, 204, 204]],
+  ] as const) {
+    await using lab = await startLab('single', { settings })
+    const send = async (headers: Record<string, string>) =>
+      (await lab.A.anonymous.send('POST', '/_understudy/v1/faults/disk', { body: { state: 'ok' }, headers })).status
+    const origins = [{}, { origin: 'http://page.example' }, { origin: lab.A.address }]
+    expect(await Promise.all(origins.map((origin) => send({ ...right, ...origin })))).toEqual(statuses)
+  }
+})
+
+it('a clock is not put where there are no times', async () => {
+  await using lab = await startLab('single')
+  const skew = async (by: string) =>
+    (await lab.A.anonymous.send('POST', '/_understudy/v1/clock', { body: { skew: by } })).status
+  for (const by of ['9999999999999h', '-9999999999999h', '87601h']) expect(await skew(by), by).toBe(400)
+  expect(await skew('87600h')).toBe(204)
+  expect((await lab.A.anonymous.send('GET', '/v1/sys/health')).status).toBe(200)
+})
+
 it('a disk that is full, broken or slow refuses or delays writes, reads go on, and it recovers', async () => {
   for (const storage of ['memory', 'disk'] as const) {
     await using lab = await startLab('single', { storage })

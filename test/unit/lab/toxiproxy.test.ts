@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import http from 'node:http'
 import net from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
@@ -180,6 +181,7 @@ it('lets clients make proxies of their own, and leaves those of the lab where th
     ['POST', '/proxies', { name: 'x' }, 400, 'missing required field: upstream'],
     ['POST', '/proxies', { name: 'x', upstream: echo, listen: '10.0.0.1:80' }, 400, 'listen is 127.0.0.1'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'noop' }, 400, 'invalid toxic type'],
+    ['POST', '/proxies/A-B-api/toxics', { type: 'constructor' }, 400, 'invalid toxic type'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', stream: 'sideways' }, 400, 'stream was invalid'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', toxicity: 2 }, 400, 'toxicity'],
     ['POST', '/proxies/A-B-api/toxics', { type: 'timeout', attributes: { timeout: 'x' } }, 400, 'timeout is a number'],
@@ -193,5 +195,28 @@ it('lets clients make proxies of their own, and leaves those of the lab where th
       { error: expect.stringContaining(text), status },
     ])
   }
-  expect((await send('GET', '/proxies', undefined, { 'user-agent': 'Mozilla/5.0' })).status).toBe(403)
+})
+
+/** `fetch` says itself which host it asks. */
+const statusWith = async (headers: http.OutgoingHttpHeaders): Promise<number | undefined> => {
+  const request = http.request(`${control}/reset`, { method: 'POST', headers })
+  request.end()
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+  response.resume()
+  return response.statusCode
+}
+
+it('answers no page in a browser, under whatever name it came', async () => {
+  expect(await statusWith({})).toBe(204)
+  for (const host of ['localhost', 'localhost:8474', '127.0.0.1:8474', '[::1]:8474'])
+    expect(await statusWith({ host }), host).toBe(204)
+  const pages = [
+    { 'user-agent': 'Mozilla/5.0' },
+    { origin: 'http://page.example' },
+    { origin: 'null' },
+    { host: 'page.example:8474' },
+    { host: 'localhost.page.example' },
+    { host: '127.0.0.1@page.example' },
+  ]
+  for (const headers of pages) expect(await statusWith(headers), JSON.stringify(headers)).toBe(403)
 })

@@ -88,7 +88,7 @@ export const toToxic = ({ id, fault, at }: ActiveLinkFault, direction: Direction
 /** A toxic as a client sends it, with what it leaves out as toxiproxy has it; `known` is the one it changes. */
 export const parseToxic = (value: Readonly<Record<string, unknown>>, known?: Toxic): Toxic => {
   const type = known?.type ?? value.type
-  const found = typeof type === 'string' ? TYPES[type as LinkFaultName] : undefined
+  const found = typeof type === 'string' && Object.hasOwn(TYPES, type) ? TYPES[type as LinkFaultName] : undefined
   if (!found) throw new ToxiproxyError(400, 'invalid toxic type')
   const stream = known?.stream ?? (value.stream || 'downstream')
   if (stream !== 'upstream' && stream !== 'downstream')

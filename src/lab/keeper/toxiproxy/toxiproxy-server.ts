@@ -92,14 +92,24 @@ export const serveToxiproxy = async (proxies: Proxies, port: number): Promise<To
 }
 
 const answer = async (proxies: Proxies, request: http.IncomingMessage): Promise<Reply> => {
-  // A page in a browser reaches this port as well, and must not.
-  if (request.headers['user-agent']?.startsWith('Mozilla/')) throw new ToxiproxyError(403, 'User agent not allowed')
+  requireNoPage(request.headers)
   const parts = new URL(request.url ?? '/', 'http://toxiproxy').pathname.split('/').slice(1)
   const pattern = parts.map((part, index) => (index === 1 || index === 3 ? '*' : part)).join('/')
   const route = ROUTES[`${request.method} /${pattern}`]
   if (!route) throw new ToxiproxyError(404, '404 page not found')
   const [, proxy = '', , toxic = ''] = parts.map(decode)
   return route({ proxies, proxy, toxic, body: () => readObject(request), list: () => readList(request) })
+}
+
+const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/
+
+/**
+ * A page in a browser reaches this port as well, and must not: neither as what it is, nor under a name of its own that leads
+ * here, where it can say of itself what it likes.
+ */
+const requireNoPage = ({ host = '', origin, 'user-agent': agent = '' }: http.IncomingHttpHeaders): void => {
+  if (agent.startsWith('Mozilla/')) throw new ToxiproxyError(403, 'User agent not allowed')
+  if (origin !== undefined || !LOCAL_HOST.test(host)) throw new ToxiproxyError(403, 'Host not allowed')
 }
 
 const decode = (part: string): string => {

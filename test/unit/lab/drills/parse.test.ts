@@ -58,6 +58,16 @@ const EXPECTED: Readonly<Record<keyof typeof EXPECTATIONS, string>> = {
   call: '{ cluster: A, path: sys/health }',
 }
 
+/** Nine of nine of nine. */
+const BOMB = [...'abcdefg']
+  .map(
+    (name, index, all) =>
+      `${name}: &${name} [${Array(9)
+        .fill(index === 0 ? 'x' : `*${all[index - 1]}`)
+        .join(', ')}]`,
+  )
+  .join(', ')
+
 const entriesOf = (table: Readonly<Record<string, string>>) =>
   Object.entries(table).map(([key, value]) => `  - ${key}: ${value}\n`)
 
@@ -121,6 +131,18 @@ it.each([
     'steps:\n  - wait: { for: health, health: 200 }\n',
     '"for: health" needs "cluster"',
   ],
+  ['a verb that every object has', 'steps:\n  - constructor: A\n', 'x.yaml:5:5: there is no "steps[0].constructor"'],
+  ['a key of that kind', '__proto__: { steps: [] }\n', 'x.yaml:4:1: there is no "__proto__"'],
+  [
+    'what contains itself',
+    'steps:\n  - call: &x { cluster: A, method: PUT, path: x, body: *x }\n',
+    'x.yaml: the aliases of the file stand for themselves',
+  ],
+  [
+    'aliases that grow without end',
+    `steps:\n  - call: { cluster: A, method: PUT, path: x, body: { ${BOMB} } }\n`,
+    'x.yaml: the aliases',
+  ],
   ['no YAML', 'steps: [\n', 'x.yaml:5:1:'],
   ['no steps', '', 'x.yaml:1:1: the file lacks "steps"'],
 ])('names the place of %s', (_what, rest, problem) => {
@@ -139,4 +161,9 @@ it('gives editors a schema that says of everything what it is', () => {
     expect(text, name).toContain(JSON.stringify({ required: [name] }))
   for (const [name, { description }] of Object.entries({ ...VERBS, ...EXPECTATIONS }))
     expect(description, name).toBeTruthy()
+})
+
+it('names the first of many problems', () => {
+  const lines = problemsOf(`${HEAD}steps:\n${'  - crush: A\n'.repeat(50)}`).split('\n')
+  expect([lines.length, lines.at(-1)]).toEqual([21, 'x.yaml: and 30 more'])
 })
