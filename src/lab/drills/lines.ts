@@ -39,7 +39,7 @@ const curlLine = (method: string, url: string, body: unknown): string =>
     'curl',
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(body === undefined ? [] : ['-d', quote(JSON.stringify(conceal(body)))]),
-    url,
+    word(url),
   ].join(' ')
 
 const isPlain = (value: unknown): boolean =>
@@ -47,7 +47,7 @@ const isPlain = (value: unknown): boolean =>
 
 const pair = (key: string, value: unknown): string => {
   const secret = SECRETS[key]
-  return secret ? `${key}="$${secret}"` : `${key}=${word(String(value))}`
+  return secret ? `${key}="$${secret}"` : `${word(key)}=${word(String(value))}`
 }
 
 /** What the key of a secret has, however deep it lies. */
@@ -59,6 +59,7 @@ const conceal = (value: unknown): unknown => {
   )
 }
 
-const word = (text: string): string => (/^[\w.:,/@=-]+$/.test(text) ? text : quote(text))
+/** As a shell takes it for one word, whatever stands in it. */
+export const word = (text: string): string => (/^[\w.:,/@=-]+$/.test(text) ? text : quote(text))
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

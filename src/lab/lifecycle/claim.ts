@@ -19,6 +19,8 @@ interface Claim {
 
 const TRIES = 10
 
+const NO_ROOM: readonly string[] = ['ENOSPC', 'EDQUOT']
+
 /**
  * Holds a lab while one command changes it: of two at once one wins, and the other ends with a conflict that names the
  * process. A claim is a numbered file that is linked into place, so it is there whole or not at all; one whose process is
@@ -49,7 +51,12 @@ const tryClaim = (name: string, holder: Holder, table: ProcessTable): number | u
     writeFileSync(draft, JSON.stringify(holder), { mode: 0o600 })
     linkSync(draft, fileOf(name, number))
   } catch (error) {
-    if (['EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (['EEXIST', 'ENOENT'].includes(code)) return undefined
+    // Nobody else can claim it either, and to take a lab down is what makes room.
+    if (NO_ROOM.includes(code) && holder.doing === 'stopped') return number - 1
+    rmSync(draft, { force: true })
+    removeEmpty(directory)
     throw error
   } finally {
     rmSync(draft, { force: true })
@@ -73,8 +80,12 @@ const refuseWhenHeld = (name: string, claims: readonly Claim[], table: ProcessTa
 /** Takes older claims, whose holders are gone, along; and the directory, when nothing else is left in it. */
 const release = (name: string, number: number): void => {
   for (const claim of readClaims(name)) if (claim.number <= number) rmSync(fileOf(name, claim.number), { force: true })
+  removeEmpty(labDirectory(name))
+}
+
+const removeEmpty = (directory: string): void => {
   try {
-    rmdirSync(labDirectory(name))
+    rmdirSync(directory)
   } catch {
     // There is a lab in it, or somebody else's claim.
   }

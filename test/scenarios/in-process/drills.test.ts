@@ -187,6 +187,11 @@ it.each([
     'steps: [{ wait: { for: health, cluster: A, health: 472, within: 100ms } }]',
     'its health is 200',
   ],
+  [
+    'a command whose child went away and holds its output open',
+    `steps: [{ run: { cluster: A, command: "setsid sleep 5 & true", within: 200ms } }]`,
+    'did not end',
+  ],
   ['a command that fails', 'steps: [{ run: { cluster: A, command: "echo words; exit 7" } }]', 'ended with 7, not 0'],
 ])('fails by %s, and says why', async (_what, text, why) => {
   const result = await play('single', text)

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -46,6 +46,28 @@ it('counts for nothing once its process is gone, also when the number lives on',
   claim.release()
   expect(readdirSync(path.dirname(labDirectory('x')))).toEqual([])
 })
+
+it.skipIf(!existsSync('/dev/full'))(
+  'lets a lab be taken down, and nothing else be done, on a disk that is full',
+  () => {
+    const fill = () => {
+      mkdirSync(labDirectory('x'), { recursive: true })
+      symlinkSync('/dev/full', path.join(labDirectory('x'), `draft-${ME.pid}`))
+    }
+    for (const doing of ['started', 'changed'] as const) {
+      fill()
+      expect(() => claimLab('x', doing, ME, living(ME))).toThrow('ENOSPC')
+      expect(listLabs()).toEqual([])
+    }
+    fill()
+    const claim = claimLab('x', 'stopped', ME, living(ME, OTHER))
+    claimLab('x', 'started', OTHER, living(ME, OTHER))
+    claim.release()
+    expect(findHolder('x', living(ME, OTHER))).toMatchObject(OTHER)
+    fill()
+    expect(() => claimLab('x', 'stopped', ME, living(ME, OTHER))).toThrow('is being started by process 20')
+  },
+)
 
 it('yields to a lower number that came meanwhile', () => {
   const table = living(ME, OTHER)

@@ -6,6 +6,7 @@ import { describeMs, describeStep } from '../../../lab/drills/describe.js'
 import type { Drill, Runner } from '../../../lab/drills/drill.js'
 import { bringUp, type DrillLab, requireFitting } from '../../../lab/drills/lab-for-drill.js'
 import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/result.js'
+import { word } from '../../../lab/drills/lines.js'
 import { type DrillWatcher, runDrill, type Slo } from '../../../lab/drills/run-drill.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { thisHost } from '../../../lab/lifecycle/lab-host.js'
@@ -86,10 +87,10 @@ const play = async (
 
 const lineToRepeat = (nameOrFile: string, { slo, on, name }: DrillRunFlags, seed: string): string =>
   [
-    `understudy drill run ${nameOrFile}`,
-    ...(slo === undefined ? [] : [`--slo ${slo}`]),
+    `understudy drill run ${word(nameOrFile)}`,
+    ...(slo === undefined ? [] : [`--slo ${word(slo)}`]),
     name === undefined ? `--on ${on}` : `--name ${name}`,
-    `--seed ${seed}`,
+    `--seed ${word(seed)}`,
   ].join(' ')
 
 const parseSlo = (text: string | undefined, drill: Drill): Slo | undefined => {

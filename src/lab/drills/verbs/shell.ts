@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { signal } from '../../runner/child-process.js'
 import type { Stage } from '../stage.js'
 
 export interface ShellEnd {
@@ -42,8 +43,10 @@ export const runCommand = async (
   let isLate = false
   const kill = () => {
     isLate = true
-    // The whole group: what the shell started would hold its output open.
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    // The whole group: what the shell started would hold its output open. What left the group is not waited for.
+    if (child.pid !== undefined) signal(-child.pid, 'SIGKILL')
+    child.stdout.destroy()
+    child.stderr.destroy()
   }
   const timer = stage.lab.clock.setTimer(withinMs, kill)
   stage.signal.addEventListener('abort', kill, { once: true })

@@ -59,4 +59,8 @@ it('writes lines of a shell without secrets', () => {
   expect(line('POST', '/_understudy/v1/states/hold', { state: 'apply' })).toBe(
     `curl -X POST -d '{"state":"apply"}' ${at}/_understudy/v1/states/hold`,
   )
+  expect(line('PUT', 'kv/a; reboot', { 'x; reboot': '$(reboot)' })).toBe(
+    `vault write -address=${at} 'kv/a; reboot' 'x; reboot'='$(reboot)'`,
+  )
+  expect(line('GET', '/v1/a?b&reboot')).toBe(`curl '${at}/v1/a?b&reboot'`)
 })
