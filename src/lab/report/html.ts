@@ -81,7 +81,9 @@ const drawTopology = ({ before, after }: DrillResult): Markup | undefined => {
 const drawCurves = (result: DrillResult): Markup[] =>
   [requestFigure(result), lagFigure(result)].filter((figure) => figure !== undefined).map(renderFigure)
 
-const drawEvents = ({ events }: DrillResult): Markup | undefined => {
+/** The steps have a section of their own. */
+const drawEvents = ({ events: all }: DrillResult): Markup | undefined => {
+  const events = all.filter(({ kind }) => kind !== 'drill')
   if (events.length === 0) return undefined
   const rows = events.map((event) => [
     formatOffset(event.atMs),

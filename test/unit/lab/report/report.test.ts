@@ -116,6 +116,16 @@ describe('report.html', () => {
     expect(html.replace(/<\/?span>/g, '')).toContain('understudy drill run dr-failover --on process --seed 42')
   })
 
+  it('names each step once, and not among the events as well', () => {
+    const events: DrillResult['events'] = [
+      { atMs: 10, kind: 'drill', details: { step: 'only a step' } },
+      { atMs: 20, kind: 'seal', cluster: 'B', details: { to: 'only an event' } },
+    ]
+    const html = toHtml({ ...drillResult(), events })
+    expect(html).toContain('only an event')
+    expect(html.slice(html.indexOf('<h3>Events'))).not.toContain('only a step')
+  })
+
   it('draws every cluster, before and after, in words as well', () => {
     const html = toHtml(drillResult())
     expect(html).toContain(
