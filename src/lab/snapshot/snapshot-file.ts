@@ -34,6 +34,7 @@ export interface SnapshotHeader {
 const VERSION = 1
 const SUFFIX = '.snapshot'
 const NAME = /^[A-Za-z0-9][\w.-]*$/
+const CLUSTER = /^[A-Z]$/
 
 const snapshotsDirectory = (): string =>
   path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy', 'snapshots')
@@ -143,6 +144,8 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
     const parts = unpacked(bytes, file)
     const manifest = JSON.parse(String(parts[0])) as Manifest
     for (const [index, { name }] of manifest.clusters.entries()) {
+      // It becomes the name of a file; whoever has sealed it may be anybody, for the key comes along.
+      if (!CLUSTER.test(name)) throw new LabError('conflict', `${file} is damaged: "${name}" is no name of a cluster`)
       const part = parts[index + 1]
       if (!part) throw new LabError('conflict', `${file} is damaged: it lacks cluster ${name}`)
       writeFileSync(imageFile(directory, name), part, { mode: 0o600 })

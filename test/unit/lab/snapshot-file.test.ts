@@ -1,6 +1,7 @@
 import {
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -83,6 +84,19 @@ it('brings back what was packed, and keeps secrets to those who have the key', a
   await fillEngine(engine, reader.entries())
   for await (const chunk of chunks())
     for (const { key, value } of chunk) expect(engine.get(key)?.equals(value)).toBe(true)
+})
+
+it('writes nothing outside its directory, whoever has sealed the file', async () => {
+  const { clusters, ...rest } = readManifest(directory)
+  for (const name of ['../outside', 'A/../../outside', '']) {
+    mkdirSync(path.join(directory, 'A'), { recursive: true })
+    copyFileSync(imageFile(directory, 'A'), imageFile(directory, name))
+    writeManifest(directory, { ...rest, clusters: clusters.map((cluster) => ({ ...cluster, name })) })
+    await packSnapshot(directory, file)
+    rmSync(imageFile(directory, name))
+    await expect(unpackSnapshot(file, target)).rejects.toThrow('no name of a cluster')
+    expect([existsSync(imageFile(target, name)), existsSync(target)], name).toEqual([false, false])
+  }
 })
 
 it('refuses a file that was cut anywhere or changed anywhere, and leaves nothing of it', {
