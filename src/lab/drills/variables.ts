@@ -5,7 +5,7 @@ const NAME = /\$\{([\w.-]+)\}/g
 
 /**
  * What steps saved, and what is known of the clusters: `${B.address}`, `${B.cluster_address}` (host and port, as others
- * dial it) and `${B.root_token}`.
+ * dial it), `${B.root_token}` and `${B.ca_file}`, the certificate authority of its API.
  */
 export class Variables {
   readonly #lab: LiveLab
@@ -43,14 +43,21 @@ export class Variables {
 
   async #get(name: string): Promise<unknown> {
     if (this.#saved.has(name)) return this.#saved.get(name)
-    const [, cluster, what] = /^([A-Z])\.(address|cluster_address|root_token)$/.exec(name) ?? []
+    const [, cluster, what] = /^([A-Z])\.(address|cluster_address|root_token|ca_file)$/.exec(name) ?? []
     if (cluster === undefined) throw new LabError('usage', `no step has saved anything as "\${${name}}"`)
     if (what === 'address') return this.#lab.cluster(cluster).apiAddress
+    if (what === 'ca_file') return this.#caFile(cluster)
     if (what === 'root_token') return this.#lab.rootToken(cluster)
     const leader = await this.#lab.anonymous(cluster).read('sys/leader')
     const address = new URL(String(leader.leader_cluster_address)).host
     this.#saved.set(name, address)
     return address
+  }
+
+  #caFile(cluster: string): string {
+    const { caFile } = this.#lab.cluster(cluster)
+    if (caFile === undefined) throw new LabError('usage', `the API of ${cluster} speaks no TLS: it has no authority`)
+    return caFile
   }
 
   /** Asked while all clusters answer: later one may be down when its address is wanted. */
