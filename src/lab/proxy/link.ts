@@ -26,6 +26,7 @@ export class Link {
   #server: net.Server | undefined
   #port: number
   #dialCount = 0
+  #isClosed = false
 
   private constructor(options: LinkOptions) {
     this.#options = options
@@ -78,9 +79,9 @@ export class Link {
     if (server) await new Promise((done) => server.close(done))
   }
 
-  /** Listens again, on the same port. */
+  /** Listens again, on the same port; never once it is closed, whoever heals it then. */
   async up(): Promise<void> {
-    if (this.#server) return
+    if (this.#server || this.#isClosed) return
     const server = net.createServer({ allowHalfOpen: true }, (dialler) => this.#accept(dialler))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -88,6 +89,7 @@ export class Link {
     })
     this.#port = (server.address() as net.AddressInfo).port
     this.#server = server
+    if (this.#isClosed) await this.down()
   }
 
   /** Cuts the cable: no byte and no end of a connection passes. */
@@ -134,6 +136,7 @@ export class Link {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.down()
     this.clearFaults()
   }

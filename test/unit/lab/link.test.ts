@@ -145,6 +145,17 @@ it('resets what is connected and refuses others while it is down', async () => {
   await until(() => again.text === 'back')
 })
 
+it('listens no more once it is closed, whoever brings it up then or does so at that moment', async () => {
+  for (const isAtThatMoment of [false, true]) {
+    const { link } = await serve()
+    if (isAtThatMoment) await link.down()
+    const up = isAtThatMoment ? link.up() : undefined
+    await link.close()
+    await (up ?? link.up())
+    await expect(dial(link)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  }
+})
+
 it('resets a connection some time after its first piece', async () => {
   const { link } = await serve()
   link.setFault('reset_peer', { ms: 10 })
