@@ -59,6 +59,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly #servers: readonly InProcessServer[]
   #begin: InProcessSnapshot | undefined
   #directory: string | undefined
+  readonly #closing = new AbortController()
 
   private constructor(topology: Topology, options: InProcessLabOptions, parts: ServerParts) {
     const { seed, storage = 'memory', settings = {}, log, timeoutMs = TIMEOUT_MS } = options
@@ -128,13 +129,15 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   /**
    * Plays a drill on this lab, as it stands: one of the catalogue by name, a file, or what such a file says as an object. It
    * resolves with what came of it, also where something that the drill asserts is not so (`verdict`), and leaves the lab as the
-   * drill left it. Rejects with LabError `usage` for a drill that is not known, is wrong, or needs clusters that are not there.
+   * drill left it. Rejects with LabError `usage` for a drill that is not known, is wrong, or needs clusters that are not there,
+   * and with `interrupted` when the lab is closed meanwhile.
    *
    *   const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
    */
   async drill(drill: string | object, options: RunDrillOptions = {}): Promise<DrillResult> {
     const { playDrill } = await import('./library/drill.js')
-    return playDrill(this, drill, options)
+    const signals = [this.#closing.signal, ...(options.signal ? [options.signal] : [])]
+    return playDrill(this, drill, { ...options, signal: AbortSignal.any(signals) })
   }
 
   /**
@@ -176,6 +179,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   /** Ends all servers, connections and timers of the lab, and removes its data. Closing it again does nothing. */
   async close(): Promise<void> {
+    this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
     this.#stream.close()
     this.#events.close()
     // A cut link would hold up whoever says goodbye.

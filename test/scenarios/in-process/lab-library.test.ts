@@ -174,6 +174,17 @@ describe('drills and events', () => {
     expect(await codeAndText(() => lab.drill({ ...DRILL, topology: 'pr-dr' }))).toMatch(/^usage: .*no cluster C/)
   })
 
+  it('a drill ends with its lab, in whatever step it is', { timeout: 30_000 }, async () => {
+    const lab = await startDr()
+    let ended: Promise<void> | undefined
+    await new Promise<void>((begun) => {
+      const playing = lab.drill({ ...DRILL, steps: [{ wait: '1h' }] }, { watcher: { onStep: () => begun() } })
+      ended = expect(playing).rejects.toThrow('the lab was closed')
+    })
+    await lab.close()
+    await ended
+  })
+
   it('events tell calls, faults and roles, and end with the lab', async () => {
     const lab = await startDr()
     const seen: string[] = []
