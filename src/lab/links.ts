@@ -6,10 +6,40 @@ import type { OpenRoute } from './keeper/keeper.js'
 import { LabError } from './lab-error.js'
 import type { FaultName, Faults, Way } from './proxy/faults.js'
 import { Link } from './proxy/link.js'
+import { requireKeys } from './settings.js'
 import type { Link as TopologyLink } from './topology.js'
 
 /** As events name it. */
 type LinkChange = 'fault-set' | 'fault-healed'
+
+/** The numbers that each fault takes; those with a question mark may be left out. */
+const FAULT_FIELDS: Readonly<Record<FaultName, readonly string[]>> = {
+  latency: ['ms', 'jitterMs?'],
+  bandwidth: ['bytesPerSecond'],
+  timeout: ['ms'],
+  reset_peer: ['ms'],
+  limit_data: ['bytes'],
+  slicer: ['averageBytes', 'variationBytes?', 'delayMs?'],
+  slow_close: ['ms'],
+}
+
+/** Without types nobody says that a fault is misspelt, and a link with one would be as whole as before. */
+const requireFault = (name: FaultName, fault: object): void => {
+  requireKeys('fault', { [name]: fault }, Object.keys(FAULT_FIELDS))
+  const fields = [...FAULT_FIELDS[name], 'toxicity?']
+  requireKeys(
+    `field of the fault ${name}`,
+    fault ?? {},
+    fields.map((field) => field.replace('?', '')),
+  )
+  const values = (fault ?? {}) as Readonly<Record<string, unknown>>
+  for (const field of fields) {
+    const value = values[field.replace('?', '')]
+    if (value === undefined && field.endsWith('?')) continue
+    if (typeof value !== 'number' || !(value >= 0))
+      throw new LabError('usage', `the fault ${name} needs the number "${field.replace('?', '')}"`)
+  }
+}
 
 /** What stands between two clusters of a lab, whichever of them dials. `up` is what the dialling side sends. */
 export class LabLink {
@@ -49,6 +79,7 @@ export class LabLink {
   }
 
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
+    requireFault(name, fault)
     for (const proxy of this.#proxies) proxy.setFault(name, fault, way)
     this.#tell('fault-set', { fault: { name, ...fault }, way })
   }

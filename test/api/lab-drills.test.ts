@@ -71,6 +71,7 @@ it('plays a drill on a lab of its own, judges it, and leaves nothing', { timeout
     0,
     expect.stringMatching(/RTO [\d.]+ m?s \(slo 60 s\) ✓ {2}RPO \d+ writes? ✓ {2}tokens 2\/2 ✓\npassed after /),
   ])
+  expect(stdout).toContain('✓ rto at most 60s\n')
   expect(stdout).toMatch(/\[2\/4\] the primary is lost: crash A\n +\$ understudy crash A\n +✓ /)
   expect(stdout).toContain('sys/replication/dr/secondary/promote dr_operation_token="$DR_OPERATION_TOKEN" force=true')
   const report = JSON.parse(readFileSync(path.join(out, 'report.json'), 'utf8')) as DrillResult
@@ -100,6 +101,7 @@ it('measures on a lab that is up what somebody else measures there, and leaves i
   const outage = await observer.stop()
   const result = JSON.parse(run.stdout) as DrillResult
   expect([run.status, result.verdict]).toEqual([0, 'passed'])
+  expect(result.rpo?.sloWrites).toBe(20)
   // Each sees the outage through requests of its own: they differ by as much as those take.
   expect(Math.abs((result.rto?.ms ?? 0) - outage.ms)).toBeLessThan(4 * outage.resolutionMs + 500)
   expect(home.left()).toEqual(['one'])

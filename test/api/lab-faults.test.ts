@@ -27,6 +27,8 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
     status: 0,
     stderr: expect.stringContaining('fault 1: A <-> C, partition'),
   })
+  const other = await home.run('heal', 'A', 'B', ...NAMED)
+  expect([other.status, other.stderr]).toEqual([0, expect.stringContaining('there is no fault between A and B')])
   await until(async () => (await states(home)).c !== 'ready')
   expect((await states(home)).b).toBe('ready')
   const cut = await home.run('status', ...NAMED)

@@ -1,4 +1,5 @@
-import { type Clusters, listOf, type Step } from './drill.js'
+import { type Clusters, listOf, type Step, type WaitValue } from './drill.js'
+import { describeWanted } from './matcher.js'
 
 /** Words about steps, for people. */
 
@@ -10,6 +11,13 @@ export const describeMs = (ms: number): string => {
   if (ms < 120_000) return `${(ms / 1000).toFixed(ms % 1000 === 0 ? 0 : 1)} s`
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+const describeWait = ({ for: what, cluster, kind = 'dr', is, primary, health, entries }: WaitValue): string => {
+  if (what === 'status') return `wait until the ${kind} status of ${cluster} has ${describeWanted(is)}`
+  if (what === 'health') return `wait until sys/health of ${cluster} answers ${health}`
+  if (what === 'lag') return `wait until ${cluster} is ${describeWanted(entries)} entries behind ${primary}`
+  return `wait for ${cluster ? `${cluster} to be ` : ''}${what}`
 }
 
 const and = (clusters: Clusters): string => listOf(clusters).join(', ')
@@ -68,7 +76,7 @@ export const describeStep = (step: Step): string => {
       return `read ${step.with.path} on ${step.with.cluster}`
     case 'wait':
       if (typeof step.with === 'string') return `clients go on for ${step.with}`
-      return `wait for ${step.with.cluster ? `${step.with.cluster} to be ` : ''}${step.with.for}`
+      return describeWait(step.with)
     case 'checkpoint':
       return step.with.map(({ about }) => about).join(', ')
     case 'run':

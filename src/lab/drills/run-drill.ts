@@ -2,7 +2,7 @@ import { LabError } from '../lab-error.js'
 import type { LiveLab } from '../live-lab.js'
 import { findOtherError } from './answers.js'
 import { describeError, describeStep } from './describe.js'
-import type { Drill, Expectation, Step } from './drill.js'
+import type { Count, Drill, Expectation, Step } from './drill.js'
 import { describeExpectation } from './expectations/describe-expectation.js'
 import { checkFact, type Seen } from './expectations/facts.js'
 import { findTruth, judgeLoad, type LoadExpectation, type Measured } from './expectations/judged.js'
@@ -219,8 +219,8 @@ class DrillRun {
     const rto = measureRto(load.ledger.attempts)
     const sloMs = slo.rtoMs ?? this.#wantedRtoMs()
     const base = { load, rto: sloMs === undefined ? rto : { ...rto, sloMs }, tokens: await load.checkTokens() }
-    const withSlo = (rpo: Measured['rpo']) =>
-      slo.writesLost === undefined ? rpo : { ...rpo, sloWrites: slo.writesLost }
+    const sloWrites = slo.writesLost ?? this.#wantedWritesLost()
+    const withSlo = (rpo: Measured['rpo']) => (sloWrites === undefined ? rpo : { ...rpo, sloWrites })
     this.#watcher.onText?.(`${load.ledger.acknowledged.length} acknowledged writes are read back`)
     try {
       const cluster = await findTruth(this.#stage, this.#drill.load?.readBackOn)
@@ -237,6 +237,13 @@ class DrillRun {
       one.about === 'rto' && one.with.client === undefined && one.with['at-most']
         ? [durationOf(one.with['at-most'])]
         : [],
+    )
+    return bounds.length > 0 ? Math.min(...bounds) : undefined
+  }
+
+  #wantedWritesLost(): number | undefined {
+    const bounds = this.#drill.expect.flatMap((one) =>
+      one.about === 'rpo' && one.with.client === undefined ? mostOf(one.with['writes-lost']) : [],
     )
     return bounds.length > 0 ? Math.min(...bounds) : undefined
   }
@@ -267,7 +274,7 @@ class DrillRun {
   #sloExpectations(): Expectation[] {
     const { rtoMs, writesLost } = this.#options.slo ?? {}
     return [
-      ...(rtoMs === undefined ? [] : [{ about: 'rto', with: { 'at-most': `${rtoMs}ms` } } as const]),
+      ...(rtoMs === undefined ? [] : [{ about: 'rto', with: { 'at-most': textOf(rtoMs) } } as const]),
       ...(writesLost === undefined
         ? []
         : [{ about: 'rpo', with: { 'writes-lost': { 'at-most': writesLost } } } as const]),
@@ -311,4 +318,12 @@ class DrillRun {
       error: this.#error,
     }
   }
+}
+
+/** As a drill file would have it: `60s`, or `1ms` where it is not whole seconds. */
+const textOf = (ms: number): string => (ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`)
+
+const mostOf = (wanted: Count): number[] => {
+  const most = typeof wanted === 'number' ? wanted : wanted['at-most']
+  return most === undefined ? [] : [most]
 }

@@ -16,7 +16,11 @@ import { formerlyOf, type ImagedCluster, type Manifest, readManifest } from './m
 export const startDirectory = ({ directory }: Pick<LabRecord, 'directory'>): string => path.join(directory, 'start')
 
 /** Brings a lab back to how it was right after `up`, or as it was loaded: data, keys, faults, clocks and processes. */
-export const resetLab = async (name: string, options: LoadOptions, host: LabHost): Promise<LabRecord> => {
+export const resetLab = async (
+  name: string,
+  options: LoadOptions,
+  host: LabHost,
+): Promise<{ readonly savedAt: string }> => {
   const lab = requireLab(name)
   const directory = startDirectory(lab)
   if (!existsSync(directory))
@@ -24,7 +28,9 @@ export const resetLab = async (name: string, options: LoadOptions, host: LabHost
       'conflict',
       `the lab "${name}" has no start to go back to; "understudy down" and "up" make a new one`,
     )
-  return loadInto(name, directory, readManifest(directory), options, host)
+  const manifest = readManifest(directory)
+  await loadInto(name, directory, manifest, options, host, 'reset')
+  return manifest
 }
 
 /** Brings a lab that is there to the moment of an image, which is its start from then on. */
@@ -72,6 +78,7 @@ export const loadInto = async (
   manifest: Manifest,
   options: LoadOptions,
   host: LabHost,
+  verb: 'load' | 'reset' = 'load',
 ): Promise<LabRecord> => {
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
@@ -79,7 +86,7 @@ export const loadInto = async (
     const loaded = await loadLabImage(lab, directory, manifest, options, host)
     await new KeeperClient(lab.keeper.socket).tell({
       kind: 'command',
-      details: { verb: 'load', savedAt: manifest.savedAt },
+      details: { verb, savedAt: manifest.savedAt },
     })
     return loaded
   } finally {

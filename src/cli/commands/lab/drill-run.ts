@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises'
 import { parseDurationMs } from '../../../base/duration.js'
 import { createSystemRandom } from '../../../base/random.js'
 import { loadDrill } from '../../../lab/drills/catalogue.js'
@@ -14,6 +13,7 @@ import { openLab } from '../../../lab/live/open-lab.js'
 import { prepareReport, writeReport } from '../../../lab/report/report.js'
 import { EXIT } from '../../exit-codes.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
+import { waitForReturn } from '../../return-key.js'
 import type { Output } from '../../output.js'
 import { parseTimeout } from './options.js'
 
@@ -120,20 +120,11 @@ const watcherOf = (
     onStep: async (step, number) => {
       const detail = describeStep(step)
       say(`[${number}/${count}] ${step.name === undefined ? detail : `${step.name}: ${detail}`}`)
-      if (isStepwise) await waitForReturn(signal)
+      if (isStepwise) await waitForReturn('      return goes on ', signal)
     },
     onLine: (line) => say(`      $ ${line}`),
     onStepEnd: (result) => say(`      ${describeEnd(result)}`),
     onExpectation: (result) => say(describeExpectation(result)),
-  }
-}
-
-const waitForReturn = async (signal: AbortSignal): Promise<void> => {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    await lines.question('      return goes on ', { signal })
-  } finally {
-    lines.close()
   }
 }
 

@@ -154,8 +154,11 @@ export const healCommand = (output: Output): Command =>
       const keeper = keeperOf(flags.name)
       const isAll = flags.all === true && what.length === 0
       const healed = isAll ? await keeper.heal() : await healEach(keeper, chooseFaults(await keeper.list(), what))
-      sayHealed(healed, 'there are no faults', output)
+      sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, output)
     })
+
+const placeOf = ([one, other]: readonly string[]): string =>
+  other === undefined ? `of the server ${one}` : `between ${one} and ${other}`
 
 /** `understudy release`: lets replication go on that is held in a state. */
 export const releaseCommand = (output: Output): Command =>

@@ -89,11 +89,11 @@ export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost)
     .action(async (flags: Flags) => {
       const host = makeHost()
       const started = host.clock.monotonic()
-      await withInterrupt(({ signal }) =>
+      const { savedAt } = await withInterrupt(({ signal }) =>
         resetLab(flags.name, { timeoutMs: parseTimeout(flags.timeout), signal }, host),
       )
       const seconds = ((host.clock.monotonic() - started) / 1000).toFixed(2)
-      output.progress(`the lab "${flags.name}" is as it was at its start, after ${seconds} s`)
+      output.progress(`the lab "${flags.name}" is back at its start, as it was on ${savedAt}, after ${seconds} s`)
     })
 
 const save = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {

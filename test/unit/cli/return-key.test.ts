@@ -1,0 +1,26 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { withInterrupt } from '../../../src/cli/interrupt.js'
+import { waitForReturn } from '../../../src/cli/return-key.js'
+import { Interrupted } from '../../../src/lab/lab-error.js'
+
+const press = (keys: string | undefined) => {
+  const terminal = { input: new PassThrough(), output: new PassThrough() }
+  const pressed = withInterrupt(({ signal }) => waitForReturn('goes on ', signal, terminal))
+  terminal.input.end(keys)
+  return pressed
+}
+
+describe('the return key', () => {
+  it('goes on', async () => {
+    await expect(press('\r')).resolves.toBeUndefined()
+  })
+
+  it.each([
+    ['Ctrl-C', '\x03'],
+    ['Ctrl-D', '\x04'],
+    ['the end of the input', undefined],
+  ])('is not waited for after %s, which interrupts', async (_, keys) => {
+    await expect(press(keys)).rejects.toBeInstanceOf(Interrupted)
+  })
+})

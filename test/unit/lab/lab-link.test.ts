@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { LabLink } from '../../../src/lab/links.js'
+
+/** As from JavaScript, where no types are looked at. */
+const set = (...given: readonly unknown[]) =>
+  (new LabLink([]).setFault as (...given: readonly unknown[]) => void).bind(new LabLink([]))(...given)
+
+it('refuses a fault that nobody knows, and one without its numbers', () => {
+  expect(() => set('latancy', { ms: 3 })).toThrow('there is no fault "latancy"; did you mean "latency"?')
+  expect(() => set('latency', { msec: 3 })).toThrow('there is no field of the fault latency "msec"')
+  expect(() => set('latency', {})).toThrow('the fault latency needs the number "ms"')
+  expect(() => set('latency')).toThrow('the fault latency needs the number "ms"')
+  expect(() => set('latency', { ms: '80ms' })).toThrow('the fault latency needs the number "ms"')
+  expect(() => set('slicer', { averageBytes: 10 })).not.toThrow()
+  expect(() => set('latency', { ms: 80, jitterMs: 5, toxicity: 0.5 })).not.toThrow()
+})
