@@ -131,6 +131,11 @@ async function* nothing(): AsyncGenerator<readonly Entry[]> {
   yield []
 }
 
+const readImage = (file: string): Promise<Buffer> =>
+  readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? invalid(`there is no image ${file}`) : error
+  })
+
 /** An image that was read. Throws LogicalError for what is none, or not whole. */
 export class ImageReader {
   readonly state: ImageState
@@ -144,7 +149,7 @@ export class ImageReader {
   }
 
   static async open(file: string): Promise<ImageReader> {
-    const pieces = new Pieces(await readFile(file))
+    const pieces = new Pieces(await readImage(file))
     const header = parseHeader(pieces.takeLine(HEADER_BYTES_MAX))
     if (!header) throw invalid(`${file} is no image of a cluster`)
     if (header.version !== FORMAT.version) throw invalid(`${file} has the unknown version ${header.version}`)

@@ -196,8 +196,8 @@ export class OpenCluster {
   }
 
   executeForwarded(request: Request): Promise<Response | undefined> {
-    const { id, operation, path } = request
-    this.#options.log.debug('a request of a secondary is executed', { request_id: id, operation, path })
+    const { id, operation } = request
+    this.#options.log.debug('a request of a secondary is executed', { request_id: id, operation })
     return this.#handler.handleForwarded(request)
   }
 }

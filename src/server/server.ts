@@ -275,12 +275,11 @@ export class Server implements ShellView {
   }
 }
 
-/** What follows a request from one cluster to the next: it keeps its id when it is forwarded. */
-const requestFields = ({ id, operation, path }: Pick<IncomingRequest, 'id' | 'operation' | 'path'>) => ({
-  request_id: id,
-  operation,
-  path,
-})
+/**
+ * What follows a request from one cluster to the next: it keeps its id when it is forwarded. Its path may hold what is secret,
+ * and is for audit devices.
+ */
+const requestFields = ({ id, operation }: Pick<IncomingRequest, 'id' | 'operation'>) => ({ request_id: id, operation })
 
 const openConfiguredStorage = async ({ config, log }: ServerOptions): Promise<EngineSource> =>
   config.storage.path === undefined ? openMemoryGenerations() : openGenerations(config.storage.path, log)

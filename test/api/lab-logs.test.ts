@@ -16,8 +16,9 @@ it('a log follows its lab from start to end, and one request from cluster to clu
   // Written through the secondary, which hands it on.
   const made = await as(secondary.apiAddress, secondary.rootToken)('POST', 'sys/mounts/kv', { type: 'kv' })
   expect(made.status).toBe(204)
-  await following.untilPrinted('"path":"sys/mounts/kv"')
-  const handed = following.stdout.split('\n').find((line) => line.includes('sys/mounts/kv')) ?? '{}'
+  await following.untilPrinted('a request of a secondary is executed')
+  const handed = following.stdout.split('\n').find((line) => line.includes('of a secondary is executed')) ?? '{}'
+  expect(following.stdout).not.toContain('sys/mounts/kv')
   const id = (JSON.parse(handed) as { request_id: string }).request_id
   const { stdout } = await home.run('logs', '--request-id', id)
   const clusters = stdout

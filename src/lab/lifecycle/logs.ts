@@ -129,10 +129,10 @@ const timeOf = (text: string): number | undefined => {
 /** Whether a line tells of the request of this id. */
 export const isOfRequest = ({ text }: LogLine, id: string): boolean => fieldsOf(text)?.request_id === id
 
-/** A line of JSON with who wrote it; one that is none, such as the banner of a start, becomes a message. */
+/** A line of JSON with who wrote it, whatever fields it has of its own; one that is none, such as the banner of a start, becomes a message. */
 export const toJsonLine = ({ source, text }: LogLine): string => {
   const from = source === 'keeper' ? { source } : { cluster: source }
-  return JSON.stringify({ ...from, ...(fieldsOf(text) ?? { message: text }) })
+  return JSON.stringify({ ...from, ...(fieldsOf(text) ?? { message: text }), ...from })
 }
 
 /** A line for people: who wrote it, and then time, level, message and fields. */

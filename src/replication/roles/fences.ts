@@ -76,7 +76,7 @@ export class Fences {
     const record = roles.record(written)
     const epoch = record.mode === 'primary' ? currentEpoch(record.epochs)?.id : undefined
     if (epoch !== undefined) await host.store.setEpoch(epoch)
-    host.log.warn('no longer fenced: the newer primary follows this one', { kind, cluster: who.clusterId })
+    host.log.warn('no longer fenced: the newer primary follows this one', { kind, cluster_id: who.clusterId })
   }
 
   #fence(kind: Kind, record: PrimaryRecord, other: Who, sinceMs: number | undefined): void {

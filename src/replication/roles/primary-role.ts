@@ -120,7 +120,7 @@ export class PrimaryRole implements PrimaryHooks {
       }),
     )
     if (!isTaken) throw refusalError('revoked', ALREADY_USED)
-    host.log.info('secondary registered', { kind, secondary: secondaryId, cluster: who.clusterId })
+    host.log.info('secondary registered', { kind, secondary: secondaryId, cluster_id: who.clusterId })
     const { rootKey, records } = host.exportKeyMaterial()
     return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(host, kind) : '{}' }
   }

@@ -128,7 +128,6 @@ export const SERVER_OPERATIONS = {
     summary: 'Nothing is written from now on, until an image is taken or three seconds have passed',
     isLabOnly: true,
   },
-  'POST image/release': { summary: 'Writes go on without an image', isLabOnly: true },
   'POST image/take': {
     summary: 'Writes an image of all data into the data directory (lab-image.out) and lets writes go on',
     isLabOnly: true,
@@ -137,6 +136,7 @@ export const SERVER_OPERATIONS = {
       example: { sha256: '9f86d081884c7d65', bytes: 127060, paused_ms: 12 },
     },
   },
+  'POST image/release': { summary: 'Writes go on without an image', isLabOnly: true },
   'POST image/stop': {
     summary: 'The cluster serves and follows nobody from now on, until an image is loaded or five seconds have passed',
     isLabOnly: true,
