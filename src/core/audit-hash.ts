@@ -1,6 +1,6 @@
 /** Hides values in audit entries: the same text gives the same hash on one device, and no other. */
 import { LIMITS } from '../base/limits.js'
-import { turnFor } from '../base/turn.js'
+import { nextTurn, turnFor } from '../base/turn.js'
 import { createSha256, sha256Hex } from '../crypto/digest.js'
 import { hmacSha256Hex } from '../crypto/hmac.js'
 import { RawJson, RawNumber } from '../logical/json.js'
@@ -27,6 +27,11 @@ export interface WholeDigest {
 export class WholeDigests {
   readonly #known = new WeakMap<object, WholeDigest>()
 
+  /** A value that was digested is known to be large. */
+  has(value: object): boolean {
+    return this.#known.has(value)
+  }
+
   of(value: object): WholeDigest {
     let found = this.#known.get(value)
     if (!found) {
@@ -40,6 +45,7 @@ export class WholeDigests {
   /** Makes a digest in several turns of the event loop, so that `of` has it at hand. */
   async prepare(value: object): Promise<void> {
     if (this.#known.has(value)) return
+    await nextTurn()
     const text = printJson(value)
     const digest = createTextDigest()
     for (let at = 0; at < text.length; ) {

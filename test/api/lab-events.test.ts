@@ -36,7 +36,7 @@ it('tells what commands and clusters did, while it happens and after the keeper 
 
   const keeper = home.record('one').keeper.process?.pid ?? 0
   process.kill(keeper, 'SIGKILL')
-  await follower.untilPrinted('the keeper does not answer')
+  await follower.untilPrinted('does not answer, so every link is cut')
   const past = await eventsOf(home)
   expect(past.map(({ id }) => id)).toEqual(past.map((_, index) => index + 1))
   expect(shown(past)).toEqual(
