@@ -142,8 +142,7 @@ const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown
     ...(token && token.accessor !== '' && { client_token_accessor: hider.accessor(token.accessor) }),
     namespace: namespaceOf(request.namespace),
     path: request.path,
-    ...((style.wholes.has(request.data) || !isEmpty(request.data)) &&
-      dataOf(request.data, requestKeysOf(entry), style)),
+    ...((hider.isLarge(request.data) || !isEmpty(request.data)) && dataOf(request.data, requestKeysOf(entry), style)),
     remote_address: request.remoteAddress,
     remote_port: request.remotePort,
     ...(request.wrap && { wrap_ttl: request.wrap.ttlSeconds }),
@@ -187,7 +186,7 @@ const dataOf = (
   plainKeys: ReadonlySet<string>,
   { hider, wholes }: AuditStyle,
 ): Record<string, unknown> => {
-  if (!wholes.has(data) && hider.fits(data, plainKeys)) return { data: hider.values(data, plainKeys) }
+  if (hider.fits(data, plainKeys)) return { data: hider.values(data, plainKeys) }
   const { sha256, bytes } = wholes.of(data)
   return { data_omitted: { sha256: hider.text(sha256), bytes } }
 }

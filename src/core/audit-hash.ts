@@ -14,6 +14,8 @@ export interface Hider {
   values(value: unknown, plainKeys: ReadonlySet<string>): unknown
   /** Whether `values` prints no more than `LIMITS.auditDataBytesMax`: looks no further than that. */
   fits(value: unknown, plainKeys: ReadonlySet<string>): boolean
+  /** It was asked, and does not fit. */
+  isLarge(value: unknown): boolean
 }
 
 /** What stands for data that is too large to be shown string by string. */
@@ -26,11 +28,6 @@ export interface WholeDigest {
 /** Digests of large data, made once for all devices and both entries of a request. */
 export class WholeDigests {
   readonly #known = new WeakMap<object, WholeDigest>()
-
-  /** A value that was digested is known to be large. */
-  has(value: object): boolean {
-    return this.#known.has(value)
-  }
 
   of(value: object): WholeDigest {
     let found = this.#known.get(value)
@@ -85,16 +82,22 @@ export const createHider = (salt: string, options: { isRaw: boolean; hashesAcces
   const plain = (text: string) => text
   const hash = (text: string) => hashText(salt, text)
   const text = options.isRaw ? plain : hash
+  const large = new WeakSet<object>()
+  const isLarge = (value: unknown) => typeof value === 'object' && value !== null && large.has(value)
   return {
     text,
     accessor: options.isRaw || !options.hashesAccessors ? plain : hash,
     values: (value, plainKeys) =>
       mapStrings(value, undefined, (found, key) => (plainKeys.has(key ?? '') ? found : text(found))),
+    isLarge,
     fits: (value, plainKeys) => {
+      if (isLarge(value)) return false
       const room = { characters: LIMITS.auditDataBytesMax }
       const lengthOf = (found: string, key: string | undefined) =>
         options.isRaw || plainKeys.has(key ?? '') ? found.length : HASH_CHARACTERS
-      return takeRoom(value, undefined, lengthOf, room)
+      const isFitting = takeRoom(value, undefined, lengthOf, room)
+      if (!isFitting && typeof value === 'object' && value !== null) large.add(value)
+      return isFitting
     },
   }
 }
