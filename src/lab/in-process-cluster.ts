@@ -180,7 +180,7 @@ export class LabCluster implements ClusterAccess {
     for (const [at, keys] of candidates.entries()) {
       try {
         await unseal(this.anonymous, keys.unsealKeys.slice(0, keys.threshold))
-        if (at > 0) this.useKeys({ unsealKeys: keys.unsealKeys, threshold: keys.threshold })
+        this.useKeys({ unsealKeys: keys.unsealKeys, threshold: keys.threshold })
         return
       } catch (error) {
         if (at === candidates.length - 1) throw error
