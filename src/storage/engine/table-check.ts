@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nextTurn } from '../../base/turn.js'
-import { crc32c } from '../../crypto/crc32c.js'
+import { Cursor, type Handle } from './level-cursor.js'
+import { isChecksumRight } from './level-checksum.js'
+import { readLiveTables } from './manifest.js'
 
 /**
  * LevelDB writes a checksum behind every block of a table and does not look at it when it reads: a wrong bit in a key makes
@@ -12,24 +14,25 @@ const FOOTER_BYTES = 48
 const MAGIC = 0xdb4775248b80fb57n
 /** Behind each block: how it is compressed, and the checksum over both. */
 const TRAILER_BYTES = 5
-const MASK_DELTA = 0xa282ead8
 
-/** Names of the tables in a directory that are not as they were written. */
+/**
+ * Names of the tables in a directory that are not as they were written. Who is killed amid a compaction leaves a table
+ * that was not finished; it belongs to nothing, and LevelDB takes it away when it opens. Where it cannot be read which
+ * tables belong to the database, all have to be sound.
+ */
 export const findDamagedTables = async (directory: string): Promise<string[]> => {
   const damaged: string[] = []
+  const live = await readLiveTables(directory)
   const names = await readdir(directory).catch(() => [])
   for (const name of names.sort()) {
-    if (!/^\d+\.(ldb|sst)$/.test(name)) continue
+    const number = /^(\d+)\.(?:ldb|sst)$/.exec(name)?.[1]
+    if (number === undefined) continue
+    if (live && !live.has(Number(number))) continue
     // One that is gone by now was replaced.
     const bytes = await readFile(join(directory, name)).catch(() => undefined)
     if (bytes && !(await isTableSound(bytes))) damaged.push(name)
   }
   return damaged
-}
-
-interface Handle {
-  readonly offset: number
-  readonly size: number
 }
 
 const isTableSound = async (table: Buffer): Promise<boolean> => {
@@ -60,10 +63,7 @@ const TURN_BYTES = 512 * 1024
 const isBlockSound = (table: Buffer, { offset, size }: Handle): boolean => {
   const end = offset + size + TRAILER_BYTES
   if (end > table.length) return false
-  const masked = table.readUInt32LE(end - 4)
-  const rotated = (masked - MASK_DELTA) >>> 0
-  const stored = ((rotated >>> 17) | (rotated << 15)) >>> 0
-  return crc32c(table.subarray(offset, end - 4)) === stored
+  return isChecksumRight(table.readUInt32LE(end - 4), table.subarray(offset, end - 4))
 }
 
 /** The places that a sound index block names; undefined where one makes no sense. Keys are stored by what they do not share. */
@@ -81,32 +81,5 @@ function* handlesOf(table: Buffer, { offset, size }: Handle): Generator<Handle |
     const next = at.position + valueBytes
     yield at.handle()
     at.position = next
-  }
-}
-
-/** Reads numbers of seven bits a byte, as LevelDB writes them. */
-class Cursor {
-  readonly #bytes: Buffer
-  position = 0
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  varint(): number | undefined {
-    let value = 0
-    for (let factor = 1; factor <= 2 ** 49; factor *= 128) {
-      const byte = this.#bytes[this.position++]
-      if (byte === undefined) return undefined
-      value += (byte & 0x7f) * factor
-      if (byte < 0x80) return value
-    }
-    return undefined
-  }
-
-  handle(): Handle | undefined {
-    const offset = this.varint()
-    const size = this.varint()
-    return offset === undefined || size === undefined ? undefined : { offset, size }
   }
 }

@@ -116,6 +116,15 @@ describe('after a kill', () => {
     expect(await outcomes(async () => undefined)).toEqual(['served whole', 'served whole'])
   })
 
+  it('a table that a compaction did not finish is no damage', async () => {
+    const tables = await files(/\.ldb$/)
+    const bytes = await readFile(join(whole, 'generation-1', tables[0] ?? ''))
+    for (const length of [0, 1, bytes.length >> 1, bytes.length - 1]) {
+      const found = await outcomes((directory) => writeFile(join(directory, '999999.ldb'), bytes.subarray(0, length)))
+      expect(found, `${length} bytes`).toEqual(['served whole', 'served whole'])
+    }
+  })
+
   it.each<[string, RegExp, (size: number) => number]>([
     ['the log cut to nothing', LOG, () => 0],
     ['the log cut to 500 bytes', LOG, () => 500],
@@ -154,6 +163,16 @@ describe('after a kill', () => {
         expectSafe(found, `${name} byte ${at}`)
       }
     }
+  })
+
+  it('a wrong bit in a table is found while the manifest is damaged as well', async () => {
+    const [table = ''] = await files(/\.ldb$/)
+    const [manifest = ''] = await files(MANIFEST)
+    const found = await outcomes(async (directory) => {
+      await flip(join(directory, table), 10)
+      await flip(join(directory, manifest), 20)
+    })
+    for (const outcome of found) expect(outcome).toMatch(/^refused: the data is damaged.*\.ldb/)
   })
 
   it('no wrong bit in the other files loses anything in silence', async () => {

@@ -1,0 +1,44 @@
+/** Where LevelDB wrote something: a place in a file, and its length, in bytes. */
+export interface Handle {
+  readonly offset: number
+  readonly size: number
+}
+
+/** Reads numbers of seven bits a byte, and what is written with its length before it, as LevelDB writes both. */
+export class Cursor {
+  readonly #bytes: Buffer
+  position = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  get isAtEnd(): boolean {
+    return this.position >= this.#bytes.length
+  }
+
+  varint(): number | undefined {
+    let value = 0
+    for (let factor = 1; factor <= 2 ** 49; factor *= 128) {
+      const byte = this.#bytes[this.position++]
+      if (byte === undefined) return undefined
+      value += (byte & 0x7f) * factor
+      if (byte < 0x80) return value
+    }
+    return undefined
+  }
+
+  handle(): Handle | undefined {
+    const offset = this.varint()
+    const size = this.varint()
+    return offset === undefined || size === undefined ? undefined : { offset, size }
+  }
+
+  /** Steps over bytes with their length before them. */
+  skipBytes(): number | undefined {
+    const length = this.varint()
+    if (length === undefined || this.position + length > this.#bytes.length) return undefined
+    this.position += length
+    return length
+  }
+}

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isChecksumRight } from './level-checksum.js'
+import { Cursor } from './level-cursor.js'
+
+/**
+ * What LevelDB writes down about its tables: a log of edits, each of which adds tables and takes others away
+ * (https://github.com/google/leveldb/blob/main/doc/log_format.md and doc/impl.md).
+ */
+const BLOCK_BYTES = 32 * 1024
+/** Of a piece of a record: its checksum, its length and its type. */
+const HEADER_BYTES = 7
+const PIECE = { full: 1, first: 2, middle: 3, last: 4 } as const
+
+/** How the fields of an edit are numbered. */
+const FIELD = {
+  comparator: 1,
+  logNumber: 2,
+  nextFileNumber: 3,
+  lastSequence: 4,
+  compactPointer: 5,
+  deletedFile: 6,
+  newFile: 7,
+  previousLogNumber: 9,
+} as const
+
+/**
+ * The numbers of the tables that a database consists of; undefined when it is not written down in a way that can be read,
+ * which LevelDB refuses to open as well. An end that was not written whole is no damage: who was killed leaves one.
+ */
+export const readLiveTables = async (directory: string): Promise<ReadonlySet<number> | undefined> => {
+  const current = await readFile(join(directory, 'CURRENT'), 'utf8').catch(() => '')
+  const manifest = await readFile(join(directory, current.trimEnd())).catch(() => undefined)
+  if (manifest === undefined) return undefined
+  const tables = new Set<number>()
+  for (const record of recordsOf(manifest)) {
+    if (record === undefined || !applyEdit(tables, record)) return undefined
+  }
+  return tables
+}
+
+/** The whole records of a log; undefined stands for one that is not as it was written, and ends it. */
+function* recordsOf(log: Buffer): Generator<Buffer | undefined> {
+  let pieces: Buffer[] = []
+  for (let at = 0; at + HEADER_BYTES <= log.length; ) {
+    const leftInBlock = BLOCK_BYTES - (at % BLOCK_BYTES)
+    if (leftInBlock < HEADER_BYTES) {
+      at += leftInBlock
+      continue
+    }
+    const end = at + HEADER_BYTES + log.readUInt16LE(at + 4)
+    if (end > log.length) return
+    if (!isChecksumRight(log.readUInt32LE(at), log.subarray(at + 6, end))) return yield undefined
+    const type = log.readUInt8(at + 6)
+    if (type === PIECE.full || type === PIECE.first) pieces = []
+    pieces.push(log.subarray(at + HEADER_BYTES, end))
+    if (type === PIECE.full || type === PIECE.last) yield Buffer.concat(pieces)
+    at = end
+  }
+}
+
+/** False when it is no edit. */
+const applyEdit = (tables: Set<number>, edit: Buffer): boolean => {
+  const at = new Cursor(edit)
+  while (!at.isAtEnd) {
+    if (!applyField(tables, at)) return false
+  }
+  return true
+}
+
+const applyField = (tables: Set<number>, at: Cursor): boolean => {
+  switch (at.varint()) {
+    case FIELD.comparator:
+      return at.skipBytes() !== undefined
+    case FIELD.logNumber:
+    case FIELD.nextFileNumber:
+    case FIELD.lastSequence:
+    case FIELD.previousLogNumber:
+      return at.varint() !== undefined
+    case FIELD.compactPointer:
+      return at.varint() !== undefined && at.skipBytes() !== undefined
+    case FIELD.deletedFile: {
+      const [level, number] = [at.varint(), at.varint()]
+      if (level === undefined || number === undefined) return false
+      tables.delete(number)
+      return true
+    }
+    case FIELD.newFile: {
+      const [level, number, size] = [at.varint(), at.varint(), at.varint()]
+      if (level === undefined || number === undefined || size === undefined) return false
+      tables.add(number)
+      return at.skipBytes() !== undefined && at.skipBytes() !== undefined
+    }
+    default:
+      return false
+  }
+}
