@@ -1,0 +1,166 @@
+import { silentLog } from '../../src/base/log.js'
+import { ApiClient } from '../../src/client/api-client.js'
+import type { Kind } from '../../src/lab/kinds.js'
+import { randomPorts } from '../../src/lab/ports.js'
+import { enablePrimary, enableSecondary, initialise, secondaryToken, statusOf } from '../../src/lab/replication.js'
+import { loadServerConfig } from '../../src/server/config/server-config.js'
+import { Server } from '../../src/server/server.js'
+import type { EngineSource } from '../../src/storage/engine/engine-source.js'
+import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
+import { until } from './until.js'
+
+/** A server of this process in one of its states, and who may be asking it. */
+export interface ServerInState {
+  readonly server: Server
+  readonly client: ApiClient
+  /** May do everything that needs no sudo; where there can be such a token. */
+  readonly ordinary?: string
+  /** As good as none where tokens cannot be looked at. */
+  readonly root: string
+}
+
+const UNKNOWN = 'hvs.unknown'
+
+/** As much as a policy can give without sudo. */
+const ORDINARY = 'path "*" { capabilities = ["create", "read", "update", "patch", "delete", "list"] }'
+
+/** One server for each state that rules about paths speak of. `close` ends them all. */
+export class ServersInStates {
+  readonly #ended: (() => Promise<void>)[] = []
+
+  async close(): Promise<void> {
+    for (const end of this.#ended.reverse()) await end()
+  }
+
+  async uninitialized(): Promise<ServerInState> {
+    const { server, client } = await this.#start()
+    return { server, client, root: UNKNOWN }
+  }
+
+  async sealed(): Promise<ServerInState> {
+    const state = await this.uninitialized()
+    await state.client.write('sys/init', { secret_shares: 1, secret_threshold: 1 })
+    return state
+  }
+
+  /** With a primary of both kinds of replication, a namespace and a mount of each type. */
+  async active(): Promise<ServerInState> {
+    const { server, client } = await this.#start()
+    const { rootToken: root } = await initialise(client, 1, 1)
+    const asRoot = this.#as(client, root)
+    await asRoot.write('sys/policies/acl/ordinary', { policy: ORDINARY })
+    await asRoot.write('sys/namespaces/team')
+    await asRoot.write('sys/auth/approle', { type: 'approle' })
+    await asRoot.write('sys/auth/userpass', { type: 'userpass' })
+    await asRoot.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
+    await asRoot.write('sys/mounts/secret', { type: 'kv', options: { version: '2' } })
+    for (const kind of ['dr', 'performance'] as const) {
+      await enablePrimary(asRoot, kind)
+      await until(async () => (await statusOf(client, kind)).mode === 'primary')
+    }
+    return { server, client, ordinary: await ordinaryToken(asRoot), root }
+  }
+
+  async secondary(kind: Kind, primary: ServerInState): Promise<ServerInState> {
+    const { server, client } = await this.#join(kind, primary, () => undefined)
+    await until(async () => (await statusOf(client, kind)).state === 'stream-wals')
+    if (kind === 'dr') return { server, client, root: primary.root }
+    const root = await ownRoot(server)
+    return { server, client, ordinary: await ordinaryToken(this.#as(client, root)), root }
+  }
+
+  /** Waits for its first copy. */
+  async bootstrapping(kind: Kind, primary: ServerInState): Promise<ServerInState> {
+    const { server, client } = await this.#join(kind, primary, ({ holds }) => holds.hold(kind, 'bootstrapping'))
+    await until(() => server.holds.list().some(({ isReached }) => isReached))
+    return { server, client, root: kind === 'dr' ? UNKNOWN : await ownRoot(server) }
+  }
+
+  /** A performance secondary that its primary cut off before its first copy was complete. */
+  async revoked(primary: ServerInState): Promise<ServerInState> {
+    const state = await this.bootstrapping('performance', primary)
+    const body = { id: idOf(state.client) }
+    await this.#as(primary.client, primary.root).write('sys/replication/performance/primary/revoke-secondary', body)
+    state.server.holds.release()
+    await until(() => state.server.runtime?.cluster?.replication.view.isRevoked === true)
+    return { ...state, root: await ownRoot(state.server) }
+  }
+
+  /** Between two runtimes, until it is closed. */
+  async restarting(): Promise<ServerInState> {
+    const door = { isHeld: false }
+    const { server, client } = await this.#start(door, { role_change_wait: '0' })
+    const { rootToken: root } = await initialise(client, 1, 1)
+    door.isHeld = true
+    server.restart('a test')
+    await until(() => server.runtime === undefined)
+    return { server, client, root }
+  }
+
+  async #join(kind: Kind, primary: ServerInState, prepare: (server: Server) => void) {
+    const { server, client } = await this.#start()
+    const { rootToken } = await initialise(client, 1, 1)
+    prepare(server)
+    const token = await secondaryToken(this.#as(primary.client, primary.root), kind, idOf(client))
+    await enableSecondary(this.#as(client, rootToken), kind, token)
+    return { server, client }
+  }
+
+  async #start(door = { isHeld: false }, settings: Readonly<Record<string, string>> = {}) {
+    const ports = (await randomPorts(['A'])).get('A')
+    if (!ports) throw new Error('no ports')
+    const address = `127.0.0.1:${ports.api}`
+    const local = {
+      listener: { tcp: { address, cluster_address: `127.0.0.1:${ports.cluster}`, tls_disable: true } },
+      storage: { inmem: {} },
+      api_addr: `http://${address}`,
+      cluster_addr: `https://127.0.0.1:${ports.cluster}`,
+      understudy: settings,
+    }
+    const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(local) })
+    if (!config) throw new Error(JSON.stringify(problems))
+    const source = closable(openMemoryGenerations(), door)
+    const server = await Server.start({ config, log: silentLog, openStorage: async () => source })
+    const client = new ApiClient({ address: `http://${address}` })
+    this.#ended.push(async () => {
+      door.isHeld = false
+      client.close()
+      await server.close(0)
+    })
+    return { server, client }
+  }
+
+  #as(client: ApiClient, token: string): ApiClient {
+    const other = client.with({ token })
+    this.#ended.push(async () => other.close())
+    return other
+  }
+}
+
+/** No runtime stands on it while the door is held. */
+const closable = (source: EngineSource, door: { readonly isHeld: boolean }): EngineSource => ({
+  get generation() {
+    return source.generation
+  },
+  get engine() {
+    if (door.isHeld) throw new Error('held by the test')
+    return source.engine
+  },
+  replace: (prepare) => source.replace(prepare),
+  begin: () => source.begin(),
+  close: () => source.close(),
+  die: () => source.die(),
+})
+
+const idOf = ({ address }: ApiClient): string => `at-${new URL(address).port}`
+
+const ordinaryToken = async (asRoot: ApiClient): Promise<string> => {
+  const made = await asRoot.write('auth/token/create', { policies: ['ordinary'], no_default_policy: true })
+  return String((made.auth as { client_token: unknown }).client_token)
+}
+
+const ownRoot = async ({ runtime }: Server): Promise<string> => {
+  const made = await runtime?.cluster?.services.tokens.createRoot()
+  if (!made) throw new Error('the cluster is closed')
+  return made.id
+}
