@@ -62,7 +62,7 @@ it('shows drills, and says where a file is wrong', async () => {
   }
 })
 
-it('plays a drill on a lab of its own, judges it, and leaves nothing', { timeout: 240_000 }, async () => {
+it('plays a drill on a lab of its own, judges it, and leaves nothing', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const out = path.join(home.directory, 'out')
   const file = write(home, 'failover.yaml', FAILOVER)
@@ -87,7 +87,7 @@ it('plays a drill on a lab of its own, judges it, and leaves nothing', { timeout
 })
 
 it('measures on a lab that is up what somebody else measures there, and leaves it up', {
-  timeout: 240_000,
+  timeout: 600_000,
 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'dr', '--name', 'one', '--ports', 'random')).status).toBe(0)
@@ -108,7 +108,7 @@ it('measures on a lab that is up what somebody else measures there, and leaves i
   expect(home.servers()).toHaveLength(1)
 })
 
-it('takes its lab down when it is interrupted', { timeout: 240_000 }, async () => {
+it('takes its lab down when it is interrupted', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const file = write(home, 'long.yaml', 'topology: single\nload: { writers: 1 }\nsteps:\n  - wait: 10m\n')
   await using program = home.begin('drill', 'run', file)

@@ -47,7 +47,7 @@ it('a log follows its lab from start to end, and one request from cluster to clu
     isOver = true
   })
   const ask = as(secondary.apiAddress, secondary.rootToken)
-  await expect.poll(async () => (await ask('GET', 'sys/mounts')) && isOver, { timeout: 30_000 }).toBe(true)
+  await expect.poll(async () => (await ask('GET', 'sys/mounts')) && isOver, { timeout: 90_000 }).toBe(true)
   expect(await piped).toMatchObject({ stderr: '' })
 
   expect((await home.run('down')).status).toBe(0)

@@ -6,7 +6,7 @@ import { until } from '../support/until.js'
 
 const NAMED = ['--name', 'one'] as const
 
-it('fails over, rejoins and switches over, and shows the calls', { timeout: 240_000 }, async () => {
+it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, ...NAMED)
   const vault = (cluster: string, ...args: string[]) =>

@@ -36,7 +36,7 @@ const enableKv = async (home: LabHome, lab: string) => {
   await client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } }).finally(() => client.close())
 }
 
-it('brings a lab back at other ports while the first goes on, and it replicates', { timeout: 300_000 }, async () => {
+it('brings a lab back at other ports while the first goes on, and it replicates', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random', '--shamir', '3/2')).status).toBe(0)
   await enableKv(home, 'default')
@@ -80,7 +80,7 @@ it('brings a lab back at other ports while the first goes on, and it replicates'
   await until(async () => (await rootOf(home, 'three', 'A', 'dr')) === (await rootOf(home, 'three', 'B', 'dr')))
 })
 
-it('goes back to the start, whatever was done meanwhile', { timeout: 240_000 }, async () => {
+it('goes back to the start, whatever was done meanwhile', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random', '--tls', '--seal', 'auto')).status).toBe(0)
   await enableKv(home, 'default')
@@ -104,7 +104,7 @@ it('goes back to the start, whatever was done meanwhile', { timeout: 240_000 }, 
   expect(await read(home, 'default', 'B', 'kv/b')).toBe('again')
 })
 
-it('keeps a stopped server stopped and a sealed one sealed', { timeout: 240_000 }, async () => {
+it('keeps a stopped server stopped and a sealed one sealed', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'pr-dr', '--ports', 'random')).status).toBe(0)
   await enableKv(home, 'default')
@@ -125,7 +125,7 @@ it('keeps a stopped server stopped and a sealed one sealed', { timeout: 240_000 
 })
 
 it('starts nothing for a file that is not whole, and leaves nothing half when it is killed', {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async () => {
   await using home = new LabHome()
   const random = createSeededRandom('snapshots')

@@ -12,7 +12,7 @@ const clusterOf = (home: LabHome, name: string, lab = 'default'): ClusterRecord 
   return found
 }
 
-it('does everything with TLS, an auto-unseal seal and a root token of one own', { timeout: 240_000 }, async () => {
+it('does everything with TLS, an auto-unseal seal and a root token of one own', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const flags = ['--tls', '--seal', 'auto', '--shamir', '3/2', '--root-token', 'my-root']
   expect((await home.run('up', 'pr-dr', '--ports', 'random', ...flags, '--prove')).status).toBe(0)
@@ -34,7 +34,7 @@ it('does everything with TLS, an auto-unseal seal and a root token of one own', 
   expect((await home.run('status')).status).toBe(0)
 })
 
-it('holds back what the filters of a topology name', { timeout: 120_000 }, async () => {
+it('holds back what the filters of a topology name', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'filtered', '--ports', 'random')).status).toBe(0)
   const read = async (cluster: string, secret: string) => {
@@ -58,7 +58,7 @@ it('holds back what the filters of a topology name', { timeout: 120_000 }, async
   ])
 })
 
-it('reaches a primary by its load balancer alone, or by its cluster port alone', { timeout: 180_000 }, async () => {
+it('reaches a primary by its load balancer alone, or by its cluster port alone', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   expect((await home.run('up', 'lb', '--ports', 'random', '--prove')).status).toBe(0)
   const { balancer, clusterAddress } = clusterOf(home, 'A')
@@ -82,7 +82,7 @@ it('reaches a primary by its load balancer alone, or by its cluster port alone',
   expect(refused).toMatchObject({ status: 4, stderr: expect.stringContaining('ECONNREFUSED') })
 })
 
-it('makes what a file says', { timeout: 120_000 }, async () => {
+it('makes what a file says', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const file = path.join(home.directory, 'mine.yaml')
   writeFileSync(
@@ -122,7 +122,7 @@ links:
   expect((await home.run('up', 'pr', '--root-token', 'hvs.no')).stderr).toContain('not a token to choose')
 })
 
-it('stays in the foreground, and leaves nothing however it ends', { timeout: 120_000 }, async () => {
+it('stays in the foreground, and leaves nothing however it ends', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const first = home.begin('up', 'single', '--ports', 'random', '--foreground')
   await first.untilPrinted('until you press Ctrl-C')

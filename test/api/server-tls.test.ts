@@ -175,7 +175,7 @@ describe('a TLS listener', () => {
       socket.destroy()
       return undefined
     }
-    await waitFor(systemClock, 'the new certificate', isRenewed, 20_000)
+    await waitFor(systemClock, 'the new certificate', isRenewed, 90_000)
     await expect(handshake(api, { ca: made.ca })).rejects.toThrow()
     expect(await ask(old)).toBe('HTTP/1.1 200 OK')
     old.destroy()
@@ -202,7 +202,7 @@ describe('a TLS listener', () => {
       await handshake(api, {}).catch(() => undefined)
       return program.stderr.includes('a TLS handshake failed') ? undefined : 'it is not told'
     }
-    await waitFor(systemClock, 'lines of the new level', isTold, 20_000)
+    await waitFor(systemClock, 'lines of the new level', isTold, 90_000)
   })
 })
 

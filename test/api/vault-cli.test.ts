@@ -406,7 +406,7 @@ describe('the operator', () => {
     await ok(`operator raft snapshot save ${file}`)
     await ok('kv put secret/snap a=after')
     await ok(`operator raft snapshot restore ${file}`)
-    await expect.poll(async () => (await run('kv get -field=a secret/snap')).stdout, { timeout: 20_000 }).toBe('before')
+    await expect.poll(async () => (await run('kv get -field=a secret/snap')).stdout, { timeout: 90_000 }).toBe('before')
   })
 
   it('seals the server', async () => {

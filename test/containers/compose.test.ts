@@ -60,7 +60,7 @@ describe('the compose file', () => {
     const clientOf = (name: string) => new ApiClient({ address: addresses.get(name) ?? '', token: tokenOf(name) })
     await clientOf('A').write('rehearsal/compose', { word })
     await expect
-      .poll(async () => (await clientOf('C').send('GET', 'rehearsal/compose')).json?.data, { timeout: 20_000 })
+      .poll(async () => (await clientOf('C').send('GET', 'rehearsal/compose')).json?.data, { timeout: 90_000 })
       .toEqual({ word })
   })
 

@@ -22,7 +22,7 @@ describe('the entrypoint', () => {
     expect(id, text).toMatch(/^[0-9a-f]{64}$/)
     started.push(id)
     const health = () => docker('inspect', '--format', '{{.State.Health.Status}}', id).stdout
-    await expect.poll(health, { timeout: 60_000 }).not.toBe('starting')
+    await expect.poll(health, { timeout: 240_000 }).not.toBe('starting')
     expect(health(), docker('logs', id).text).toBe('healthy')
     return id
   }

@@ -26,7 +26,7 @@ const start = (options: readonly string[], command: readonly string[]): string =
 }
 
 const healthOf = (id: string): string => docker('inspect', '--format', '{{.State.Health.Status}}', id).stdout
-const untilHealthy = (id: string) => expect.poll(() => healthOf(id), { timeout: 60_000 }).toBe('healthy')
+const untilHealthy = (id: string) => expect.poll(() => healthOf(id), { timeout: 240_000 }).toBe('healthy')
 
 const configured = (listener: string, files: Readonly<Record<string, string>> = {}): string[] => {
   const directory = mkdtempSync(path.join(tmpdir(), 'understudy-health-'))

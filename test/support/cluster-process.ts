@@ -5,7 +5,7 @@ import { isRunning, lastLogLines, type ProcessPlan, signal, startServer } from '
 import { waitFor } from '../../src/lab/wait.js'
 import type { ClusterServer } from './cluster-server.js'
 
-const EXIT_MS = 15_000
+const EXIT_MS = 60_000
 
 /** A server of ours as a process that is started, killed, frozen and started again on the same directory and ports. */
 export class ClusterProcess implements ClusterServer {

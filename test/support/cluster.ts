@@ -9,7 +9,7 @@ import { ClusterProcess } from './cluster-process.js'
 import type { ClusterServer } from './cluster-server.js'
 
 /** Bound on each wait for a fact of a cluster. */
-export const WAIT_MS = 30_000
+export const WAIT_MS = 120_000
 
 /** A cluster under test: a server, the keys that open it, and the link in front of its cluster port. */
 export class Cluster implements ClusterAccess {

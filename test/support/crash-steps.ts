@@ -60,7 +60,7 @@ export interface Enumeration {
   readonly found: Readonly<Record<'before' | 'after', number>>
 }
 
-const DONE_MS = 15_000
+const DONE_MS = 60_000
 /** An operation that never ends would be enumerated for ever. */
 const STEPS_MAX = 80
 

@@ -14,7 +14,7 @@ export interface Choice {
 
 type Action = (world: World, choice: Choice) => Promise<string>
 
-const ROLE_MS = 10_000
+const ROLE_MS = 60_000
 const isGood = (answer: ApiAnswer | undefined): boolean => answer !== undefined && answer.status < 300
 const outcome = (answer: ApiAnswer | undefined): string => (answer ? String(answer.status) : 'no answer')
 

@@ -5,7 +5,7 @@ import type { Member, Status, World } from './model-world.js'
 
 export const KINDS: readonly Kind[] = ['dr', 'performance']
 
-const CONVERGE_MS = 20_000
+const CONVERGE_MS = 90_000
 const STREAM_STATES: ReadonlySet<unknown> = new Set(['idle', 'merkle-diff', 'merkle-sync', 'stream-wals'])
 const CONNECTION_STATES: ReadonlySet<unknown> = new Set([
   'ready',

@@ -54,7 +54,7 @@ const SETTINGS = {
   demote_drain_timeout: '500ms',
 }
 
-const UNTIL_MS = 15_000
+const UNTIL_MS = 60_000
 
 /** A lab, and what was asked of it. */
 export class World {

@@ -7,7 +7,7 @@ import { randomPorts } from '../../src/lab/ports.js'
 import { waitFor } from '../../src/lab/wait.js'
 
 const ENTRY = path.join(import.meta.dirname, '..', '..', 'dist', 'main.js')
-const WAIT_MS = 20_000
+const WAIT_MS = 90_000
 
 export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>

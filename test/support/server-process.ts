@@ -7,8 +7,8 @@ import { randomPorts } from '../../src/lab/ports.js'
 import { initialise, waitForAnswer } from '../../src/lab/replication.js'
 import { lastLogLines, type RunningServer, startServer, stopServer } from '../../src/lab/runner/child-process.js'
 
-const START_MS = 20_000
-const STOP_MS = 15_000
+const START_MS = 90_000
+const STOP_MS = 60_000
 const NAME = 'A'
 
 /** A server as users run it: the compiled program in a process of its own, with LevelDB in a directory of its own. */

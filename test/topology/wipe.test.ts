@@ -152,7 +152,7 @@ it.each<Kind>(['performance', 'dr'])('wipes nothing for a token that is not good
   const expired = await issue('expired', { ttl: '1s' })
   const { exp } = JSON.parse(Buffer.from(expired.split('.')[1] ?? '', 'base64url').toString()) as { exp: number }
   const isPast = async () => (systemClock.now() >= (exp + 1) * 1000 ? undefined : 'it lives')
-  await waitFor(systemClock, 'the token to expire', isPast, 10_000)
+  await waitFor(systemClock, 'the token to expire', isPast, 90_000)
   const used = await issue('used')
   const unwrapped = await primary.client.send('PUT', 'sys/wrapping/unwrap', { token: used, body: {} })
   expect(unwrapped.status).toBe(200)

@@ -55,7 +55,7 @@ it('a performance secondary that was revoked before its first copy is given up b
   expect((await B.anonymous.send('GET', 'sys/generate-root/attempt')).status, 'while it is awaited').toBe(503)
   await A.client.write('sys/replication/performance/primary/revoke-secondary', { id: 'b' })
   await B.anonymous.send('POST', '/_understudy/v1/states/release')
-  await waitFor(systemClock, 'B to know', async () => ((await ask()) === 403 ? undefined : 'it waits'), 10_000)
+  await waitFor(systemClock, 'B to know', async () => ((await ask()) === 403 ? undefined : 'it waits'), 90_000)
   // Neither nobody, nor its own token of before, nor one of the primary.
   for (const who of [undefined, former, A.rootToken]) expect(await ask(who)).toBe(403)
   await B.takeRoot()
@@ -66,7 +66,7 @@ it('a performance secondary that was revoked before its first copy is given up b
     const { mode } = await B.status('performance')
     return mode === 'disabled' ? undefined : `it is ${String(mode)}`
   }
-  await waitFor(systemClock, 'B to be given up', isGivenUp, 10_000)
+  await waitFor(systemClock, 'B to be given up', isGivenUp, 90_000)
   await waitFor(
     systemClock,
     'B to serve',

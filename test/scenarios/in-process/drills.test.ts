@@ -37,7 +37,7 @@ const keysOn = async (client: ApiClient): Promise<Set<string>> => {
   return new Set(keys.flat())
 }
 
-it('measures RTO and RPO as an independent observer does', { timeout: 120_000 }, async () => {
+it('measures RTO and RPO as an independent observer does', { timeout: 600_000 }, async () => {
   await using inProcess = await InProcessLab.start(requireTopology('dr'), { seed: 1 })
   await using lab = openInProcessLab(inProcess)
   const root = await lab.root('A')
@@ -114,7 +114,7 @@ expect:
   expect(JSON.stringify(result)).not.toMatch(/hv[sb]\.[A-Za-z0-9]/)
 })
 
-it('plays every verb that changes roles, and sees what came of it', { timeout: 180_000 }, async () => {
+it('plays every verb that changes roles, and sees what came of it', { timeout: 600_000 }, async () => {
   const result = await play(
     'pr-dr',
     `
@@ -199,7 +199,7 @@ it.each([
   expect(result.steps[0]?.error).toContain(why)
 })
 
-it('fails by each expectation that is not so, and knows what it did not measure', { timeout: 60_000 }, async () => {
+it('fails by each expectation that is not so, and knows what it did not measure', { timeout: 600_000 }, async () => {
   const result = await play(
     'single',
     `

@@ -89,7 +89,7 @@ it('a mount that the primary moves stays away from the secondary: no name of a k
   const move = async (from: string, to: string) => {
     const before = written
     await client.write('sys/remount', { from, to })
-    await waitFor(systemClock, 'writes after the move', async () => (written > before + 20 ? undefined : 'few'), 10_000)
+    await waitFor(systemClock, 'writes after the move', async () => (written > before + 20 ? undefined : 'few'), 90_000)
   }
   for (let round = 0; round < 5; round++) {
     await move('denied', 'moved')
@@ -173,11 +173,11 @@ it('while the data of a lifted filter is on its way reads are 503, never 404', a
     return answer
   }
   const arriving = '503 the data of "kv/" is still arriving on this cluster'
-  await waitFor(systemClock, '503', async () => ((await look()) === arriving ? undefined : seen.join()), 10_000)
+  await waitFor(systemClock, '503', async () => ((await look()) === arriving ? undefined : seen.join()), 90_000)
   expect(await ask('LIST', 'kv')).toBe(arriving)
   expect(await ask('GET', 'other/a')).toBe('200')
   expect((await C.client.read('sys/mounts'))['kv/']).toBeDefined()
   await C.anonymous.send('POST', '/_understudy/v1/states/release', { body: {} })
-  await waitFor(systemClock, '200', async () => ((await look()) === '200' ? undefined : seen.join()), 10_000)
+  await waitFor(systemClock, '200', async () => ((await look()) === '200' ? undefined : seen.join()), 90_000)
   expect(seen).toEqual([NIL('kv/a'), arriving, '200'].filter((answer, at) => at > 0 || seen[0] === answer))
 })

@@ -174,7 +174,7 @@ describe('drills and events', () => {
     expect(await codeAndText(() => lab.drill({ ...DRILL, topology: 'pr-dr' }))).toMatch(/^usage: .*no cluster C/)
   })
 
-  it('a drill ends with its lab, in whatever step it is', { timeout: 30_000 }, async () => {
+  it('a drill ends with its lab, in whatever step it is', { timeout: 120_000 }, async () => {
     const lab = await startDr()
     let ended: Promise<void> | undefined
     await new Promise<void>((begun) => {
@@ -199,7 +199,7 @@ describe('drills and events', () => {
     await lab.converged()
     await lab.switchover('A', 'B')
     const isTold = async () => (seen.some((line) => /^role B .*"primary"/.test(line)) ? undefined : seen.join('\n'))
-    await waitFor(systemClock, 'the role of B to be told', isTold, 20_000)
+    await waitFor(systemClock, 'the role of B to be told', isTold, 90_000)
     await lab.close()
     await isDone
     expect(seen).toContainEqual('call A {"method":"PUT","path":"kv/greeting","status":204}')

@@ -34,7 +34,7 @@ describe('a lab in this process', () => {
     await lab.A.client.write('kv/greeting', { word: 'cut' })
     const root = (await lab.A.status('dr')).merkle_root
     const sameRoot = async () => ((await lab.B.status('dr')).merkle_root === root ? undefined : 'other root')
-    await waitFor(systemClock, 'B to follow', sameRoot, 10_000)
+    await waitFor(systemClock, 'B to follow', sameRoot, 90_000)
     expect((await lab.C.anonymous.send('GET', 'kv/greeting', { token: lab.C.rootToken })).status).toBe(404)
     lab.link('A', 'C').heal()
     await lab.converged()

@@ -2,6 +2,9 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { TokenWorld } from '../../support/token-world.js'
 
+/** The bound is there for what never comes. */
+const PATIENCE = { timeout: 60_000 }
+
 let world: TokenWorld
 let before: number
 beforeEach(async () => {
@@ -50,7 +53,7 @@ describe('the sweep', () => {
       world.clock.advance(60_000)
       await settled()
     }
-    await vi.waitFor(async () => expect((await world.tokens.listAccessors('root')).length).toBe(2))
+    await vi.waitFor(async () => expect((await world.tokens.listAccessors('root')).length).toBe(2), PATIENCE)
     stop.abort()
     world.clock.advance(3_600_000)
     await settled()
@@ -64,7 +67,7 @@ describe('the sweep', () => {
     const stop = new AbortController()
     restarted.tokens.start(stop.signal)
     world.clock.advance(0)
-    await vi.waitFor(async () => expect(await restarted.keyCount()).toBe(before))
+    await vi.waitFor(async () => expect(await restarted.keyCount()).toBe(before), PATIENCE)
     stop.abort()
   })
 
@@ -98,7 +101,7 @@ describe('the sweep', () => {
       world.clock.advance(60_000)
       await settled()
     }
-    await vi.waitFor(async () => expect(await world.keyCount()).toBe(before))
+    await vi.waitFor(async () => expect(await world.keyCount()).toBe(before), PATIENCE)
     stop.abort()
   })
 })
