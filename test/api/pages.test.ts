@@ -1,59 +1,122 @@
-import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Installation, writeProgram } from '../support/installation.js'
 import { LabHome } from '../support/lab-home.js'
-import { blocksToRun, type Page, readPage, readPages, ROOT, toScript } from '../support/pages.js'
+import { blocksToRun, type Page, type Reader, readPage, readPages, ROOT, toScript } from '../support/pages.js'
+import { findScript } from '../support/terminal.js'
 
 /**
- * Every command of the README and of the guides, run as it stands there: the blocks of a page one after the other in one
- * shell, in an empty directory, with a state directory of its own. Only the ports are others, because another lab may be up
- * on this machine. What does not run says so in a comment above it, with the reason.
+ * Every command of the README and of the guides, run as it stands there by somebody who installed the packed package: the
+ * blocks of a page one after the other in one shell, in an empty directory, with a home of its own. Only the ports are others,
+ * because another lab may be up on this machine. What does not run says so in a comment above it, with the reason.
  */
 
 const PAGES = readPages()
+const SCRIPT = findScript()
 
-/** A directory of a reader, in which the package is installed and its command is on the PATH. */
-const makeDesk = (home: LabHome): { cwd: string; env: NodeJS.ProcessEnv } => {
-  const cwd = path.join(home.directory, 'desk')
-  const bin = path.join(home.directory, 'bin')
-  for (const directory of [path.join(cwd, 'node_modules'), bin]) mkdirSync(directory, { recursive: true })
-  symlinkSync(ROOT, path.join(cwd, 'node_modules', 'understudy-lab'))
-  writeFileSync(path.join(cwd, 'package.json'), '{ "type": "module" }')
-  const command = path.join(bin, 'understudy')
-  const main = path.join(ROOT, 'dist', 'main.js')
+/** A page starts labs and drills, one after the other. */
+const LONG_MS = 400_000
+
+let installed: Installation
+beforeAll(async () => {
+  installed = await Installation.make()
+  const main = path.join(installed.place, 'dist', 'main.js')
   const randomPorts = 'if [ "$1" = up ]; then shift; set -- up --ports random "$@"; fi'
-  writeFileSync(command, `#!/bin/sh\n${randomPorts}\nexec '${process.execPath}' '${main}' "$@"\n`)
-  chmodSync(command, 0o755)
+  writeProgram(path.join(installed.bin, 'understudy'), randomPorts, `exec '${main}' "$@"`)
+  // The stock client, and the tests of a reader, which are asked only whether they were given a cluster that takes their token.
+  writeProgram(path.join(installed.bin, 'vault'), 'exec understudy vault "$@"')
+  writeProgram(path.join(installed.bin, 'go'), 'exec understudy vault token lookup')
+}, LONG_MS)
+afterAll(() => installed?.[Symbol.asyncDispose]())
+
+interface Desk {
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** An empty directory in the project of a reader. */
+const makeDesk = (home: LabHome): Desk => {
+  const cwd = path.join(installed.directory, path.basename(home.directory))
+  mkdirSync(cwd)
   const env = {
-    PATH: `${bin}:${process.env.PATH}`,
+    PATH: `${installed.bin}:${path.dirname(process.execPath)}:${process.env.PATH}`,
     HOME: home.directory,
     XDG_STATE_HOME: home.directory,
     TMPDIR: '/tmp',
+    TERM: 'xterm-256color',
+    ...installed.env,
   }
   return { cwd, env }
 }
 
-const run = (program: string, args: readonly string[], at: { cwd: string; env: NodeJS.ProcessEnv }) =>
-  new Promise<{ status: unknown; stdout: string; stderr: string }>((resolve) => {
+interface Ended {
+  readonly status: unknown
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const run = (program: string, args: readonly string[], at: Desk) =>
+  new Promise<Ended>((resolve) => {
     const child = execFile(program, args, at, (error, stdout, stderr) =>
       resolve({ status: error ? error.code : 0, stdout, stderr }),
     )
     child.stdin?.end()
   })
 
+/** In a terminal of its own, with a person at it who ends by q what says that q ends it. */
+const runInTerminal = (program: string, file: string, at: Desk) =>
+  new Promise<Ended>((resolve, reject) => {
+    const child = spawn(program, ['-qefc', `bash ${file}`, '/dev/null'], { ...at, stdio: ['pipe', 'pipe', 'ignore'] })
+    let stdout = ''
+    let isTyped = false
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += String(chunk)
+      if (isTyped || !stdout.includes('(q ends)')) return
+      isTyped = true
+      child.stdin.write('q')
+    })
+    child.once('error', reject)
+    child.once('close', (status) => resolve({ status, stdout, stderr: '' }))
+  })
+
 const having = (language: string): Page[] => PAGES.filter((page) => blocksToRun(page, language).length > 0)
 
-describe('commands of a page', () => {
-  it.each(having('sh').map((page) => [page.name, page] as const))('%s run as they stand there', async (_, page) => {
-    await using home = new LabHome()
-    const { status, stdout, stderr } = await run('bash', ['-c', toScript(page)], makeDesk(home))
-    expect(status, `${stdout}\n${stderr}`).toBe(0)
-    expect({ left: home.left(), processes: home.processes() }, 'what a page starts it ends').toEqual({
-      left: [],
-      processes: [],
-    })
+/** What is typed at the front door; the commands of the other pages are the same ones. */
+const TYPED = ['README.md', 'docs/test-in-ci.md']
+
+const runPage = async (page: Page, reader: Reader, home: LabHome): Promise<Ended> => {
+  const desk = makeDesk(home)
+  const script = toScript(page, reader)
+  if (reader === 'job') return run('bash', ['-c', script], desk)
+  const file = path.join(home.directory, 'typed.sh')
+  writeFileSync(file, script)
+  return runInTerminal(SCRIPT ?? '', file, desk)
+}
+
+const expectToRun = async (page: Page, reader: Reader): Promise<void> => {
+  await using home = new LabHome()
+  const { status, stdout, stderr } = await runPage(page, reader, home)
+  expect(status, `${stdout}\n${stderr}`).toBe(0)
+  expect({ left: home.left(), processes: home.processes() }, 'what a page starts it ends').toEqual({
+    left: [],
+    processes: [],
   })
+}
+
+describe('commands of a page', { timeout: LONG_MS }, () => {
+  it.each(having('sh').map((page) => [page.name, page] as const))('%s run as they stand there', (_, page) =>
+    expectToRun(page, 'job'),
+  )
+
+  const typed = having('sh').filter(({ name }) => TYPED.includes(name))
+  const name = SCRIPT
+    ? '%s run in a terminal'
+    : '%s run in a terminal: not tried, as there is no `script` of util-linux'
+  it.skipIf(!SCRIPT).each(typed.map((page) => [page.name, page] as const))(name, (_, page) =>
+    expectToRun(page, 'terminal'),
+  )
 
   it('that fail are noticed, and so are those that end otherwise than the page says', async () => {
     await using home = new LabHome()
@@ -67,7 +130,7 @@ describe('commands of a page', () => {
   })
 })
 
-describe('programs of a page', () => {
+describe('programs of a page', { timeout: LONG_MS }, () => {
   it.each(having('ts').map((page) => [page.name, page] as const))('%s run as they stand there', async (_, page) => {
     await using home = new LabHome()
     const desk = makeDesk(home)

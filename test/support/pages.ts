@@ -43,22 +43,37 @@ export const readPage = (name: string, text: string): Page => ({
 export const blocksToRun = ({ blocks }: Page, language: string): readonly Block[] =>
   blocks.filter((block) => block.language === language && block.notRun === undefined)
 
+/** Where the commands of a page are typed: into a terminal, or by a job that has none. */
+export type Reader = 'terminal' | 'job'
+
 /**
- * The commands of a page as one script for bash. It ends at the first line that fails, but for one whose comment says
- * "ends with 2": that one has to end with 2.
+ * The commands of a page as one script for bash. It ends at the first line that fails, but for one whose comment says how it
+ * ends: "ends with 2", "ends with 0 or 3". One whose comment says "q ends it" goes on until then: in a terminal somebody has to
+ * type it, elsewhere the line is interrupted once it has printed something.
  */
-export const toScript = (page: Page): string =>
+export const toScript = (page: Page, reader: Reader = 'job'): string =>
   [
     'set -eu -o pipefail',
+    ...(reader === 'terminal' ? ['stty rows 40 columns 132'] : []),
     ...blocksToRun(page, 'sh').flatMap(({ line, text }) => [
       `echo "=== ${page.name}, line ${line}" >&2`,
-      ...text.split('\n').map(expectStatus),
+      ...text.split('\n').map((command) => toCommand(command, reader)),
     ]),
   ].join('\n')
 
-const expectStatus = (line: string): string => {
-  const [, status] = /#.*\bends with (\d+)/.exec(line) ?? []
-  if (status === undefined) return line
+const toCommand = (line: string, reader: Reader): string => {
   const command = line.replace(/\s+#.*$/, '')
-  return `was=0; ${command} || was=$?; [ "$was" = ${status} ] || { echo "it ended with $was, not with ${status}" >&2; exit 1; }`
+  if (/#.*\bq ends it/.test(line)) return reader === 'terminal' ? command : untilPrinted(command)
+  const [, first, second = first] = /#.*\bends with (\d+)(?:,? or (\d+))?/.exec(line) ?? []
+  if (first === undefined) return line
+  return [
+    `was=0; ${command} || was=$?`,
+    `[ "$was" = ${first} ] || [ "$was" = ${second} ] || { echo "it ended with $was, not with ${first}" >&2; exit 1; }`,
+  ].join('; ')
 }
+
+const untilPrinted = (command: string): string =>
+  [
+    `${command} > printed.txt & until [ -s printed.txt ] || ! kill -0 $!; do sleep 0.1; done`,
+    'kill -INT $!; wait $!; cat printed.txt; rm printed.txt',
+  ].join('; ')
