@@ -3,13 +3,8 @@ import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
 import { loadTopology, type Topology } from './lab/topology.js'
 
 /**
- * The library: labs that run within a test, without processes, containers or a command line.
- *
- *   import { startLab } from 'understudy-lab'
- *
- *   await using lab = await startLab('pr-dr')
- *   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
- *   lab.link('A', 'C').partition()
+ * The library: labs that run within a test, without processes, containers or a command line. The example of each export is
+ * compiled by test/api/examples.test.ts.
  */
 
 export type {
@@ -35,7 +30,14 @@ export { listTopologies, loadTopology } from './lab/topology.js'
 export { waitFor } from './lab/wait.js'
 export { type Clock, systemClock } from './base/clock.js'
 
-/** The topologies that ship with the package, and the clusters that each has. */
+/**
+ * The topologies that ship with the package, and the clusters that each has.
+ *
+ * @example
+ * import type { TopologyClusters } from 'understudy-lab'
+ *
+ * const all: readonly TopologyClusters['pr-dr'][] = ['A', 'B', 'C']
+ */
 export interface TopologyClusters {
   readonly single: 'A'
   readonly dr: 'A' | 'B'
@@ -48,28 +50,64 @@ export interface TopologyClusters {
   readonly pubkey: 'A' | 'C'
 }
 
+/**
+ * The name of a topology that ships with the package.
+ *
+ * @example
+ * import { startLab, type TopologyName } from 'understudy-lab'
+ *
+ * const topologies: readonly TopologyName[] = ['dr', 'pr-dr', 'four']
+ * for (const topology of topologies) {
+ *   await using lab = await startLab(topology)
+ *   await lab.converged()
+ * }
+ */
 export type TopologyName = keyof TopologyClusters
 
-/** The path of a topology file: one with a slash, or that ends like YAML. Any text is one where the clusters are named: `startLab<'A' | 'B'>(file)`. */
+/**
+ * The path of a topology file: one with a slash, or that ends like YAML. Any text is one where the clusters are
+ * named.
+ *
+ * @example
+ * import { startLab, type TopologyFile } from 'understudy-lab'
+ *
+ * const file: TopologyFile = 'test/topology.yaml'
+ * await using lab = await startLab(file)
+ * lab.cluster('A') // names that a file gives are not known to the compiler
+ * await using typed = await startLab<'A' | 'B'>(process.env.TOPOLOGY ?? file)
+ * typed.B
+ */
 export type TopologyFile = `${string}.yaml` | `${string}.yml` | `${string}/${string}`
 
 /**
- * A lab with its clusters by name: `lab.A`. Where the names are not known to the compiler there is `lab.cluster('A')`. Ends
- * with its scope when it is held by `await using`, else with `close`.
+ * A lab with its clusters by name: `lab.A`. Where the names are not known to the compiler there is
+ * `lab.cluster('A')`. Ends with its scope when it is held by `await using`, else with `close`.
+ *
+ * @example
+ * import type { Lab } from 'understudy-lab'
+ *
+ * const isReplicated = async (lab: Lab<'A' | 'B'>): Promise<boolean> => {
+ *   const { state } = await lab.B.status('dr')
+ *   return state === 'stream-wals'
+ * }
  */
 export type Lab<Names extends string = string> = InProcessLab<Names> &
   (string extends Names ? unknown : Readonly<Record<Names, LabCluster>>)
 
 /**
- * Starts clusters within this process, joins them, and resolves when they are replicated: a topology of the package by its
- * name, one of a file, or an object. Without links the clusters are open and know nothing of one another. Rejects with
- * LabError: `usage` for a topology, an option or a setting that is not known, `timeout` with the fact that was still false.
+ * Starts clusters within this process, joins them, and resolves when they are replicated: a topology of the package
+ * by its name, one of a file, or an object. Without links the clusters are open and know nothing of one another.
+ * Rejects with LabError: `usage` for a topology, an option or a setting that is not known, `timeout` with the fact
+ * that was still false.
  *
- *   const lab = await startLab('pr-dr', { seed: 42, settings: { heartbeat_interval: '100ms' } })
- *   const own = await startLab({ name: 'two', about: 'two strangers', clusters: ['A', 'B'], links: [] })
- *   await own.activate('A', 'B', { kind: 'dr' })
- *   const filed = await startLab<'A' | 'B'>('test/topology.yaml')
- *   await Promise.all([lab.close(), own.close(), filed.close()])
+ * @example
+ * import { startLab } from 'understudy-lab'
+ *
+ * const lab = await startLab('pr-dr', { seed: 42, settings: { heartbeat_interval: '100ms' } })
+ * const own = await startLab({ name: 'two', about: 'two strangers', clusters: ['A', 'B'], links: [] })
+ * await own.activate('A', 'B', { kind: 'dr' })
+ * const filed = await startLab<'A' | 'B'>('test/topology.yaml')
+ * await Promise.all([lab.close(), own.close(), filed.close()])
  */
 export async function startLab<N extends TopologyName>(
   topology: N,
@@ -89,7 +127,15 @@ export async function startLab(topology: string | Topology, options: InProcessLa
   return Object.assign(lab, byName)
 }
 
-/** `startLab` with a topology whose clusters the compiler does not know by name. */
+/**
+ * `startLab` with a topology whose clusters the compiler does not know by name. Rejects as `startLab` does.
+ *
+ * @example
+ * import { loadTopology, startLabOf } from 'understudy-lab'
+ *
+ * await using lab = await startLabOf<'A' | 'B'>(loadTopology('test/topology.yaml'))
+ * await lab.failover('A', 'B')
+ */
 export const startLabOf = async <Names extends string>(
   topology: Topology,
   options: InProcessLabOptions = {},

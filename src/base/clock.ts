@@ -6,6 +6,17 @@ export interface Timer {
   cancel(): void
 }
 
+/**
+ * Time as a capability that is handed in: of the system, or of a lab. All times are milliseconds.
+ *
+ * @example
+ * import { type Clock, startLab, systemClock } from 'understudy-lab'
+ *
+ * const hoursBetween = (one: Clock, other: Clock): number => (other.now() - one.now()) / 3_600_000
+ * await using lab = await startLab('single')
+ * lab.clock.advance('2h')
+ * console.log(Math.round(hoursBetween(systemClock, lab.clock))) // 2
+ */
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch. */
   now(): number
@@ -22,6 +33,16 @@ export interface Clock {
 /** Node cannot hold a longer timeout; a longer one fires at once. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
+/**
+ * The time of this machine. Its timers never keep the process alive, its sleeps do.
+ *
+ * @example
+ * import { systemClock } from 'understudy-lab'
+ *
+ * const began = systemClock.monotonic()
+ * await systemClock.sleep(50, AbortSignal.timeout(1_000))
+ * console.log(systemClock.monotonic() - began >= 50)
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

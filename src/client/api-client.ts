@@ -36,6 +36,16 @@ export interface MadeCall {
   readonly status: number
 }
 
+/**
+ * What a request has beyond its method and path.
+ *
+ * @example
+ * import { type ApiCall, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single')
+ * const wrapped: ApiCall = { body: { ttl: '5m' }, headers: { 'X-Vault-Wrap-TTL': '60s' } }
+ * await lab.A.client.call('POST', 'auth/token/create', wrapped)
+ */
 export interface ApiCall {
   /** Sent as JSON. */
   readonly body?: unknown
@@ -49,7 +59,16 @@ export interface ApiCall {
 
 export type Query = Readonly<Record<string, string | readonly string[]>>
 
-/** An answer, whatever its status. `json` is undefined when the body is none. */
+/**
+ * An answer, whatever its status. `json` is undefined when the body is none.
+ *
+ * @example
+ * import { type ApiAnswer, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('dr')
+ * const { status, json }: ApiAnswer = await lab.B.anonymous.send('GET', 'sys/health')
+ * console.log(status, json?.replication_dr_mode) // 472 secondary
+ */
 export interface ApiAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -57,12 +76,33 @@ export interface ApiAnswer {
   readonly json: Record<string, unknown> | undefined
 }
 
-/** No answer came: nothing listens, the connection broke, or time ran out. */
+/**
+ * No answer came: nothing listens, the connection broke, or time ran out. The cause has what the system said.
+ *
+ * @example
+ * import { ApiClient, ApiUnreachable } from 'understudy-lab'
+ *
+ * const client = new ApiClient({ address: 'http://127.0.0.1:9', timeoutMs: 1_000 })
+ * await client.read('sys/health').catch((error: unknown) => {
+ *   if (!(error instanceof ApiUnreachable)) throw error
+ * })
+ */
 export class ApiUnreachable extends Error {
   override readonly name = 'ApiUnreachable'
 }
 
-/** An answer that says no. */
+/**
+ * An answer that says no: its status, and the texts of its `errors`.
+ *
+ * @example
+ * import { ApiError, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single')
+ * await lab.A.anonymous.read('sys/mounts').catch((error: unknown) => {
+ *   if (!(error instanceof ApiError)) throw error
+ *   console.log(error.status, error.errors) // 403 [ 'permission denied' ]
+ * })
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
@@ -81,7 +121,19 @@ export class ApiError extends Error {
 
 const TIMEOUT_MS = 60_000
 
-/** A thin client of the HTTP API: one connection pool, paths below `/v1/` unless they begin with a slash. */
+/**
+ * A thin client of the HTTP API: one connection pool, paths below `/v1/` unless they begin with a slash. Its methods
+ * reject with ApiUnreachable when no answer comes within `timeoutMs` milliseconds (60 000 by default), and all but
+ * `send` with ApiError for a status from 400 on.
+ *
+ * @example
+ * import { ApiClient } from 'understudy-lab'
+ *
+ * const client = new ApiClient({ address: 'http://127.0.0.1:8200', token: 'root', timeoutMs: 5_000 })
+ * await client.write('secret/data/greeting', { data: { word: 'hello' } })
+ * const { data } = await client.read('secret/data/greeting')
+ * client.close()
+ */
 export class ApiClient {
   readonly address: string
   readonly #options: ApiClientOptions
@@ -176,18 +228,22 @@ export class ApiClient {
     return answer.json ?? {}
   }
 
+  /** The JSON body of the answer. */
   read(path: string, query: Readonly<Record<string, string>> = {}): Promise<Record<string, unknown>> {
     return this.call('GET', path, { query })
   }
 
+  /** Sends a body as JSON; resolves with that of the answer, `{}` where it has none. */
   write(path: string, body: unknown = {}): Promise<Record<string, unknown>> {
     return this.call('PUT', path, { body })
   }
 
+  /** As `write`, without a body. */
   delete(path: string): Promise<Record<string, unknown>> {
     return this.call('DELETE', path)
   }
 
+  /** Ends its connections; the next request makes new ones. */
   close(): void {
     this.#agent.destroy()
   }

@@ -14,8 +14,13 @@ export type { ClusterKeys } from './library/key-ring.js'
 /**
  * A cluster that does not run, as `stop` and `crash` return it: nobody serves requests, so it has no client.
  *
- *   const stopped = await lab.A.crash()
- *   await stopped.start()
+ * @example
+ * import { startLab, type StoppedCluster } from 'understudy-lab'
+ *
+ * await using lab = await startLab('dr')
+ * const stopped: StoppedCluster = await lab.A.crash()
+ * const { client } = await stopped.start()
+ * await client.read('sys/mounts')
  */
 export interface StoppedCluster {
   readonly name: string
@@ -26,7 +31,19 @@ export interface StoppedCluster {
   start(): Promise<LabCluster>
 }
 
-/** A cluster of a lab that runs in this process: `lab.A`. */
+/**
+ * A cluster of a lab that runs in this process: `lab.A`.
+ *
+ * @example
+ * import { type LabCluster, startLab } from 'understudy-lab'
+ *
+ * const write = async ({ client }: LabCluster, word: string): Promise<void> => {
+ *   await client.write('kv/greeting', { word })
+ * }
+ * await using lab = await startLab('single')
+ * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+ * await write(lab.A, 'hello')
+ */
 export class LabCluster implements ClusterAccess {
   readonly name: string
   readonly #server: InProcessServer
@@ -91,7 +108,8 @@ export class LabCluster implements ClusterAccess {
    * tokens of the other clusters are tried, and one is made of the key shares where none works. On a DR secondary it sends
    * none. Throws LabError `usage` while the cluster is stopped.
    *
-   *   await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+   * @example
+   * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
    */
   get client(): ApiClient {
     if (!this.isRunning) {

@@ -33,7 +33,17 @@ export interface InProcessSnapshot {
   readonly skewMs: number
 }
 
-/** The time that all clusters of a lab see. Timers run in real time. */
+/**
+ * The time that all clusters of a lab see. Timers run in real time.
+ *
+ * @example
+ * import { type LabClock, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single')
+ * const clock: LabClock = lab.clock
+ * clock.advance('31m') // tokens of half an hour have expired
+ * console.log(clock.skewMs) // 1860000
+ */
 export interface LabClock extends Clock {
   /** How far what the clocks show was moved. */
   readonly skewMs: number
@@ -45,7 +55,18 @@ const TIMEOUT_MS = 30_000
 
 type ServerParts = typeof import('./runner/server-parts.js')
 
-/** Clusters that run in this process, over real sockets of this machine. Whoever starts it closes it. */
+/**
+ * Clusters that run in this process, over real sockets of this machine, as `startLab` starts them. Whoever starts it
+ * closes it.
+ *
+ * @example
+ * import { InProcessLab, listTopologies } from 'understudy-lab'
+ *
+ * for (const topology of listTopologies().filter(({ plans }) => plans === undefined)) {
+ *   await using lab = await InProcessLab.start(topology, { timeoutMs: 60_000 })
+ *   console.log(lab.clusters.map(({ name, address }) => `${name} ${address}`))
+ * }
+ */
 export class InProcessLab<Names extends string = string> extends OperableLab<Names, LabCluster> {
   readonly clock: LabClock
   readonly clusters: readonly LabCluster[]
@@ -110,7 +131,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   /**
    * What stands between two clusters. Throws LabError `usage` where there are no such two.
    *
-   *   lab.link('A', 'C').setFault('latency', { ms: 80 })
+   * @example
+   * lab.link('A', 'C').setFault('latency', { ms: 80 })
    */
   link(one: Names, other: Names): LabLink {
     return this.#links.between(one, other)
@@ -132,7 +154,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * drill left it. Rejects with LabError `usage` for a drill that is not known, is wrong, or needs clusters that are not there,
    * and with `interrupted` when the lab is closed meanwhile.
    *
-   *   const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
+   * @example
+   * const { verdict, rto } = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
    */
   async drill(drill: string | object, options: RunDrillOptions = {}): Promise<DrillResult> {
     const { playDrill } = await import('./library/drill.js')
@@ -144,7 +167,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    * What happens from now on: calls through clients of the lab, faults of its links, and changes of process, seal, role and
    * state of its clusters, which are looked at while somebody iterates. Ends when the lab is closed.
    *
-   *   for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
+   * @example
+   * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break
    */
   get events(): AsyncIterable<LabEvent> {
     return this.#stream

@@ -1,3 +1,13 @@
+/**
+ * The two kinds of replication, as paths of the API name them.
+ *
+ * @example
+ * import { type Kind, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('pr-dr')
+ * const modes = async (kind: Kind) => Promise.all(lab.clusters.map((cluster) => cluster.status(kind)))
+ * console.log(await modes('dr'), await modes('performance'))
+ */
 export type Kind = 'dr' | 'performance'
 
 export const KINDS: readonly Kind[] = ['dr', 'performance']

@@ -1,6 +1,31 @@
-/** What went wrong in a lab, as the command line's exit codes tell it apart. */
+/**
+ * What went wrong in a lab: `usage` is a mistake of the caller, `remote` a refusal of a cluster, `timeout` a fact
+ * that did not come true, `conflict` something that is taken, `interrupted` an end that somebody asked for. The exit
+ * codes of the command line tell the same apart.
+ *
+ * @example
+ * import { LabError, type LabErrorCode, startLab } from 'understudy-lab'
+ *
+ * const codeOf = (error: unknown): LabErrorCode | undefined => (error instanceof LabError ? error.code : undefined)
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').partition()
+ * await lab.healthy({ timeoutMs: 1_000 }).catch((error: unknown) => console.log(codeOf(error))) // timeout
+ */
 export type LabErrorCode = 'usage' | 'remote' | 'timeout' | 'conflict' | 'interrupted'
 
+/**
+ * The error of everything that a lab does; `code` tells kinds apart, the message is for people.
+ *
+ * @example
+ * import { LabError, startLab } from 'understudy-lab'
+ *
+ * try {
+ *   await using lab = await startLab('pr', { timeoutMs: 5_000 })
+ * } catch (error) {
+ *   if (!(error instanceof LabError) || error.code !== 'timeout') throw error
+ *   console.log(error.message) // names the cluster and what is still false
+ * }
+ */
 export class LabError extends Error {
   override readonly name: string = 'LabError'
   readonly code: LabErrorCode

@@ -41,7 +41,21 @@ const requireFault = (name: FaultName, fault: object): void => {
   }
 }
 
-/** What stands between two clusters of a lab, whichever of them dials. `up` is what the dialling side sends. */
+/**
+ * What stands between two clusters of a lab, whichever of them dials. Of the ways, `up` is what the dialling side
+ * sends, which is the secondary, and `down` what it receives; both by default.
+ *
+ * @example
+ * import { type LabLink, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('pr-dr')
+ * const link: LabLink = lab.link('A', 'C')
+ * link.setFault('latency', { ms: 80, jitterMs: 20 })
+ * link.partition('down')
+ * link.clearFaults()
+ * link.heal()
+ * await lab.converged()
+ */
 export class LabLink {
   readonly #proxies: readonly Link[]
   readonly #tell: (what: LinkChange, details: object) => void
@@ -62,6 +76,7 @@ export class LabLink {
     this.#tell('fault-set', { fault: { name: 'partition' }, way })
   }
 
+  /** Ends `partition`. What was sent meanwhile passes now. */
   heal(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.heal(way)
     this.#tell('fault-healed', { way })
@@ -73,17 +88,20 @@ export class LabLink {
     this.#tell('fault-set', { fault: { name: 'hold' }, way })
   }
 
+  /** Ends `hold`. */
   release(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.release(way)
     this.#tell('fault-healed', { way })
   }
 
+  /** Puts a fault in the place of one of that name. Throws LabError `usage` for one that is not known or lacks a number. */
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
     requireFault(name, fault)
     for (const proxy of this.#proxies) proxy.setFault(name, fault, way)
     this.#tell('fault-set', { fault: { name, ...fault }, way })
   }
 
+  /** Ends `partition`, `hold` and all faults. */
   clearFaults(way: Way = 'both'): void {
     for (const proxy of this.#proxies) proxy.clearFaults(way)
     this.#tell('fault-healed', { way })

@@ -2,7 +2,16 @@ import { nearest } from '../base/nearest.js'
 import { OWN_KEYS, type OwnKey } from '../server/config/tables.js'
 import { LabError } from './lab-error.js'
 
-/** Settings of the stanza `understudy`; times as `500ms` or `5s`. */
+/**
+ * Settings of the stanza `understudy`, as docs/settings.md lists them; times are text with a unit (`500ms`, `5s`),
+ * sizes are bytes. One that is not known is an error of types, and LabError `usage`.
+ *
+ * @example
+ * import { type LabSettings, startLab } from 'understudy-lab'
+ *
+ * const settings: LabSettings = { reported_version: '1.19.0+ent', heartbeat_interval: '100ms', ship_batch_bytes: 65_536 }
+ * await using lab = await startLab('pr', { settings })
+ */
 export type LabSettings = { readonly [Key in OwnKey]?: string | number | boolean | readonly string[] }
 
 /** Labs notice a dead peer quickly, lock nobody out and may be tampered with. */

@@ -6,7 +6,15 @@ import type { PortPair } from './ports.js'
 import type { LabSettings } from './settings.js'
 import { parseTopology, readTopology } from './topology/parse.js'
 
-/** One replication link. Clusters are named by place, because roles move. */
+/**
+ * One replication link. Clusters are named by place, because roles move. Times are milliseconds.
+ *
+ * @example
+ * import { type Link, startLab } from 'understudy-lab'
+ *
+ * const far: Link = { kind: 'performance', primary: 'A', secondary: 'C', latencyMs: 80, jitterMs: 20 }
+ * await using lab = await startLab({ name: 'far', about: 'C is far away', clusters: ['A', 'C'], links: [far] })
+ */
 export interface Link {
   readonly kind: Kind
   readonly primary: string
@@ -20,14 +28,36 @@ export interface Link {
   readonly jitterMs?: number
 }
 
-/** How a cluster is opened; the keys of an auto-unseal seal are recovery keys. */
+/**
+ * How a cluster is opened; the keys of an auto-unseal seal (not in one process) are recovery keys.
+ *
+ * @example
+ * import { type SealPlan, startLab } from 'understudy-lab'
+ *
+ * const seal: SealPlan = { type: 'shamir', shares: 5, threshold: 3 }
+ * const plans = { A: { seal } }
+ * await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans })
+ */
 export interface SealPlan {
   readonly type: 'shamir' | 'auto'
   readonly shares: number
   readonly threshold: number
 }
 
-/** Written once a cluster is open: before others follow it, so that they get it with their first copy. */
+/**
+ * Written once a cluster is open: before others follow it, so that they get it with their first copy.
+ *
+ * @example
+ * import { type Seed, startLab } from 'understudy-lab'
+ *
+ * const seed: Seed = {
+ *   mounts: { kv: { type: 'kv', version: 2 } },
+ *   policies: { reader: 'path "kv/*" { capabilities = ["read"] }' },
+ *   approle: { ci: { token_policies: 'reader' } },
+ *   secrets: { 'kv/greeting': { word: 'hello' } },
+ * }
+ * await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: { seed } } })
+ */
 export interface Seed {
   readonly mounts?: Readonly<Record<string, MountSeed | null>>
   readonly policies?: Readonly<Record<string, string>>
@@ -36,6 +66,16 @@ export interface Seed {
   readonly secrets?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
 }
 
+/**
+ * A secrets engine of seed data; `kv`, version 1, unless said otherwise.
+ *
+ * @example
+ * import type { MountSeed, Seed } from 'understudy-lab'
+ *
+ * const versioned: MountSeed = { type: 'kv', version: 2, description: 'what the application reads' }
+ * const here: MountSeed = { local: true } // never replicated
+ * const seed: Seed = { mounts: { app: versioned, here } }
+ */
 export interface MountSeed {
   readonly type?: string
   readonly version?: number
@@ -43,7 +83,15 @@ export interface MountSeed {
   readonly description?: string
 }
 
-/** What a topology says of one cluster. */
+/**
+ * What a topology says of one cluster. TLS and a seal that opens itself need processes.
+ *
+ * @example
+ * import { type ClusterPlan, startLab } from 'understudy-lab'
+ *
+ * const old: ClusterPlan = { version: '1.18.0+ent', license: 'plus', settings: { allow_older_secondary: true } }
+ * await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: old } })
+ */
 export interface ClusterPlan {
   readonly seal?: SealPlan
   readonly license?: 'enterprise' | 'plus' | 'none'
@@ -58,6 +106,24 @@ export interface ClusterPlan {
   readonly seed?: Seed
 }
 
+/**
+ * Clusters and who follows whom, as a topology file says it.
+ *
+ * @example
+ * import { startLab, type Topology } from 'understudy-lab'
+ *
+ * const topology = {
+ *   name: 'chain',
+ *   about: 'C follows A, and D is the disaster recovery of C',
+ *   clusters: ['A', 'C', 'D'],
+ *   links: [
+ *     { kind: 'performance', primary: 'A', secondary: 'C' },
+ *     { kind: 'dr', primary: 'C', secondary: 'D' },
+ *   ],
+ * } as const satisfies Topology
+ * await using lab = await startLab(topology)
+ * await lab.D.status('dr')
+ */
 export interface Topology {
   readonly name: string
   readonly about: string
@@ -75,6 +141,14 @@ export const TOPOLOGY_NAMES = ['single', 'dr', 'pr', 'pr-dr', 'four', 'six', 'fi
 export const topologyText = (name: string): string =>
   readFileSync(new URL(`./topology/files/${name}.yaml`, import.meta.url), 'utf8')
 
+/**
+ * All topologies that ship with the package.
+ *
+ * @example
+ * import { listTopologies } from 'understudy-lab'
+ *
+ * for (const { name, about, clusters } of listTopologies()) console.log(`${name}: ${about} (${clusters.join(', ')})`)
+ */
 export const listTopologies = (): Topology[] => TOPOLOGY_NAMES.map((name) => readTopology(topologyText(name)))
 
 /** One that ships with the package. */
@@ -103,7 +177,16 @@ export const readTopologyFile = (file: string): Topology => {
   return parseTopology(text, file)
 }
 
-/** By name, or from a file: what has a slash or ends like a YAML file is one. */
+/**
+ * By name, or from a file: what has a slash or ends like a YAML file is one. Throws LabError `usage` with the nearest
+ * name, or with file, line and column of what is wrong.
+ *
+ * @example
+ * import { loadTopology, startLabOf } from 'understudy-lab'
+ *
+ * const { name, about, clusters, links } = loadTopology('pr-dr')
+ * await using lab = await startLabOf({ name: `${name}-far`, about, clusters, links: links.map((link) => ({ ...link, latencyMs: 40 })) })
+ */
 export const loadTopology = (nameOrFile: string): Topology =>
   /[/\\]|\.ya?ml$/.test(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
 

@@ -8,8 +8,22 @@ export type Fact = () => Promise<string | undefined>
 const PAUSE_MS = 25
 
 /**
- * Waits until `fact` holds. Gives up after `timeoutMs` with what was still false, whether or not that answers. A fact that throws is false for now: the
- * server may not answer yet. Rejects with the reason of `signal` when it is aborted.
+ * Waits until `fact` holds: until it resolves with undefined, and not with what is still false. Gives up after
+ * `timeoutMs` milliseconds with LabError `timeout`, which says what was still false, whether or not that answers. A
+ * fact that throws is false for now: the server may not answer yet. Rejects with the reason of `signal` when it is
+ * aborted.
+ *
+ * @example
+ * import { startLab, systemClock, waitFor } from 'understudy-lab'
+ *
+ * await using lab = await startLab('pr')
+ * const isThere = async () => {
+ *   const { status } = await lab.C.client.send('GET', 'kv/greeting')
+ *   return status === 200 ? undefined : `it answers ${status}`
+ * }
+ * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+ * await lab.A.client.write('kv/greeting', { word: 'hello' })
+ * await waitFor(systemClock, 'the greeting on C', isThere, 20_000)
  */
 export const waitFor = (
   clock: Clock,

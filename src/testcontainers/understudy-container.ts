@@ -11,11 +11,14 @@ export const API_PORT = 8200
 const STARTUP_MS = 60_000
 
 /**
- * One open server in a container, in memory, with a root token: `server -dev`. Start rejects with the error of testcontainers,
- * such as where the image is not there.
+ * One open server in a container, in memory, with a root token: `server -dev`. Start rejects with the error of
+ * testcontainers, such as where the image is not there.
  *
- *   await using server = await new UnderstudyContainer().withRootToken('root').start()
- *   await server.client.write('secret/data/greeting', { data: { word: 'hello' } })
+ * @example
+ * import { UnderstudyContainer } from 'understudy-lab/testcontainers'
+ *
+ * await using server = await new UnderstudyContainer('understudy').withRootToken('root').start()
+ * await server.client.write('secret/data/greeting', { data: { word: 'hello' } })
  */
 export class UnderstudyContainer extends GenericContainer {
   #rootToken = 'root'
@@ -50,6 +53,16 @@ export class UnderstudyContainer extends GenericContainer {
   }
 }
 
+/**
+ * A server that runs in a container, with its address on this machine. `stop` ends and removes it.
+ *
+ * @example
+ * import { type StartedUnderstudyContainer, UnderstudyContainer } from 'understudy-lab/testcontainers'
+ *
+ * const server: StartedUnderstudyContainer = await new UnderstudyContainer().start()
+ * console.log({ VAULT_ADDR: server.address, VAULT_TOKEN: server.rootToken })
+ * await server.stop()
+ */
 export class StartedUnderstudyContainer extends AbstractStartedContainer {
   readonly rootToken: string
   /** With the root token. */

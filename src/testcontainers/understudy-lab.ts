@@ -12,6 +12,15 @@ import { LAB_SETTINGS, type LabSettings, requireKeys, requireSettings } from '..
 import { loadTopology, planOf, type Topology } from '../lab/topology.js'
 import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
 
+/**
+ * How a lab of containers is started. An option or a setting that is not known is LabError `usage`.
+ *
+ * @example
+ * import { UnderstudyLab, type UnderstudyLabOptions } from 'understudy-lab/testcontainers'
+ *
+ * const options: UnderstudyLabOptions = { image: 'registry.example/understudy', timeoutMs: 120_000 }
+ * await using lab = await new UnderstudyLab('pr', options).start()
+ */
 export interface UnderstudyLabOptions {
   /** `understudy` by default. */
   readonly image?: string | undefined
@@ -26,13 +35,16 @@ const STOP_MS = 20_000
 const OPTIONS = ['image', 'settings', 'timeoutMs'] as const satisfies readonly (keyof UnderstudyLabOptions)[]
 
 /**
- * A topology as containers on one network, a container for each cluster, whose name in lower case is its name on the network.
- * Start rejects with LabError: `usage` for a topology, an option or a setting that is not known, `timeout` with the fact that
- * was still false, or with the error of testcontainers; what was started is stopped then.
+ * A topology as containers on one network, a container for each cluster, whose name in lower case is its name on the
+ * network. Start rejects with LabError: `usage` for a topology, an option or a setting that is not known, `timeout`
+ * with the fact that was still false, or with the error of testcontainers; what was started is stopped then.
  *
- *   await using lab = await new UnderstudyLab('dr').start()
- *   await lab.cluster('A').client.write('sys/mounts/kv', { type: 'kv' })
- *   await lab.failover('A', 'B')
+ * @example
+ * import { UnderstudyLab } from 'understudy-lab/testcontainers'
+ *
+ * await using lab = await new UnderstudyLab('dr').start()
+ * await lab.cluster('A').client.write('sys/mounts/kv', { type: 'kv' })
+ * await lab.failover('A', 'B')
  */
 export class UnderstudyLab {
   readonly #topology: Topology
@@ -102,7 +114,17 @@ export class UnderstudyLab {
   }
 }
 
-/** Whoever starts it stops it. */
+/**
+ * A lab of containers that runs. Whoever starts it stops it.
+ *
+ * @example
+ * import { type StartedUnderstudyLab, UnderstudyLab } from 'understudy-lab/testcontainers'
+ *
+ * const lab: StartedUnderstudyLab = await new UnderstudyLab('pr-dr').start()
+ * await lab.switchover('A', 'B', { onCall: (line) => console.log(line) })
+ * await lab.converged({ timeoutMs: 120_000 })
+ * await lab.stop()
+ */
 export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> {
   readonly clusters: readonly ContainerCluster[]
   readonly #containers: ReadonlyMap<string, StartedTestContainer>
@@ -150,7 +172,17 @@ export class StartedUnderstudyLab extends OperableLab<string, ContainerCluster> 
   }
 }
 
-/** A cluster of a lab of containers. */
+/**
+ * A cluster of a lab of containers.
+ *
+ * @example
+ * import { type ContainerCluster, UnderstudyLab } from 'understudy-lab/testcontainers'
+ *
+ * await using lab = await new UnderstudyLab('dr').start()
+ * const a: ContainerCluster = lab.cluster('A')
+ * const { output } = await a.container.exec(['vault', 'status'])
+ * console.log(a.address, output)
+ */
 export class ContainerCluster {
   readonly name: string
   /** For `exec`, logs, and whatever else testcontainers can do. Stopped, it has to be started on the same port. */

@@ -2,8 +2,16 @@ import type { EventDetails, EventKind } from '../events/event.js'
 import type { LabKind } from '../live-lab.js'
 
 /**
- * What came of a drill: plain data that goes through JSON unchanged, as reports and `--json` have it. Times with the ending
- * `Ms` are milliseconds since the drill began, unless they say otherwise. Null means that it was not measured, never zero.
+ * What came of a drill: plain data that goes through JSON unchanged, as reports and `--json` have it. Times with the
+ * ending `Ms` are milliseconds since the drill began, unless they say otherwise. Null means that it was not measured,
+ * never zero.
+ *
+ * @example
+ * import { type DrillResult, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('pr-dr')
+ * const { verdict, rto, rpo, tokens }: DrillResult = await lab.drill('dr-failover', { slo: { rtoMs: 60_000 } })
+ * if (verdict !== 'passed') throw new Error(JSON.stringify({ rto, rpo, tokens }))
  */
 export interface DrillResult {
   readonly apiVersion: 'understudy/v1'

@@ -30,6 +30,21 @@ export const EVENT_KINDS = [
   'note',
 ] as const
 
+/**
+ * What can happen in a lab: `command` and `call` are somebody's doing, `fault-...` the lab's own, and `process`,
+ * `seal`, `role` and `replication` are what the clusters were seen to do.
+ *
+ * @example
+ * import { type EventKind, startLab } from 'understudy-lab'
+ *
+ * const wanted: ReadonlySet<EventKind> = new Set(['role', 'seal'])
+ * await using lab = await startLab('dr')
+ * const seen = (async () => {
+ *   for await (const { kind, cluster } of lab.events) if (wanted.has(kind) && cluster === 'B') return kind
+ * })()
+ * await lab.switchover('A', 'B')
+ * console.log(await seen) // role
+ */
 export type EventKind = (typeof EVENT_KINDS)[number]
 
 /** Details are plain data that goes through JSON unchanged. Secrets have no place in them. */
@@ -47,7 +62,21 @@ export interface EventDraft {
   readonly virtualTime?: string | undefined
 }
 
-/** One thing that happened in a lab. */
+/**
+ * One thing that happened in a lab.
+ *
+ * @example
+ * import { type LabEvent, startLab } from 'understudy-lab'
+ *
+ * const events: LabEvent[] = []
+ * const lab = await startLab('dr')
+ * const listening = (async () => {
+ *   for await (const event of lab.events) events.push(event)
+ * })()
+ * await lab.switchover('A', 'B')
+ * await lab.close()
+ * await listening // ends with the lab
+ */
 export interface LabEvent extends EventDraft {
   /** Counts up within a lab, also over restarts of its keeper. */
   readonly id: number

@@ -6,7 +6,16 @@ import { KINDS, type Kind } from '../kinds.js'
 import { statusOf } from '../replication.js'
 import { waitFor } from '../wait.js'
 
-/** What opens a cluster: hex key shares, and a root token, empty where none is good. */
+/**
+ * What opens a cluster: hex key shares, how many of them it takes, and a root token, empty where none is good.
+ *
+ * @example
+ * import { type ClusterKeys, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single', { shares: 5, threshold: 3 })
+ * const { unsealKeys, threshold, rootToken }: ClusterKeys = lab.A
+ * console.log(unsealKeys.slice(0, threshold), rootToken)
+ */
 export interface ClusterKeys {
   readonly rootToken: string
   readonly unsealKeys: readonly string[]

@@ -9,20 +9,47 @@ import { waitFor } from '../wait.js'
 import { findProblems, findUnreplicated, type SeenCluster } from './findings.js'
 import { KeyRing } from './key-ring.js'
 
-/** Which cluster follows whom, of which kind. */
+/**
+ * How one cluster comes to follow another.
+ *
+ * @example
+ * import { type ActivateOptions, startLab } from 'understudy-lab'
+ *
+ * const european: ActivateOptions = { kind: 'performance', filter: { mode: 'allow', paths: ['eu/'] } }
+ * await using lab = await startLab({ name: 'two', about: 'two strangers', clusters: ['A', 'C'], links: [] })
+ * await lab.activate('A', 'C', european)
+ */
 export interface ActivateOptions {
   readonly kind: Kind
   /** What a performance secondary is kept from, or all that it has: mounts such as `kv/`, or namespaces. */
   readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] } | undefined
 }
 
-/** Seen by whoever wants to know what an operation calls. */
+/**
+ * Of an operation: for those who want to know what it calls.
+ *
+ * @example
+ * import { type OperationOptions, startLab } from 'understudy-lab'
+ *
+ * const told: OperationOptions = { onCall: (line) => console.log(line) }
+ * await using lab = await startLab('dr')
+ * await lab.switchover('A', 'B', told) // prints each call as `vault write ...`
+ */
 export interface OperationOptions {
   /** Told of each call as the command line that makes it by hand. */
   readonly onCall?: ((line: string) => void) | undefined
 }
 
-/** What a lab waits for. */
+/**
+ * How long a lab waits for a fact before it gives up with LabError `timeout`.
+ *
+ * @example
+ * import { startLab, type WaitOptions } from 'understudy-lab'
+ *
+ * const patient: WaitOptions = { timeoutMs: 120_000 }
+ * await using lab = await startLab('pr')
+ * await lab.converged(patient)
+ */
 export interface WaitOptions {
   /** Milliseconds; by default the `timeoutMs` of the lab. */
   readonly timeoutMs?: number | undefined
@@ -56,8 +83,9 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
    * The primary is lost, and its DR secondary takes over. With `force` also when it may lack what the primary had. Rejects
    * with the refusal (ApiError) or with LabError.
    *
-   *   await lab.A.crash()
-   *   await lab.failover('A', 'B')
+   * @example
+   * await lab.A.crash()
+   * await lab.failover('A', 'B')
    */
   async failover(
     lost: Names,
@@ -81,7 +109,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
    * Makes one cluster a secondary of another and waits until it is replicated; everything on it is wiped. Rejects with
    * LabError `remote` where it takes part in replication of this kind already.
    *
-   *   await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
+   * @example
+   * await lab.activate('A', 'C', { kind: 'performance', filter: { mode: 'deny', paths: ['EU/'] } })
    */
   async activate(
     primary: Names,

@@ -3,7 +3,15 @@ import type { ServerStorage } from '../../server/server-storage.js'
 import { LabError } from '../lab-error.js'
 import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
 
-/** How a lab is started. An option or a setting that is not known is an error of types, and LabError `usage`. */
+/**
+ * How a lab is started. An option or a setting that is not known is an error of types, and LabError `usage`.
+ *
+ * @example
+ * import { startLab, type StartLabOptions } from 'understudy-lab'
+ *
+ * const options: StartLabOptions = { seed: 42, storage: 'disk', shares: 5, threshold: 3, timeoutMs: 60_000 }
+ * await using lab = await startLab('four', options)
+ */
 export interface InProcessLabOptions {
   /** Makes identifiers, keys and faults repeatable. Without it they are the system's random numbers. */
   readonly seed?: number | string | undefined

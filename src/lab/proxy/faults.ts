@@ -3,9 +3,29 @@
  * are verbs of ours.
  */
 
-/** `up` carries what the dialling side sends, `down` what it receives. */
+/**
+ * One way of a link: `up` carries what the dialling side sends, `down` what it receives.
+ *
+ * @example
+ * import { type Direction, startLab } from 'understudy-lab'
+ *
+ * const directions: readonly Direction[] = ['up', 'down']
+ * await using lab = await startLab('pr')
+ * for (const direction of directions) lab.link('A', 'C').setFault('latency', { ms: 40 }, direction)
+ */
 export type Direction = 'up' | 'down'
 
+/**
+ * One way of a link, or both.
+ *
+ * @example
+ * import { startLab, type Way } from 'understudy-lab'
+ *
+ * const way: Way = 'both'
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').hold(way)
+ * lab.link('A', 'C').release(way)
+ */
 export type Way = Direction | 'both'
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
@@ -15,7 +35,17 @@ export const directionsOf = (way: Way): readonly Direction[] => (way === 'both' 
 /** A fault of some connections: each draws a lot when it begins, from 0 to 1, and those below are met. Absent: all. */
 type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
 
-/** Faults of one direction. An absent one is off. */
+/**
+ * Faults of one direction. An absent one is off. Times are milliseconds, sizes bytes; `toxicity` is the share of
+ * connections that a fault meets, from 0 to 1, and all of them when it is absent.
+ *
+ * @example
+ * import { type Faults, startLab } from 'understudy-lab'
+ *
+ * const narrow: NonNullable<Faults['bandwidth']> = { bytesPerSecond: 64_000, toxicity: 0.5 }
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').setFault('bandwidth', narrow)
+ */
 export interface Faults {
   /** Every piece arrives this much later, give or take the jitter; order is kept. */
   readonly latency?: Toxic<{ ms: number; jitterMs?: number }>
@@ -42,6 +72,16 @@ export const faultsFor = (faults: Faults, lot: number): Faults =>
     Object.entries(faults as Record<string, { toxicity?: number }>).filter(([, { toxicity = 1 }]) => lot < toxicity),
   )
 
+/**
+ * The name of a fault of a link, which is toxiproxy's.
+ *
+ * @example
+ * import { type FaultName, startLab } from 'understudy-lab'
+ *
+ * const name: FaultName = 'reset_peer'
+ * await using lab = await startLab('pr')
+ * lab.link('A', 'C').setFault(name, { ms: 1_000 })
+ */
 export type FaultName = keyof Faults
 
 /**
