@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseSync } from 'vite'
 import { describe, expect, it } from 'vitest'
+import { KEYS } from '../src/storage/keys.js'
 
 /**
  * The layer table of the house, read from the code. An import that crosses a layer the wrong way, a cycle between rooms, a
@@ -61,6 +62,13 @@ const AMBIENT: readonly { readonly what: RegExp; readonly rooms: readonly string
   { what: /\bprocess\.env\b/, rooms: ['server', 'cli', 'lab'] },
   { what: /(?<![.\w])fetch\(/, rooms: ['client', 'base'] },
   { what: /\bprocess\.exit\(|\bprocess\.exitCode\b/, rooms: ['cli', 'main'] },
+]
+
+/** Texts that begin as a stored key does and are none: what a ciphertext is bound to, and an example in a document. */
+const NO_KEYS = [
+  'src/seal/auto-seal.ts: core/',
+  'src/seal/auto-seal.ts: core/auto-wrapped-root',
+  'src/server/own-api/server-operations.ts: logical/',
 ]
 
 interface Import {
@@ -168,6 +176,22 @@ describe('the house', () => {
       )
     })
     expect(wrong).toEqual([])
+  })
+
+  it('says in one table what a stored key is, and nothing there that nobody needs', () => {
+    const others = sources.filter((source) => show(source) !== 'src/storage/keys.ts')
+    // These two are paths of the API as well.
+    const starts = Object.values(KEYS).filter((at) => at !== KEYS.authData && at !== KEYS.cubbyholes)
+    const elsewhere = others.flatMap((source) => {
+      const code = codeOf(source.text)
+      return ['core/', ...starts]
+        .filter((at) => ["'", '"', '`'].some((quote) => code.includes(quote + at)))
+        .map((at) => `${show(source)}: ${at}`)
+    })
+    expect(elsewhere.filter((found) => !NO_KEYS.includes(found))).toEqual([])
+    const code = others.map(({ text }) => codeOf(text)).join('\n')
+    const unused = Object.keys(KEYS).filter((name) => !new RegExp(`\\bKEYS\\.${name}\\b`).test(code))
+    expect(unused).toEqual([])
   })
 
   it('exports by name, keeps no module-level state and escapes no type', () => {

@@ -1,6 +1,7 @@
-/** Audit devices as they are stored: one record each, below `audit/` or, for local ones, `local-audit/`. */
+/** Audit devices as they are stored: one record each. */
 import type { LogicalError } from '../logical/errors.js'
 import { invalid } from '../logical/errors.js'
+import { KEYS } from '../storage/keys.js'
 
 export interface AuditRecord {
   /** With a trailing slash. */
@@ -28,10 +29,10 @@ export interface AuditOptions {
   readonly isTested: boolean
 }
 
-export const RECORD_PREFIXES = ['audit/', 'local-audit/'] as const
+export const RECORD_PREFIXES = [KEYS.audit, KEYS.localAudit] as const
 
 export const recordKey = ({ path, isLocal }: Pick<AuditRecord, 'path' | 'isLocal'>): string =>
-  `${isLocal ? 'local-audit/' : 'audit/'}${path.slice(0, -1)}`
+  (isLocal ? KEYS.localAudit : KEYS.audit) + path.slice(0, -1)
 
 /** Throws 400 for an option that cannot be. */
 export const parseAuditOptions = (options: Readonly<Record<string, string>>): AuditOptions => {

@@ -12,10 +12,10 @@ import { AuditDevice, type WriteText } from './audit-device.js'
 import type { AuditEntry, AuditResponseEntry } from './audit-entry.js'
 import { hashText, WholeDigests } from './audit-hash.js'
 import { type AuditRecord, RECORD_PREFIXES, recordKey } from './audit-record.js'
-import { AuditedHeaders, HEADERS_KEY } from './audited-headers.js'
+import { AuditedHeaders } from './audited-headers.js'
+import { KEYS } from '../storage/keys.js'
 
 export interface AuditBrokerOptions {
-  /** The view of `core/`. */
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
@@ -114,10 +114,10 @@ export class AuditBroker {
     )
   }
 
-  /** Replication changed a key; it is relative to `core/`. */
+  /** Replication changed a key. */
   invalidate(key: string): void {
-    if (key === HEADERS_KEY) this.headers.forget()
-    if (RECORD_PREFIXES.some((prefix) => key.startsWith(prefix))) this.#follow(key)
+    if (key === KEYS.auditedHeaders) this.headers.forget()
+    else this.#follow(key)
   }
 
   /** Resolves when all that was logged is written and every file is closed. */

@@ -1,7 +1,6 @@
 /** The request headers that audit devices log: one record for all devices. */
 import { putJson, readJson, type Storage } from '../logical/storage.js'
-
-export const HEADERS_KEY = 'audited-headers'
+import { KEYS } from '../storage/keys.js'
 
 export interface AuditedHeader {
   readonly hmac: boolean
@@ -13,14 +12,13 @@ export class AuditedHeaders {
   readonly #storage: Storage
   #kept: ReadonlyMap<string, AuditedHeader> | undefined
 
-  /** `storage` is the view of `core/`. */
   constructor(storage: Storage) {
     this.#storage = storage
   }
 
   /** By lower-case name. */
   all(): ReadonlyMap<string, AuditedHeader> {
-    this.#kept ??= new Map(Object.entries(readJson<HeaderRecord>(this.#storage, HEADERS_KEY) ?? {}))
+    this.#kept ??= new Map(Object.entries(readJson<HeaderRecord>(this.#storage, KEYS.auditedHeaders) ?? {}))
     return this.#kept
   }
 
@@ -28,8 +26,8 @@ export class AuditedHeaders {
   async set(name: string, header: AuditedHeader | undefined): Promise<void> {
     try {
       await this.#storage.write((tx) => {
-        const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, HEADERS_KEY) ?? {}
-        putJson(tx, HEADERS_KEY, header === undefined ? others : { ...others, [name.toLowerCase()]: header })
+        const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}
+        putJson(tx, KEYS.auditedHeaders, header === undefined ? others : { ...others, [name.toLowerCase()]: header })
       })
     } finally {
       this.forget()

@@ -1,4 +1,5 @@
 import type { NamespaceRef } from '../logical/request.js'
+import { KEYS } from '../storage/keys.js'
 
 /** Secret engines and auth methods live in two tables with separate paths. */
 export type MountKind = 'secret' | 'auth'
@@ -43,20 +44,20 @@ export const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'cubbyhol
 export const routePath = (entry: Pick<MountEntry, 'kind' | 'path'>): string =>
   entry.kind === 'auth' ? `auth/${entry.path}` : entry.path
 
+/** Shared and local. */
+const ENTRIES = { secret: [KEYS.mounts, KEYS.localMounts], auth: [KEYS.authMounts, KEYS.localAuthMounts] } as const
+const DATA = { secret: [KEYS.secretData, KEYS.localSecretData], auth: [KEYS.authData, KEYS.localAuthData] } as const
+
 /** Where the record of the entry is stored. */
-export const entryKey = (entry: Pick<MountEntry, 'kind' | 'isLocal' | 'uuid'>): string =>
-  `core/${entry.isLocal ? 'local-' : ''}${entry.kind === 'auth' ? 'auth' : 'mounts'}/${entry.uuid}`
+export const entryKey = ({ kind, isLocal, uuid }: Pick<MountEntry, 'kind' | 'isLocal' | 'uuid'>): string =>
+  ENTRIES[kind][isLocal ? 1 : 0] + uuid
 
-export const ENTRY_PREFIXES = ['core/mounts/', 'core/auth/', 'core/local-mounts/', 'core/local-auth/'] as const
+export const ENTRY_PREFIXES = Object.values(ENTRIES).flat()
 
-/** Where the data of the mount lies; its local prefixes lie below `local/` in any case. */
-export const dataPrefix = (entry: MountEntry): string => {
-  const table = entry.kind === 'auth' ? 'auth' : 'logical'
-  return entry.isLocal ? `local/${table}/${entry.uuid}/` : `${table}/${entry.uuid}/`
-}
+/** Where the data of the mount lies; its local prefixes lie elsewhere in any case. */
+export const dataPrefix = ({ kind, isLocal, uuid }: MountEntry): string => `${DATA[kind][isLocal ? 1 : 0]}${uuid}/`
 
-export const localDataPrefix = (entry: MountEntry): string =>
-  `local/${entry.kind === 'auth' ? 'auth' : 'logical'}/${entry.uuid}/`
+export const localDataPrefix = ({ kind, uuid }: MountEntry): string => `${DATA[kind][1]}${uuid}/`
 
 export interface LeaseDefaults {
   readonly defaultLeaseTtlSeconds: number

@@ -3,6 +3,7 @@ import { LogicalError } from '../logical/errors.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../logical/request.js'
 import type { Storage, Transaction } from '../logical/storage.js'
 import { putJson, readJson } from '../logical/storage.js'
+import { KEYS } from '../storage/keys.js'
 
 export interface NamespaceEntry extends NamespaceRef {
   readonly customMetadata: Readonly<Record<string, string>>
@@ -10,8 +11,6 @@ export interface NamespaceEntry extends NamespaceRef {
 
 /** Takes part in the transaction that removes a namespace. What it returns is called when that is stored, or has failed. */
 export type NamespaceFollower = (tx: Transaction, gone: NamespaceEntry) => () => void
-
-const PREFIX = 'core/namespaces/'
 
 /** The namespaces of the cluster: one stored record each, all of them in memory. */
 export class NamespaceStore {
@@ -29,12 +28,12 @@ export class NamespaceStore {
   }
 
   async load(): Promise<void> {
-    for (const key of await this.#storage.keys(PREFIX)) this.refresh(key)
+    for (const key of await this.#storage.keys(KEYS.namespaces)) this.refresh(key)
   }
 
   /** Reads one record again: after a write of ours, or when replication changed it. */
   refresh(key: string): void {
-    const id = key.slice(PREFIX.length)
+    const id = key.slice(KEYS.namespaces.length)
     const before = this.#byId.get(id)
     if (before) {
       this.#byId.delete(id)
@@ -103,29 +102,29 @@ export class NamespaceStore {
       const taken = this.#byPath.get(entry.path) ?? this.#claims.find(entry.path)
       if (taken) return taken
       refuse(entry)
-      putJson(tx, PREFIX + entry.id, entry)
+      putJson(tx, KEYS.namespaces + entry.id, entry)
       this.#claims.claim(entry.path, entry)
       return entry
     })
     return stored.finally(() => {
       this.#claims.release(entry.path, entry)
-      this.refresh(PREFIX + entry.id)
+      this.refresh(KEYS.namespaces + entry.id)
     })
   }
 
   async put(entry: NamespaceEntry): Promise<void> {
-    await this.#storage.write((tx) => putJson(tx, PREFIX + entry.id, entry))
-    this.refresh(PREFIX + entry.id)
+    await this.#storage.write((tx) => putJson(tx, KEYS.namespaces + entry.id, entry))
+    this.refresh(KEYS.namespaces + entry.id)
   }
 
   async remove(entry: NamespaceEntry): Promise<void> {
     let settled = () => {}
     const stored = this.#storage.write((tx) => {
       settled = this.#follower(tx, entry)
-      tx.delete(PREFIX + entry.id)
+      tx.delete(KEYS.namespaces + entry.id)
     })
     await stored.finally(() => {
-      this.refresh(PREFIX + entry.id)
+      this.refresh(KEYS.namespaces + entry.id)
       settled()
     })
   }

@@ -1,12 +1,12 @@
 import { putJson, readJson, type Storage } from '../logical/storage.js'
 import { localDataPrefix, type MountEntry } from './mount-entry.js'
+import { KEYS } from '../storage/keys.js'
 
 const CHUNK = 500
-const SHARED_ORDERS = 'core/settings/purge/'
-const LOCAL_ORDERS = 'local/purge/'
 
 /** Where it is written down that the data of a removed mount is still to be deleted. */
-export const purgeKey = (entry: MountEntry): string => (entry.isLocal ? LOCAL_ORDERS : SHARED_ORDERS) + entry.uuid
+export const purgeKey = (entry: MountEntry): string =>
+  (entry.isLocal ? KEYS.localPurgeOrders : KEYS.purgeOrders) + entry.uuid
 
 /** Deletes what removed mounts left, in bounded transactions; an order survives a crash and is taken up at start. */
 export class Purge {
@@ -18,7 +18,7 @@ export class Purge {
 
   /** Finishes the orders that a crash interrupted; where shared data cannot be written, those for local data. */
   async resume({ isSharedReadOnly }: { readonly isSharedReadOnly: boolean }): Promise<void> {
-    for (const prefix of isSharedReadOnly ? [LOCAL_ORDERS] : [SHARED_ORDERS, LOCAL_ORDERS]) {
+    for (const prefix of isSharedReadOnly ? [KEYS.localPurgeOrders] : [KEYS.purgeOrders, KEYS.localPurgeOrders]) {
       for (const key of await this.#storage.keys(prefix)) await this.run(key)
     }
   }
@@ -26,7 +26,7 @@ export class Purge {
   /** Deletes what a shared mount that the primary removed has kept on this cluster alone. */
   async runLocal(entry: MountEntry): Promise<void> {
     const prefixes = [localDataPrefix(entry)]
-    const order = LOCAL_ORDERS + entry.uuid
+    const order = KEYS.localPurgeOrders + entry.uuid
     await this.#storage.write((tx) => putJson(tx, order, { prefixes }))
     await this.run(order)
   }

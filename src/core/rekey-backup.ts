@@ -1,8 +1,9 @@
 /** The copy of PGP-encrypted new shares that a rekey may leave with the cluster, for those who lose theirs in the mail. */
 import type { JsonObject } from '../logical/json.js'
 import type { PgpKey } from '../seal/pgp.js'
-import { type SealRecord, type SealStorage, SHARES_BACKUP_KEY } from './seal-records.js'
+import type { SealRecord, SealStorage } from './seal-records.js'
 import { toBase64, toHex } from './share-input.js'
+import { KEYS } from '../storage/keys.js'
 
 /** `encrypted` is in the order of `pgpKeys`; one key may stand for several shares. */
 export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypted: readonly Buffer[]): SealRecord => {
@@ -17,7 +18,7 @@ export const backupRecord = (nonce: string, pgpKeys: readonly PgpKey[], encrypte
     keys: Object.fromEntries(shares.map(([fingerprint, list]) => [fingerprint, toHex(list)])),
     keys_base64: Object.fromEntries(shares.map(([fingerprint, list]) => [fingerprint, toBase64(list)])),
   }
-  return { key: SHARES_BACKUP_KEY, value: Buffer.from(JSON.stringify(body)) }
+  return { key: KEYS.sharesBackup, value: Buffer.from(JSON.stringify(body)) }
 }
 
 export class RekeyBackup {
@@ -29,11 +30,11 @@ export class RekeyBackup {
 
   /** Undefined when there is none. */
   find(): JsonObject | undefined {
-    const value = this.#storage.get(SHARES_BACKUP_KEY)
+    const value = this.#storage.get(KEYS.sharesBackup)
     return value && (JSON.parse(value.toString()) as JsonObject)
   }
 
   delete(): Promise<void> {
-    return this.#storage.delete(SHARES_BACKUP_KEY)
+    return this.#storage.delete(KEYS.sharesBackup)
   }
 }

@@ -16,6 +16,7 @@ import {
 } from './mount-entry.js'
 import type { MountTable } from './mount-table.js'
 import type { NamespaceStore } from './namespaces.js'
+import { findMountOf } from '../storage/keys.js'
 
 /** A mount that serves requests. `entry` follows tuning. */
 export interface OpenMount {
@@ -152,13 +153,8 @@ export class Router {
 
   /** Tells the backend that replication changed a key of its data. */
   invalidate(key: string): void {
-    // Without a pattern: a first copy brings a million of them.
-    const kindAt = key.startsWith('local/') ? 'local/'.length : 0
-    if (!key.startsWith('logical/', kindAt) && !key.startsWith('auth/', kindAt)) return
-    const uuidAt = key.indexOf('/', kindAt) + 1
-    const uuidEnd = key.indexOf('/', uuidAt)
-    const backend = uuidEnd < 0 ? undefined : this.#byUuid.get(key.slice(uuidAt, uuidEnd))?.backend
-    backend?.invalidate?.(key.slice(uuidEnd + 1))
+    const place = findMountOf(key)
+    if (place) this.#byUuid.get(place.uuid)?.backend.invalidate?.(place.rest)
   }
 
   #follow(before: MountEntry | undefined, after: MountEntry | undefined): void {

@@ -8,16 +8,13 @@ import type { SealConfig } from '../seal/config.js'
 import { combineShares, splitKey } from '../seal/key-shares.js'
 import { ROOT_KEY_BYTES, unwrapKey, wrapKey } from '../seal/key-wrapping.js'
 import {
-  AUTO_WRAPPED_ROOT_KEY,
   encodeSealConfig,
-  KEYRING_KEY,
   parseSealConfig,
-  SEAL_CONFIG_KEY,
   type SealMaterial,
   type SealRecord,
   type SealStorage,
-  SHARE_WRAPPED_ROOT_KEY,
 } from './seal-records.js'
+import { KEYS, SHARED_SEAL_KEYS } from '../storage/keys.js'
 
 /** What a share key is split into, and the records that make it the cluster's. Nothing is stored yet. */
 export interface NewShares {
@@ -55,41 +52,41 @@ export class SealKeys {
 
   /** How the share key is split; undefined while not initialised. Read fresh, since replication may replace it. */
   get config(): SealConfig | undefined {
-    const value = this.#storage.get(SEAL_CONFIG_KEY)
+    const value = this.#storage.get(KEYS.sealConfig)
     return value && parseSealConfig(value)
   }
 
   /** Auto-unseal is configured, but the cluster must be opened with its shares once more to take it up. */
   get isMigrating(): boolean {
-    return this.isAutoUnseal && this.config !== undefined && this.#storage.get(AUTO_WRAPPED_ROOT_KEY) === undefined
+    return this.isAutoUnseal && this.config !== undefined && this.#storage.get(KEYS.autoWrappedRoot) === undefined
   }
 
   /** The root key that these shares lead to; undefined when they are not the cluster's. */
   async findRootKey(shares: readonly Buffer[]): Promise<Buffer | undefined> {
     const config = this.config
-    const wrapped = this.#storage.get(SHARE_WRAPPED_ROOT_KEY)
+    const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
     if (!config || !wrapped) return undefined
     const shareKey = await combineShares(shares, config)
-    return shareKey && unwrapKey(shareKey, wrapped, SHARE_WRAPPED_ROOT_KEY)
+    return shareKey && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
   }
 
   /** The root key as the auto-unseal seal has it; undefined when there is none, or its key fits no longer. */
   findAutoWrapped(): { readonly key: Buffer; readonly isCurrent: boolean } | undefined {
-    const wrapped = this.#storage.get(AUTO_WRAPPED_ROOT_KEY)
+    const wrapped = this.#storage.get(KEYS.autoWrappedRoot)
     return wrapped && this.#autoSeal?.unwrap(wrapped)
   }
 
   /** A new share key around the root key, split. */
   async newShares(config: SealConfig, rootKey: Buffer): Promise<NewShares> {
     const shareKey = this.#random.bytes(ROOT_KEY_BYTES)
-    const wrapped = wrapKey(this.#random, shareKey, rootKey, SHARE_WRAPPED_ROOT_KEY)
+    const wrapped = wrapKey(this.#random, shareKey, rootKey, KEYS.shareWrappedRoot)
     return {
       config,
       shareKey,
       shares: await splitKey(shareKey, config),
       records: [
-        { key: SEAL_CONFIG_KEY, value: encodeSealConfig(config) },
-        { key: SHARE_WRAPPED_ROOT_KEY, value: wrapped },
+        { key: KEYS.sealConfig, value: encodeSealConfig(config) },
+        { key: KEYS.shareWrappedRoot, value: wrapped },
       ],
     }
   }
@@ -108,12 +105,12 @@ export class SealKeys {
   }
 
   autoRecords(rootKey: Buffer): SealRecord[] {
-    return this.#autoSeal ? [{ key: AUTO_WRAPPED_ROOT_KEY, value: this.#autoSeal.wrap(rootKey) }] : []
+    return this.#autoSeal ? [{ key: KEYS.autoWrappedRoot, value: this.#autoSeal.wrap(rootKey) }] : []
   }
 
   /** For those who join this cluster as secondaries. */
   exportMaterial(rootKey: Buffer): SealMaterial {
-    const records = [SEAL_CONFIG_KEY, SHARE_WRAPPED_ROOT_KEY, KEYRING_KEY].map((key) => {
+    const records = SHARED_SEAL_KEYS.map((key) => {
       const value = this.#storage.get(key)
       if (!value) throw new Error(`an initialised cluster without ${key}`)
       return { key, value }

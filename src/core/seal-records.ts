@@ -8,12 +8,6 @@
  */
 import type { SealConfig } from '../seal/config.js'
 
-export const SEAL_CONFIG_KEY = 'core/seal-config'
-export const SHARE_WRAPPED_ROOT_KEY = 'core/share-wrapped-root'
-export const AUTO_WRAPPED_ROOT_KEY = 'core/auto-wrapped-root'
-export const KEYRING_KEY = 'core/keyring'
-export const SHARES_BACKUP_KEY = 'core/unseal-keys-backup'
-
 export interface SealRecord {
   readonly key: string
   readonly value: Buffer

@@ -3,6 +3,7 @@
  * token; the other keys lead to it.
  */
 import type { LoginAuth, NamespaceRef, TokenView } from '../logical/request.js'
+import { KEYS } from '../storage/keys.js'
 
 /** Times in milliseconds since the epoch, spans in whole seconds, 0 = not set. */
 export interface StoredToken {
@@ -104,16 +105,17 @@ export const leaseIdOf = (record: Pick<StoredToken, 'path'>, storageId: string):
   `${record.path.replace(/\/+$/, '')}/${storageId}`
 
 export const TOKEN_KEYS = {
-  salt: 'sys/token/salt',
-  id: (storageId: string) => `sys/token/id/${storageId}`,
-  allAccessors: 'sys/token/accessor/',
-  accessors: (namespaceId: string) => `sys/token/accessor/${namespaceId}/`,
-  children: (parent: string) => `sys/token/parent/${parent}/`,
-  leases: (namespaceId: string) => `sys/expire/id/${namespaceId}/`,
+  salt: `${KEYS.tokens}salt`,
+  id: (storageId: string) => `${KEYS.tokens}id/${storageId}`,
+  allAccessors: `${KEYS.tokens}accessor/`,
+  accessors: (namespaceId: string) => `${KEYS.tokens}accessor/${namespaceId}/`,
+  children: (parent: string) => `${KEYS.tokens}parent/${parent}/`,
+  allLeases: `${KEYS.leases}id/`,
+  leases: (namespaceId: string) => `${KEYS.leases}id/${namespaceId}/`,
   /** Ordered by time: 15 digits hold every date. */
-  times: 'sys/expire/time/',
-  time: (ms: number, storageId: string) => `sys/expire/time/${String(ms).padStart(15, '0')}.${storageId}`,
-  cubbyhole: (storageId: string) => `cubbyhole/${storageId}/`,
+  times: `${KEYS.leases}time/`,
+  time: (ms: number, storageId: string) => `${KEYS.leases}time/${String(ms).padStart(15, '0')}.${storageId}`,
+  cubbyhole: (storageId: string) => `${KEYS.cubbyholes}${storageId}/`,
 } as const
 
 /** The moment and the token of a key made by `TOKEN_KEYS.time`. */

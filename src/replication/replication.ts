@@ -1,7 +1,7 @@
 import type { Response } from '../logical/request.js'
 import type { ReplicationContext } from './context.js'
 import { currentEpoch } from './roles/epoch.js'
-import { FilterStore, isFilterKey } from './filter/filter-store.js'
+import { FilterStore } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
 import type { Holds } from './holds.js'
 import type { ReplicationHost } from './host.js'
@@ -23,6 +23,7 @@ import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { Upkeep } from './roles/upkeep.js'
 import { ReplicationView } from './view.js'
+import { KEYS } from '../storage/keys.js'
 
 export interface ReplicationOptions {
   readonly host: ReplicationHost
@@ -168,9 +169,8 @@ export class Replication {
 
   /** Replication, or this cluster, changed a key that something here was read from. */
   invalidate(key: string): void {
-    if (!key.startsWith('core/')) return
     if (key === recordKey('performance')) this.#roles.reload()
-    else if (isFilterKey(key)) this.#filterChanged(key)
+    else if (key.startsWith(KEYS.filters)) this.#filterChanged(key)
   }
 
   /** True from the moment a filter hides data until the files that held it are destroyed, as far as this runtime knows. */

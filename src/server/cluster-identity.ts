@@ -2,15 +2,14 @@ import { uuid } from '../base/id.js'
 import type { Random } from '../base/random.js'
 import { type ReadStorage, readJson } from '../logical/storage.js'
 import type { Store } from '../storage/store.js'
+import { KEYS } from '../storage/keys.js'
 
 export interface OwnIdentity {
   readonly clusterId: string
   readonly clusterName: string
 }
 
-export const IDENTITY_KEY = 'core/cluster/local/info'
-
-const findIdentity = (store: ReadStorage): OwnIdentity | undefined => readJson<OwnIdentity>(store, IDENTITY_KEY)
+const findIdentity = (store: ReadStorage): OwnIdentity | undefined => readJson<OwnIdentity>(store, KEYS.clusterIdentity)
 
 /** Id and name of this very cluster: made once, kept through wipes. A configured name wins over the one that was made. */
 export const ensureIdentity = async (store: Store, configuredName: string, random: Random): Promise<OwnIdentity> => {
@@ -18,6 +17,6 @@ export const ensureIdentity = async (store: Store, configuredName: string, rando
   const clusterName = configuredName || known?.clusterName || `vault-cluster-${random.bytes(4).toString('hex')}`
   if (known?.clusterName === clusterName) return known
   const identity = { clusterId: known?.clusterId ?? uuid(random), clusterName }
-  await store.write((tx) => tx.put(IDENTITY_KEY, Buffer.from(JSON.stringify(identity))))
+  await store.write((tx) => tx.put(KEYS.clusterIdentity, Buffer.from(JSON.stringify(identity))))
   return identity
 }

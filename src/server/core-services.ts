@@ -26,6 +26,7 @@ import type { Storage } from '../logical/storage.js'
 import { createCubbyhole } from '../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../secrets/identity/backend.js'
 import { createWrappingSigner } from './wrapping-signer.js'
+import { findFamily, KEYS, type Owner } from '../storage/keys.js'
 
 /** What the core needs of the storage beneath it. */
 export interface CoreStorage {
@@ -76,12 +77,12 @@ export const createCoreServices = (
   const all = storage.view('')
   const namespaces = new NamespaceStore(all)
   const table = new MountTable(all, namespaces)
-  const policies = new PolicyStore({ storage: storage.view('sys/policy/') })
-  const identity = new IdentityStore({ storage: storage.view('sys/identity/'), random, clock })
+  const policies = new PolicyStore({ storage: storage.view(KEYS.policies) })
+  const identity = new IdentityStore({ storage: storage.view(KEYS.identity), random, clock })
   const { askPrimary, upstream } = options
   const primaryEntities = new PrimaryEntities({ identity, askPrimary, upstream })
   const audit = new AuditBroker({
-    storage: storage.view('core/'),
+    storage: all,
     clock,
     random,
     log,
@@ -159,7 +160,7 @@ export const createCoreServices = (
     deriveKey: (purpose) => storage.deriveKey(purpose),
     address: options.apiAddress,
   })
-  const wrapping = new Wrapping({ tokens, cubbyhole: storage.view('cubbyhole/'), signer, clock })
+  const wrapping = new Wrapping({ tokens, cubbyhole: storage.view(KEYS.cubbyholes), signer, clock })
   const services = {
     namespaces,
     table,
@@ -188,7 +189,7 @@ export const createCoreServices = (
   singletons.set(
     'cubbyhole',
     createCubbyhole(
-      { storage: storage.view('cubbyhole/') },
+      { storage: storage.view(KEYS.cubbyholes) },
       { storageIdOf: (token) => tokens.storageIdOf(token) ?? '' },
     ),
   )
@@ -196,7 +197,7 @@ export const createCoreServices = (
     'token',
     createTokenBackend({
       authority: tokens,
-      roles: storage.view('sys/token-roles/'),
+      roles: storage.view(KEYS.tokenRoles),
       clock,
       mountOf: (namespaceId) => {
         const entry = table.find('auth', namespaceId, 'token/')
@@ -236,22 +237,30 @@ export const closeCoreServices = async ({ router, audit }: CoreServices): Promis
  * their paths: tokens are of each cluster, so each has to remove those that such a mount has issued on it.
  */
 export const followChanges = (services: CoreServices, mutations: readonly { readonly key: string }[]): MountEntry[] => {
-  const { namespaces, table, policies, identity, tokens, audit, router } = services
   const departed: MountEntry[] = []
   for (const { key } of mutations) {
-    // Most keys by far.
-    if (!key.startsWith('core/') && !key.startsWith('sys/')) router.invalidate(key)
-    else if (key.startsWith('core/namespaces/')) {
-      namespaces.refresh(key)
-      // Its mounts may have arrived before it.
-      router.openAll()
-    } else if (/^core\/(?:local-)?(?:mounts|auth)\//.test(key)) {
-      const left = table.refresh(key)
-      if (left) departed.push(left)
-    } else if (key.startsWith('sys/policy/')) policies.invalidate(key.slice('sys/policy/'.length))
-    else if (key.startsWith('sys/identity/')) identity.invalidate(key.slice('sys/identity/'.length))
-    else if (key.startsWith('sys/token')) tokens.invalidate(key)
-    else if (key.startsWith('core/')) audit.invalidate(key.slice('core/'.length))
+    const owner = findFamily(key)?.owner
+    if (owner) FOLLOWERS[owner]?.(services, key, departed)
   }
   return departed
+}
+
+type Follower = (services: CoreServices, key: string, departed: MountEntry[]) => void
+
+/** Who remembers nothing of what is stored is not here. */
+const FOLLOWERS: { readonly [O in Owner]?: Follower } = {
+  backends: ({ router }, key) => router.invalidate(key),
+  namespaces({ namespaces, router }, key) {
+    namespaces.refresh(key)
+    // Its mounts may have arrived before it.
+    router.openAll()
+  },
+  mounts({ table }, key, departed) {
+    const left = table.refresh(key)
+    if (left) departed.push(left)
+  },
+  policies: ({ policies }, key) => policies.invalidate(key.slice(KEYS.policies.length)),
+  identity: ({ identity }, key) => identity.invalidate(key.slice(KEYS.identity.length)),
+  tokens: ({ tokens }, key) => tokens.invalidate(key),
+  audit: ({ audit }, key) => audit.invalidate(key),
 }

@@ -1,18 +1,18 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import { PURGE_KEY } from '../replication/filter/purge-mark.js'
 import type { EngineSource, Predecessor, Successor } from '../storage/engine/engine-source.js'
 import { LiveCopy } from '../storage/engine/live-copy.js'
 import { dataKey } from '../storage/raw-keys.js'
 import type { Store } from '../storage/store.js'
 import { pauseAfter } from './pause.js'
+import { KEYS } from '../storage/keys.js'
 
 /** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
 const READERS_MS = 2000
 /** Between two looks whether a resync has ended. */
 const RESYNC_PAUSE_MS = 50
 
-const MARK = dataKey(PURGE_KEY)
+const MARK = dataKey(KEYS.purgeMark)
 
 export interface DestructionOptions {
   readonly source: EngineSource

@@ -1,3 +1,4 @@
+import { TOKEN_KEYS } from '../core/token-record.js'
 import type { Meter, MetricReading, MetricSample } from '../core/metrics.js'
 import type { Kind } from '../replication/types.js'
 import type { ReplicationView } from '../replication/view.js'
@@ -35,8 +36,8 @@ export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter:
     { name: 'vault.replication.fsm.last_upstream_remote_wal', value: view.announcedIndex },
     { name: 'vault.replication.merkle.commit_index', value: store.position.index },
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
-    { name: 'vault.expire.num_leases', value: await count(runtime, 'sys/expire/id/') },
-    { name: 'vault.token.count', value: await count(runtime, 'sys/token/id/') },
+    { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.allLeases) },
+    { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.id('')) },
     { name: 'understudy.replication.ahead_entries', value: aheadEntries(view) },
     ...lags(view),
   ]

@@ -27,6 +27,7 @@ import type { Runtime } from './runtime.js'
 import { createSystemFamilies } from './system-families.js'
 import { writeStandardOutput } from './standard-output.js'
 import type { ShellView } from './shell-view.js'
+import { findFamily } from '../storage/keys.js'
 
 export interface OpenClusterOptions {
   readonly config: ServerConfig
@@ -169,7 +170,7 @@ export class OpenCluster {
   #follow(mutations: readonly { readonly key: string }[]): void {
     const { table } = this.services
     const known = mutations
-      .filter(({ key }) => key.startsWith('core/'))
+      .filter(({ key }) => findFamily(key)?.owner === 'mounts')
       .flatMap(({ key }) => table.findByKey(key) ?? [])
     for (const entry of followChanges(this.services, mutations)) this.#removeTokensOf(entry)
     for (const entry of known) if (!table.findByKey(entryKey(entry))) this.#removeLocalDataOf(entry)

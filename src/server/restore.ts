@@ -5,9 +5,9 @@ import { beginStoreAt } from '../storage/begin-at.js'
 import type { Engine } from '../storage/engine/engine.js'
 import { readSnapshot } from '../storage/snapshot-file.js'
 import type { Store } from '../storage/store.js'
-import { AUTO_WRAPPED_ROOT_KEY } from '../core/seal-records.js'
 import { openStore, type StoreSurroundings } from './open-store.js'
 import type { Restoration } from './snapshots.js'
+import { KEYS } from '../storage/keys.js'
 
 type RestoredContent = StoreSurroundings & Restoration
 
@@ -19,7 +19,7 @@ export const prepareRestored = async (engine: Engine, content: RestoredContent):
   try {
     for await (const entries of readSnapshot(file)) {
       // Its own wrapping of the same root key is kept below.
-      await store.importMutations(entries.filter(({ key }) => !(rootKey && key === AUTO_WRAPPED_ROOT_KEY)))
+      await store.importMutations(entries.filter(({ key }) => !(rootKey && key === KEYS.autoWrappedRoot)))
     }
     await store.forgetRemote()
     await keep(new Barrier({ store, clock, random }), store, kept, rootKey)

@@ -8,7 +8,6 @@ import { LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../logical/incoming.js'
 import type { Operation } from '../logical/request.js'
 import type { FreshStart } from '../replication/host.js'
-import { PURGE_KEY } from '../replication/filter/purge-mark.js'
 import type { Engine } from '../storage/engine/engine.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { dataKey } from '../storage/raw-keys.js'
@@ -21,6 +20,7 @@ import { Runtime } from './runtime.js'
 import type { ServerStatus } from './server-status.js'
 import type { ShellView } from './shell-view.js'
 import { WaitingRoom } from './waiting-room.js'
+import { KEYS } from '../storage/keys.js'
 
 export interface RuntimeHostOptions {
   readonly config: ServerConfig
@@ -87,7 +87,7 @@ export class RuntimeHost {
 
   /** Read from the data itself, since it is there while the runtime is replaced, too. */
   get hasPurgeMark(): boolean {
-    return this.#source?.engine.get(dataKey(PURGE_KEY)) !== undefined
+    return this.#source?.engine.get(dataKey(KEYS.purgeMark)) !== undefined
   }
 
   /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */

@@ -1,21 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Random } from '../base/random.js'
-import {
-  AUTO_WRAPPED_ROOT_KEY,
-  KEYRING_KEY,
-  SEAL_CONFIG_KEY,
-  type SealBarrier,
-  type SealStorage,
-  SHARE_WRAPPED_ROOT_KEY,
-  SHARES_BACKUP_KEY,
-} from '../core/seal-records.js'
+import type { SealBarrier, SealStorage } from '../core/seal-records.js'
 import { type AutoSeal, createStaticSeal } from '../seal/auto-seal.js'
 import type { Barrier } from '../storage/barrier/barrier.js'
 import type { Store } from '../storage/store.js'
 import type { ServerConfig } from './config/config.js'
+import { FAMILIES, KEYS } from '../storage/keys.js'
 
-const SEAL_KEYS = [SEAL_CONFIG_KEY, SHARE_WRAPPED_ROOT_KEY, KEYRING_KEY, AUTO_WRAPPED_ROOT_KEY, SHARES_BACKUP_KEY]
+const SEAL_KEYS = FAMILIES.filter(({ owner }) => owner === 'seal').map(({ at }) => at)
 
 /** The seal's records as they lie in the store, beneath the barrier. */
 export const createSealStorage = (store: Store): SealStorage => ({
@@ -31,9 +24,10 @@ export const createSealStorage = (store: Store): SealStorage => ({
     await store.write((tx) => tx.delete(key))
   },
   async clear() {
-    const left: string[] = [...SEAL_KEYS]
+    const left = [...SEAL_KEYS]
     // Whatever an initialisation wrote before it failed would be unreadable under the next root key.
-    for await (const keys of store.scanKeys({ prefix: '' })) left.push(...keys.filter((key) => !isOwnIdentity(key)))
+    for await (const keys of store.scanKeys({ prefix: '' }))
+      left.push(...keys.filter((at) => at !== KEYS.clusterIdentity))
     for (let at = 0; at < left.length; at += 500) {
       await store.write((tx) => {
         for (const key of left.slice(at, at + 500)) tx.delete(key)
@@ -41,8 +35,6 @@ export const createSealStorage = (store: Store): SealStorage => ({
     }
   },
 })
-
-const isOwnIdentity = (key: string): boolean => key.startsWith('core/cluster/local/')
 
 export const createSealBarrier = (barrier: Barrier): SealBarrier => ({
   async initialize(rootKey) {

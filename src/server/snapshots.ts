@@ -1,11 +1,9 @@
 import type { Clock } from '../base/clock.js'
 import type { Random } from '../base/random.js'
-import { AUTO_WRAPPED_ROOT_KEY } from '../core/seal-records.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { PlainRecord } from '../replication/host.js'
 import { openWithRoot, sealWithRoot } from '../storage/barrier/barrier-codec.js'
-import { isPlainKey } from '../storage/barrier/plain-keys.js'
-import { categoryOf } from '../storage/prefixes.js'
+import { categoryOf, isPlainKey, KEYS } from '../storage/keys.js'
 import type { SyncSnapshot } from '../storage/replicable.js'
 import { type StoredEntry, verifySnapshot, writeSnapshot } from '../storage/snapshot-file.js'
 import type { Runtime } from './runtime.js'
@@ -43,8 +41,8 @@ export const takeSnapshot = (runtime: Runtime, options: { random: Random; clock:
 
 async function* entriesOf(snapshot: SyncSnapshot): AsyncGenerator<readonly StoredEntry[]> {
   try {
-    const wrapped = snapshot.get(AUTO_WRAPPED_ROOT_KEY)
-    if (wrapped) yield [{ key: AUTO_WRAPPED_ROOT_KEY, value: wrapped }]
+    const wrapped = snapshot.get(KEYS.autoWrappedRoot)
+    if (wrapped) yield [{ key: KEYS.autoWrappedRoot, value: wrapped }]
     yield* snapshot.scan('replicated')
     yield* snapshot.scan('local')
   } finally {
@@ -83,4 +81,4 @@ export const planRestoration = async (
 }
 
 /** Under another root key only what is stored in plain can be kept, and not what this seal has wrapped. */
-const isForeignKept = (key: string): boolean => isPlainKey(key) && key !== AUTO_WRAPPED_ROOT_KEY
+const isForeignKept = (key: string): boolean => isPlainKey(key) && key !== KEYS.autoWrappedRoot

@@ -29,6 +29,7 @@ import { readMetrics } from './metric-reading.js'
 import type { OpenCluster, OpenClusterOptions } from './open-cluster.js'
 import { sanitizeConfig } from './config/sanitized-config.js'
 import { planRestoration, takeSnapshot } from './snapshots.js'
+import { KEYS } from '../storage/keys.js'
 
 type FamilyOptions = OpenClusterOptions & { readonly services: CoreServices; readonly cluster: OpenCluster }
 
@@ -78,7 +79,7 @@ const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptio
         }
         await policies.removeAll(namespace.id)
         await identity.removeNamespace(namespace.id)
-        await purge.deleteBelow(`sys/token-roles/${namespace.id}/`)
+        await purge.deleteBelow(`${KEYS.tokenRoles}${namespace.id}/`)
       },
     }),
   ]

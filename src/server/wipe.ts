@@ -2,8 +2,9 @@ import type { SealRecord } from '../core/seal-records.js'
 import type { PlainRecord } from '../replication/host.js'
 import { Barrier } from '../storage/barrier/barrier.js'
 import type { Engine } from '../storage/engine/engine.js'
-import { IDENTITY_KEY, type OwnIdentity } from './cluster-identity.js'
+import type { OwnIdentity } from './cluster-identity.js'
 import { openStore, type StoreSurroundings } from './open-store.js'
+import { KEYS } from '../storage/keys.js'
 
 export interface FreshContent extends StoreSurroundings {
   readonly identity: OwnIdentity
@@ -17,7 +18,7 @@ export const prepareGeneration = async (engine: Engine, content: FreshContent): 
   const { clock, random, identity, rootKey, sealRecords, records } = content
   const store = await openStore(engine, content, true)
   try {
-    await store.write((tx) => tx.put(IDENTITY_KEY, Buffer.from(JSON.stringify(identity))))
+    await store.write((tx) => tx.put(KEYS.clusterIdentity, Buffer.from(JSON.stringify(identity))))
     // The primary's records come with the first copy too; here they are what opens the barrier until then.
     await store.importMutations(sealRecords.map(({ key, value }) => ({ key, value })))
     const barrier = new Barrier({ store, clock, random })

@@ -6,8 +6,8 @@ import type { WrappingSigner } from '../core/wrapping.js'
 import { createSigningKey, type JwtKey, openSigningKey } from '../crypto/jwt.js'
 import { isExpired, readWrappingClaims, wrappingClaims } from '../crypto/wrapping-claims.js'
 import type { Storage } from '../logical/storage.js'
+import { KEYS } from '../storage/keys.js'
 
-const KEY = 'core/wrapping/jwtkey'
 /** 192 bits. */
 const TOKEN_HEX_DIGITS = 48
 
@@ -28,7 +28,7 @@ export const createWrappingSigner = (options: {
     `hvs.${hmacSha256Hex(deriveKey('wrapping-jwt'), name).slice(0, TOKEN_HEX_DIGITS)}`
   let opened: { stored: Buffer; key: JwtKey } | undefined
   const open = (): JwtKey | undefined => {
-    const stored = storage.get(KEY)
+    const stored = storage.get(KEYS.wrappingKey)
     if (!stored) return undefined
     if (!opened?.stored.equals(stored)) opened = { stored, key: openSigningKey(stored) }
     return opened.key
@@ -36,7 +36,7 @@ export const createWrappingSigner = (options: {
   const make = async (): Promise<JwtKey> => {
     const made = createSigningKey()
     await storage.write((tx) => {
-      if (!tx.get(KEY)) tx.put(KEY, made)
+      if (!tx.get(KEYS.wrappingKey)) tx.put(KEYS.wrappingKey, made)
     })
     return open() ?? openSigningKey(made)
   }

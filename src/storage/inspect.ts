@@ -7,8 +7,7 @@ import { type Engine, prefixRange } from './engine/engine.js'
 import { findGenerations, generationDirectory, readGenerationRecord } from './engine/generation-record.js'
 import { LevelEngine } from './engine/level-engine.js'
 import { loadStore, readState } from './load.js'
-import { isPlainKey, KEYRING_KEY } from './barrier/plain-keys.js'
-import { type Category, findCategory, type Tree } from './prefixes.js'
+import { type Category, findCategory, isPlainKey, KEYS, type Tree } from './keys.js'
 import { DATA_PREFIX, dataKey } from './raw-keys.js'
 import type { CorruptPages } from './replicable.js'
 import { compareTrees, reportPages } from './trees/tree-sums.js'
@@ -120,8 +119,8 @@ const verifyLog = async (engine: Engine): Promise<Omit<Verification, 'isSound' |
 }
 
 const openAll = async (engine: Engine, rootKey: Buffer): Promise<{ opened: number; damaged: string[] }> => {
-  const record = engine.get(dataKey(KEYRING_KEY))
-  const plain = record === undefined ? undefined : openWithRoot(rootKey, KEYRING_KEY, record)
+  const record = engine.get(dataKey(KEYS.keyring))
+  const plain = record === undefined ? undefined : openWithRoot(rootKey, KEYS.keyring, record)
   if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not open the keyring')
   const keyring = Keyring.parse(plain)
   const damaged: string[] = []

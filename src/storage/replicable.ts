@@ -1,4 +1,4 @@
-import type { Category, Tree } from './prefixes.js'
+import type { Category, Tree } from './keys.js'
 
 /**
  * What the store offers to replication: positions in its log, frames, snapshots for a resync, and the two ways in which

@@ -1,7 +1,7 @@
 import { LIMITS } from '../base/limits.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
-import { type Category, categoryOf } from './prefixes.js'
+import { type Category, categoryOf } from './keys.js'
 
 /** While a primary steps back: what is not written yet is not written here any more. */
 export const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'

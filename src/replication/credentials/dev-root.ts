@@ -1,12 +1,12 @@
 import type { PlainRecord, ReplicationHost } from '../host.js'
 import type { Kind } from '../types.js'
+import { KEYS } from '../../storage/keys.js'
 
 /**
  * Between two development servers the root token of the primary becomes a root token of its performance secondary, whose
  * own died in the wipe. It travels in the bootstrap package, lies encrypted in the new storage until the first copy is
  * complete, and is asked for, given and taken by servers that run with -dev only.
  */
-export const DEV_ROOT_KEY = 'core/dev-root'
 
 type Host = Pick<ReplicationHost, 'dev' | 'storage' | 'log'>
 
@@ -23,16 +23,16 @@ export const offerDevRoot = ({ dev }: Pick<Host, 'dev'>, kind: Kind): string => 
 export const keepDevRoot = (host: Pick<Host, 'dev'>, kind: Kind, extra: string): PlainRecord[] => {
   const { dev_root_token: token } = JSON.parse(extra || '{}') as { dev_root_token?: unknown }
   if (!wantsDevRoot(host, kind) || typeof token !== 'string') return []
-  return [{ key: DEV_ROOT_KEY, value: Buffer.from(token) }]
+  return [{ key: KEYS.devRoot, value: Buffer.from(token) }]
 }
 
 /** At the end of the bootstrap. A failure is logged: whoever has the key shares can make a root token all the same. */
 export const plantDevRoot = async ({ dev, storage, log }: Host): Promise<void> => {
-  const token = storage.get(DEV_ROOT_KEY)?.toString()
+  const token = storage.get(KEYS.devRoot)?.toString()
   if (token === undefined) return
   try {
     await dev?.plantRootToken(token)
-    await storage.write((tx) => tx.delete(DEV_ROOT_KEY))
+    await storage.write((tx) => tx.delete(KEYS.devRoot))
   } catch (error) {
     log.warn('the root token of the development server that is followed was not taken over', { error: String(error) })
   }

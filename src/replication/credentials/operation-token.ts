@@ -5,12 +5,12 @@ import { sha256 } from '../../crypto/digest.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
+import { KEYS } from '../../storage/keys.js'
 
 /**
  * The DR operation token: made by a ceremony of key shares on a DR secondary, kept there as a hash only, one at a time,
  * good for every DR secondary operation until it is deleted, replaced, or the role ends.
  */
-export const OPERATION_TOKEN_KEY = 'core/dr-operation-token'
 
 /** The share-by-share attempt. Its machine is that of generate-root; errors are LogicalErrors with its texts. */
 export interface GenerationAttempt {
@@ -55,13 +55,13 @@ export class OperationTokens {
   async create(): Promise<string> {
     const token = `hvs.${base62(this.#random, 24)}`
     const hash = sha256(token)
-    await this.#storage.write((tx) => tx.put(OPERATION_TOKEN_KEY, hash))
+    await this.#storage.write((tx) => tx.put(KEYS.operationToken, hash))
     return token
   }
 
   /** Whether `token` authorises this very request. */
   isAllowed(token: string, request: Request): boolean {
-    const stored = this.#storage.get(OPERATION_TOKEN_KEY)
+    const stored = this.#storage.get(KEYS.operationToken)
     if (stored && isSameSecret(stored, sha256(token))) return true
     return this.#isBatchTokenAllowed(token, request)
   }
@@ -71,4 +71,4 @@ export class OperationTokens {
   }
 }
 
-export const deleteOperationToken = (tx: Transaction): void => tx.delete(OPERATION_TOKEN_KEY)
+export const deleteOperationToken = (tx: Transaction): void => tx.delete(KEYS.operationToken)

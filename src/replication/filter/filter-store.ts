@@ -12,13 +12,11 @@ import {
   type MountChange,
 } from './filter-record.js'
 import type { KnownFilter } from './settled-filter.js'
+import { KEYS } from '../../storage/keys.js'
 
-const PREFIX = 'core/filters/'
 const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 
-export const filterKey = (id: string): string => PREFIX + id
-
-export const isFilterKey = (key: string): boolean => key.startsWith(PREFIX)
+export const filterKey = (id: string): string => KEYS.filters + id
 
 /** A mount on its way from one path to another: not stored yet, and in the mount table already. */
 interface InMotion {
@@ -54,7 +52,7 @@ export class FilterStore {
 
   /** Before mounts can be moved. */
   async load(): Promise<void> {
-    for (const id of await this.#storage.list(PREFIX)) this.#ids.add(id)
+    for (const id of await this.#storage.list(KEYS.filters)) this.#ids.add(id)
   }
 
   find(id: string): FilterRule | undefined {
@@ -176,7 +174,7 @@ export class FilterStore {
 
   /** The record of this key changed. */
   invalidateKey(key: string): void {
-    this.invalidate(key.slice(PREFIX.length))
+    this.invalidate(key.slice(KEYS.filters.length))
   }
 
   /** Asked for with every request on a secondary, so it is remembered, and that there is none as well. */

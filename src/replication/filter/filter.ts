@@ -1,4 +1,5 @@
 import { sha256Hex } from '../../crypto/digest.js'
+import { findMountOf } from '../../storage/keys.js'
 
 /**
  * Path filters, as pure functions: which mounts and namespaces a rule keeps from a performance secondary, and which
@@ -95,14 +96,6 @@ const isHidden = (rule: FilterRule, namespace: NamespaceFact, namespacePaths: Re
   return !isCovered && !rule.paths.some((path) => path.startsWith(namespace.path))
 }
 
-/** The uuid of the mount whose shared data a key holds. */
-const mountOfKey = (key: string): string | undefined => {
-  const start = key.startsWith('logical/') ? 8 : key.startsWith('auth/') ? 5 : -1
-  if (start < 0) return undefined
-  const end = key.indexOf('/', start)
-  return end < 0 ? key.slice(start) : key.slice(start, end)
-}
-
 /** `anyway`: mounts that are held back whatever the rule says: unmounted ones, whose last deletions name keys, too, and moved ones. */
 export const compileFilter = (
   rule: FilterRule,
@@ -125,8 +118,8 @@ export const compileFilter = (
     namespace.path !== '' && !named.has(namespace.path) && coversNamespace(rule, namespace, namespacePaths)
   return {
     isHeldBack(key) {
-      const uuid = mountOfKey(key)
-      return uuid !== undefined && held.has(uuid)
+      const place = findMountOf(key)
+      return place?.category === 'replicated' && held.has(place.uuid)
     },
     fingerprint: sha256Hex([rule.mode, ...rule.paths, '', ...[...held].sort()].join('\n')),
     heldMounts: held,

@@ -1,13 +1,13 @@
 import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import type { ReadStorage } from '../../logical/storage.js'
+import { KEYS } from '../../storage/keys.js'
 
 /**
  * Set from the moment a filter names data that lies here until the files that held it are destroyed. Never leaves. It is
  * stored in plain, since it is looked at while a cluster is sealed, too; so each carries an id of its own, by which one
  * that is written anew is told apart from the one before.
  */
-export const PURGE_KEY = 'core/replication/purge'
 
 /** Of the data that a filter takes away: it is not shown any more; some of it is, or is about to be, deleted. */
 export type PurgeStage = 'hidden' | 'deleted'
@@ -15,7 +15,7 @@ export type PurgeStage = 'hidden' | 'deleted'
 export const makePurgeMark = (stage: PurgeStage, random: Random): Buffer => Buffer.from(`${stage} ${uuid(random)}`)
 
 export const readPurgeStage = (storage: ReadStorage): PurgeStage | undefined => {
-  const mark = storage.get(PURGE_KEY)
+  const mark = storage.get(KEYS.purgeMark)
   if (mark === undefined) return undefined
   return mark.toString().startsWith('hidden') ? 'hidden' : 'deleted'
 }

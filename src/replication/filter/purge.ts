@@ -2,7 +2,8 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
-import { makePurgeMark, PURGE_KEY, type PurgeStage, readPurgeStage } from './purge-mark.js'
+import { makePurgeMark, type PurgeStage, readPurgeStage } from './purge-mark.js'
+import { KEYS } from '../../storage/keys.js'
 
 export interface PurgeOptions {
   readonly storage: Storage
@@ -110,7 +111,7 @@ export class HeldDataPurge {
     // What was looked at is not what is asked for any more.
     if (this.#isAgain || !this.#stage) return
     // Lifted before it took effect: nothing was taken away.
-    if (held.size === 0 && this.#stage === 'hidden') return storage.write((tx) => tx.delete(PURGE_KEY))
+    if (held.size === 0 && this.#stage === 'hidden') return storage.write((tx) => tx.delete(KEYS.purgeMark))
     if (store.isResyncing || (held.size > 0 && !store.remotePosition)) return
     this.#isGone = true
     this.#isBeingDestroyed = true
@@ -119,14 +120,14 @@ export class HeldDataPurge {
 
   async #write(stage: PurgeStage): Promise<void> {
     const { storage, random, log } = this.#options
-    await storage.write((tx) => tx.put(PURGE_KEY, makePurgeMark(stage, random)))
+    await storage.write((tx) => tx.put(KEYS.purgeMark, makePurgeMark(stage, random)))
     log.info('held-back data is to be destroyed', { stage })
   }
 
   async #hasDataOf(mounts: ReadonlySet<string>): Promise<boolean> {
     for (const uuid of mounts) {
-      for (const prefix of [`logical/${uuid}/`, `auth/${uuid}/`]) {
-        if ((await this.#options.storage.keys(prefix, { limit: 1 })).length > 0) return true
+      for (const prefix of [KEYS.secretData, KEYS.authData]) {
+        if ((await this.#options.storage.keys(`${prefix}${uuid}/`, { limit: 1 })).length > 0) return true
       }
     }
     return false

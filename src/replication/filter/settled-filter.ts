@@ -1,12 +1,12 @@
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import type { FilterRecord } from './filter-record.js'
+import { KEYS } from '../../storage/keys.js'
 
 /**
  * The filter that the data of a performance secondary was last compared under. The one that is known may run ahead of it:
  * its record arrives before what it means, and a new registration has another one. Until the two agree, what is here is
  * not what it should be. Never leaves the cluster.
  */
-const SETTLED_KEY = 'core/replication/settled-filter'
 
 /** `digest`: empty for no filter. */
 export interface KnownFilter {
@@ -25,7 +25,7 @@ export class SettledFilter {
   }
 
   get current(): KnownFilter {
-    this.#settled ??= readJson<KnownFilter>(this.#storage, SETTLED_KEY) ?? NONE
+    this.#settled ??= readJson<KnownFilter>(this.#storage, KEYS.settledFilter) ?? NONE
     return this.#settled
   }
 
@@ -38,14 +38,14 @@ export class SettledFilter {
   async keep(known: KnownFilter): Promise<void> {
     const { digest, record } = this.current
     if (known.digest === digest && JSON.stringify(known.record) === JSON.stringify(record)) return
-    await this.#storage.write((tx) => putJson(tx, SETTLED_KEY, known))
+    await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, known))
     this.#settled = known
   }
 
   /** Nobody feeds this cluster in that role any more: what is not here is not on its way. */
   async forget(): Promise<void> {
     if (this.current.record === undefined && this.current.digest === '') return
-    await this.#storage.write((tx) => tx.delete(SETTLED_KEY))
+    await this.#storage.write((tx) => tx.delete(KEYS.settledFilter))
     this.#settled = NONE
   }
 }

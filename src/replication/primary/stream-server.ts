@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { type Recorder, silentRecorder } from '../../base/meter.js'
-import type { Tree } from '../../storage/prefixes.js'
+import type { Tree } from '../../storage/keys.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { currentEpoch } from '../roles/epoch.js'
 import type { ClusterListener } from '../rpc/cluster-listener.js'

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF, xorInto } from '../../storage/trees/leaf.js'
-import type { Tree } from '../../storage/prefixes.js'
+import type { Tree } from '../../storage/keys.js'
 import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply } from '../rpc/messages.js'
 import { refusalError } from '../rpc/refusal.js'

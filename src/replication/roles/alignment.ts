@@ -1,6 +1,6 @@
 import { putJson, readJson } from '../../logical/storage.js'
 import type { ReplicationHost } from '../host.js'
-import { alignmentKey } from './state.js'
+import { KEYS } from '../../storage/keys.js'
 
 /**
  * A DR copy logs every entry of its primary as one of its own, so the two logs go on in step from the last comparison.
@@ -19,15 +19,15 @@ export const keepAlignment = async ({ storage, store }: Host): Promise<void> => 
   const place = store.remotePosition
   if (!place) return
   const alignment: Alignment = { epoch: place.epoch, remoteIndex: place.index, ownIndex: store.position.index }
-  await storage.write((tx) => putJson(tx, alignmentKey, alignment))
+  await storage.write((tx) => putJson(tx, KEYS.alignment, alignment))
 }
 
 /** The same log goes on in another epoch. */
 export const continueAlignment = async ({ storage, store }: Host): Promise<void> => {
   const place = store.remotePosition
-  const kept = readJson<Alignment>(storage, alignmentKey)
+  const kept = readJson<Alignment>(storage, KEYS.alignment)
   if (!place || !kept || kept.epoch === place.epoch || !isInStep(kept, place.index, store.position.index)) return
-  await storage.write((tx) => putJson(tx, alignmentKey, { ...kept, epoch: place.epoch }))
+  await storage.write((tx) => putJson(tx, KEYS.alignment, { ...kept, epoch: place.epoch }))
 }
 
 const isInStep = ({ remoteIndex, ownIndex }: Alignment, remote: number, own: number): boolean =>
@@ -36,7 +36,7 @@ const isInStep = ({ remoteIndex, ownIndex }: Alignment, remote: number, own: num
 /** The first place from which both logs went in step to where they stand now; undefined when that is not sure. */
 const readAlignment = ({ storage, store }: Host): Alignment | undefined => {
   const place = store.remotePosition
-  const kept = readJson<Alignment>(storage, alignmentKey)
+  const kept = readJson<Alignment>(storage, KEYS.alignment)
   if (!place || kept?.epoch !== place.epoch) return undefined
   return isInStep(kept, place.index, store.position.index) ? kept : undefined
 }

@@ -1,7 +1,7 @@
 import { putJson, readJson } from '../../logical/storage.js'
 import type { EpochChain } from './epoch.js'
 import type { ReplicationHost } from '../host.js'
-import { announcedKey } from './state.js'
+import { KEYS } from '../../storage/keys.js'
 import type { Kind, LogPlace } from '../types.js'
 
 /**
@@ -11,14 +11,14 @@ import type { Kind, LogPlace } from '../types.js'
 export type Announced = LogPlace
 
 export const readAnnounced = (host: Pick<ReplicationHost, 'storage'>, kind: Kind): Announced | undefined =>
-  readJson<Announced>(host.storage, announcedKey(kind))
+  readJson<Announced>(host.storage, KEYS.announced + kind)
 
 export const keepAnnounced = async (
   host: Pick<ReplicationHost, 'storage'>,
   kind: Kind,
   announced: Announced,
 ): Promise<void> => {
-  await host.storage.write((tx) => putJson(tx, announcedKey(kind), announced))
+  await host.storage.write((tx) => putJson(tx, KEYS.announced + kind, announced))
 }
 
 export interface Progress {

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.js'
 import type { Storage } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import type { Category } from '../../storage/prefixes.js'
+import { type Category, findMountOf, KEYS } from '../../storage/keys.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { MountFact } from '../filter/filter.js'
 import { recordKey } from './state.js'
@@ -32,7 +32,6 @@ export interface LostEntry {
   readonly operation: 'put' | 'delete'
 }
 
-const PREFIX = 'core/losses/'
 const ENTRIES_PER_RECORD = 1000
 const FRAMES_BYTES_READ = 1024 * 1024
 
@@ -110,9 +109,9 @@ class BoundedSuffix {
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {
-  const [, , uuid = '', rest = ''] = /^(?:local\/)?(logical|auth)\/([^/]+)\/(.*)$/s.exec(key) ?? []
-  const mount = paths.get(uuid)
-  return { index, path: mount === undefined ? key : mount + rest, operation: isDelete ? 'delete' : 'put' }
+  const place = findMountOf(key)
+  const mount = place && paths.get(place.uuid)
+  return { index, path: mount === undefined ? key : mount + place?.rest, operation: isDelete ? 'delete' : 'put' }
 }
 
 /**
@@ -125,7 +124,7 @@ export const writeLoss = async (
   loss: Loss,
   frames: readonly Frame[],
 ): Promise<readonly string[]> => {
-  const base = `${PREFIX}${id}/`
+  const base = `${KEYS.losses}${id}/`
   for (const [n, frame] of frames.entries()) {
     await storage.write((tx) => tx.put(`${base}frames/${pad(n)}`, frame.bytes))
   }
@@ -139,11 +138,11 @@ export const writeLoss = async (
 }
 
 const dropOldest = async (storage: Storage, newest: string): Promise<readonly string[]> => {
-  const ids = (await storage.list(PREFIX)).map((folder) => folder.slice(0, -1)).filter((id) => id !== newest)
+  const ids = (await storage.list(KEYS.losses)).map((folder) => folder.slice(0, -1)).filter((id) => id !== newest)
   const dropped = ids.sort().slice(0, Math.max(0, ids.length + 1 - LIMITS.lossesMax))
   for (const id of dropped) {
-    await storage.write((tx) => tx.delete(`${PREFIX}${id}/head`))
-    for (const key of await storage.keys(`${PREFIX}${id}/`)) await storage.write((tx) => tx.delete(key))
+    await storage.write((tx) => tx.delete(`${KEYS.losses}${id}/head`))
+    for (const key of await storage.keys(`${KEYS.losses}${id}/`)) await storage.write((tx) => tx.delete(key))
   }
   return dropped
 }
@@ -151,10 +150,10 @@ const dropOldest = async (storage: Storage, newest: string): Promise<readonly st
 /** All losses, oldest first. */
 export const readLosses = async (storage: Storage): Promise<Loss[]> => {
   const losses: Loss[] = []
-  for (const folder of await storage.list(PREFIX)) {
-    const head = readJson<Omit<Loss, 'entries'> & { count: number }>(storage, `${PREFIX}${folder}head`)
+  for (const folder of await storage.list(KEYS.losses)) {
+    const head = readJson<Omit<Loss, 'entries'> & { count: number }>(storage, `${KEYS.losses}${folder}head`)
     if (!head) continue
-    const parts = await storage.keys(`${PREFIX}${folder}entries/`)
+    const parts = await storage.keys(`${KEYS.losses}${folder}entries/`)
     const entries = parts.flatMap((key) => readJson<LostEntry[]>(storage, key) ?? [])
     const { count: _, ...rest } = head
     losses.push({ ...rest, entries })
@@ -173,7 +172,7 @@ export const lossIdFor = async (
   { epoch, firstIndex }: Pick<Loss, 'epoch' | 'firstIndex'>,
 ): Promise<string> => {
   const what = `${kind}-${epoch}-${firstIndex}`
-  const known = (await storage.list(PREFIX)).find((folder) => folder.endsWith(`-${what}/`))
+  const known = (await storage.list(KEYS.losses)).find((folder) => folder.endsWith(`-${what}/`))
   return known?.slice(0, -1) ?? `${pad(nowMs)}-${what}`
 }
 

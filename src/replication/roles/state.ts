@@ -2,6 +2,7 @@ import { type ReadStorage, readJson, type Transaction, putJson } from '../../log
 import { currentEpoch, type EpochChain } from './epoch.js'
 import type { Mode, Stage } from './machine.js'
 import type { Kind, Overtaker } from '../types.js'
+import { KEYS } from '../../storage/keys.js'
 
 /**
  * What a cluster remembers of its role, one record per kind. The record is the truth: services are derived from it at
@@ -106,21 +107,12 @@ export interface Credentials {
 
 export const DISABLED: DisabledRecord = { mode: 'disabled' }
 
-const PREFIX: Readonly<Record<Kind, string>> = {
-  dr: 'core/cluster/replicated-dr/',
-  performance: 'core/cluster/replicated/',
-}
+const PREFIX: Readonly<Record<Kind, string>> = { dr: KEYS.drRole, performance: KEYS.performanceRole }
 
 export const recordKey = (kind: Kind): string => `${PREFIX[kind]}record`
 
 /** Where the private half of a generated public key waits for its token. */
 export const exchangeKeyKey = (kind: Kind): string => `${PREFIX[kind]}exchange-key`
-
-/** Where the last index that the primary announced is kept; never leaves the cluster. */
-export const announcedKey = (kind: Kind): string => `core/replication/announced/${kind}`
-
-/** Where a DR copy keeps from where on its log goes in step with the primary's; never leaves the cluster. */
-export const alignmentKey = 'core/replication/alignment'
 
 export const readRecord = (storage: ReadStorage, kind: Kind): KindRecord =>
   readJson<KindRecord>(storage, recordKey(kind)) ?? DISABLED

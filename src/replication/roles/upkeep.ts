@@ -5,7 +5,7 @@ import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import type { JsonObject } from '../../logical/json.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
-import type { Tree } from '../../storage/prefixes.js'
+import { KEYS, type Tree } from '../../storage/keys.js'
 import type { CorruptPages, ReplicableStore, TreeUpkeep } from '../../storage/replicable.js'
 import { GUARDS } from '../paths/guard-texts.js'
 import { WARNINGS } from '../texts.js'
@@ -35,8 +35,6 @@ interface UpkeepRecord {
   readonly lastCheckMs: number | undefined
   readonly isCorrupted: boolean
 }
-
-const KEY = 'core/replication/upkeep'
 
 export interface UpkeepOptions {
   readonly storage: Storage
@@ -148,7 +146,7 @@ export class Upkeep {
 
   #record(): UpkeepRecord {
     return (
-      readJson<UpkeepRecord>(this.#options.storage, KEY) ?? {
+      readJson<UpkeepRecord>(this.#options.storage, KEYS.upkeep) ?? {
         lastReindexMs: 0,
         lastCheckMs: undefined,
         isCorrupted: false,
@@ -157,7 +155,7 @@ export class Upkeep {
   }
 
   #keep(record: UpkeepRecord): Promise<void> {
-    return this.#options.storage.write((tx) => putJson(tx, KEY, record))
+    return this.#options.storage.write((tx) => putJson(tx, KEYS.upkeep, record))
   }
 }
 

@@ -8,7 +8,7 @@ import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './b
 import type { KeyScan } from '../key-scan.js'
 import { OpenedValues } from './opened-values.js'
 import { EncryptionCount } from './encryption-count.js'
-import { isPlainKey, KEYRING_KEY, SHARED_PLAIN_KEYS } from './plain-keys.js'
+import { isPlainKey, KEYS, SHARED_SEAL_KEYS } from '../keys.js'
 import type { Mutation } from '../replicable.js'
 import type { Store, Written } from '../store.js'
 import { StorageView } from '../view.js'
@@ -52,7 +52,7 @@ export class Barrier {
     this.#random = options.random ?? createSystemRandom()
     this.#encryptions = options.encryptions ?? new EncryptionCount()
     this.#store.onCommit(({ mutations, origin }) => {
-      if (origin !== 'own' && mutations.some(({ key }) => key === KEYRING_KEY)) this.#reloadKeyring()
+      if (origin !== 'own' && mutations.some(({ key }) => key === KEYS.keyring)) this.#reloadKeyring()
     })
   }
 
@@ -62,7 +62,7 @@ export class Barrier {
 
   /** True when the store holds a keyring. */
   get isInitialized(): boolean {
-    return this.#store.get(KEYRING_KEY) !== undefined
+    return this.#store.get(KEYS.keyring) !== undefined
   }
 
   /** Term of the key that new values are encrypted with, and since when in milliseconds. */
@@ -80,9 +80,9 @@ export class Barrier {
   async initialize(rootKey: Buffer): Promise<void> {
     const record = this.#wrap(rootKey, Keyring.create(this.#random, this.#clock.now()))
     await this.#store.write((tx) => {
-      if (tx.get(KEYRING_KEY) !== undefined)
+      if (tx.get(KEYS.keyring) !== undefined)
         throw new LogicalError('invalid-request', 'the barrier is already initialized')
-      tx.put(KEYRING_KEY, record)
+      tx.put(KEYS.keyring, record)
     })
   }
 
@@ -100,15 +100,15 @@ export class Barrier {
 
   /** Tells whether a root key is the one, sealed or not. */
   isRootKey(rootKey: Buffer): boolean {
-    const stored = this.#store.get(KEYRING_KEY)
-    return stored !== undefined && openWithRoot(rootKey, KEYRING_KEY, stored) !== undefined
+    const stored = this.#store.get(KEYS.keyring)
+    return stored !== undefined && openWithRoot(rootKey, KEYS.keyring, stored) !== undefined
   }
 
   /** New values are encrypted with a new key from now on; old ones stay readable. Resolves to the new term. */
   async rotate(): Promise<number> {
     const { rootKey, keyring } = this.#requireUnsealed()
     const rotated = keyring.rotated(this.#random, this.#clock.now())
-    await this.#store.write((tx) => tx.put(KEYRING_KEY, this.#wrap(rootKey, rotated)))
+    await this.#store.write((tx) => tx.put(KEYS.keyring, this.#wrap(rootKey, rotated)))
     this.#setKeyring(rootKey, rotated)
     return rotated.activeTerm
   }
@@ -162,7 +162,7 @@ export class Barrier {
   /** Secret: hand it over encrypted only. */
   exportKeys(): BarrierKeys {
     const { rootKey } = this.#requireUnsealed()
-    const records = SHARED_PLAIN_KEYS.flatMap((key) => {
+    const records = SHARED_SEAL_KEYS.flatMap((key) => {
       const value = this.#store.get(key)
       return value === undefined ? [] : [{ key, value }]
     })
@@ -171,11 +171,11 @@ export class Barrier {
 
   /** Takes over the keys of another cluster, without log entries, and unseals. Fails when they do not fit each other. */
   async importKeys(keys: BarrierKeys): Promise<void> {
-    const record = keys.records.find(({ key }) => key === KEYRING_KEY)?.value
-    if (record === undefined || openWithRoot(keys.rootKey, KEYRING_KEY, record) === undefined) {
+    const record = keys.records.find(({ key }) => key === KEYS.keyring)?.value
+    if (record === undefined || openWithRoot(keys.rootKey, KEYS.keyring, record) === undefined) {
       throw new LogicalError('invalid-request', 'the keyring does not open with the root key')
     }
-    const mutations: Mutation[] = keys.records.filter(({ key }) => SHARED_PLAIN_KEYS.some((shared) => shared === key))
+    const mutations: Mutation[] = keys.records.filter(({ key }) => SHARED_SEAL_KEYS.some((shared) => shared === key))
     await this.#store.importMutations(mutations)
     this.unseal(keys.rootKey)
   }
@@ -204,13 +204,13 @@ export class Barrier {
   }
 
   #wrap(rootKey: Buffer, keyring: Keyring): Buffer {
-    return sealWithRoot(this.#random, rootKey, KEYRING_KEY, keyring.serialize())
+    return sealWithRoot(this.#random, rootKey, KEYS.keyring, keyring.serialize())
   }
 
   #readKeyring(rootKey: Buffer): Keyring {
-    const stored = this.#store.get(KEYRING_KEY)
+    const stored = this.#store.get(KEYS.keyring)
     if (stored === undefined) throw new LogicalError('invalid-request', 'the barrier is not initialized')
-    const plain = openWithRoot(rootKey, KEYRING_KEY, stored)
+    const plain = openWithRoot(rootKey, KEYS.keyring, stored)
     if (plain === undefined) throw new LogicalError('invalid-request', 'the root key does not open the keyring')
     return Keyring.parse(plain)
   }

@@ -3,7 +3,7 @@ import { CopiedKeys } from './copied-keys.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import { subPageOf } from '../trees/leaf.js'
 import { unpack } from './packed.js'
-import { categoryOf, folderOf, type Tree } from '../prefixes.js'
+import { categoryOf, type Tree } from '../keys.js'
 import { dataKey } from '../raw-keys.js'
 import type * as Repl from '../replicable.js'
 import type { Copied } from '../stage.js'
@@ -31,7 +31,6 @@ export class FirstCopy implements Repl.FirstCopy {
   #copied = new CopiedKeys()
   #bytes = 0
   /** Below it all keys are of one tree. */
-  #folder: { readonly prefix: string; readonly tree: Tree } | undefined
 
   constructor(engine: Engine, trees: Trees) {
     this.#engine = engine
@@ -83,7 +82,7 @@ export class FirstCopy implements Repl.FirstCopy {
   }
 
   #put(batch: EngineBatch, tree: Tree, key: string, value: Buffer, entry: Buffer): void {
-    this.#requireTree(tree, key)
+    if (categoryOf(key) !== tree) throw new Error('a copy of a tree with a key of another')
     const subPage = subPageOf(key)
     this.#copied.add(tree, key, subPage, entry)
     batch.put(dataKey(key), value)
@@ -91,12 +90,5 @@ export class FirstCopy implements Repl.FirstCopy {
     if (before === undefined) return
     this.#copied.replace(before)
     this.replaced.add(key)
-  }
-
-  #requireTree(tree: Tree, key: string): void {
-    if (this.#folder?.tree === tree && key.startsWith(this.#folder.prefix)) return
-    if (categoryOf(key) !== tree) throw new Error('a copy of a tree with a key of another')
-    const prefix = folderOf(key)
-    this.#folder = prefix === undefined ? undefined : { prefix, tree }
   }
 }

@@ -1,8 +1,8 @@
 import type { Engine, EngineSnapshot } from '../engine/engine.js'
-import { categoryOf, PREFIXES } from '../prefixes.js'
+import { categoryOf, FAMILIES } from '../keys.js'
 import type { Staged } from '../stage.js'
 
-const REPLICATED = PREFIXES.filter(({ category }) => category === 'replicated')
+const REPLICATED = FAMILIES.filter(({ category }) => category === 'replicated')
 
 /**
  * Keeps what is read of replicated keys at one moment while a resync writes over them in several batches: readers see all
@@ -31,7 +31,7 @@ export class SteadyReads {
 
   /** The same for all keys below a prefix. */
   snapshotBelow(prefix: string): EngineSnapshot | undefined {
-    return this.#snapshot && REPLICATED.some((row) => prefix.startsWith(row.prefix)) ? this.#snapshot : undefined
+    return this.#snapshot && REPLICATED.some((row) => prefix.startsWith(row.at)) ? this.#snapshot : undefined
   }
 
   /** A batch of a resync, just before it is written. */

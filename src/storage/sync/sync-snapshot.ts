@@ -3,7 +3,7 @@ import { type Engine, type EngineSnapshot, type Entry, prefixRange } from '../en
 import { nextTurn } from '../../base/turn.js'
 import { freeze } from '../freeze.js'
 import { compareKeys } from '../engine/ordered-map.js'
-import { categoryOf, folderOf, PREFIXES, type Tree } from '../prefixes.js'
+import { FAMILIES, type Tree } from '../keys.js'
 import { DATA_PREFIX, dataKey, heldKey, heldPrefix, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
 import type { SubPageKeys, SyncSnapshot } from '../replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'
@@ -102,16 +102,16 @@ export async function* scanTree(
   tree: Tree,
   after?: string,
 ): AsyncGenerator<readonly Entry[]> {
-  const prefixes = PREFIXES.filter((row) => row.category === tree).map((row) => row.prefix)
-  for (const prefix of prefixes.sort()) {
-    const range = prefixRange(dataKey(prefix))
+  const families = FAMILIES.filter(({ category }) => category === tree).sort((a, b) => compareKeys(a.at, b.at))
+  for (const { at, isFolder } of families) {
+    const range = prefixRange(dataKey(at))
     const { lt } = range
     if (lt === undefined || (after !== undefined && compareKeys(dataKey(after), lt) >= 0)) continue
-    const from = after !== undefined && compareKeys(after, prefix) >= 0 ? { gt: dataKey(after), lt } : range
+    const from = after !== undefined && compareKeys(after, at) >= 0 ? { gt: dataKey(after), lt } : range
     for await (const chunk of engine.scan(from, { snapshot })) {
       const entries = chunk.map(({ key, value }) => ({ key: key.slice(DATA_PREFIX.length), value }))
-      // A row that is a whole key shares its beginning with others.
-      const mine = folderOf(prefix) === prefix ? entries : entries.filter(({ key }) => categoryOf(key) === tree)
+      // A family of one key shares its beginning with others.
+      const mine = isFolder ? entries : entries.filter(({ key }) => key === at)
       if (mine.length > 0) yield mine
     }
   }

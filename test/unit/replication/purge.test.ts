@@ -2,7 +2,8 @@ import { beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { HeldDataPurge } from '../../../src/replication/filter/purge.js'
-import { PURGE_KEY, readPurgeStage } from '../../../src/replication/filter/purge-mark.js'
+import { readPurgeStage } from '../../../src/replication/filter/purge-mark.js'
+import { KEYS } from '../../../src/storage/keys.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 import { until } from '../../support/until.js'
 
@@ -63,7 +64,7 @@ test('data is marked when a filter hides it, again before it is deleted, and des
   await remove('logical/eu/1')
   await purge.start()
   expect([asked, purge.isInEffect, purge.isSettled]).toEqual([1, true, false])
-  await remove(PURGE_KEY)
+  await remove(KEYS.purgeMark)
   expect([purge.isInEffect, purge.isSettled]).toEqual([true, true])
 })
 
@@ -132,21 +133,21 @@ test('what is deleted after the destruction was asked for is marked anew', async
 test('a mark that is written anew differs from the one before, though it means the same', async () => {
   held = new Set(['eu'])
   await purge.mark()
-  const before = storage.get(PURGE_KEY)
+  const before = storage.get(KEYS.purgeMark)
   await purge.start()
   await purge.mark()
-  expect([stage(), storage.get(PURGE_KEY)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
+  expect([stage(), storage.get(KEYS.purgeMark)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
 })
 
 test('a second filter that hides data while the first is being destroyed marks anew, and keeps what it means', async () => {
   held = new Set(['eu'])
   await purge.mark()
   await purge.start()
-  const before = storage.get(PURGE_KEY)
+  const before = storage.get(KEYS.purgeMark)
   await put('logical/us/1')
   held = new Set(['eu', 'us'])
   await purge.start()
-  expect([stage(), storage.get(PURGE_KEY)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
+  expect([stage(), storage.get(KEYS.purgeMark)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
   expect([asked, purge.isInEffect]).toEqual([1, false])
   const { writes } = storage
   await purge.start()

@@ -4,7 +4,7 @@ import { silentLog } from '../../../src/base/log.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { HeldDataPurge } from '../../../src/replication/filter/purge.js'
-import { PURGE_KEY } from '../../../src/replication/filter/purge-mark.js'
+import { KEYS } from '../../../src/storage/keys.js'
 import { Destruction } from '../../../src/server/destruction.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
@@ -29,7 +29,7 @@ beforeEach(async () => {
   })
   store = await openStore(data.engine)
   for (let i = 0; i < 3000; i++) void put(store, `logical/m/${i}`, 'value')
-  await put(store, PURGE_KEY, 'one')
+  await put(store, KEYS.purgeMark, 'one')
   destruction = new Destruction({ source: data, store, clock: systemClock, log: silentLog })
 })
 
@@ -38,9 +38,9 @@ afterEach(async () => {
   await store.close()
 })
 
-const MARK = dataKey(PURGE_KEY)
+const MARK = dataKey(KEYS.purgeMark)
 
-const isMarked = () => store.get(PURGE_KEY) !== undefined
+const isMarked = () => store.get(KEYS.purgeMark) !== undefined
 
 /** Does something once, before the n-th batch that is written from the beginning of a new generation on. */
 const amidCopy = (work: () => void, at = 3): void => {
@@ -63,17 +63,17 @@ test('what is left moves to a new generation, without the mark, while the store 
 })
 
 test('without a mark nothing happens', async () => {
-  await store.write((tx) => tx.delete(PURGE_KEY))
+  await store.write((tx) => tx.delete(KEYS.purgeMark))
   destruction.schedule()
   await until(() => !destruction.isRunning)
   expect(data.generation).toBe(1)
 })
 
 test('a mark that is written anew ends the copy, and the next one is asked for', async () => {
-  amidCopy(() => void put(store, PURGE_KEY, 'two'))
+  amidCopy(() => void put(store, KEYS.purgeMark, 'two'))
   destruction.schedule()
   await until(() => !destruction.isRunning)
-  expect([data.generation, store.get(PURGE_KEY)?.toString()]).toEqual([1, 'two'])
+  expect([data.generation, store.get(KEYS.purgeMark)?.toString()]).toEqual([1, 'two'])
   onStep = () => undefined
   destruction.schedule()
   await until(() => !destruction.isRunning)
@@ -81,7 +81,7 @@ test('a mark that is written anew ends the copy, and the next one is asked for',
 })
 
 test('what is asked for while a copy that is overtaken runs is done after it', async () => {
-  amidCopy(() => void put(store, PURGE_KEY, 'two').then(() => destruction.schedule()))
+  amidCopy(() => void put(store, KEYS.purgeMark, 'two').then(() => destruction.schedule()))
   destruction.schedule()
   await until(() => !destruction.isRunning)
   expect([data.generation, isMarked()]).toEqual([2, false])
@@ -90,29 +90,29 @@ test('what is asked for while a copy that is overtaken runs is done after it', a
 test('what is marked anew is not copied before that is asked for', async () => {
   amidCopy(() => {
     destruction.schedule()
-    void put(store, PURGE_KEY, 'two')
+    void put(store, KEYS.purgeMark, 'two')
   })
   destruction.schedule()
   await until(() => !destruction.isRunning)
-  expect([data.generation, store.get(PURGE_KEY)?.toString()]).toEqual([1, 'two'])
+  expect([data.generation, store.get(KEYS.purgeMark)?.toString()]).toEqual([1, 'two'])
 })
 
 test('nor after a failure', async () => {
   let failures = 0
   amidCopy(() => {
     onStep = () => undefined
-    void put(store, PURGE_KEY, 'two')
+    void put(store, KEYS.purgeMark, 'two')
     failures++
     throw new Error('no space left on device')
   })
   destruction.schedule()
   await until(() => !destruction.isRunning)
-  expect([data.generation, store.get(PURGE_KEY)?.toString(), failures]).toEqual([1, 'two', 1])
+  expect([data.generation, store.get(KEYS.purgeMark)?.toString(), failures]).toEqual([1, 'two', 1])
 })
 
 test('what is asked for at the very end of a run is done', async () => {
   const mark = Buffer.from('one')
-  await store.write((tx) => tx.delete(PURGE_KEY))
+  await store.write((tx) => tx.delete(KEYS.purgeMark))
   for (let turns = 0; turns < 12; turns++) {
     const { generation } = data
     destruction.schedule()

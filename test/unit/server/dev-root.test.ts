@@ -3,7 +3,7 @@ import type { Log } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
 import { randomPorts } from '../../../src/lab/ports.js'
 import { enablePrimary, enableSecondary, initialise, secondaryToken, statusOf } from '../../../src/lab/replication.js'
-import { DEV_ROOT_KEY } from '../../../src/replication/credentials/dev-root.js'
+import { KEYS } from '../../../src/storage/keys.js'
 import { Server } from '../../../src/server/server.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
@@ -111,7 +111,7 @@ test('works on a performance secondary when both run with -dev, as a root token 
     expect(await findText(data, ROOT)).toEqual([])
     expect(logged.filter((line) => line.includes(ROOT))).toEqual([])
   }
-  expect(await findText(c.data, DEV_ROOT_KEY)).toEqual([])
+  expect(await findText(c.data, KEYS.devRoot)).toEqual([])
 
   expect((await c.client.send('POST', 'auth/token/revoke-self', { token: ROOT })).status).toBe(204)
   expect([(await lookUp(c.client, ROOT)).status, (await lookUp(a.client, ROOT)).status]).toEqual([403, 200])
@@ -120,7 +120,7 @@ test('works on a performance secondary when both run with -dev, as a root token 
 test('lies encrypted in the storage of the secondary until it is planted', async () => {
   const [a, c] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, c.client, 'performance')
-  expect(c.begun.filter(({ key }) => key.endsWith(DEV_ROOT_KEY))).toHaveLength(1)
+  expect(c.begun.filter(({ key }) => key.endsWith(KEYS.devRoot))).toHaveLength(1)
   const inner = Buffer.from(ROOT).toString('base64').slice(0, 24)
   for (const { key, value } of c.begun) expect(value.includes(ROOT) || value.includes(inner), key).toBe(false)
 })
@@ -133,7 +133,7 @@ test.each([
   await join(a.client, c.client, 'performance')
   expect((await lookUp(a.client, a.rootToken)).status).toBe(200)
   for (const token of [a.rootToken, c.rootToken]) expect((await lookUp(c.client, token)).status).toBe(403)
-  expect(await findText(c.data, DEV_ROOT_KEY)).toEqual([])
+  expect(await findText(c.data, KEYS.devRoot)).toEqual([])
 })
 
 test('does not when it was revoked before', async () => {
@@ -150,5 +150,5 @@ test('comes to a DR secondary with all other tokens, and in no other way', async
   const [a, b] = [await start(true, ROOT), await start(true, OWN_ROOT)]
   await join(a.client, b.client, 'dr')
   expect((await lookUp(b.client, ROOT)).status).toBe(400)
-  expect(await findText(b.data, DEV_ROOT_KEY)).toEqual([])
+  expect(await findText(b.data, KEYS.devRoot)).toEqual([])
 })

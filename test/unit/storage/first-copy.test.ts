@@ -3,7 +3,7 @@ import type { FirstCopy } from '../../../src/storage/sync/first-copy.js'
 import { LiveEngine } from '../../../src/storage/engine/live-engine.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 import { Packer } from '../../../src/storage/sync/packed.js'
-import type { Tree } from '../../../src/storage/prefixes.js'
+import type { Tree } from '../../../src/storage/keys.js'
 import type { Store } from '../../../src/storage/store.js'
 import { openStore } from '../../support/replication-fixture.js'
 import { bytes, GatedEngine, entriesAfter, openFixture, put, remoteOf, rootsOf, textOf } from './fixture.js'
@@ -161,7 +161,7 @@ describe('a first copy', () => {
   it('refuses keys of another tree, and bytes that are no entries', async () => {
     const { store } = await openFixture()
     const packer = new Packer(64)
-    packer.add('core/replication/x', bytes('1'))
+    packer.add('core/replication/announced/x', bytes('1'))
     expect(() => store.firstCopy().add('replicated', packer.take())).toThrow('a key of another')
     expect(() => store.firstCopy().add('replicated', bytes('nonsense'))).toThrow('damaged')
   })

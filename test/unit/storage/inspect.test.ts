@@ -32,7 +32,7 @@ beforeEach(async () => {
   const barrier = new Barrier({ store, clock })
   await barrier.initialize(ROOT)
   barrier.unseal(ROOT)
-  for (const key of ['logical/a', 'sys/token/t', 'core/replication/x']) {
+  for (const key of ['logical/a', 'sys/token/t', 'core/replication/announced/x']) {
     await barrier.write((tx) => tx.put(key, bytes(`value of ${key}`)))
   }
   await store.close()
@@ -72,7 +72,7 @@ describe('inspecting a stopped data directory', () => {
     })
     expect(found).toEqual([
       ['replicated', 'core/keyring', expect.any(Number)],
-      ['ignored', 'core/replication/x', 27],
+      ['ignored', 'core/replication/announced/x', 37],
       ['replicated', 'logical/a', 18 + 33],
       ['local', 'sys/token/t', 20 + 33],
     ])

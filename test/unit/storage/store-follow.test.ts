@@ -14,7 +14,7 @@ const pairOfStores = async (): Promise<{ primary: Store; secondary: Store }> => 
 describe('applying entries of another log', () => {
   it('makes data, roots and log bodies equal, under own numbers', async () => {
     const { primary, secondary } = await pairOfStores()
-    await put(secondary, 'core/replication/x', 'own')
+    await put(secondary, 'core/replication/announced/x', 'own')
     await put(primary, 'logical/a', '1')
     await primary.write((tx) => {
       tx.put('logical/b', bytes('2'))
@@ -236,7 +236,7 @@ describe('a snapshot', () => {
       'core/cluster/replicated/x',
       'core/cluster/replicated-dr/x',
       'sys/token/t',
-      'local/x',
+      'local/logical/m/x',
     ]
     for (const key of keys) await put(store, key, key)
     const snapshot = store.snapshot()
@@ -246,7 +246,7 @@ describe('a snapshot', () => {
       return found
     }
     expect(await scan('replicated')).toEqual(['auth/x/y', 'core/keyring', 'logical/a', 'logical/b'])
-    expect(await scan('local')).toEqual(['core/cluster/replicated/x', 'local/x', 'sys/token/t'])
+    expect(await scan('local')).toEqual(['core/cluster/replicated/x', 'local/logical/m/x', 'sys/token/t'])
     expect(await scan('replicated', 'core/keyring')).toEqual(['logical/a', 'logical/b'])
     expect(await scan('replicated', 'logical/a')).toEqual(['logical/b'])
     expect(await scan('replicated', 'logical/b')).toEqual([])

@@ -89,7 +89,7 @@ describe('a write', () => {
     await store.write((tx) => {
       tx.put('logical/a', bytes('1'))
       tx.put('cubbyhole/b', bytes('2'))
-      tx.put('core/replication/c', bytes('3'))
+      tx.put('core/replication/announced/c', bytes('3'))
     })
     const [entry, ...rest] = await entriesAfter(store, 0)
     expect(rest).toEqual([])
@@ -97,22 +97,22 @@ describe('a write', () => {
       ['logical/a', 'replicated'],
       ['cubbyhole/b', 'local'],
     ])
-    expect(textOf(store, 'core/replication/c')).toBe('3')
+    expect(textOf(store, 'core/replication/announced/c')).toBe('3')
   })
 
   it('of ignored keys only is no entry of the log', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
-    expect(await put(store, 'core/replication/x', '1')).toBe(1)
+    expect(await put(store, 'core/replication/announced/x', '1')).toBe(1)
     expect(store.position.index).toBe(1)
-    expect(textOf(store, 'core/replication/x')).toBe('1')
+    expect(textOf(store, 'core/replication/announced/x')).toBe('1')
   })
 
   it('counts replicated and shipped entries apart', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', '1')
     await Promise.all([put(store, 'logical/b', '1'), put(store, 'cubbyhole/c', '1')])
-    await put(store, 'core/replication/x', '1')
+    await put(store, 'core/replication/announced/x', '1')
     expect([store.position.index, store.lastReplicatedIndex, store.lastShippedIndex]).toEqual([3, 2, 3])
   })
 
@@ -125,7 +125,7 @@ describe('a write', () => {
     })
     await expect(store.write((tx) => tx.delete('logical/a'))).rejects.toMatchObject({ code: 'read-only' })
     await put(store, 'cubbyhole/a', '1')
-    await put(store, 'core/replication/a', '1')
+    await put(store, 'core/replication/announced/a', '1')
   })
 
   it('of a key without a category is a bug, not a request error', async () => {
@@ -142,12 +142,12 @@ describe('a write', () => {
       seen.push([commit.lastIndex, commit.origin, commit.mutations.map(({ key }) => key), frame?.lastIndex])
     })
     await put(store, 'logical/a', '1')
-    await put(store, 'core/replication/x', '1')
+    await put(store, 'core/replication/announced/x', '1')
     stop()
     await put(store, 'logical/b', '1')
     expect(seen).toEqual([
       [1, 'own', ['logical/a'], 1],
-      [1, 'own', ['core/replication/x'], undefined],
+      [1, 'own', ['core/replication/announced/x'], undefined],
     ])
   })
 
@@ -269,7 +269,11 @@ describe('a batch that has failed', () => {
 
   it.each<[string, (store: Store) => Promise<unknown>, readonly string[]]>([
     ['logged keys', (store) => put(store, 'logical/a', '2'), ['logical/a']],
-    ['keys that are not logged', (store) => put(store, 'core/replication/a', '2'), ['core/replication/a']],
+    [
+      'keys that are not logged',
+      (store) => put(store, 'core/replication/announced/a', '2'),
+      ['core/replication/announced/a'],
+    ],
     ['a resync', (store) => store.importMutations([{ key: 'logical/a', value: bytes('2') }]), ['logical/a']],
     ['the end of a resync', (store) => store.importMutations([], { ...store.position, epoch: '' }), ['logical/a']],
   ])('and had reached the disk all the same is announced to everybody: %s', async (name, write, keys) => {

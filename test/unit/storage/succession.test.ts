@@ -126,12 +126,12 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
         const key = `logical/m/${random.bytes(2).readUInt16BE() % 3000}`
         if (random.bytes(1)[0] === 0) tx.delete(key)
         else tx.put(key, random.bytes(200))
-        tx.put(`local/m/${random.bytes(1)[0]}`, random.bytes(20))
+        tx.put(`local/logical/m/${random.bytes(1)[0]}`, random.bytes(20))
       })
     for (let i = 0; i < 4000; i++) void writeOne()
     await store.importMutations([{ key: 'logical/m/imported', value: bytes('1') }], { ...store.position, epoch: '' })
-    await store.write((tx) => tx.put('core/replication/mark', bytes('1')))
-    const isLeftOut = (key: string) => key === dataKey('core/replication/mark')
+    await store.write((tx) => tx.put('core/replication/purge', bytes('1')))
+    const isLeftOut = (key: string) => key === dataKey('core/replication/purge')
 
     let isDone = false
     const writers = Array.from({ length: 8 }, async () => {
@@ -155,7 +155,7 @@ describe.each(KINDS)('a successor %s', (_name, make) => {
     await Promise.all(writers)
     await predecessor.destroy()
 
-    before.delete(dataKey('core/replication/mark'))
+    before.delete(dataKey('core/replication/purge'))
     const isFrame = ([key]: [string, string]) => key.startsWith(WAL_PREFIX)
     const kept = (entries: Map<string, string>) => new Map([...entries].filter((entry) => !isFrame(entry)))
     expect(after.size).toBeGreaterThan(3000)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { shortHash } from '../../../src/crypto/digest.js'
 import { leafHash, subPageOf, xorOf } from '../../../src/storage/trees/leaf.js'
 import { MerkleTree } from '../../../src/storage/trees/merkle.js'
-import { categoryOf } from '../../../src/storage/prefixes.js'
+import { categoryOf } from '../../../src/storage/keys.js'
 import type { Store } from '../../../src/storage/store.js'
 import { bytes, openFixture, put, rootsOf, textOf } from './fixture.js'
 
@@ -14,7 +14,15 @@ const treeOver = (entries: ReadonlyMap<string, string>): MerkleTree => {
   return tree
 }
 
-const KEYS = ['logical/a', 'logical/b', 'logical/c', 'auth/a', 'sys/token/a', 'cubbyhole/b', 'core/replication/x']
+const KEYS = [
+  'logical/a',
+  'logical/b',
+  'logical/c',
+  'auth/a',
+  'sys/token/a',
+  'cubbyhole/b',
+  'core/replication/announced/x',
+]
 const step = fc.record({
   key: fc.constantFrom(...KEYS),
   value: fc.option(fc.string({ maxLength: 8 }), { nil: undefined }),

@@ -1,0 +1,170 @@
+/**
+ * Every family of keys in the database: what a stored key is, said once. A family is one key, or all keys below a prefix
+ * that ends with `/`; none lies within another, and how keys are laid out within one is its owner's own.
+ *
+ * - `replicated`: shipped to performance and disaster-recovery secondaries
+ * - `local`: shipped to disaster-recovery secondaries only; each performance cluster has its own
+ * - `ignored`: never leaves this cluster
+ */
+export type Category = 'replicated' | 'local' | 'ignored'
+
+/** The merkle trees: one over replicated keys, one over local keys. Ignored keys are in none. */
+export type Tree = Exclude<Category, 'ignored'>
+
+/**
+ * What the barrier does to the value. Plain ones are needed while it is sealed, and none of them holds a secret as it is:
+ * the wrapped root keys and the keyring are ciphertext of another key.
+ */
+type Form = 'encrypted' | 'plain'
+
+/** Who writes the keys, and is told when replication has changed one. */
+export type Owner =
+  | 'seal'
+  | 'cluster'
+  | 'namespaces'
+  | 'mounts'
+  | 'backends'
+  | 'audit'
+  | 'policies'
+  | 'identity'
+  | 'tokens'
+  | 'token-roles'
+  | 'wrapping'
+  | 'purge'
+  | 'roles'
+  | 'filters'
+  | 'replication'
+
+type Row = readonly [at: string, category: Category, form: Form, owner: Owner, what: string]
+
+const TABLE = {
+  sealConfig: ['core/seal-config', 'replicated', 'plain', 'seal', 'number of key shares and threshold'],
+  shareWrappedRoot: [
+    'core/share-wrapped-root',
+    'replicated',
+    'plain',
+    'seal',
+    'root key, wrapped by that of the shares',
+  ],
+  keyring: ['core/keyring', 'replicated', 'plain', 'seal', 'the keyring, encrypted with the root key'],
+  autoWrappedRoot: ['core/auto-wrapped-root', 'ignored', 'plain', 'seal', 'root key, wrapped by the auto-unseal seal'],
+  sharesBackup: ['core/unseal-keys-backup', 'replicated', 'plain', 'seal', 'PGP-encrypted shares of the last rekey'],
+  clusterIdentity: ['core/cluster/local/info', 'ignored', 'plain', 'cluster', 'id and name of this cluster'],
+
+  namespaces: ['core/namespaces/', 'replicated', 'encrypted', 'namespaces', 'one record each'],
+  mounts: ['core/mounts/', 'replicated', 'encrypted', 'mounts', 'secret engine mounts, one record each'],
+  authMounts: ['core/auth/', 'replicated', 'encrypted', 'mounts', 'auth method mounts, one record each'],
+  localMounts: ['core/local-mounts/', 'local', 'encrypted', 'mounts', 'secret engine mounts that are local'],
+  localAuthMounts: ['core/local-auth/', 'local', 'encrypted', 'mounts', 'auth method mounts that are local'],
+  secretData: ['logical/', 'replicated', 'encrypted', 'backends', 'of secret engines, below the uuid of the mount'],
+  authData: ['auth/', 'replicated', 'encrypted', 'backends', 'of auth methods, below the uuid of the mount'],
+  localSecretData: ['local/logical/', 'local', 'encrypted', 'backends', 'of local mounts, and what mounts keep local'],
+  localAuthData: ['local/auth/', 'local', 'encrypted', 'backends', 'the same of auth methods'],
+  purgeOrders: ['core/settings/purge/', 'replicated', 'encrypted', 'purge', 'data of removed mounts to be deleted'],
+  localPurgeOrders: ['local/purge/', 'local', 'encrypted', 'purge', 'the same of what is local'],
+
+  audit: ['core/audit/', 'replicated', 'encrypted', 'audit', 'audit devices, one record each'],
+  localAudit: ['core/local-audit/', 'local', 'encrypted', 'audit', 'audit devices that are local'],
+  auditedHeaders: ['core/audited-headers', 'replicated', 'encrypted', 'audit', 'request headers that devices log'],
+  policies: ['sys/policy/', 'replicated', 'encrypted', 'policies', 'ACL policies, below the id of the namespace'],
+  identity: ['sys/identity/', 'replicated', 'encrypted', 'identity', 'entities and aliases'],
+  tokens: ['sys/token/', 'local', 'encrypted', 'tokens', 'by id, by accessor, by parent'],
+  leases: ['sys/expire/', 'local', 'encrypted', 'tokens', 'of tokens: by id, by time'],
+  cubbyholes: ['cubbyhole/', 'local', 'encrypted', 'tokens', 'the store of each token'],
+  tokenRoles: ['sys/token-roles/', 'replicated', 'encrypted', 'token-roles', 'below the id of the namespace'],
+  wrappingKey: ['core/wrapping/jwtkey', 'replicated', 'encrypted', 'wrapping', 'signs wrapping tokens in JWT form'],
+
+  performanceRole: [
+    'core/cluster/replicated/',
+    'local',
+    'encrypted',
+    'roles',
+    'performance role, its CA, registrations',
+  ],
+  drRole: ['core/cluster/replicated-dr/', 'ignored', 'encrypted', 'roles', 'DR role, its CA, registrations'],
+  filters: ['core/filters/', 'replicated', 'encrypted', 'filters', 'path filters, one record per secondary id'],
+  operationToken: ['core/dr-operation-token', 'ignored', 'encrypted', 'replication', 'hash of the operation token'],
+  devRoot: ['core/dev-root', 'ignored', 'encrypted', 'replication', 'a root token on its way between -dev servers'],
+  losses: ['core/losses/', 'ignored', 'encrypted', 'replication', 'what was discarded when this cluster rejoined'],
+  announced: ['core/replication/announced/', 'ignored', 'plain', 'replication', 'last index the primary told of'],
+  alignment: ['core/replication/alignment', 'ignored', 'plain', 'replication', 'where a DR log began to go in step'],
+  settledFilter: ['core/replication/settled-filter', 'ignored', 'plain', 'filters', 'that the data was compared under'],
+  purgeMark: ['core/replication/purge', 'ignored', 'plain', 'filters', 'filtered data is to be destroyed'],
+  upkeep: ['core/replication/upkeep', 'ignored', 'plain', 'replication', 'rebuilds and checks of the trees'],
+} as const satisfies Record<string, Row>
+
+type Name = keyof typeof TABLE
+
+/** The key or prefix of each family. */
+export const KEYS = Object.fromEntries(Object.entries(TABLE).map(([name, [at]]) => [name, at])) as {
+  readonly [N in Name]: (typeof TABLE)[N][0]
+}
+
+export interface Family {
+  readonly at: string
+  readonly category: Category
+  readonly isPlain: boolean
+  readonly owner: Owner
+  readonly isFolder: boolean
+}
+
+export const FAMILIES: readonly Family[] = Object.values(TABLE).map(([at, category, form, owner]) => ({
+  at,
+  category,
+  isPlain: form === 'plain',
+  owner,
+  isFolder: at.endsWith('/'),
+}))
+
+/** What every cluster of a replication set has byte for byte, and a new one needs before its first sync. */
+export const SHARED_SEAL_KEYS = [KEYS.sealConfig, KEYS.shareWrappedRoot, KEYS.keyring] as const
+
+/** The characters of all rows as a tree: each read and write asks for the family of its key. */
+interface Branch {
+  readonly next: Branch[]
+  family?: Family
+}
+
+const SLASH = 47
+const TRUNK: Branch = { next: [] }
+for (const family of FAMILIES) {
+  let branch = TRUNK
+  for (let at = 0; at < family.at.length; at++) branch = branch.next[family.at.charCodeAt(at)] ??= { next: [] }
+  branch.family = family
+}
+
+/** Undefined for a key that nobody writes: it is damaged. */
+export const findFamily = (key: string): Family | undefined => {
+  let branch: Branch | undefined = TRUNK
+  for (let at = 0; at < key.length && branch !== undefined; at++) {
+    const letter = key.charCodeAt(at)
+    branch = branch.next[letter]
+    if (letter === SLASH && branch?.family !== undefined) break
+  }
+  return branch?.family
+}
+
+export const findCategory = (key: string): Category | undefined => findFamily(key)?.category
+
+/** The category of a storage key. A key that no row covers is a bug. */
+export const categoryOf = (key: string): Category => {
+  const found = findCategory(key)
+  if (found === undefined) throw new Error(`no category for the storage key ${JSON.stringify(key)}`)
+  return found
+}
+
+const PLAIN_LETTERS = new Set(FAMILIES.filter(({ isPlain }) => isPlain).map(({ at }) => at.charCodeAt(0)))
+
+export const isPlainKey = (key: string): boolean =>
+  PLAIN_LETTERS.has(key.charCodeAt(0)) && findFamily(key)?.isPlain === true
+
+/** Of a key that holds data of a mount: of which one, and what the mount calls it. */
+export const findMountOf = (
+  key: string,
+): { readonly category: Category; readonly uuid: string; readonly rest: string } | undefined => {
+  const family = findFamily(key)
+  if (family?.owner !== 'backends') return undefined
+  const end = key.indexOf('/', family.at.length)
+  if (end < 0) return undefined
+  return { category: family.category, uuid: key.slice(family.at.length, end), rest: key.slice(end + 1) }
+}
