@@ -85,7 +85,7 @@ export class LabCluster implements ClusterAccess {
 
   /** `https://127.0.0.1:port`, as other clusters are told it. */
   get clusterAddress(): string {
-    return `https://127.0.0.1:${this.#server.ports.cluster}`
+    return this.#server.clusterAddress
   }
 
   /** As it was known last; `token` asks the server. Empty where none works, as on a DR secondary. */

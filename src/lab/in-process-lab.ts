@@ -16,11 +16,12 @@ import type { LabEvent } from './events/event.js'
 import type { DrillResult } from './drills/result.js'
 import type { RunDrillOptions } from './drills/run-drill.js'
 import type { InProcessServer } from './runner/in-process.js'
-import { loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
+import { findUnreplicatedSince, loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
 import { makeTemporaryDirectory } from './lifecycle/lab-directory.js'
 import { type LabLink, Links } from './links.js'
 import { type ClusterPlan, planOf, type Topology } from './topology.js'
 import type { LabSettings } from './settings.js'
+import { NEAR_PAUSE_MS, waitFor } from './wait.js'
 import { makeTopology, openCluster, type WireOptions } from './wire.js'
 
 export type { InProcessLabOptions } from './library/options.js'
@@ -187,7 +188,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   /**
    * The lab as it was right after its start, or when a snapshot of it was taken: data, keys, clocks, and which clusters run.
-   * Links are healed. Resolves when every secondary streams again.
+   * Links and disks are healed. Resolves when every secondary that streamed then streams again and has its primary's merkle root.
    */
   async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
     if (!to) throw new LabError('usage', 'the lab has not started')
@@ -195,10 +196,10 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     await loadServerImages(to.images)
     this.clock.advance(to.skewMs - this.clock.skewMs)
     for (const [name, keys] of to.keys) this.keys.set(name, keys)
-    const sealed = new Set([...to.images].filter(([, { state }]) => state.isSealed).map(([{ name }]) => name))
-    const open = this.clusters.filter(({ name, isRunning }) => isRunning && !sealed.has(name))
-    await Promise.all(open.map((cluster) => cluster.start()))
-    await this.converged()
+    const closed = [...to.images].filter(([server, { state }]) => server.isSealed && !state.isSealed)
+    await Promise.all(closed.map(([{ name }]) => this.cluster(name as Names).start()))
+    const find = () => findUnreplicatedSince(to.images)
+    await waitFor(systemClock, 'every secondary to stream again', find, this.timeoutMs, undefined, NEAR_PAUSE_MS)
   }
 
   /** Ends all servers, connections and timers of the lab, and removes its data. Closing it again does nothing. */

@@ -76,14 +76,26 @@ export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<st
  * primary is being written to the two are hardly ever asked at a moment when they agree: then it is enough that the
  * secondary has all that the primary had when it was asked first.
  */
-export const findLag = async (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> => {
-  const before = await statusOf(primary, kind)
-  const theirs = await statusOf(secondary, kind)
+export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>
+  findLagBetween(
+    () => statusOf(primary, kind),
+    () => statusOf(secondary, kind),
+    kind,
+  )
+
+/** The same for clusters whose status is asked for in another way. */
+export const findLagBetween = async (
+  askPrimary: () => Promise<Status>,
+  askSecondary: () => Promise<Status>,
+  kind: Kind,
+): Promise<string | undefined> => {
+  const before = await askPrimary()
+  const theirs = await askSecondary()
   if (theirs.mode !== 'secondary') return `mode is ${theirs.mode}, not secondary`
   if (theirs.state !== 'stream-wals') return `state is ${theirs.state}, not stream-wals`
   if (theirs.connection_state !== 'ready') return `connection_state is ${theirs.connection_state}, not ready`
   if (theirs.merkle_root === before.merkle_root) return undefined
-  const ours = await statusOf(primary, kind)
+  const ours = await askPrimary()
   const isBusy = ours.merkle_root !== before.merkle_root
   if (theirs.merkle_root === ours.merkle_root || (isBusy && hasAll(theirs, before, kind))) return undefined
   return `merkle roots differ: ${ours.merkle_root} and ${theirs.merkle_root}`

@@ -7,6 +7,9 @@ export type Fact = () => Promise<string | undefined>
 
 const PAUSE_MS = 25
 
+/** For a fact that costs next to nothing to ask for, because it is in this process. */
+export const NEAR_PAUSE_MS = 5
+
 /**
  * Waits until `fact` holds: until it resolves with undefined, and not with what is still false. Gives up after
  * `timeoutMs` milliseconds with LabError `timeout`, which says what was still false, whether or not that answers. A
@@ -31,13 +34,15 @@ export const waitFor = (
   fact: Fact,
   timeoutMs: number,
   signal?: AbortSignal,
-): Promise<void> => whileWaiting(what, (wait) => untilTrue(clock, wait, fact, timeoutMs, signal))
+  pauseMs: number = PAUSE_MS,
+): Promise<void> => whileWaiting(what, (wait) => untilTrue(clock, wait, fact, timeoutMs, pauseMs, signal))
 
 const untilTrue = async (
   clock: Clock,
   wait: Wait,
   fact: Fact,
   timeoutMs: number,
+  pauseMs: number,
   signal?: AbortSignal,
 ): Promise<void> => {
   const deadline = clock.monotonic() + timeoutMs
@@ -49,7 +54,7 @@ const untilTrue = async (
     if (clock.monotonic() >= deadline) {
       throw new LabError('timeout', `gave up waiting for ${wait.what} after ${timeoutMs} ms: ${missing}`)
     }
-    await clock.sleep(PAUSE_MS, signal)
+    await clock.sleep(pauseMs, signal)
   }
 }
 

@@ -20,6 +20,7 @@ export interface DataPlaneOptions {
 export const createDataPlane = ({ host, listener, shipBatchBytes }: DataPlaneOptions): DataPlane => {
   const { store, clock, random, network, log, settings, recorder } = host
   const { times } = settings
+  const { contexts } = listener
   return {
     startPrimary(kind, { identity, hooks, onChange }) {
       const server = new StreamServer({ kind, store, hooks, shipBatchBytes, clock, log, onChange, recorder })
@@ -27,7 +28,7 @@ export const createDataPlane = ({ host, listener, shipBatchBytes }: DataPlaneOpt
       return server
     },
     startFollower(kind, options) {
-      const follower = new Follower({ kind, store, ...options, times, clock, random, network, log, recorder })
+      const follower = new Follower({ kind, store, ...options, times, clock, random, network, contexts, log, recorder })
       follower.start()
       return follower
     },

@@ -8,11 +8,13 @@ import { createSystemRandom, type Random } from '../base/random.js'
 import { Meter } from '../core/metrics.js'
 import type { FreshStart } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
+import type { Kind } from '../replication/types.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
 import { AnswerRoom } from '../http/answer-room.js'
 import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { renderAnswer } from '../logical/envelope.js'
+import type { JsonObject } from '../logical/json.js'
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
 import { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
@@ -143,6 +145,11 @@ export class Server implements ShellView {
   }
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
+
+  /** What a status read of replication shows, without a request; undefined while the cluster is sealed or restarts. For labs. */
+  replicationStatus(kind: Kind): JsonObject | undefined {
+    return this.#host.runtime?.cluster?.replication.statusData(kind)
+  }
 
   restart(reason: string): void {
     this.#host.restart(reason)

@@ -5,6 +5,7 @@ import { type Entry, fillEngine, type ImageState } from '../../server/cluster-im
 import { Server } from '../../server/server.js'
 import type { ServerStorage } from '../../server/server-storage.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
+import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import type { ClusterNetwork } from '../links.js'
 import { type PortPair, randomPorts } from '../ports.js'
@@ -26,6 +27,8 @@ export interface ServerImage {
   readonly isRunning: boolean
   readonly state: ImageState
   readonly chunks: readonly (readonly Entry[])[]
+  /** The kinds of replication that streamed to it. */
+  readonly streams: readonly Kind[]
 }
 
 const AT_REST: ImageState = { skewMs: 0, holds: [], isSealed: true }
@@ -56,6 +59,21 @@ export class InProcessServer {
   get ports(): PortPair {
     if (!this.#ports) throw new LabError('usage', `cluster ${this.#options.name} was never started`)
     return this.#ports
+  }
+
+  /** As other clusters are told it. */
+  get clusterAddress(): string {
+    return `https://127.0.0.1:${this.ports.cluster}`
+  }
+
+  /** True of a server that runs and serves nobody until it is unsealed. */
+  get isSealed(): boolean {
+    return this.#server !== undefined && (this.#server.runtime?.seal.isSealed ?? true)
+  }
+
+  /** What a status read of replication shows; empty while there is nothing to be told. */
+  replicationStatus(kind: Kind): Readonly<Record<string, unknown>> {
+    return this.#server?.replicationStatus(kind) ?? {}
   }
 
   /** Starts on what the last one left. Nothing happens when it runs. */
@@ -100,20 +118,22 @@ export class InProcessServer {
       const { storage } = this.#options
       const source = await storage.open()
       try {
-        return { isRunning: false, state: AT_REST, chunks: await collect(source.engine.scan({})) }
+        return { isRunning: false, state: AT_REST, streams: [], chunks: await collect(source.engine.scan({})) }
       } finally {
         await storage.release()
       }
     }
+    const streams = KINDS.filter((kind) => isStreaming(this.replicationStatus(kind)))
     try {
-      return { isRunning: true, state: cut.state, chunks: await collect(cut.chunks) }
+      return { isRunning: true, state: cut.state, streams, chunks: await collect(cut.chunks) }
     } finally {
       await cut.close()
     }
   }
 
-  /** It serves and follows nobody from now on, until `loadImage`. */
+  /** It serves and follows nobody from now on, until `loadImage`, and what the lab did to its disk is over. */
   async stopForImage({ isRunning }: ServerImage): Promise<void> {
+    if (this.#server) this.#server.labState.disk.state = 'ok'
     if (isRunning) await this.#server?.images.stop()
     else await this.stop()
   }
@@ -161,6 +181,10 @@ export class InProcessServer {
     })
   }
 }
+
+/** Of a status read of replication: whether the secondary gets what its primary writes. */
+export const isStreaming = ({ mode, state, connection_state }: Readonly<Record<string, unknown>>): boolean =>
+  mode === 'secondary' && state === 'stream-wals' && connection_state === 'ready'
 
 const collect = async (chunks: AsyncIterable<readonly Entry[]>): Promise<(readonly Entry[])[]> => {
   const all: (readonly Entry[])[] = []

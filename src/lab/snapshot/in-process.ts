@@ -1,4 +1,6 @@
-import type { InProcessServer, ServerImage } from '../runner/in-process.js'
+import type { Kind } from '../kinds.js'
+import { findLagBetween } from '../replication.js'
+import { type InProcessServer, isStreaming, type ServerImage } from '../runner/in-process.js'
 
 /** All servers of a lab in this process at one moment, in memory. */
 export type ServerImages = ReadonlyMap<InProcessServer, ServerImage>
@@ -17,9 +19,47 @@ export const takeServerImages = async (servers: readonly InProcessServer[]): Pro
   }
 }
 
-/** All stand still before the first has its data. Those that ran then run afterwards, sealed where nobody has their keys. */
+/**
+ * All stand still before the first has its data. Those that ran then run afterwards, sealed where nobody has their keys. A
+ * primary is there before its secondaries dial it: those that do not reach it would try again only after a pause.
+ */
 export const loadServerImages = async (images: ServerImages): Promise<void> => {
   const all = [...images]
   await Promise.all(all.map(([server, image]) => server.stopForImage(image)))
-  await Promise.all(all.map(([server, image]) => server.loadImage(image)))
+  for (const isTurn of TURNS) {
+    const turn = all.filter(([, image]) => isTurn(image))
+    await Promise.all(turn.map(([server, image]) => server.loadImage(image)))
+  }
+}
+
+/** A primary of disaster recovery may itself be a secondary of performance replication, never the other way round. */
+const TURNS: readonly ((image: ServerImage) => boolean)[] = [
+  ({ streams }) => streams.length === 0,
+  ({ streams }) => streams.includes('performance') && !streams.includes('dr'),
+  ({ streams }) => streams.includes('dr'),
+]
+
+/** What still keeps a secondary that streamed when the images were taken from doing so again; undefined when all do. */
+export const findUnreplicatedSince = async (images: ServerImages): Promise<string | undefined> => {
+  for (const [server, { streams }] of images) {
+    for (const kind of streams) {
+      const missing = await findUnreplicated(server, kind, [...images.keys()])
+      if (missing !== undefined) return `${server.name} (${kind}): ${missing}`
+    }
+  }
+  return undefined
+}
+
+const findUnreplicated = async (
+  server: InProcessServer,
+  kind: Kind,
+  servers: readonly InProcessServer[],
+): Promise<string | undefined> => {
+  const status = server.replicationStatus(kind)
+  if (!isStreaming(status)) return `it does not stream yet (${status.state}, ${status.connection_state})`
+  const primary = servers.find(({ clusterAddress }) => clusterAddress === status.primary_cluster_addr)
+  // Of a primary that is not of this lab nothing more is known.
+  if (!primary) return undefined
+  const ask = (one: InProcessServer) => async () => one.replicationStatus(kind)
+  return findLagBetween(ask(primary), ask(server), kind)
 }

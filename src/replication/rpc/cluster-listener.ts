@@ -8,6 +8,7 @@ import type { Log } from '../../base/log.js'
 import type { Network, NetworkListener } from '../../base/network.js'
 import type { ReplicationTimes, ServerIdentity } from '../types.js'
 import { ReplicationService } from './proto.js'
+import { SecureContexts } from './secure-contexts.js'
 import { type ClusterService, toHandlers } from './service.js'
 
 export interface ClusterListenerOptions {
@@ -33,6 +34,8 @@ interface Served {
  * the port being bound again.
  */
 export class ClusterListener {
+  /** Those of this process, for who dials from it, too. */
+  readonly contexts = new SecureContexts()
   readonly #options: ClusterListenerOptions
   readonly #served = new Map<string, Served>()
   /** Connections whose handshake is under way, the oldest first. */
@@ -69,12 +72,7 @@ export class ClusterListener {
     })
     server.addService(ReplicationService.service, toHandlers(service))
     this.#served.set(identity.serverName, {
-      context: tls.createSecureContext({
-        key: identity.privateKey,
-        cert: identity.certificate,
-        ca: identity.certificate,
-        minVersion: 'TLSv1.3',
-      }),
+      context: this.contexts.of({ key: identity.privateKey, cert: identity.certificate, ca: identity.certificate }),
       server,
       injector: server.createConnectionInjector(ServerCredentials.createInsecure()),
       sockets: new Set(),
@@ -102,6 +100,7 @@ export class ClusterListener {
   async close(): Promise<void> {
     for (const serverName of [...this.#served.keys()]) this.withdraw(serverName)
     for (const raw of this.#open) raw.destroy()
+    this.contexts.clear()
     await this.#listener?.close()
   }
 

@@ -4,11 +4,14 @@ import type { Clock } from '../../base/clock.js'
 import type { Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { PrimaryCredentials } from '../types.js'
+import { SecureContexts } from './secure-contexts.js'
 
 export interface DialOptions {
   readonly network: Network
   readonly clock: Clock
   readonly credentials: PrimaryCredentials
+  /** Of the process, where it dials more than once. */
+  readonly contexts?: SecureContexts | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -21,7 +24,7 @@ export const withoutScheme = (address: string): string => address.replace(/^[a-z
  * certificate of our set's CA; whether it takes ours shows only when it first answers.
  */
 export const dialTls = async (address: string, options: DialOptions): Promise<tls.TLSSocket> => {
-  const { network, clock, credentials, timeoutMs, signal } = options
+  const { network, clock, credentials, contexts = new SecureContexts(), timeoutMs, signal } = options
   const target = withoutScheme(address)
   const startMs = clock.monotonic()
   const raw = await network.dial(target, { timeoutMs, signal })
@@ -29,9 +32,11 @@ export const dialTls = async (address: string, options: DialOptions): Promise<tl
   const socket = tls.connect({
     socket: raw,
     servername: credentials.serverName,
-    ca: credentials.caCertificate,
-    cert: credentials.certificate,
-    key: credentials.privateKey,
+    secureContext: contexts.of({
+      key: credentials.privateKey,
+      cert: credentials.certificate,
+      ca: credentials.caCertificate,
+    }),
     minVersion: 'TLSv1.3',
     ALPNProtocols: ['h2'],
   })

@@ -4,6 +4,7 @@ import type { Recorder } from '../../base/meter.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
+import type { SecureContexts } from '../rpc/secure-contexts.js'
 import type { Kind, PrimaryCredentials, ReplicationTimes, SecondaryHooks } from '../types.js'
 
 export interface FollowerOptions {
@@ -17,6 +18,7 @@ export interface FollowerOptions {
   readonly clock: Clock
   readonly random: Random
   readonly network: Network
+  readonly contexts?: SecureContexts | undefined
   readonly log: Log
   /** Counts what goes over the link. */
   readonly recorder?: Recorder | undefined

@@ -81,12 +81,18 @@ export class MerkleTree implements TreeHashes {
     return this.#subPages.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES)
   }
 
-  /** Takes a page from a checkpoint; it counts as saved. */
+  /** Takes a page from a checkpoint; it counts as saved. Groups that stay as they are, most of a small store, are not hashed. */
   loadPage(page: number, record: Buffer): void {
-    record.copy(this.#subPages, page * PAGE_BYTES)
-    this.#dirtyGroups.fill(1, page * FAN_OUT, (page + 1) * FAN_OUT)
-    this.#dirtyPages[page] = 1
-    this.#root = undefined
+    for (let group = page * FAN_OUT; group < (page + 1) * FAN_OUT; group++) {
+      const before = this.#subPages.subarray(group * SPAN, (group + 1) * SPAN)
+      const at = group * SPAN - page * PAGE_BYTES
+      const after = record.subarray(at, at + SPAN)
+      if (before.equals(after)) continue
+      after.copy(before)
+      this.#dirtyGroups[group] = 1
+      this.#dirtyPages[page] = 1
+      this.#root = undefined
+    }
   }
 
   get unsavedPages(): readonly number[] {

@@ -46,3 +46,72 @@ it('a filtered lab begins with what its topology says', async () => {
   await lab.reset()
   expect((await lab.E.client.send('GET', 'US_data/data/customers')).status).toBe(404)
 })
+
+const statusOf = async (work: Promise<{ readonly status: number }>): Promise<number> => (await work).status
+
+it('leaves nothing of what came after the snapshot', async () => {
+  await using lab = await startLab('pr-dr')
+  const { client } = lab.A
+  const make = async () => ((await client.write('auth/token/create', {})).auth as { client_token: string }).client_token
+  const early = await make()
+  const revoked = await make()
+  await lab.converged()
+  const kept = await lab.snapshot()
+  const late = await make()
+  await client.write('auth/token/revoke', { token: revoked })
+  await client.write('sys/policies/acl/late', { policy: 'path "kv/*" { capabilities = ["read"] }' })
+  await lab.A.anonymous.write('sys/generate-root/attempt', {})
+  await lab.A.anonymous.call('POST', '/_understudy/v1/faults/disk', { body: { state: 'full' } })
+  await lab.C.anonymous.call('POST', '/_understudy/v1/states/hold', {
+    body: { kind: 'performance', state: 'merkle-sync' },
+  })
+  await lab.C.anonymous.call('POST', '/_understudy/v1/clock', { body: { skew: '60s' } })
+
+  await lab.reset(kept)
+  const look = (token: string) => statusOf(lab.A.anonymous.send('GET', 'auth/token/lookup-self', { token }))
+  expect([await look(early), await look(revoked), await look(late)]).toEqual([200, 200, 403])
+  expect(await statusOf(client.send('GET', 'sys/policies/acl/late'))).toBe(404)
+  expect((await lab.A.anonymous.read('sys/generate-root/attempt')).started).toBe(false)
+  expect((await lab.C.anonymous.call('GET', '/_understudy/v1/states')).states).toEqual([])
+  expect((await lab.C.anonymous.call('GET', '/_understudy/v1/faults')).skew_ms).toBe(0)
+  await client.write('sys/policies/acl/again', { policy: 'path "kv/*" { capabilities = ["read"] }' })
+  await until(async () => (await statusOf(lab.C.client.send('GET', 'sys/policies/acl/again'))) === 200)
+  await lab.healthy()
+})
+
+it('brings back clusters as they were, those that were sealed or stopped, too', async () => {
+  await using lab = await startLab('pr-dr')
+  await lab.A.client.write('sys/policies/acl/early', { policy: 'path "kv/*" { capabilities = ["read"] }' })
+  await lab.converged()
+  await lab.C.client.write('sys/seal', {})
+  const b = await lab.B.stop()
+  const kept = await lab.snapshot()
+  await b.start()
+  await lab.A.stop()
+
+  await lab.reset(kept)
+  expect([lab.A.isRunning, lab.B.isRunning]).toEqual([true, false])
+  expect((await lab.C.anonymous.read('sys/seal-status')).sealed).toBe(true)
+  expect(await statusOf(lab.A.client.send('GET', 'sys/policies/acl/early'))).toBe(200)
+  await b.start()
+  await lab.C.start()
+  await lab.healthy()
+
+  await lab.reset()
+  expect(await statusOf(lab.A.client.send('GET', 'sys/policies/acl/early'))).toBe(404)
+  await lab.healthy()
+})
+
+it('brings back a chain, in which a secondary is a primary itself', async () => {
+  await using lab = await startLab('four')
+  await lab.A.client.write('sys/policies/acl/late', { policy: 'path "kv/*" { capabilities = ["read"] }' })
+  await lab.converged()
+  await lab.reset()
+  await lab.A.client.write('sys/policies/acl/again', { policy: 'path "kv/*" { capabilities = ["read"] }' })
+  await lab.converged()
+  await lab.D.client.send('GET', 'sys/health')
+  await lab.C.crash()
+  await lab.failover('C', 'D', { force: true })
+  const seen = ['late', 'again'].map((name) => statusOf(lab.D.client.send('GET', `sys/policies/acl/${name}`)))
+  expect(await Promise.all(seen)).toEqual([404, 200])
+})
