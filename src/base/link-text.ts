@@ -1,6 +1,6 @@
 /** Failures of connections in words for people: what happened, and what to check. No library's dump ever reaches them. */
 
-export interface LinkSurroundings {
+interface LinkSurroundings {
   /** What was spoken, or tried to be. */
   readonly isTls: boolean
   /** What to check when the peer's certificate is of an authority that is not known. */

@@ -4,7 +4,7 @@ import type { Log, LogLevel } from './log.js'
 import { redact } from './redact.js'
 
 /** Where lines go. It may drop them, it never blocks and never keeps the process alive. */
-export interface LogSink {
+interface LogSink {
   write(line: string): void
   /** Lines that found no room. */
   readonly dropped: number

@@ -11,7 +11,7 @@ export interface Output {
 }
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
-export type Format = (typeof FORMATS)[number]
+type Format = (typeof FORMATS)[number]
 
 /** The standard streams of this process. What is asked for on the command line is known only once that is read. */
 export class ProcessOutput implements Output {

@@ -3,7 +3,7 @@ import https from 'node:https'
 import { systemClock } from '../base/clock.js'
 
 /** Where and as whom requests are made. */
-export interface ApiClientOptions {
+interface ApiClientOptions {
   /** `http://127.0.0.1:8200`. */
   readonly address: string
   readonly token?: string | undefined
@@ -30,7 +30,7 @@ export interface TokenSource {
 }
 
 /** A request that was answered. */
-export interface MadeCall {
+interface MadeCall {
   readonly method: string
   readonly path: string
   readonly status: number

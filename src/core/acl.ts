@@ -9,7 +9,7 @@ import { meetsConditions } from './acl-conditions.js'
 import { comparePriority, matchesSegments, reachesBelow } from './acl-pattern.js'
 import type { AclRule, GrantingPolicy } from './acl-rules.js'
 
-export interface AclQuery {
+interface AclQuery {
   /** Relative to the namespace of the token, without a leading slash; a list's path ends with one. */
   readonly path: string
   readonly operation: Operation

@@ -18,7 +18,7 @@ import { type AuditSink, discardSink, type LineKind, textSink } from './audit-si
 export type WriteText = (text: string) => Promise<void>
 
 /** What the devices of a cluster share. */
-export interface AuditSurroundings {
+interface AuditSurroundings {
   readonly headers: () => AuditStyle['headers']
   readonly wholes: WholeDigests
   readonly standardOutput: WriteText

@@ -33,20 +33,20 @@ export interface AuditResponseEntry extends AuditEntry {
   readonly response: Response | undefined
 }
 
-export interface AuditedMount {
+interface AuditedMount {
   readonly entry: Pick<MountEntry, 'kind' | 'type' | 'accessor' | 'config'>
   readonly view: { readonly path: string }
 }
 
 /** `numUses` is what the token had before this request; 0 is no limit. */
-export interface AuditedToken extends TokenView {
+interface AuditedToken extends TokenView {
   readonly meta: Readonly<Record<string, string>> | null
   readonly numUses: number
   readonly createdAtMs: number
   readonly ttlSeconds: number
 }
 
-export interface AuditedVerdict {
+interface AuditedVerdict {
   readonly isAllowed: boolean
   readonly grantingPolicies: readonly { readonly name: string; readonly namespaceId: string; readonly type: string }[]
 }

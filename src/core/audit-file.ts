@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import type { AuditSink, LineKind } from './audit-sink.js'
 
-export interface FileSinkOptions {
+interface FileSinkOptions {
   readonly path: string
   /** Undefined leaves the mode of the file alone. */
   readonly mode: number | undefined

@@ -19,7 +19,7 @@ export interface Hider {
 }
 
 /** What stands for data that is too large to be shown string by string. */
-export interface WholeDigest {
+interface WholeDigest {
   /** Hex digits, of the data as JSON. */
   readonly sha256: string
   readonly bytes: number

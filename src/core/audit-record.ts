@@ -16,7 +16,7 @@ export interface AuditRecord {
 }
 
 /** What the options of a device mean. */
-export interface AuditOptions {
+interface AuditOptions {
   /** A path, `stdout` or `discard`. */
   readonly filePath: string
   /** Undefined leaves the mode of the file alone. */

@@ -15,7 +15,7 @@ import { type AuditRecord, RECORD_PREFIXES, recordKey } from './audit-record.js'
 import { AuditedHeaders } from './audited-headers.js'
 import { KEYS } from '../storage/keys.js'
 
-export interface AuditBrokerOptions {
+interface AuditBrokerOptions {
   readonly storage: Storage
   readonly clock: Clock
   readonly random: Random
@@ -25,7 +25,7 @@ export interface AuditBrokerOptions {
 }
 
 /** What enabling a device asks for. `name` is without a trailing slash. */
-export type NewAuditDevice = Pick<AuditRecord, 'description' | 'isLocal' | 'options'> & { name: string; type: string }
+type NewAuditDevice = Pick<AuditRecord, 'description' | 'isLocal' | 'options'> & { name: string; type: string }
 
 export class AuditBroker {
   readonly headers: AuditedHeaders

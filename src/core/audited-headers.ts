@@ -2,7 +2,7 @@
 import { putJson, readJson, type Storage } from '../logical/storage.js'
 import { KEYS } from '../storage/keys.js'
 
-export interface AuditedHeader {
+interface AuditedHeader {
   readonly hmac: boolean
 }
 

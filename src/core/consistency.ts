@@ -11,7 +11,7 @@ export interface LogState {
   readonly replicatedIndex: number
 }
 
-export interface ConsistencyOptions {
+interface ConsistencyOptions {
   readonly clock: Clock
   /** Derived from the shared keyring, so that every member of the set knows the others' states again. */
   readonly key: () => Buffer

@@ -15,7 +15,7 @@ import type { PgpKey } from '../seal/pgp.js'
 import { ShareCollector } from '../seal/share-collector.js'
 import { type CeremonySeal, requireKeyShare, requireOpenSeal, requirePgpKeys } from './share-input.js'
 
-export type GenerationStrategy = 'root' | 'dr-operation'
+type GenerationStrategy = 'root' | 'dr-operation'
 
 /** To whom the token is readable. */
 type Recipient = { readonly by: 'otp'; readonly otp: string } | { readonly by: 'pgp'; readonly key: PgpKey }
@@ -40,7 +40,7 @@ export class GenerationSlot {
   }
 }
 
-export interface GenerationOptions {
+interface GenerationOptions {
   readonly strategy: GenerationStrategy
   readonly slot: GenerationSlot
   readonly seal: CeremonySeal

@@ -1,6 +1,6 @@
 /** What sys/health says: the state, the status code that stands for it, and the codes a caller wants in their place. */
 
-export interface HealthFacts {
+interface HealthFacts {
   readonly isInitialized: boolean
   readonly isSealed: boolean
   readonly isDrSecondary: boolean

@@ -15,7 +15,7 @@ import {
 } from './identity-record.js'
 import { TokenCache } from './token-cache.js'
 
-export interface AliasQuery extends AliasFactors {
+interface AliasQuery extends AliasFactors {
   readonly metadata: Readonly<Record<string, string>>
 }
 

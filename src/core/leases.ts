@@ -3,7 +3,7 @@ import { leaseIdOf, type TokenEntry } from './token-record.js'
 import type { TokenStore } from './tokens.js'
 
 /** What can be told about a lease. Times in milliseconds since the epoch. */
-export interface LeaseView {
+interface LeaseView {
   /** `<path that created it>/<storage id of the token>`. */
   readonly id: string
   readonly path: string

@@ -8,14 +8,14 @@ export interface MetricSample {
 }
 
 /** How often something happened, told apart by labels. */
-export interface MetricCount {
+interface MetricCount {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly count: number
 }
 
 /** How often something happened, and how long it took in all, in milliseconds. */
-export interface MetricSummary {
+interface MetricSummary {
   readonly name: string
   readonly count: number
   readonly sum: number

@@ -10,7 +10,7 @@ import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from './pa
  * Takes part in a transaction that moves or removes (no `after`) a mount. What it returns is called when that is stored, or
  * has failed.
  */
-export type MountFollower = (tx: Transaction, before: MountEntry, after: MountEntry | undefined) => () => void
+type MountFollower = (tx: Transaction, before: MountEntry, after: MountEntry | undefined) => () => void
 
 /**
  * The mount tables of all namespaces: one stored record per mount, an index by namespace and path in memory. Replication

@@ -20,7 +20,7 @@ import {
 import type { MountTable } from './mount-table.js'
 import { type Purge, purgeKey } from './purge.js'
 
-export interface MountParameters {
+interface MountParameters {
   readonly type: string
   readonly description: string
   readonly config: { readonly [key: string]: JsonValue }
@@ -30,7 +30,7 @@ export interface MountParameters {
   readonly externalEntropyAccess: boolean
 }
 
-export interface MountServiceOptions {
+interface MountServiceOptions {
   readonly table: MountTable
   readonly types: ReadonlyMap<string, BackendType>
   readonly storage: Storage

@@ -10,7 +10,7 @@ export interface NamespaceEntry extends NamespaceRef {
 }
 
 /** Takes part in the transaction that removes a namespace. What it returns is called when that is stored, or has failed. */
-export type NamespaceFollower = (tx: Transaction, gone: NamespaceEntry) => () => void
+type NamespaceFollower = (tx: Transaction, gone: NamespaceEntry) => () => void
 
 /** The namespaces of the cluster: one stored record each, all of them in memory. */
 export class NamespaceStore {

@@ -22,7 +22,7 @@ interface PolicyRecord {
   readonly text: string
 }
 
-export interface Policy {
+interface Policy {
   readonly name: string
   readonly text: string
 }

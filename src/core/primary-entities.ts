@@ -2,7 +2,7 @@ import type { Request, Response } from '../logical/request.js'
 import type { LogState } from './consistency.js'
 import type { IdentityStore } from './identity.js'
 
-export type EntityForwarder = (
+type EntityForwarder = (
   request: Request,
 ) => Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 

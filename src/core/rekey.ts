@@ -25,14 +25,14 @@ import {
   toHex,
 } from './share-input.js'
 
-export interface RekeyRequest {
+interface RekeyRequest {
   readonly config: SealConfig
   readonly pgpKeys: readonly string[]
   readonly hasBackup: boolean
   readonly needsVerification: boolean
 }
 
-export interface RekeyOptions {
+interface RekeyOptions {
   readonly seal: CeremonySeal
   readonly random: Random
   /** False on a secondary: its shares are its primary's. */

@@ -29,7 +29,7 @@ export interface RequestForwarder {
   forward(request: Request): Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 }
 
-export interface RequestHandlerOptions extends AuthoriserOptions {
+interface RequestHandlerOptions extends AuthoriserOptions {
   readonly gateState: () => GateState
   readonly drAllowed: readonly string[]
   /** True for an overtaken primary that is configured to refuse what it could only lose. */

@@ -34,7 +34,7 @@ export interface Route {
   readonly path: string
 }
 
-export interface RouterOptions {
+interface RouterOptions {
   readonly table: MountTable
   readonly namespaces: NamespaceStore
   readonly types: ReadonlyMap<string, BackendType>

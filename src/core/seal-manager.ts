@@ -13,7 +13,7 @@ import { ShareCollector } from '../seal/share-collector.js'
 import type { SealKeys } from './seal-keys.js'
 import type { SealBarrier, SealStorage } from './seal-records.js'
 
-export interface SealStatus {
+interface SealStatus {
   /** `shamir`, or the type of the auto-unseal seal. */
   readonly type: string
   readonly isInitialized: boolean
@@ -28,7 +28,7 @@ export interface SealStatus {
   readonly isMigrating: boolean
 }
 
-export interface SealHooks {
+interface SealHooks {
   /**
    * Fills a new cluster while its barrier is open for the first time: mounts, policies, the first root token. It stops
    * what it starts; `onUnsealed` follows when the cluster is really opened.
@@ -40,7 +40,7 @@ export interface SealHooks {
   onSealed(): Promise<void>
 }
 
-export interface SealManagerOptions {
+interface SealManagerOptions {
   readonly keys: SealKeys
   readonly storage: Pick<SealStorage, 'write' | 'clear'>
   readonly barrier: SealBarrier

@@ -6,7 +6,7 @@ import { parsePresented, presentLong } from './token-format.js'
 import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.js'
 import type { TokenTable } from './token-table.js'
 
-export interface TokenFormsOptions {
+interface TokenFormsOptions {
   readonly deriveKey: (purpose: string) => Buffer
   readonly random: Random
   readonly findNamespace: (id: string) => NamespaceRef | undefined

@@ -68,7 +68,7 @@ export interface LeaseTtls {
   readonly maxLeaseTtlSeconds: number
 }
 
-export interface Life {
+interface Life {
   /** 0 = for ever, which only root tokens can. */
   readonly ttlSeconds: number
   readonly warnings: readonly string[]

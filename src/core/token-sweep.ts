@@ -10,7 +10,7 @@ const CHUNK = 64
 const PAUSE_MS = 1000
 const IDLE_MS = 60_000
 
-export interface TokenSweepOptions {
+interface TokenSweepOptions {
   readonly table: TokenTable
   readonly revocation: TokenRevocation
   readonly clock: Clock

@@ -6,7 +6,7 @@ import { TokenCache } from './token-cache.js'
 import { namespaceIdOf } from './token-format.js'
 import { leaseIdOf, type StoredToken, TOKEN_KEYS, type TokenEntry, toEntry } from './token-record.js'
 
-export interface TokenTableOptions {
+interface TokenTableOptions {
   /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are touched. */
   readonly storage: Storage
   readonly random: Random

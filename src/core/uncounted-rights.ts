@@ -5,7 +5,7 @@ import type { PolicyStore } from './policies.js'
 import { aclOf } from './token-rights.js'
 import type { TokenEntry, TokenStore } from './tokens.js'
 
-export interface UncountedRightsOptions {
+interface UncountedRightsOptions {
   readonly tokens: TokenStore
   readonly policies: PolicyStore
   readonly identity: IdentityStore

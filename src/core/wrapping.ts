@@ -33,7 +33,7 @@ export interface WrappingSigner {
   verify(jwt: string): Promise<string | undefined>
 }
 
-export interface WrappingOptions {
+interface WrappingOptions {
   readonly tokens: TokenStore
   /** View of `cubbyhole/`. */
   readonly cubbyhole: Storage

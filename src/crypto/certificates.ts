@@ -4,7 +4,7 @@ import { X509Certificate, webcrypto } from 'node:crypto'
  * A certificate authority and the certificates it issues, on the curve P-521. The library is loaded when the first
  * certificate is made: it costs a fifth of a second, and most processes never make one.
  */
-export interface KeyedCertificate {
+interface KeyedCertificate {
   /** DER. */
   readonly certificate: Buffer
   /** PKCS 8 DER. */

@@ -2,12 +2,12 @@ import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync }
 import { deriveKey } from './digest.js'
 
 /** Two parties that know each other's public key share a secret (X25519). Public keys are their 32 bytes. */
-export const EXCHANGE_KEY_BYTES = 32
+const EXCHANGE_KEY_BYTES = 32
 
 /** What stands before the 32 bytes in the DER form of a public key. */
 const SPKI_PREFIX = Buffer.from('302a300506032b656e032100', 'hex')
 
-export interface ExchangeKey {
+interface ExchangeKey {
   readonly publicKey: Buffer
   /** PKCS 8 DER. */
   readonly privateKey: Buffer

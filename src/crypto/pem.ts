@@ -9,7 +9,7 @@ export const certificatePem = (der: Buffer): string => encode('CERTIFICATE', der
 export const privateKeyPem = (pkcs8: Buffer): string => encode('PRIVATE KEY', pkcs8)
 
 /** The numbers of a P-521 private key, base64url. */
-export interface P521Numbers {
+interface P521Numbers {
   readonly x: string
   readonly y: string
   readonly d: string

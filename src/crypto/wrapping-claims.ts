@@ -1,7 +1,7 @@
 /** What a wrapping token in JWT form says: where to unwrap it, until when, and what the single-use token is called. */
 import type { JwtClaims } from './jwt.js'
 
-export interface WrappingClaims {
+interface WrappingClaims {
   /** The API address to unwrap at; empty when the signer has none configured. */
   readonly address: string
   /** What the single-use token behind it is called here; not the token itself. */

@@ -24,7 +24,7 @@ interface Held {
   readonly sinceMs: number
 }
 
-export interface AnswerRoomLimits {
+interface AnswerRoomLimits {
   readonly bytesMax: number
   readonly waitingMax: number
   readonly patienceMs: number

@@ -18,7 +18,7 @@ export interface ReadBody {
   readonly done: () => void
 }
 
-export interface BodyReaderOptions {
+interface BodyReaderOptions {
   readonly room: BodyRoom
   /** Of the listener. */
   readonly bytesMax: number

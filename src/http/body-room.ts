@@ -15,7 +15,7 @@ interface Waiting {
   readonly take: (place: Place) => void
 }
 
-export interface BodyRoomLimits {
+interface BodyRoomLimits {
   readonly openBytesMax: number
   readonly largeBytesMax: number
   readonly largeWaitingMax: number

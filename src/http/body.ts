@@ -8,7 +8,7 @@ import { parseAs } from '../logical/json-text.js'
 import { isBarePath } from './own-paths.js'
 import { parseForm } from './url-pairs.js'
 
-export interface BodyText {
+interface BodyText {
   readonly bytes: Buffer
   readonly mediaType: string | undefined
   readonly path: string

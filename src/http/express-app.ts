@@ -1,10 +1,10 @@
 import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http'
 import express from 'express'
 
-export type Middleware = (request: IncomingMessage, response: ServerResponse) => void
+type Middleware = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Calls `next` with what the middleware failed with, or with nothing when no middleware answered. */
-export type App = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void
+type App = (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void
 
 /**
  * An Express application of one middleware, and the classes to create its server with. Express sets the prototypes of every

@@ -116,7 +116,7 @@ export const readRequest = (
   }
 }
 
-export interface RequestParts {
+interface RequestParts {
   readonly random: Random
   readonly readFile: () => Promise<Buffer>
   readonly bodyBytes: number

@@ -3,7 +3,7 @@ import type { Rendered } from '../logical/incoming.js'
 import { printJson } from '../logical/json-text.js'
 
 /** The one place that knows HTTP status codes of errors. */
-export const STATUS_OF: Record<ErrorCode, number> = {
+const STATUS_OF: Record<ErrorCode, number> = {
   'invalid-request': 400,
   'permission-denied': 403,
   'not-found': 404,

@@ -76,7 +76,7 @@ export interface KeeperRecord {
 }
 
 /** `starting` until everything is replicated; `failed` when that went wrong and only logs are left. */
-export type LabState = 'starting' | 'running' | 'failed'
+type LabState = 'starting' | 'running' | 'failed'
 
 /** A lab whose servers are processes that were started by it. */
 export interface LabRecord extends WiredClusters {

@@ -28,7 +28,7 @@ export type { InProcessLabOptions } from './library/options.js'
 export type { ActivateOptions, OperationOptions, WaitOptions } from './library/operable-lab.js'
 
 /** A lab at one moment, in memory. */
-export interface InProcessSnapshot {
+interface InProcessSnapshot {
   readonly images: ServerImages
   readonly keys: ReadonlyMap<string, ClusterKeys>
   readonly skewMs: number

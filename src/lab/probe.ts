@@ -29,7 +29,7 @@ export interface ProbeResult {
   readonly skipped: readonly { readonly cluster: string; readonly why: string }[]
 }
 
-export interface ProbeOptions {
+interface ProbeOptions {
   readonly durationMs: number
   /** Bound on one write's way to one cluster. */
   readonly patienceMs: number
@@ -221,7 +221,7 @@ const figuresOf = ({ cluster, by, lagsMs, missed }: Watcher): LagFigures => {
 }
 
 /** Of sorted figures, to a tenth: the smallest that so much of them do not exceed. 0 when there are none. */
-export const quantile = (sorted: readonly number[], share: number): number => {
+const quantile = (sorted: readonly number[], share: number): number => {
   const index = Math.max(0, Math.ceil(share * sorted.length) - 1)
   return Math.round((sorted[index] ?? 0) * 10) / 10
 }

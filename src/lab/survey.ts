@@ -49,10 +49,7 @@ export interface ClusterView {
 }
 
 /** What can be asked of it wherever it runs. */
-export type ClusterAnswer = Pick<
-  ClusterView,
-  'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'
->
+type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
 
 export interface Survey {
   readonly apiVersion: 'understudy/v1'

@@ -3,7 +3,7 @@ import { type Wait, whileWaiting } from '../base/waits.js'
 import { LabError } from './lab-error.js'
 
 /** A fact to wait for: undefined when it holds, else what is still false, for people. */
-export type Fact = () => Promise<string | undefined>
+type Fact = () => Promise<string | undefined>
 
 const PAUSE_MS = 25
 

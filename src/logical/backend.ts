@@ -98,7 +98,7 @@ export interface Backend {
 }
 
 /** Makes a backend for one mount. */
-export type BackendFactory = (context: BackendContext) => Backend
+type BackendFactory = (context: BackendContext) => Backend
 
 /** A type that can be mounted. */
 export interface BackendType {

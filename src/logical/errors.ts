@@ -20,7 +20,7 @@ export type ErrorCode =
   /** A replicated key was written on a cluster that may not: the request is forwarded to the primary. */
   | 'read-only'
 
-export interface LogicalErrorOptions {
+interface LogicalErrorOptions {
   cause?: unknown
   /**
    * The text is wrapped in the reference's list form (`1 error occurred:\n\t* ...\n\n`) where the path is

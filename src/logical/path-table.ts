@@ -20,7 +20,7 @@ export interface PathMatch {
  * to try. `*name` takes any rest, also none, unless the folder itself is a row of its own; inside a pattern it takes one
  * segment or more.
  */
-export class PathTable {
+class PathTable {
   readonly #bySegment: ReadonlyMap<string, readonly PathRow[]>
   readonly #dynamic: readonly PathRow[]
 

@@ -20,7 +20,7 @@ export const TOKEN_FIELDS = {
   token_type: string('service, batch, or default for what the mount says.', 'default'),
 } as const satisfies FieldTable
 
-export type TokenFieldTable = typeof TOKEN_FIELDS
+type TokenFieldTable = typeof TOKEN_FIELDS
 
 /** What a role or user says about its tokens, as stored. Durations in whole seconds, 0 = not set. */
 export interface TokenSettings {

@@ -8,7 +8,7 @@ import { fetchBootstrap } from './secondary/bootstrap.js'
 import { Follower } from './secondary/follower.js'
 import type { DataPlane, OneCall, Told } from './services.js'
 
-export interface DataPlaneOptions {
+interface DataPlaneOptions {
   readonly host: ReplicationHost
   /** The cluster port; it outlives role changes. */
   readonly listener: ClusterListener

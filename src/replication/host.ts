@@ -104,7 +104,7 @@ export interface MountFollower {
   namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
 }
 
-export interface ClusterIdentity {
+interface ClusterIdentity {
   /** `cluster_id` of sys/health: this cluster, not its replication set. */
   readonly clusterId: string
   readonly clusterName: string

@@ -25,7 +25,7 @@ import { Upkeep } from './roles/upkeep.js'
 import { ReplicationView } from './view.js'
 import { KEYS } from '../storage/keys.js'
 
-export interface ReplicationOptions {
+interface ReplicationOptions {
   readonly host: ReplicationHost
   readonly dataPlane: DataPlane
   /** Shared by all runtimes of a process, so that what a lab holds stays held over a restart. */

@@ -4,7 +4,7 @@ const numbersOf = (version: string): number[] =>
   (/^v?(\d+(?:\.\d+)*)/.exec(version)?.[1] ?? '0').split('.').map((part) => Number(part))
 
 /** Negative when `a` is older than `b`, 0 when equal, positive when newer. */
-export const compareVersions = (a: string, b: string): number => {
+const compareVersions = (a: string, b: string): number => {
   const left = numbersOf(a)
   const right = numbersOf(b)
   for (let i = 0; i < Math.max(left.length, right.length); i++) {

@@ -20,7 +20,7 @@ export interface SealKey {
   readonly key: Buffer
 }
 
-export interface StaticSealOptions {
+interface StaticSealOptions {
   readonly type: string
   readonly current: SealKey
   readonly previous?: SealKey | undefined

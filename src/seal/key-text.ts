@@ -1,8 +1,6 @@
 import { LIMITS } from '../base/limits.js'
 
-export type ParsedKeyShare =
-  | { readonly ok: true; readonly share: Buffer }
-  | { readonly ok: false; readonly problem: string }
+type ParsedKeyShare = { readonly ok: true; readonly share: Buffer } | { readonly ok: false; readonly problem: string }
 
 /**
  * A key share as an operator types it. Hex is tried first, but only when it makes a share of possible length: some

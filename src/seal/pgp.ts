@@ -9,9 +9,7 @@ export interface PgpKey {
   encrypt(plain: Buffer): Promise<Buffer>
 }
 
-export type ParsedPgpKey =
-  | { readonly ok: true; readonly key: PgpKey }
-  | { readonly ok: false; readonly problem: string }
+type ParsedPgpKey = { readonly ok: true; readonly key: PgpKey } | { readonly ok: false; readonly problem: string }
 
 /** A public key as base64 of its binary form, which is what command lines send, or in ASCII armour. */
 export const parsePgpKey = async (text: string): Promise<ParsedPgpKey> => {

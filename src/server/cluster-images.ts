@@ -17,7 +17,7 @@ import type { LabState } from './lab-state.js'
 import type { RuntimeHost } from './runtime-host.js'
 
 /** A cluster at one moment, to be read until it is closed. */
-export interface Cut {
+interface Cut {
   readonly state: ImageState
   readonly chunks: Chunks
   /** How long nothing was written. */
@@ -25,7 +25,7 @@ export interface Cut {
   close(): Promise<void>
 }
 
-export interface ImagesOptions {
+interface ImagesOptions {
   readonly host: RuntimeHost
   readonly clock: Clock
   readonly labState: LabState

@@ -29,13 +29,13 @@ import { createWrappingSigner } from './wrapping-signer.js'
 import { findFamily, KEYS, type Owner } from '../storage/keys.js'
 
 /** What the core needs of the storage beneath it. */
-export interface CoreStorage {
+interface CoreStorage {
   view(prefix: string): Storage
   deriveKey(purpose: string): Buffer
   readonly position: () => number
 }
 
-export interface CoreServicesOptions {
+interface CoreServicesOptions {
   readonly storage: CoreStorage
   readonly types: ReadonlyMap<string, BackendType>
   readonly leaseDefaults: LeaseDefaults

@@ -14,7 +14,7 @@ const RESYNC_PAUSE_MS = 50
 
 const MARK = dataKey(KEYS.purgeMark)
 
-export interface DestructionOptions {
+interface DestructionOptions {
   readonly source: EngineSource
   readonly store: Pick<Store, 'pauseWrites' | 'isResyncing'>
   readonly clock: Clock

@@ -5,7 +5,7 @@ import { failedWrite, noSpace } from '../storage/engine/level-failure.js'
 import { watchSource } from '../storage/engine/watched-source.js'
 
 export const DISK_STATES = ['ok', 'full', 'fail', 'slow'] as const
-export type DiskState = (typeof DISK_STATES)[number]
+type DiskState = (typeof DISK_STATES)[number]
 
 /** How the disk of this process behaves, as a lab wants it. Reads are never touched: they come from memory in good part. */
 export class DiskFaults {

@@ -22,7 +22,7 @@ import type { ShellView } from './shell-view.js'
 import { WaitingRoom } from './waiting-room.js'
 import { KEYS } from '../storage/keys.js'
 
-export interface RuntimeHostOptions {
+interface RuntimeHostOptions {
   readonly config: ServerConfig
   readonly status: ServerStatus
   /** What the runtimes are given of the process around them. */
@@ -35,7 +35,7 @@ export interface RuntimeHostOptions {
 }
 
 /** Data that takes the place of what is there. */
-export interface NewData {
+interface NewData {
   /** What opens it, given what opened the old; undefined when nobody here has the key. */
   readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>

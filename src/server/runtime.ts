@@ -31,7 +31,7 @@ import { createAutoSeal, createSealBarrier, createSealStorage } from './seal-par
 import { openStore } from './open-store.js'
 import type { ShellView } from './shell-view.js'
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   readonly config: ServerConfig
   readonly source: EngineSource
   readonly shell: ShellView

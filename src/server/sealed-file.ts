@@ -65,7 +65,7 @@ export const writeSealedFile = async (
   }
 }
 
-export type SealedFault = 'not-sealed' | 'ends-early' | 'wrong'
+type SealedFault = 'not-sealed' | 'ends-early' | 'wrong'
 
 export class SealedFileError extends Error {
   override readonly name = 'SealedFileError'

@@ -40,7 +40,7 @@ import { readTls } from './tls-files.js'
 import { parseForwardedFor } from './forwarded-for.js'
 import { prepareGeneration } from './wipe.js'
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly config: ServerConfig
   readonly log: Log
   readonly clock?: Clock

@@ -3,7 +3,7 @@ import { LIMITS } from '../base/limits.js'
 import { LogicalError } from '../logical/errors.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 
-export interface WaitingRoomOptions {
+interface WaitingRoomOptions {
   readonly clock: Clock
   /** How long a request waits at most; 0 = not at all. */
   readonly waitMs: number

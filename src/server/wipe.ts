@@ -6,7 +6,7 @@ import type { OwnIdentity } from './cluster-identity.js'
 import { openStore, type StoreSurroundings } from './open-store.js'
 import { KEYS } from '../storage/keys.js'
 
-export interface FreshContent extends StoreSurroundings {
+interface FreshContent extends StoreSurroundings {
   readonly identity: OwnIdentity
   readonly rootKey: Buffer
   readonly sealRecords: readonly SealRecord[]

@@ -19,7 +19,7 @@ export interface Change {
   readonly place: Place | undefined
 }
 
-export interface Place extends SubPageChange {
+interface Place extends SubPageChange {
   /** Undefined when the key is deleted. */
   readonly leaf: Buffer | undefined
 }

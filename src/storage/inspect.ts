@@ -23,7 +23,7 @@ export interface StoredRecord {
   readonly sha256: string
 }
 
-export interface OpenGeneration {
+interface OpenGeneration {
   readonly generation: number
   /** False for what a crash left behind, and for all of them where it is not known which is live. */
   readonly isLive: boolean

@@ -100,7 +100,7 @@ export const KEYS = Object.fromEntries(Object.entries(TABLE).map(([name, [at]]) 
   readonly [N in Name]: (typeof TABLE)[N][0]
 }
 
-export interface Family {
+interface Family {
   readonly at: string
   readonly category: Category
   readonly isPlain: boolean

@@ -3,7 +3,7 @@ import type { Log } from '../base/log.js'
 
 const INTERVAL_MS = 1000
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   readonly clock: Clock
   readonly log: Log
   /** Rejects while what has failed cannot be mended. */

@@ -5,7 +5,7 @@ import type { Engine } from './engine/engine.js'
 /** For so long at most a power loss may take along the memory of what was acknowledged. */
 const DELAY_MS = 1000
 
-export interface SettlerOptions {
+interface SettlerOptions {
   readonly engine: Pick<Engine, 'acknowledged' | 'settleAcknowledged'>
   readonly clock: Clock
   readonly log: Log

@@ -10,7 +10,7 @@ import { invalid } from '../logical/errors.js'
  * in `SHA256SUMS`, and those hashes once more sealed with the root key. Clients take an archive for whole when that last
  * file is there. Values are the ciphertext that is stored; a record is two lengths (32 bits, big endian), key and value.
  */
-export interface SnapshotMeta {
+interface SnapshotMeta {
   readonly clusterId: string
   readonly clusterName: string
   /** Index of the log at which the records were read. */
@@ -22,7 +22,7 @@ export interface StoredEntry {
   readonly value: Buffer
 }
 
-export interface SnapshotContent {
+interface SnapshotContent {
   readonly meta: SnapshotMeta
   readonly entries: AsyncIterable<readonly StoredEntry[]>
   /** Encrypts the hashes so that only who has the same root key can open them. */
@@ -31,7 +31,7 @@ export interface SnapshotContent {
 }
 
 /** What a snapshot that is whole says of itself. */
-export interface VerifiedSnapshot {
+interface VerifiedSnapshot {
   readonly meta: SnapshotMeta
   readonly sums: Buffer
   readonly sealedSums: Buffer

@@ -106,7 +106,7 @@ export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, 
   }
 }
 
-export interface ImportRequest {
+interface ImportRequest {
   readonly changes: readonly Change[]
   readonly held: readonly HeldHash[]
   /** Keys whose data and leaves are in the batch already. */

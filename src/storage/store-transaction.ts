@@ -4,7 +4,7 @@ import type { Transaction } from '../logical/storage.js'
 import { type Category, categoryOf } from './keys.js'
 
 /** While a primary steps back: what is not written yet is not written here any more. */
-export const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'
+const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'
 
 const NONE: ReadonlySet<Category> = new Set()
 

@@ -30,7 +30,7 @@ export interface SecretId {
   readonly tokenBoundCidrs: readonly string[]
 }
 
-export interface Folders {
+interface Folders {
   readonly secretIds: string
   readonly accessors: string
 }

@@ -45,7 +45,7 @@ export interface TokenWish {
   readonly login: LoginAuth | undefined
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly auth: AuthAnswer
   readonly warnings: string[]
 }

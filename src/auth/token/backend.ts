@@ -11,7 +11,7 @@ import { revokePaths } from './revoke-paths.js'
 import { rolePaths } from './role-paths.js'
 import { TokenRoles } from './roles.js'
 
-export interface TokenBackendOptions {
+interface TokenBackendOptions {
   readonly authority: TokenAuthority
   /** View of `sys/token-roles/`. */
   readonly roles: Storage

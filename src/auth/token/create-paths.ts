@@ -8,7 +8,7 @@ import { aclPath, TokenFinder } from './finder.js'
 import type { TokenRole } from './role-record.js'
 import type { TokenRoles } from './roles.js'
 
-export interface CreateDeps {
+interface CreateDeps {
   readonly authority: TokenAuthority
   readonly roles: TokenRoles
   /** Accessor of the namespace's token mount. */

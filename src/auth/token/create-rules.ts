@@ -24,9 +24,9 @@ export const CREATE_FIELDS = {
   entity_alias: string('The alias whose entity the token is for; with a role only.'),
 }
 
-export type CreateValues = Values<typeof CREATE_FIELDS>
+type CreateValues = Values<typeof CREATE_FIELDS>
 
-export interface CreateFacts {
+interface CreateFacts {
   readonly values: CreateValues
   readonly parent: TokenInfo
   readonly hasSudo: boolean

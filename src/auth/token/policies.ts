@@ -2,7 +2,7 @@ import { invalid } from '../../logical/errors.js'
 import { normalizePolicies } from '../../logical/token-fields.js'
 import type { TokenRole } from './role-record.js'
 
-export interface PolicyFacts {
+interface PolicyFacts {
   /** As the client sent them; empty when it named none. */
   readonly asked: readonly string[]
   readonly noDefaultPolicy: boolean

@@ -9,8 +9,8 @@ import {
   type Renamed,
 } from '../../logical/token-fields.js'
 
-export const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as const
-export type RoleTokenType = (typeof ROLE_TYPES)[number]
+const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as const
+type RoleTokenType = (typeof ROLE_TYPES)[number]
 
 /** A token role as stored. Seconds, 0 = not set; what has an old and a new name remembers what the old one said. */
 export interface TokenRole {

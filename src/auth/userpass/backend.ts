@@ -17,7 +17,7 @@ const LOGIN_FIELDS = {
   password: string('The password.', '', { isSecret: true }),
 }
 
-export interface UserpassOptions {
+interface UserpassOptions {
   readonly passwords: Passwords
   /** Undefined = off, unless a mount is tuned to have it. */
   readonly lockout: LockoutSettings | undefined

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 import { type Names, NAME_SOURCES } from './names.js'
 
 /** One word that fits, with what it is about where that is known. */
-export interface Candidate {
+interface Candidate {
   readonly word: string
   readonly about: string
 }

@@ -20,7 +20,7 @@ const SUBCOMMANDS: ReadonlySet<string> = new Set(
 const ASKING: ReadonlySet<string> = new Set(['-v', '-version', '--version', '-h', '-help', '--help'])
 
 /** What the container's command line asks for. `calledAs` is the name under which our program is to behave. */
-export type Launch =
+type Launch =
   | { readonly kind: 'own'; readonly calledAs: string; readonly args: readonly string[] }
   | { readonly kind: 'program'; readonly command: string; readonly args: readonly string[] }
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 
 const USER = 'vault'
 
-export interface Account {
+interface Account {
   readonly name: string
   readonly uid: number
   readonly gid: number

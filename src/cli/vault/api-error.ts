@@ -2,7 +2,7 @@
 import type { ApiUnreachable } from '../../client/api-client.js'
 import { parseBody } from './secret.js'
 
-export interface Refusal {
+interface Refusal {
   readonly method: string
   readonly url: string
   readonly namespace: string

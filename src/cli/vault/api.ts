@@ -14,7 +14,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308])
 /** sys/wrapping/wrap makes no sense without a time. */
 const WRAP_TTL_DEFAULT = '5m'
 
-export interface RequestOptions {
+interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown
   /** Sent as it is. */

@@ -15,7 +15,7 @@ interface FlagValue {
   pairs: Readonly<Record<string, string>>
 }
 
-export type FlagKind = keyof FlagValue
+type FlagKind = keyof FlagValue
 
 export interface Flag<K extends FlagKind = FlagKind> {
   readonly kind: K

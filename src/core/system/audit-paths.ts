@@ -6,7 +6,7 @@ import type { Response } from '../../logical/request.js'
 import type { AuditBroker } from '../audit.js'
 import type { AuditRecord } from '../audit-record.js'
 
-export interface AuditPathDeps {
+interface AuditPathDeps {
   readonly audit: AuditBroker
 }
 

@@ -10,7 +10,7 @@ export interface TokenAcl {
   readonly namespace: NamespaceRef
 }
 
-export interface CapabilityPathDeps {
+interface CapabilityPathDeps {
   /** By the token as a client presents it; undefined when it is unknown, expired or revoked. */
   readonly aclForToken: (presented: string) => TokenAcl | undefined
   readonly aclForAccessor: (accessor: string) => TokenAcl | undefined

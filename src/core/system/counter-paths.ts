@@ -4,7 +4,7 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 
-export interface CounterPathDeps {
+interface CounterPathDeps {
   /** Service tokens and entities of this cluster, in all namespaces. */
   readonly countTokens: () => Promise<number>
   readonly countEntities: () => Promise<number>

@@ -1,7 +1,7 @@
 /** sys/key-status and sys/rotate: the key that new values are encrypted with. */
 import { definePath, type PathSpec } from '../../logical/backend.js'
 
-export interface KeyringControl {
+interface KeyringControl {
   /** The active term, when it began (milliseconds since the epoch), and how many values it has encrypted. */
   status(): { readonly term: number; readonly installTimeMs: number; readonly encryptions: number }
   /** Begins a new term. LogicalError `read-only` where replicated keys may not be written. */

@@ -4,7 +4,7 @@ import { string } from '../../logical/fields.js'
 import type { NamespaceRef } from '../../logical/request.js'
 import type { OpenMount } from '../router.js'
 
-export interface LockedUsersDeps {
+interface LockedUsersDeps {
   /** The mounts that serve. */
   readonly mounts: () => readonly OpenMount[]
 }

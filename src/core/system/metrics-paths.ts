@@ -3,7 +3,7 @@ import { string } from '../../logical/fields.js'
 import type { Request, Response } from '../../logical/request.js'
 import { type MetricReading, renderMetricsJson, renderPrometheus } from '../metrics.js'
 
-export interface MetricsPathDeps {
+interface MetricsPathDeps {
   readonly read: () => Promise<MetricReading>
   readonly now: () => number
 }

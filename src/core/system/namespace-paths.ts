@@ -6,7 +6,7 @@ import type { NamespaceRef, Request } from '../../logical/request.js'
 import { newNamespaceId } from '../mounts.js'
 import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from '../namespaces.js'
 
-export interface NamespacePathDeps {
+interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
   readonly random: Random
   /** True for a namespace that a path filter keeps from this cluster, or from the one that the request came from. */

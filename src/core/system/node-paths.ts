@@ -6,19 +6,19 @@ import type { JsonObject } from '../../logical/json.js'
 import type { ClusterStatus, LicenseKind } from '../cluster-status.js'
 import { LICENSE_END } from './status-paths.js'
 
-export interface InFlightRequest {
+interface InFlightRequest {
   readonly startTimeMs: number
   readonly remoteAddress: string
   readonly path: string
   readonly method: string
 }
 
-export interface InstalledVersion {
+interface InstalledVersion {
   readonly version: string
   readonly installedAtMs: number
 }
 
-export interface NodePathsDeps {
+interface NodePathsDeps {
   readonly status: ClusterStatus
   readonly clock: Clock
   /** By request id. */

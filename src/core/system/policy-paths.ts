@@ -4,7 +4,7 @@ import { type FieldTable, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import type { PolicyStore } from '../policies.js'
 
-export interface PolicyPathDeps {
+interface PolicyPathDeps {
   readonly policies: PolicyStore
 }
 

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response } from '../../logical/request.js'
 import { DR_REFUSAL } from '../gate.js'
 
-export interface RaftPathsDeps {
+interface RaftPathsDeps {
   /** The label of the storage stanza. */
   readonly label: string
   readonly nodeId: string

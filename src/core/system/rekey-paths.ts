@@ -8,7 +8,7 @@ import type { RekeyBackup } from '../rekey-backup.js'
 import type { SealKeys } from '../seal-keys.js'
 import { bare } from './bare.js'
 
-export interface RekeyPathsDeps {
+interface RekeyPathsDeps {
   readonly rekey: Rekey
   readonly backup: RekeyBackup
   readonly keys: Pick<SealKeys, 'isAutoUnseal'>

@@ -8,7 +8,7 @@ import type { SealManager } from '../seal-manager.js'
 import { requireKeyShare } from '../share-input.js'
 import { bare, oldPath } from './bare.js'
 
-export interface SealPathsDeps {
+interface SealPathsDeps {
   readonly seal: SealManager
   readonly status: ClusterStatus
 }

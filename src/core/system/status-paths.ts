@@ -9,7 +9,7 @@ import { decideHealth, type HealthState, healthCode } from '../health.js'
 import type { SealManager } from '../seal-manager.js'
 import { bare, oldPath } from './bare.js'
 
-export interface StatusPathsDeps {
+interface StatusPathsDeps {
   readonly seal: Pick<SealManager, 'isInitialized' | 'isSealed'>
   readonly status: ClusterStatus
   readonly clock: Clock

@@ -26,7 +26,7 @@ const TUNE_FIELDS = {
   plugin_version: string('Accepted; everything is built in.'),
 }
 
-export interface TunePathDeps extends MountPathDeps {
+interface TunePathDeps extends MountPathDeps {
   /** Converts a version 1 key-value mount; resolves when its data can be read the new way. */
   readonly upgradeKv: (entry: MountEntry) => Promise<void>
 }

@@ -7,7 +7,7 @@ import { type MountEntry, type MountKind, routePath } from '../mount-entry.js'
 import { locate, type MountPathDeps } from './mount-paths.js'
 import { renderMount, visibleMounts, withSlash } from './mount-view.js'
 
-export interface UiPathDeps extends MountPathDeps {
+interface UiPathDeps extends MountPathDeps {
   /** The rights of the request's token on paths of the request's namespace; undefined without a good token. */
   readonly aclOf: (request: Request) => { acl: Acl; prefix: string } | undefined
 }

@@ -6,7 +6,7 @@ import { findLab, labDirectory, removeLab, saveLab } from '../lifecycle/lab-dire
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { type KnownKeys, NO_KEYS } from './keys-file.js'
 
-export interface AttachOptions {
+interface AttachOptions {
   readonly name: string
   /** Where each cluster is, by its letter. */
   readonly addresses: ReadonlyMap<string, string>

@@ -16,14 +16,14 @@ import { findComposeProject } from './compose-project.js'
 import { compose } from './docker.js'
 import { wireClusters } from './wiring.js'
 
-export interface ContainerLabOptions extends WireOptions {
+interface ContainerLabOptions extends WireOptions {
   readonly name: string
   readonly topology: Topology
   /** Of every cluster, on top of what the topology says. */
   readonly settings: LabSettings
 }
 
-export interface ContainerLab {
+interface ContainerLab {
   readonly lab: LiveLab
   /** Where its compose file is. */
   readonly directory: string

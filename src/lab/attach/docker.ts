@@ -30,7 +30,7 @@ const run = (command: string, args: readonly string[], cwd?: string): Promise<st
     })
   })
 
-export type ContainerState = 'running' | 'paused' | 'stopped'
+type ContainerState = 'running' | 'paused' | 'stopped'
 
 /** What became of containers, by name; those that are gone are left out. */
 export const statesOf = async (containers: readonly string[]): Promise<ReadonlyMap<string, ContainerState>> => {

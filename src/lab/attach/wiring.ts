@@ -6,18 +6,18 @@ import type { Link, Topology } from '../topology.js'
 import { waitFor } from '../wait.js'
 import { joinClusters, openCluster, type WireOptions } from '../wire.js'
 
-export interface WiringOptions extends WireOptions {
+interface WiringOptions extends WireOptions {
   /** Told what is known so far, whenever that is more: keys are kept as soon as they exist. */
   readonly onKeep: (wired: WiredClusters) => void
 }
 
-export interface Wiring {
+interface Wiring {
   readonly wired: WiredClusters
   /** The links of the topology that hold as it has them; others were moved by operations since. */
   readonly links: readonly Link[]
 }
 
-export const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
+const linkName = ({ kind, primary, secondary }: Link): string => `${kind} ${primary} ${secondary}`
 
 /**
  * Makes a topology of servers that run already: opens each and joins them. What an earlier run did, as its record tells, is

@@ -12,7 +12,7 @@ export interface Finding {
   readonly fix: string
 }
 
-export interface DoctorOptions {
+interface DoctorOptions {
   readonly machine: Machine
   readonly topology: Topology
   readonly portBase: number

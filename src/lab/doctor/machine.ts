@@ -34,7 +34,7 @@ export interface Machine {
   findOpenFilesMax(): number | undefined
 }
 
-export interface Orphan {
+interface Orphan {
   readonly pid: number
   readonly configFile: string
 }

@@ -49,7 +49,7 @@ export type Step = {
   }
 }[Verb]
 
-export interface ExpectedError {
+interface ExpectedError {
   readonly status?: number
   readonly contains?: string
 }
@@ -62,7 +62,7 @@ export type Fact = Extract<Expectation, { readonly about: FactName }>
 
 export type Clusters = string | readonly string[]
 export type Count = number | Bounds
-export interface Bounds {
+interface Bounds {
   readonly 'at-least'?: number
   readonly 'at-most'?: number
 }

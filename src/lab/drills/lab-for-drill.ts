@@ -12,7 +12,7 @@ import { randomPorts } from '../ports.js'
 import { loadTopology, type Topology } from '../topology.js'
 import type { Drill, Runner } from './drill.js'
 
-export interface DrillLabOptions {
+interface DrillLabOptions {
   readonly seed: string
   readonly timeoutMs: number
   readonly onProgress: (text: string) => void

@@ -14,7 +14,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   password: 'PASSWORD',
 }
 
-export interface Request {
+interface Request {
   readonly method: string
   readonly path: string
   readonly body?: unknown

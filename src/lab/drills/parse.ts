@@ -94,7 +94,7 @@ const toLoad = (load: LoadFile): LoadPlan => ({
 /** Of a text that the schema lets through. */
 export const durationOf = (text: string): number => parseDurationMs(text) ?? 0
 
-export const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => key in VERBS)
+const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => key in VERBS)
 
 const toStep = (entry: Entry): Step => {
   const verb = verbOf(entry) ?? ''

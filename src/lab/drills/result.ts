@@ -58,7 +58,7 @@ export interface DrillVersions {
   readonly servers: Readonly<Record<string, string>>
 }
 
-export type StepOutcome = 'passed' | 'failed' | 'skipped'
+type StepOutcome = 'passed' | 'failed' | 'skipped'
 
 export interface StepResult {
   /** Steps of the setup come before the clients begin. */

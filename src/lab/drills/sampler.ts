@@ -5,7 +5,7 @@ import type { DrillEvent, Sample } from './result.js'
 
 const EVERY_MS = 200
 
-export interface SamplerOptions {
+interface SamplerOptions {
   readonly clock: Clock
   readonly witness: Witness
   /** Undefined without a load. */

@@ -29,7 +29,7 @@ export interface StageRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-export interface StageOptions {
+interface StageOptions {
   /** Bound on each wait that names none of its own. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -132,5 +132,5 @@ export class Stage {
   }
 }
 
-export const refusal = ({ method, path }: StageRequest, address: string, answer: ApiAnswer): ApiError =>
+const refusal = ({ method, path }: StageRequest, address: string, answer: ApiAnswer): ApiError =>
   new ApiError(method, `${address}${path.startsWith('/') ? '' : '/v1/'}${path}`, answer.status, errorsOf(answer))

@@ -2,8 +2,8 @@ import { KINDS, type Kind } from '../kinds.js'
 import type { EventDraft } from './event.js'
 
 /** `silent`: it accepts connections and says nothing, as when it is frozen. */
-export type ProcessState = 'running' | 'silent' | 'stopped'
-export type SealState = 'uninitialised' | 'sealed' | 'unsealed'
+type ProcessState = 'running' | 'silent' | 'stopped'
+type SealState = 'uninitialised' | 'sealed' | 'unsealed'
 
 export interface ObservedRole {
   readonly mode: string

@@ -9,14 +9,14 @@ const KEPT_CHARACTERS_MAX = 1024 * 1024
 const EVENT_CHARACTERS_MAX = 16 * 1024
 
 /** An event and its line in the file. */
-export interface LoggedEvent {
+interface LoggedEvent {
   readonly id: number
   readonly line: string
 }
 
 type Listener = (event: LoggedEvent) => void
 
-export interface EventLogOptions {
+interface EventLogOptions {
   readonly lab: string
   /** Where the files are. */
   readonly directory: string

@@ -2,7 +2,7 @@
  * What can happen in a lab. The word of a kind says whose doing it was: `command` somebody's, `fault-...` the lab's own,
  * the others are what the keeper saw the clusters do.
  */
-export const EVENT_KINDS = [
+const EVENT_KINDS = [
   /** The lab is up, or on its way down. */
   'lab-up',
   'lab-down',

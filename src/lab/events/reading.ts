@@ -12,7 +12,7 @@ export const listEvents = async (lab: LabRecord): Promise<LabEvent[]> => {
   return [...known.values()].sort((one, other) => one.id - other.id)
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly onEvent: (event: LabEvent) => void

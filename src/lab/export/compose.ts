@@ -12,7 +12,7 @@ import {
   topologyArgument,
 } from './plan.js'
 
-export interface ComposeOptions {
+interface ComposeOptions {
   readonly image: string
   /** The machine of each cluster, by an address that the others reach; none when all are on one. */
   readonly hosts?: ReadonlyMap<string, string> | undefined

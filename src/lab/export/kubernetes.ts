@@ -6,7 +6,7 @@ import { CONFINED, type KubernetesOptions, labelsOf, metadataOf, serviceOf, UNPR
 import { wiringObjects } from './kubernetes-wiring.js'
 import { API_PORT, CLUSTER_PORT, configText, type ExportSource } from './plan.js'
 
-export type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
+type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
 
 const SEAL_KEY = 'SEAL_KEY'
 const SEAL_KEY_BYTES = 32
@@ -16,7 +16,7 @@ const SEAL_KEY_BYTES = 32
  * its own for the other clusters, and one for clients, which leads to it only while it serves them. Pods come and go, so
  * servers unseal themselves, each with a key of its own in a Secret. A Job initialises and joins them.
  */
-export const kubernetesObjects = (source: ExportSource, options: KubernetesOptions): KubernetesObject[] => [
+const kubernetesObjects = (source: ExportSource, options: KubernetesOptions): KubernetesObject[] => [
   sealKeys(source, options),
   ...source.topology.clusters.flatMap((name) => clusterObjects(name, source, options)),
   ...wiringObjects(source, autoSealed(source), options),

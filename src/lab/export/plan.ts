@@ -53,7 +53,7 @@ export const judgeExport = (topology: Topology, isAutoSealed: boolean): string[]
 }
 
 /** Where a server is for others, and the variable that holds the key it unseals itself with, if it does. */
-export interface ServerPlace {
+interface ServerPlace {
   readonly api: string
   readonly cluster: string
   readonly sealKey?: string

@@ -20,7 +20,7 @@ export interface LinkFaultRequest extends Wish {
   readonly at?: ToxicPlace | undefined
 }
 
-export interface ToxicPlace {
+interface ToxicPlace {
   readonly proxy: string
   readonly direction: Direction
   readonly toxic: string
@@ -73,13 +73,13 @@ export type LinkFault =
 export type LinkFaultName = LinkFault['name']
 
 /** What one direction of one proxy is to do under all faults that meet it. */
-export interface LaneState {
+interface LaneState {
   readonly passage: Passage
   readonly faults: Faults
 }
 
 /** A proxy, through which `from` dials `to`. */
-export interface ProxyPlace {
+interface ProxyPlace {
   readonly from: string
   readonly to: string
   readonly name?: string | undefined

@@ -5,7 +5,7 @@ export interface Answer {
   readonly json: Record<string, unknown>
 }
 
-export interface Question {
+interface Question {
   readonly method: 'GET' | 'POST'
   /** With scheme, host and port. */
   readonly url: string

@@ -37,7 +37,7 @@ interface Surroundings {
   readonly tell: (event: EventDraft) => void
 }
 
-export interface KeeperOptions extends Surroundings {
+interface KeeperOptions extends Surroundings {
   readonly routes: readonly Route[]
   readonly random: Random
 }

@@ -28,7 +28,7 @@ export interface Reach {
 }
 
 /** Of routes that lead to a balancer: nobody of the lab dials through them. */
-export const OUTSIDE = 'outside'
+const OUTSIDE = 'outside'
 
 /** A port on which nothing listens: it belongs to the system, and to a service that is no longer run. */
 export const NOWHERE = '127.0.0.1:1'

@@ -18,8 +18,6 @@ export type ServerFault =
   /** The activation token that was issued for this secondary has had its time. */
   | { readonly name: 'expire-token'; readonly id: string; readonly kind?: Kind | undefined }
 
-export type ServerFaultName = ServerFault['name']
-
 /** What happens once and cannot be taken back. */
 export const isDoneAtOnce = ({ name }: ServerFault): boolean => name === 'corrupt' || name === 'expire-token'
 

@@ -10,7 +10,7 @@ export interface WatchedCluster {
   readonly apiAddress: string
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly clusters: readonly WatchedCluster[]
   readonly clock: Clock
   readonly tell: (event: EventDraft) => void

@@ -6,7 +6,7 @@ import { isAlive, type ProcessIdentity } from './process-identity.js'
 import type { ProcessTable } from './process-table.js'
 
 /** What the holder of a claim is doing, as the sentence says it to others. */
-export type Doing = 'started' | 'stopped' | 'changed'
+type Doing = 'started' | 'stopped' | 'changed'
 
 interface Holder extends ProcessIdentity {
   readonly doing: Doing

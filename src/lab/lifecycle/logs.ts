@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { LabRecord } from '../cluster.js'
 
 /** Whose lines they are: a cluster by its letter, or `keeper`. */
-export interface LogSource {
+interface LogSource {
   readonly name: string
   readonly logFile: string
 }

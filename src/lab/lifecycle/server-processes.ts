@@ -69,7 +69,7 @@ export class ServerProcesses {
   }
 }
 
-export interface StopOptions {
+interface StopOptions {
   readonly graceMs: number
   readonly hurry?: AbortSignal | undefined
   readonly onSlow?: (left: number) => void

@@ -18,7 +18,7 @@ import { findLab, removeData, removeLab, saveLab } from './lab-directory.js'
 import { removeSocket, startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
-export interface UpOptions extends WireOptions {
+interface UpOptions extends WireOptions {
   readonly name: string
   readonly topology: Topology
   /** Asked only once the name is known to be free: a lab that runs already has its ports taken. */

@@ -13,7 +13,7 @@ export const REPLICATION = 'sys/replication'
 export const idOf = (kind: Kind, secondary: string): string =>
   `${kind === 'dr' ? 'dr' : 'perf'}-${secondary.toLowerCase()}`
 
-export interface PromoteOptions {
+interface PromoteOptions {
   /** An operation token, of DR. */
   readonly token?: string | undefined
   readonly isForced: boolean
@@ -64,7 +64,7 @@ export const activationToken = async (runbook: Runbook, primary: string, kind: K
   return wrapped.token
 }
 
-export const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) =>
+const onPrimary = (runbook: Runbook, cluster: string, kind: Kind, action: string, id: string) =>
   runbook.call({
     cluster,
     method: 'PUT',

@@ -5,7 +5,7 @@ import type { Direction } from './faults.js'
 import type { Lane } from './lane.js'
 import { runPipe } from './pipe.js'
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly dialler: net.Socket
   readonly target: { readonly host: string; readonly port: number }
   readonly lanes: Readonly<Record<Direction, Lane>>

@@ -5,7 +5,7 @@ import { Connection } from './connection.js'
 import { type Direction, directionsOf, type FaultName, type Faults, type Passage, type Way } from './faults.js'
 import { Lane } from './lane.js'
 
-export interface LinkOptions {
+interface LinkOptions {
   /** Port on 127.0.0.1; 0 chooses a free one. */
   readonly port?: number
   readonly target: { readonly host: string; readonly port: number }

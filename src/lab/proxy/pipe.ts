@@ -6,7 +6,7 @@ import type { Faults } from './faults.js'
 import type { Lane } from './lane.js'
 import { type Piece, PieceQueue } from './piece-queue.js'
 
-export interface PipeOptions {
+interface PipeOptions {
   readonly source: net.Socket
   readonly sink: net.Socket
   readonly lane: Lane

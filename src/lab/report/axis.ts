@@ -22,7 +22,7 @@ export const toY = ({ top, height, highest }: Frame, value: number): number =>
 export const round = (value: number): number => Math.round(value * 10) / 10
 
 /** Steps of 1, 2 or 5 times a power of ten, at most `count` of them up to `end`. */
-export const findTicks = (end: number, count: number): number[] => {
+const findTicks = (end: number, count: number): number[] => {
   const rough = end / Math.max(count, 1)
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? power * 10

@@ -8,7 +8,7 @@ export class Markup {
 }
 
 /** What may stand in a template: text is escaped, markup and lists of it stay, nothing is nothing. */
-export type Part = Markup | string | number | undefined | false | readonly Part[]
+type Part = Markup | string | number | undefined | false | readonly Part[]
 
 /** A template of HTML, SVG or XML in which every value is escaped. */
 export const markup = (strings: TemplateStringsArray, ...parts: readonly Part[]): Markup =>

@@ -14,7 +14,7 @@ export interface ProcessPlan extends ServerPlan {
   readonly directory: string
 }
 
-export interface ServerFiles {
+interface ServerFiles {
   readonly dataDir: string
   readonly logFile: string
   readonly configFile: string
@@ -69,7 +69,7 @@ export const launchServer = (
   isTied?: boolean,
 ): Launched => launchProgram(['server'], `the server of cluster ${name}`, files, { isTied })
 
-export interface LaunchOptions {
+interface LaunchOptions {
   readonly nodeOptions?: readonly string[]
   /** The compiled file, below `dist`. */
   readonly program?: string

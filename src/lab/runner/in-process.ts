@@ -11,7 +11,7 @@ import type { ClusterNetwork } from '../links.js'
 import { type PortPair, randomPorts } from '../ports.js'
 import { configOf, type ServerPlan } from './server-plan.js'
 
-export interface InProcessOptions extends ServerPlan {
+interface InProcessOptions extends ServerPlan {
   /** Free ones are chosen at the first start where none are given. */
   readonly ports?: PortPair | undefined
   readonly storage: ServerStorage

@@ -72,7 +72,7 @@ const fits = (cluster: ClusterRecord, clusters: readonly ImagedCluster[]): boole
 }
 
 /** Loads an image into a lab that is there; servers that do not run, or are frozen, begin anew on empty directories. */
-export const loadInto = async (
+const loadInto = async (
   name: string,
   directory: string,
   manifest: Manifest,

@@ -20,7 +20,7 @@ import { imageFile, type Manifest, readManifest, writeManifest } from './manifes
  * A lab in one file. What opens its clusters lies in it sealed, by a key of its own in a file beside it that only its owner
  * reads: without that one the file tells names and nothing else.
  */
-export interface SnapshotHeader {
+interface SnapshotHeader {
   readonly format: 'understudy-lab-snapshot'
   readonly version: number
   readonly lab: string

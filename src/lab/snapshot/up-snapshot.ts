@@ -8,7 +8,7 @@ import type { Topology } from '../topology.js'
 import type { Manifest } from './manifest.js'
 import { openingDirectory, snapshotPath, unpackSnapshot } from './snapshot-file.js'
 
-export interface UpSnapshotOptions {
+interface UpSnapshotOptions {
   readonly name: string
   readonly timeoutMs: number
   readonly dataDir?: string | undefined

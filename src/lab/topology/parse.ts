@@ -78,7 +78,7 @@ const toPlan = ({ nodes: _, seal, settings = {}, ports, ...rest }: PlanFile & Pl
   ...(ports === undefined ? {} : { ports: { api: ports.api, cluster: ports.cluster ?? ports.api + 1 } }),
 })
 
-export const parseSeal = (text: string): SealPlan => {
+const parseSeal = (text: string): SealPlan => {
   const [, type, shares = '1', threshold = '1'] = /^(auto|shamir)(?: (\d+)\/(\d+))?$/.exec(text) ?? []
   return { type: type === 'auto' ? 'auto' : 'shamir', shares: Number(shares), threshold: Number(threshold) }
 }

@@ -72,7 +72,7 @@ const contextOf = (part: JsonObject): string =>
     ),
   )
 
-export type ActivationToken =
+type ActivationToken =
   /** `address`: of the primary's API, empty when the primary did not know its own. */
   | { readonly form: 'wrapped'; readonly jwt: string; readonly address: string }
   | { readonly form: 'sealed'; readonly fields: JsonObject }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parsePemCertificates } from '../../crypto/certificates.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 
-export interface CaSources {
+interface CaSources {
   /** A PEM file on this server. */
   readonly caFile: string
   /** A directory of PEM files on this server. */

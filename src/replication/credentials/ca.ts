@@ -15,7 +15,7 @@ export const createCa = async (random: Random, nowMs: number): Promise<CaRecord>
   return { name, certificate: made.certificate.toString('base64'), privateKey: made.privateKey.toString('base64') }
 }
 
-export interface ClientCertificate {
+interface ClientCertificate {
   readonly commonName: string
   /** DER. */
   readonly certificate: Buffer

@@ -16,7 +16,7 @@ import { KEYS } from '../../storage/keys.js'
 
 const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 
-export const filterKey = (id: string): string => KEYS.filters + id
+const filterKey = (id: string): string => KEYS.filters + id
 
 /** A mount on its way from one path to another: not stored yet, and in the mount table already. */
 interface InMotion {
@@ -24,7 +24,7 @@ interface InMotion {
   readonly uuid: string
 }
 
-export interface FilterStoreOptions {
+interface FilterStoreOptions {
   readonly storage: Storage
   readonly mounts: () => readonly MountFact[]
   readonly namespaces: () => readonly NamespaceFact[]

@@ -5,7 +5,7 @@ import type { ReplicableStore } from '../../storage/replicable.js'
 import { makePurgeMark, type PurgeStage, readPurgeStage } from './purge-mark.js'
 import { KEYS } from '../../storage/keys.js'
 
-export interface PurgeOptions {
+interface PurgeOptions {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition'>
   /** Ids of the mounts that a filter keeps from this cluster, or from the one it is a DR copy of. */

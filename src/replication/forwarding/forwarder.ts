@@ -15,12 +15,12 @@ import type { FollowerService } from '../services.js'
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
 /** An answer of the primary, and how far its log had come when the request was done. */
-export interface Forwarded {
+interface Forwarded {
   readonly response: Response | undefined
   readonly state: { readonly clusterId: string; readonly localIndex: number; readonly replicatedIndex: number }
 }
 
-export interface ForwarderOptions {
+interface ForwarderOptions {
   readonly clock: Clock
   readonly store: Pick<ReplicableStore, 'onCommit'>
   readonly settings: ReplicationSettings

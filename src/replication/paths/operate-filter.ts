@@ -105,7 +105,7 @@ const resolve = (context: ReplicationContext, id: string): { record: PrimaryReco
   return { record, secondaryId: resolveId(record, id) }
 }
 
-export const resolveId = (record: PrimaryRecord, id: string): string => {
+const resolveId = (record: PrimaryRecord, id: string): string => {
   const { registrations } = record
   if (registrations.some((row) => row.id === id)) return id
   const meant = id === record.setId ? registrations : registrations.filter((row) => row.clusterId === id)

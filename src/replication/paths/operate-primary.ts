@@ -81,7 +81,7 @@ export const disablePrimary = (context: ReplicationContext, kind: Kind): Promise
     return warned(WARNINGS.disabled(kind))
   })
 
-export interface IssueFields {
+interface IssueFields {
   readonly id: string
   readonly ttlSeconds: number
   readonly publicKey: string

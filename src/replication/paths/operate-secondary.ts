@@ -96,7 +96,7 @@ const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readon
   }
 }
 
-export interface PromoteFields {
+interface PromoteFields {
   readonly primaryClusterAddr: string
   readonly force: boolean
 }

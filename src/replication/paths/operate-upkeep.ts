@@ -17,7 +17,7 @@ export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undef
   if (!isEnabled) throw invalid(GUARDS.notEnabled)
 }
 
-export interface ReindexFields {
+interface ReindexFields {
   readonly diff: boolean
   /**
    * Takes what is left of damaged data for the truth; where another cluster is followed, it is repaired from there anyway.

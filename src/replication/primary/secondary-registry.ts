@@ -15,7 +15,7 @@ interface Seen {
   state: StreamState
 }
 
-export interface Heartbeat {
+interface Heartbeat {
   readonly durationMs: number
   /** How far our clock is ahead of the secondary's. */
   readonly clockSkewMs: number

@@ -9,7 +9,7 @@ import type { KeyFilter, Kind, StreamState } from '../types.js'
 import { addPiece, pieceOf } from './piece.js'
 import type { SyncSession, SyncSessions } from './sync-sessions.js'
 
-export interface ShipperOptions {
+interface ShipperOptions {
   readonly kind: Kind
   readonly store: ReplicableStore
   readonly sessions: SyncSessions
@@ -27,7 +27,7 @@ export interface ShipperOptions {
 }
 
 /** Where a secondary said it stands when it opened its stream. */
-export interface OpenedAt {
+interface OpenedAt {
   readonly position: PositionMessage | null
   readonly filter: string
 }

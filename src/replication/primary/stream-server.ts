@@ -43,7 +43,7 @@ import { SecondaryRegistry } from './secondary-registry.js'
 import { lastIndexOf, Shipper } from './shipper.js'
 import { SyncSessions } from './sync-sessions.js'
 
-export interface StreamServerOptions {
+interface StreamServerOptions {
   readonly kind: Kind
   readonly store: ReplicableStore
   readonly hooks: PrimaryHooks

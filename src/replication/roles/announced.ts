@@ -21,7 +21,7 @@ export const keepAnnounced = async (
   await host.storage.write((tx) => putJson(tx, KEYS.announced + kind, announced))
 }
 
-export interface Progress {
+interface Progress {
   readonly applied: number
   readonly announced: number
   /** True while nothing is applied yet of the primary that leads the set now, as after a change of primary. */

@@ -32,7 +32,7 @@ export const checkBundle = (kind: Kind, setId: string | undefined, bundle: Bundl
   return setId === undefined || setId === bundle.setId ? { ok: true } : refuse(GUARDS.otherSet)
 }
 
-export type UpdateForm = 'token' | 'blank' | 'addresses'
+type UpdateForm = 'token' | 'blank' | 'addresses'
 
 /** Which form the fields mean: exactly one of a present token, which may be blank, or a list with something in it. */
 export const parseUpdateForm = (
@@ -84,14 +84,14 @@ export interface SafetyFacts {
   readonly filter: string | undefined
 }
 
-export interface PromotionRisk {
+interface PromotionRisk {
   readonly reason: string
   /** Waiting may mend it. A filter stays, and so does what is missing on a cluster that follows nobody. */
   readonly mayPass: boolean
 }
 
 /** Why a promotion would lose something; undefined when it would not. */
-export const findPromotionRisk = (stage: string, safety: SafetyFacts): PromotionRisk | undefined => {
+const findPromotionRisk = (stage: string, safety: SafetyFacts): PromotionRisk | undefined => {
   const passing = (reason: string): PromotionRisk => ({ reason, mayPass: true })
   const whileFollowing = (reason: string): PromotionRisk => ({ reason, mayPass: safety.streamState !== 'idle' })
   if (stage === 'bootstrapping') return whileFollowing('the first sync is not complete')

@@ -3,7 +3,7 @@ import type { PrimaryService } from '../services.js'
 import type { SecondaryView } from '../types.js'
 import type { Registration } from './state.js'
 
-export interface DrainOptions {
+interface DrainOptions {
   readonly registry: PrimaryService['registry']
   readonly registrations: readonly Registration[]
   /** What is to be applied everywhere. */

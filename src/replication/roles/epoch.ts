@@ -2,7 +2,7 @@
  * Epochs: each promotion begins one, so that two servers that both call themselves primary can be told apart. An epoch
  * knows its parent and the last index of the parent's log that it builds on. A chain is oldest first; its end is current.
  */
-export interface Epoch {
+interface Epoch {
   readonly id: string
   /** One more than the parent's. */
   readonly number: number
@@ -44,7 +44,7 @@ export const extendChain = (chain: EpochChain, id: string, { parentId, ...fork }
 }
 
 /** How another server's chain stands to ours. `diverged`: neither descends from the other. */
-export type EpochRelation = 'same' | 'newer' | 'older' | 'diverged'
+type EpochRelation = 'same' | 'newer' | 'older' | 'diverged'
 
 export const compareEpochs = (own: EpochChain, other: EpochChain): EpochRelation => {
   const mine = currentEpoch(own)

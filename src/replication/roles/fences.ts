@@ -5,7 +5,7 @@ import type { Roles } from './roles.js'
 import type { Fence, PrimaryRecord } from './state.js'
 import type { Kind, Overtaker, Refusal, Who } from '../types.js'
 
-export interface FencesOptions {
+interface FencesOptions {
   readonly host: Pick<ReplicationHost, 'clock' | 'log' | 'random' | 'store'>
   readonly roles: Roles
   /** This primary was overtaken just now: nobody is fed any more. */

@@ -12,7 +12,7 @@ const TELL_PAUSE_MS_MAX = 30_000
 /** A former primary that has been told is asked again after so many heartbeats. */
 const TOLD_PAUSE_HEARTBEATS = 10
 
-export interface FormerPrimaryOptions {
+interface FormerPrimaryOptions {
   readonly kind: Kind
   readonly host: ReplicationHost
   readonly roles: Roles

@@ -12,7 +12,7 @@ export type Mode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 /** A role as the machine sees it: `detached` is a secondary without credentials, which follows nobody. */
 export type Stage = Mode | 'detached'
 
-export const modeOf = (stage: Stage): Mode => (stage === 'detached' ? 'secondary' : stage)
+const modeOf = (stage: Stage): Mode => (stage === 'detached' ? 'secondary' : stage)
 
 export type Event =
   | 'enable-primary'
@@ -102,7 +102,7 @@ export interface Refusal {
   readonly reason: string
 }
 
-export interface Acceptance {
+interface Acceptance {
   readonly ok: true
   readonly to: Stage
   readonly effects: readonly Effect[]

@@ -22,7 +22,7 @@ import type { StatusFacts } from '../paths/status.js'
 import type { Kind, LogPlace, SecondaryView } from '../types.js'
 import { lastIndexOf, type Upkeep } from './upkeep.js'
 
-export interface ManagerOptions {
+interface ManagerOptions {
   readonly kind: Kind
   readonly host: ReplicationHost
   readonly roles: Roles

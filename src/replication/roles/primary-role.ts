@@ -23,7 +23,7 @@ import type {
 } from '../types.js'
 import { findVersionObjection } from '../version.js'
 
-export interface PrimaryRoleOptions {
+interface PrimaryRoleOptions {
   readonly kind: Kind
   readonly host: ReplicationHost
   readonly roles: Roles

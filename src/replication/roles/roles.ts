@@ -11,7 +11,7 @@ import type { Kind } from '../types.js'
 export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
 
 /** The keys to start anew with, and what else is to lie in the new storage, as plain values. */
-export interface WipeMaterial extends KeyMaterial {
+interface WipeMaterial extends KeyMaterial {
   readonly extraRecords: readonly PlainRecord[]
 }
 

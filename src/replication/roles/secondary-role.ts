@@ -13,7 +13,7 @@ import type { HoldState, Kind, SecondaryHooks, Who } from '../types.js'
 /** No rule has this fingerprint. */
 const UNSETTLED = 'unsettled'
 
-export interface SecondaryRoleOptions {
+interface SecondaryRoleOptions {
   readonly kind: Kind
   readonly host: ReplicationHost
   readonly roles: Roles
@@ -152,7 +152,7 @@ export class SecondaryRole implements SecondaryHooks {
 }
 
 /** What a member that follows says of itself. */
-export const whoOfSecondary = (
+const whoOfSecondary = (
   host: Pick<ReplicationHost, 'identity'>,
   record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
 ): Who => ({

@@ -1,6 +1,6 @@
 import { type ReadStorage, readJson, type Transaction, putJson } from '../../logical/storage.js'
 import { currentEpoch, type EpochChain } from './epoch.js'
-import type { Mode, Stage } from './machine.js'
+import type { Stage } from './machine.js'
 import type { Kind, Overtaker } from '../types.js'
 import { KEYS } from '../../storage/keys.js'
 
@@ -11,7 +11,7 @@ import { KEYS } from '../../storage/keys.js'
  */
 export type KindRecord = DisabledRecord | PrimaryRecord | SecondaryRecord
 
-export interface DisabledRecord {
+interface DisabledRecord {
   readonly mode: 'disabled'
 }
 
@@ -133,8 +133,6 @@ export const stageOf = (record: KindRecord): Stage => {
 /** A secondary that has followed a primary in this role. A demoted primary has not: what it holds is its own. */
 export const isCopy = (record: KindRecord): record is SecondaryRecord & { readonly mode: 'secondary' } =>
   record.mode === 'secondary' && record.hasFollowed
-
-export const modeOfRecord = (record: KindRecord): Mode => record.mode
 
 export const setIdOf = (record: KindRecord): string | undefined =>
   record.mode === 'disabled' ? undefined : record.setId

@@ -6,7 +6,7 @@ import type { KindRecord, SecondaryRecord } from './state.js'
 import { lastIndexOf, merkleRootOf, type Upkeep } from './upkeep.js'
 
 /** What runs of a kind, as far as its status shows it. */
-export interface Running {
+interface Running {
   readonly kind: Kind
   readonly host: ReplicationHost
   readonly upkeep: Upkeep

@@ -24,7 +24,7 @@ export const lastIndexOf = (
   kind: Kind,
 ): number => (kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex)
 
-export interface ReindexOptions {
+interface ReindexOptions {
   /** Compares key by key first and logs what differs. */
   readonly diff: boolean
   readonly skipFlush: boolean
@@ -36,7 +36,7 @@ interface UpkeepRecord {
   readonly isCorrupted: boolean
 }
 
-export interface UpkeepOptions {
+interface UpkeepOptions {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'trees'>
   readonly trees: TreeUpkeep

@@ -18,7 +18,7 @@ const NEVER_IDLE_MS = 2 ** 31 - 1
 /** The channel never resolves or dials anything; it only has to have a name. */
 const TARGET = { scheme: 'ipv4', path: '127.0.0.1:1' }
 
-export type ChannelTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
+type ChannelTimes = Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs'>
 
 export type ReplicationClient = InstanceType<typeof ReplicationService>
 

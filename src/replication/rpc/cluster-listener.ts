@@ -11,7 +11,7 @@ import { ReplicationService } from './proto.js'
 import { SecureContexts } from './secure-contexts.js'
 import { type ClusterService, toHandlers } from './service.js'
 
-export interface ClusterListenerOptions {
+interface ClusterListenerOptions {
   readonly network: Network
   readonly clock: Clock
   /** `host:port` to bind; port 0 picks one. */

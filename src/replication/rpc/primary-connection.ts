@@ -36,7 +36,7 @@ export interface ConnectOptions extends Omit<DialOptions, 'timeoutMs'> {
 }
 
 /** How long a call may take. Without a time it lasts as long as the connection. */
-export interface CallLimits {
+interface CallLimits {
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }

@@ -1,6 +1,6 @@
 import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js'
 import { LogicalError } from '../../logical/errors.js'
-import type { Overtaker, Refusal, RefusalCode } from '../types.js'
+import type { Overtaker, RefusalCode } from '../types.js'
 
 /** How "no" travels: a gRPC status whose trailing metadata names the reason, and back into the product's error. */
 
@@ -74,10 +74,6 @@ export const toStatus = (error: unknown): Partial<StatusObject> & { code: status
   const overtaker = error instanceof LogicalError ? error.data?.overtaker : undefined
   if (typeof overtaker === 'string') metadata.set(OVERTAKER_KEY, overtaker)
   return { code: STATUS_OF[code], details: error instanceof Error ? error.message : String(error), metadata }
-}
-
-export const throwRefusal = (refusal: Refusal): never => {
-  throw refusalError(refusal.code, refusal.text)
 }
 
 /** What a call's failure becomes here. Without a named reason it is the link that failed. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import tls from 'node:tls'
 
 /** PEM texts that one side of a connection shows and trusts. */
-export interface Material {
+interface Material {
   readonly key: string
   readonly cert: string
   readonly ca: string

@@ -7,7 +7,7 @@ import type { LogPlace } from '../types.js'
 const MERGED_PIECES_MAX = 64
 const MERGED_BYTES_MAX = 8 * 1024 * 1024
 
-export type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 const APPLIED: Applied = { ok: true }
 

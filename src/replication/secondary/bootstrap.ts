@@ -4,7 +4,7 @@ import { refusalCodeOf } from '../rpc/refusal.js'
 import { parseWho, toWhoMessage } from '../rpc/who.js'
 import type { BootstrapPackage, ReplicationTimes, Who } from '../types.js'
 
-export interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
+interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
   /** Where the primary may be, best first. */
   readonly addresses: readonly string[]
   readonly times: ReplicationTimes
@@ -12,7 +12,7 @@ export interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
   readonly wantsDevRoot?: boolean | undefined
 }
 
-export interface Bootstrapped {
+interface Bootstrapped {
   readonly package: BootstrapPackage
   readonly primary: Who
   /** `host:port` that answered. */

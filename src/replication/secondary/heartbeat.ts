@@ -4,14 +4,14 @@ import { parseWho, toWhoMessage } from '../rpc/who.js'
 import type { ReplicationTimes, StreamState, Who } from '../types.js'
 
 /** What the last answered heartbeat said. */
-export interface Pulse {
+interface Pulse {
   readonly atMs: number
   readonly durationMs: number
   /** How far the primary's clock is ahead of ours. */
   readonly clockSkewMs: number
 }
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   readonly clock: Clock
   readonly times: ReplicationTimes
   readonly who: () => Who

@@ -3,7 +3,7 @@ import { type ConnectOptions, PrimaryConnection } from '../rpc/primary-connectio
 import { parseWho, toWhoMessage } from '../rpc/who.js'
 import type { ReplicationTimes, Who } from '../types.js'
 
-export interface PingOptions extends Omit<ConnectOptions, 'times'> {
+interface PingOptions extends Omit<ConnectOptions, 'times'> {
   readonly times: ReplicationTimes
   readonly who: Who
   /** A text refuses the primary that answered. */

@@ -30,7 +30,7 @@ type Plan =
   | { readonly tree: Tree; readonly how: 'sub-pages'; readonly subPages: readonly number[] }
 
 /** What a resync came to. `isEqual`: the roots agree afterwards. */
-export interface ResyncResult {
+interface ResyncResult {
   readonly position: RemotePosition
   readonly isEqual: boolean
   readonly changes: number

@@ -10,7 +10,7 @@ import { Applier } from './applier.js'
 import type { RecentFrames } from './recent-frames.js'
 import { type ResyncOptions, resync } from './resync.js'
 
-export interface StreamReaderOptions extends ResyncOptions {
+interface StreamReaderOptions extends ResyncOptions {
   readonly clock: Clock
   readonly recorder?: Recorder | undefined
   readonly epoch: string

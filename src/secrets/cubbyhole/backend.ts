@@ -9,7 +9,7 @@ import { string } from '../../logical/fields.js'
 import { RawJson } from '../../logical/json.js'
 import type { Request, Response, TokenView } from '../../logical/request.js'
 
-export interface CubbyholeOptions {
+interface CubbyholeOptions {
   /** The name of a token's folder: one path segment that does not tell the token. */
   readonly storageIdOf: (token: TokenView) => string
 }

@@ -13,7 +13,7 @@ const mountData = ({ mountAccessor }: Alias, mounts: Mounts): Shown => {
   return { mount_accessor: mountAccessor, mount_path: mount?.path ?? '', mount_type: mount?.type ?? '' }
 }
 
-export const aliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
+const aliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
   canonical_id: entity.id,
   creation_time: formatNanoTime(alias.createdAtMs),
   custom_metadata: textsOrNull(alias.customMetadata),

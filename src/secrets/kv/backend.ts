@@ -3,7 +3,7 @@ import { createKvV1 } from './v1.js'
 import { createKvV2 } from './v2.js'
 
 /** Version 1 unless the mount's option `version` says `2`. */
-export const createKv = (context: BackendContext): Backend =>
+const createKv = (context: BackendContext): Backend =>
   context.mount.options.version === '2' ? createKvV2(context) : createKvV1(context)
 
 export const kvType: BackendType = { name: 'kv', kind: 'secret', factory: createKv, localPrefixes: [] }

@@ -10,7 +10,7 @@ export interface ShownSetting {
 }
 
 /** Places a value may come from, the one that wins first; those that gave none are undefined. */
-export type Sources = readonly (Sourced | undefined)[]
+type Sources = readonly (Sourced | undefined)[]
 
 export const DEFAULT_ORIGIN = 'default'
 const HIDDEN = '(hidden)'

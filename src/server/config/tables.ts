@@ -4,7 +4,7 @@
  */
 export type KeyKind = 'string' | 'bool' | 'int' | 'duration' | 'list' | 'address' | 'any'
 
-export interface Key {
+interface Key {
   readonly kind: KeyKind
   /** `accepted`: read and left without effect, because there is nothing here that it could change. */
   readonly effect?: 'accepted'

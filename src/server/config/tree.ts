@@ -23,7 +23,7 @@ export interface Stanza {
   readonly body: HclBody
 }
 
-export const unknownField = (name: string, known: KeyTable = {}): string => {
+const unknownField = (name: string, known: KeyTable = {}): string => {
   const meant = nearest(name, Object.keys(known))
   return `unknown or unsupported field ${name} found in configuration${meant ? `; did you mean ${meant}?` : ''}`
 }

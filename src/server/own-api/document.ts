@@ -4,7 +4,7 @@ import type { Described, OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS } from './server-operations.js'
 
 /** Where a server serves what is ours. */
-export const OWN_ROOT = '/_understudy/v1'
+const OWN_ROOT = '/_understudy/v1'
 
 const JSON_TYPE = 'application/json'
 

@@ -11,7 +11,7 @@ export interface OwnOperation {
   readonly answer?: Described | 'text'
 }
 
-export interface QueryParameter {
+interface QueryParameter {
   readonly name: string
   readonly about: string
   readonly type: 'integer' | 'boolean'

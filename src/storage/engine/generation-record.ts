@@ -7,7 +7,7 @@ import { writeFileDurably } from './durable-file.js'
  * The file that tells which generation of a data directory is live, and which are condemned: what is being made, until it
  * is live, and what was replaced, until it is destroyed. Nothing else in the directory is ever removed.
  */
-export interface GenerationRecord {
+interface GenerationRecord {
   /** Undefined while the first generation of all is being made. */
   readonly live: number | undefined
   readonly condemned: readonly number[]

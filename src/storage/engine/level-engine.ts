@@ -75,7 +75,7 @@ const requireSoundTables = async (directory: string): Promise<void> => {
   )
 }
 
-export interface LevelEngineOptions {
+interface LevelEngineOptions {
   readonly directory: string
   /** False refuses a directory that holds no database. */
   readonly createIfMissing: boolean

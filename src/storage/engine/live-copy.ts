@@ -16,7 +16,7 @@ const ROUNDS_MAX = 12
 /** No key is empty. */
 const BEFORE_ALL = ''
 
-export interface LiveCopyOptions {
+interface LiveCopyOptions {
   readonly from: Engine
   readonly to: Successor
   /** Records that do not go along, beside the log in front of its cut, which never does. */

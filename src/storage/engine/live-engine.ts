@@ -2,7 +2,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** An engine that is, or was, behind a live one, and how many snapshots and scans of it are open. */
-export class Tenant {
+class Tenant {
   readonly engine: Engine
   #readers = 0
   #onIdle: () => void = () => undefined

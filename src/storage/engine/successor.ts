@@ -3,7 +3,7 @@ import type { Successor } from './engine-source.js'
 import type { LiveEngine } from './live-engine.js'
 
 /** What the medium of a data directory does for a change of generations. */
-export interface SuccessionSteps {
+interface SuccessionSteps {
   readonly engine: Engine
   readonly requireRoom: () => Promise<void>
   /** The point of no return. */

@@ -5,7 +5,7 @@ import type { EngineSource, Predecessor, Successor } from './engine-source.js'
 export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy generation'
 
 /** Asked before the disk is touched. What it throws, the caller gets, and the disk is left as it is. */
-export interface DiskWatch {
+interface DiskWatch {
   beforeRead(): void
   beforeStep(step: DiskStep): void
   /** Waited for before a batch is written, where it returns something to wait for. */

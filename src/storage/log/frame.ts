@@ -73,7 +73,7 @@ const writeEntry = (out: Buffer, start: number, operations: readonly WalOperatio
   return at
 }
 
-export interface FrameHead {
+interface FrameHead {
   readonly firstIndex: number
   readonly previousHash: Buffer
   readonly epoch: string

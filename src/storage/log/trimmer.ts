@@ -8,7 +8,7 @@ import type { Wal } from './wal.js'
 /** Frames are trimmed this long after the commit that exceeds the retention; the contract allows a second. */
 const DELAY_MS = 500
 
-export interface TrimmerOptions {
+interface TrimmerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly recorder?: Recorder | undefined

@@ -184,7 +184,7 @@ const readStale = async (engine: Engine, baseIndex: number): Promise<number[]> =
 }
 
 /** The kept frames in order, each checked against the one before, up to the end that `state` names. */
-export async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Frame> {
+async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Frame> {
   let end = state.base
   const range = { gt: walKey(state.base.index), lt: `${WAL_PREFIX}~` }
   for await (const chunk of engine.scan(range)) {

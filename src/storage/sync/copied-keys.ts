@@ -6,7 +6,7 @@ import type { Tree } from '../keys.js'
 
 const HASHES_PER_POOL = 4096
 
-export interface CopiedLeaf {
+interface CopiedLeaf {
   readonly key: string
   readonly subPage: number
   readonly leaf: Buffer

@@ -10,7 +10,7 @@ import type { Copied } from '../stage.js'
 import { TREES, type Trees } from '../trees/trees.js'
 
 /** What was taken in between two imports: a batch with data and leaves, and what it does. */
-export interface CopyStep {
+interface CopyStep {
   readonly batch: EngineBatch
   /** The engine's when the batch was begun: in another one the batch is not to be written. */
   readonly era: number | undefined

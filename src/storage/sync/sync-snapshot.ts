@@ -96,7 +96,7 @@ const readRun = async (
 const LOOKUPS_PER_TURN = 256
 
 /** All data of a tree in key order, found by the prefixes that belong to it. */
-export async function* scanTree(
+async function* scanTree(
   engine: Engine,
   snapshot: EngineSnapshot,
   tree: Tree,

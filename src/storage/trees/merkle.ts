@@ -8,7 +8,7 @@ import type { TreeHashes } from '../replicable.js'
  * groups, the root that of the 256 pages, each computed when somebody asks and only where something changed.
  */
 export const SUB_PAGES = 65_536
-export const GROUPS = 4096
+const GROUPS = 4096
 export const PAGES = 256
 const FAN_OUT = 16
 export const SUB_PAGES_PER_PAGE = 256

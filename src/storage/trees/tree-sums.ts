@@ -11,7 +11,7 @@ import { sumLeaves, TREES } from './trees.js'
 export type Sums = Readonly<Record<Tree, Buffer>>
 export type SubPages = Readonly<Record<Tree, readonly number[]>>
 
-export interface Comparison {
+interface Comparison {
   /** What the sub-page hashes must be, held-back hashes included. */
   readonly sums: Sums
   /** Sub-pages that the tree or the leaf records have wrong, and those that the leaf records have wrong. */

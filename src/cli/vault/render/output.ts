@@ -10,7 +10,7 @@ import { wrapIndented } from './wrap.js'
 import { findField, secretJson, secretRows } from './secret-rows.js'
 
 const FORMATS = ['table', 'json', 'yaml', 'raw'] as const
-export type Format = (typeof FORMATS)[number]
+type Format = (typeof FORMATS)[number]
 
 export const parseFormat = (text: string): Format => {
   const lower = text.toLowerCase()

@@ -1,5 +1,5 @@
 /** One line of the text format of Prometheus. */
-export interface Series {
+interface Series {
   readonly value: number
   readonly text: string
 }

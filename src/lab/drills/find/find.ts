@@ -65,7 +65,7 @@ export const chooseFault = (ties: readonly Tie[], seed: string): { mystery: Myst
   return { mystery, place: { ...pick(fitting, 4), isBackwards: ((bytes[8] ?? 0) & 1) === 1 } }
 }
 
-export type Judgement =
+type Judgement =
   | { readonly isMended: false; readonly seen: string }
   | { readonly isMended: true; readonly told: Told; readonly took: string; readonly seed: string }
 

@@ -6,7 +6,7 @@ import type { Attempt } from './ledger.js'
  * sending of its first request that failed to the answer of the next one that was accepted. Interruptions of several clients
  * that overlap are one of the lab.
  */
-export interface Interruption {
+interface Interruption {
   readonly client: string
   readonly kind: ClientKind
   readonly fromMs: number
@@ -18,7 +18,7 @@ export interface Interruption {
 }
 
 /** In the order in which they began. `attempts` are those of several clients, in the order of their answers. */
-export const findInterruptions = (attempts: readonly Attempt[]): Interruption[] => {
+const findInterruptions = (attempts: readonly Attempt[]): Interruption[] => {
   const byClient = new Map<string, Attempt[]>()
   for (const attempt of attempts) {
     const own = byClient.get(attempt.client)
@@ -54,7 +54,7 @@ const toInterruption = (failed: Attempt, before: string | undefined, next: Attem
 })
 
 /** Those that overlap, together. */
-export const mergeInterruptions = (interruptions: readonly Interruption[]): (readonly Interruption[])[] => {
+const mergeInterruptions = (interruptions: readonly Interruption[]): (readonly Interruption[])[] => {
   const groups: Interruption[][] = []
   let untilMs = Number.NEGATIVE_INFINITY
   for (const one of interruptions) {

@@ -4,7 +4,7 @@ import type { Attempt, Ledger } from './ledger.js'
 
 type Write = Attempt & { readonly key: string }
 
-export interface ReadBack {
+interface ReadBack {
   /** Where it was looked for. */
   readonly cluster: string
   readonly looked: readonly Write[]

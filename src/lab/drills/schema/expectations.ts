@@ -82,7 +82,7 @@ export const LOAD_EXPECTATIONS = {
 } as const satisfies Readonly<Record<string, Schema>>
 
 /** Those that are about the clusters, and can be looked at whenever one likes. */
-export const FACT_EXPECTATIONS = {
+const FACT_EXPECTATIONS = {
   roots: facts('Clusters have the same merkle root, in full.', ['equal'], {
     equal: { type: 'array', minItems: 2, items: CLUSTER },
     kind: { ...KIND, description: 'Whose root: performance where all of them have one, else dr.' },

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { signal } from '../../runner/child-process.js'
 import type { Stage } from '../stage.js'
 
-export interface ShellEnd {
+interface ShellEnd {
   /** Null when it did not end in time and was killed. */
   readonly status: number | null
   readonly output: string

@@ -9,7 +9,7 @@ import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
 
 /** A proxy as toxiproxy 2 shows it. */
-export interface ShownProxy {
+interface ShownProxy {
   readonly name: string
   readonly listen: string
   readonly upstream: string
