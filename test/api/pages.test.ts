@@ -143,7 +143,34 @@ describe('programs of a page', { timeout: LONG_MS }, () => {
   })
 })
 
+/** What people want to type: an operator who rehearses, and whoever writes an operator or an SDK. */
+const WANTED = [
+  'npx understudy-lab up four --shamir 5/3 --tls',
+  'eval "$(understudy env A)" && vault status',
+  'understudy drill run dr-failover --slo rto=60s,rpo=0 --report out/',
+  'understudy fault partition A B --for 30s --one-way',
+  'understudy status --watch',
+  'understudy down',
+  'npm i -D understudy-lab',
+  'understudy up --file test/topology.yaml --ports random --json > lab.json',
+  'understudy wait --for replicated --timeout 20s',
+  'understudy exec C -- go test ./... -run Replication',
+  'understudy fault hold C --state merkle-sync',
+  'understudy logs --all --export ci-artifacts/',
+  "await using lab = await startLab('pr-dr', { seed: 42 })",
+  "lab.link('A', 'C').partition()",
+  'await lab.converged()',
+  "lab.clock.advance('31m')",
+]
+
 describe('the pages', () => {
+  it.each(WANTED)('have, among what runs: %s', (wanted) => {
+    const lines = PAGES.flatMap((page) => ['sh', 'ts'].flatMap((language) => blocksToRun(page, language)))
+      .flatMap(({ text }) => text.split('\n'))
+      .map((line) => line.replace(/\s+(?:#|\/\/).*$/, ''))
+    expect(lines).toContain(wanted)
+  })
+
   it('name nothing as not run without a reason', () => {
     const blocks = PAGES.flatMap(({ name, blocks: all }) => all.map((block) => ({ name, ...block })))
     const unmarked = blocks.filter(({ language }) => !['', 'sh', 'ts', 'yaml', 'json', 'hcl'].includes(language))
