@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Clock } from '../base/clock.js'
 import { parseHostPort } from '../base/network.js'
+import { makeTemporaryDirectory } from '../base/temporary-directory.js'
 import { createApiCertificates } from '../crypto/api-certificates.js'
 import type { ServerConfig } from './config/config.js'
 
@@ -28,9 +29,7 @@ export const prepareDevTls = async (
   const [listener, ...others] = config.listeners
   if (!wanted || !listener?.tls) return { config, certificates: undefined }
   const isTemporary = wanted.directory === ''
-  const directory = isTemporary
-    ? mkdtempSync(path.join(os.tmpdir(), 'understudy-tls-'))
-    : path.resolve(wanted.directory)
+  const directory = isTemporary ? makeTemporaryDirectory('tls') : path.resolve(wanted.directory)
   if (!isTemporary) mkdirSync(directory, { recursive: true, mode: 0o755 })
   const made = await createApiCertificates(hostsOf(listener.address, wanted.extraHosts), clock.now())
   const write = (name: string, text: string, mode: number): string => {

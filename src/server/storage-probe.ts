@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import path from 'node:path'
+import { rmSync } from 'node:fs'
+import { makeTemporaryDirectory } from '../base/temporary-directory.js'
 import { LevelEngine } from '../storage/engine/level-engine.js'
 
 /** Writes and reads one record through the LevelDB binding, in a directory of its own below `parent`. Rejects with why not. */
 export const probeStorage = async (parent: string): Promise<void> => {
-  const directory = mkdtempSync(path.join(parent, 'understudy-probe-'))
+  const directory = makeTemporaryDirectory('probe', parent)
   try {
     const engine = await LevelEngine.open({ directory, createIfMissing: true })
     try {

@@ -1,10 +1,12 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { ApiClient } from '../../src/client/api-client.js'
 import type { DrillResult } from '../../src/lab/drills/result.js'
+import { createProcessTable } from '../../src/lab/lifecycle/process-table.js'
 import { LabHome } from '../support/lab-home.js'
 import { OutageObserver } from '../support/outage-observer.js'
+import { until } from '../support/until.js'
 
 const HEAD = 'apiVersion: understudy/v1\nkind: Drill\n'
 
@@ -118,4 +120,34 @@ it('takes its lab down when it is interrupted', { timeout: 600_000 }, async () =
   expect(await program.end()).toBe(130)
   expect(program.stderr).toContain('interrupted')
   expect([home.left(), home.processes()]).toEqual([[], []])
+})
+
+/** Notes its process, one that it leaves in the background, and the directory in which it finds `understudy`. */
+const leaveBehind = (noted: string): string =>
+  `sleep 1000 >/dev/null 2>&1 & printf '%s\\n' $$ $! "$PATH" > ${noted}.part; mv ${noted}.part ${noted}`
+
+const table = createProcessTable()
+
+const isGone = (noted: string): boolean => {
+  const [shell, background, searched = ''] = readFileSync(noted, 'utf8').split('\n')
+  return ![shell, background].some((pid) => table.find(Number(pid))) && !existsSync(searched.split(':').at(-1) ?? '')
+}
+
+it('ends what its steps run with the drill, also when it is killed', { timeout: 240_000 }, async () => {
+  await using home = new LabHome()
+  const first = path.join(home.directory, 'first')
+  const second = path.join(home.directory, 'second')
+  const steps = (...commands: string[]) =>
+    `topology: single\nsteps:\n${commands.map((text) => `  - run: { cluster: A, command: ${JSON.stringify(text)} }\n`).join('')}`
+  const whole = write(home, 'whole.yaml', steps(leaveBehind(first), `kill -0 $(sed -n 2p ${first})`))
+  expect(await home.run('drill', 'run', whole)).toMatchObject({ status: 0 })
+  await until(() => isGone(first))
+
+  const killed = write(home, 'killed.yaml', steps(`${leaveBehind(second)}; sleep 1000`))
+  await using program = home.begin('drill', 'run', killed)
+  await until(() => existsSync(second))
+  program.signal('SIGKILL')
+  await program.exit
+  await until(() => isGone(second))
+  expect(await home.run('down', '--all')).toMatchObject({ status: 0 })
 })

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { LabError } from '../lab-error.js'
-import { makeTemporaryDirectory } from '../lifecycle/lab-directory.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { docker } from './docker.js'
 import { type KnownKeys, parseKeys } from './keys-file.js'
 

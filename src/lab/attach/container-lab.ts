@@ -1,9 +1,10 @@
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { exportCompose } from '../export/compose.js'
 import { judgeExport } from '../export/plan.js'
 import { writeExport } from '../export/write-files.js'
 import { downLab } from '../lifecycle/down.js'
-import { makeTemporaryDirectory } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { openLab } from '../live/open-lab.js'
 import type { LiveLab } from '../live-lab.js'
@@ -41,7 +42,8 @@ export const upContainers = async (options: ContainerLabOptions, host: LabHost):
   const { name, onProgress, signal } = options
   const topology = withSettings(options.topology, options.settings)
   for (const text of judgeExport(topology, false)) onProgress(`note: ${text}`)
-  const directory = makeTemporaryDirectory(name)
+  // It may outlive this process: the containers that stay up are ended with its file.
+  const directory = mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
   const end = async () => {
     await compose(directory, 'down', '--volumes', '--timeout', '0').catch(() => undefined)
     await downLab(name, { keep: false, onProgress: () => undefined }, host)

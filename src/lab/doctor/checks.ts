@@ -151,6 +151,13 @@ const checkOrphans: Check = ({ machine }) => {
   return warning('orphans', `${list}: the directory is gone`, `run "kill ${orphans.map(({ pid }) => pid).join(' ')}"`)
 }
 
+/** What a killed process could not remove. */
+const checkLeft: Check = ({ machine }) => {
+  const left = machine.findLeftDirectories()
+  if (left.length === 0) return ok('leftovers', 'no temporary directory of a process that is gone')
+  return warning('leftovers', `${left.join(', ')}: the process is gone`, 'run "understudy down --all", or remove them')
+}
+
 const CHECKS: readonly Check[] = [
   checkNode,
   checkStorage,
@@ -165,6 +172,7 @@ const CHECKS: readonly Check[] = [
   checkLabs,
   checkAge,
   checkOrphans,
+  checkLeft,
 ]
 
 /** Everything a lab of this topology needs of this machine, in a fixed order. */

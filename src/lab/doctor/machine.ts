@@ -3,10 +3,12 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSyn
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '../../base/clock.js'
+import { findLeftDirectories } from '../../base/temporary-directory.js'
 import { labsDirectory } from '../lifecycle/lab-directory.js'
 import { thisHost } from '../lifecycle/lab-host.js'
 import { type LabListing, listLabStates } from '../lifecycle/listing.js'
 import { isFree } from '../ports.js'
+import { isRunning } from '../runner/child-process.js'
 
 /** What the checks ask this machine; a test asks another one. */
 export interface Machine {
@@ -28,6 +30,8 @@ export interface Machine {
   listLabs(): LabListing[]
   /** Servers and keepers of labs whose directory is gone: nothing else finds them. */
   findOrphans(): Orphan[]
+  /** Temporary directories of processes of ours that are gone. */
+  findLeftDirectories(): string[]
   /** Memory that programs may still have. */
   freeMemoryBytes(): number
   /** Open files that one process may have; undefined where the system does not tell. */
@@ -73,6 +77,7 @@ export const thisMachine = (): Machine => ({
     }),
   listLabs: () => listLabStates(thisHost()),
   findOrphans,
+  findLeftDirectories: () => findLeftDirectories(isRunning),
   freeMemoryBytes: () => {
     const [, kib] = /^MemAvailable:\s+(\d+) kB/m.exec(readIfThere('/proc/meminfo')) ?? []
     return kib === undefined ? freemem() : Number(kib) * 1024

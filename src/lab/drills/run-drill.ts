@@ -126,6 +126,7 @@ class DrillRun {
       await load?.stop()
       await sampler?.stop()
       this.#witness.close()
+      this.#stage.end()
     }
   }
 

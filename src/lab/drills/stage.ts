@@ -48,6 +48,7 @@ export class Stage {
   promoted: string | undefined
   readonly #onLine: (line: string) => void
   readonly #startedMs: number
+  readonly #ends: (() => void)[] = []
 
   constructor(lab: LiveLab, { timeoutMs, signal, onLine }: StageOptions) {
     this.lab = lab
@@ -61,6 +62,15 @@ export class Stage {
   /** Milliseconds since the drill began. */
   now(): number {
     return this.lab.clock.monotonic() - this.#startedMs
+  }
+
+  /** For what goes on behind a step: it ends with the drill. */
+  atEnd(end: () => void): void {
+    this.#ends.push(end)
+  }
+
+  end(): void {
+    for (const end of this.#ends.splice(0)) end()
   }
 
   line(text: string): void {

@@ -1,14 +1,5 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import path from 'node:path'
 import { type AnyLab, type AttachedLab, isAttached, type LabRecord } from '../cluster.js'
 import { LabError } from '../lab-error.js'
@@ -46,9 +37,6 @@ export const listLabs = (): string[] => {
     return []
   }
 }
-
-/** A directory in the temporary one, for data that ends with the process that made it. */
-export const makeTemporaryDirectory = (name: string): string => mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
 
 /**
  * Makes a directory and those above it. One by one, because the recursive form never returns where the system takes back

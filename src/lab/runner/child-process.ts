@@ -86,7 +86,7 @@ export const launchProgram = (
 ): Launched => {
   const log = openSync(logFile, 'a', 0o600)
   try {
-    const child = spawn(process.execPath, [...nodeOptions, entryPoint(program), ...args, configArgument(configFile)], {
+    const child = spawn(process.execPath, [...nodeOptions, programFile(program), ...args, configArgument(configFile)], {
       detached: true,
       stdio: isTied ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
       env: { ...withoutServerVariables(process.env), ...ALLOCATOR },
@@ -146,7 +146,7 @@ export const lastLogLines = (logFile: string): string => {
 }
 
 /** The compiled program of this package, also when this code itself runs from its sources. */
-const entryPoint = (program: string): string => {
+export const programFile = (program = 'main.js'): string => {
   let directory = path.dirname(fileURLToPath(import.meta.url))
   while (!existsSync(path.join(directory, 'package.json'))) {
     const above = path.dirname(directory)

@@ -25,6 +25,7 @@ const machine = (changes: Partial<Machine> = {}): Machine => ({
   findOpenFilesMax: () => 65_536,
   listLabs: () => [],
   findOrphans: () => [],
+  findLeftDirectories: () => [],
   freeMemoryBytes: () => 4 * 1024 ** 3,
   ...changes,
 })
@@ -63,6 +64,7 @@ describe('the doctor', () => {
       'labs',
       'stale',
       'orphans',
+      'leftovers',
     ])
     expect(findings.find(({ name }) => name === 'ports')?.text).toContain('8200, 8201, 8210, 8211')
   })
@@ -81,6 +83,7 @@ describe('the doctor', () => {
     ['a lab of last month', { listLabs: () => [OLD] }, 'stale', 'warning'],
     ['a lab that runs in part', { listLabs: () => [PARTLY] }, 'labs', 'warning'],
     ['a server without a lab', { findOrphans: () => [ORPHAN] }, 'orphans', 'warning'],
+    ['a directory of a killed process', { findLeftDirectories: () => ['/tmp/x'] }, 'leftovers', 'warning'],
     ['little memory', { freeMemoryBytes: () => 64 * 1024 ** 2 }, 'memory', 'warning'],
     ['few open files', { findOpenFilesMax: () => 256 }, 'ulimit', 'warning'],
   ])('finds %s, and says what to do', async (_, changes, name, verdict) => {

@@ -1,8 +1,11 @@
+import { rmSync } from 'node:fs'
 import { Command } from 'commander'
+import { findLeftDirectories } from '../../../base/temporary-directory.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
 import { listLabs } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { isRunning } from '../../../lab/runner/child-process.js'
 import { withInterrupt } from '../../interrupt.js'
 import type { Output } from '../../output.js'
 import { nameOption } from './options.js'
@@ -38,6 +41,12 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
           }
         }
       })
+      if (flags.all) {
+        for (const directory of findLeftDirectories(isRunning)) {
+          rmSync(directory, { recursive: true, force: true })
+          output.progress(`removed ${directory}, which a killed process left`)
+        }
+      }
       if (flags.all && names.length === 0) output.progress('there are no labs')
       if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
       if (failures.length > 0) throw failures[0]

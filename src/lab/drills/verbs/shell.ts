@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { signal } from '../../runner/child-process.js'
+import { makeTemporaryDirectory } from '../../../base/temporary-directory.js'
+import { programFile, signal } from '../../runner/child-process.js'
 import type { Stage } from '../stage.js'
 
 interface ShellEnd {
@@ -14,8 +14,14 @@ interface ShellEnd {
 const OUTPUT_CHARACTERS_MAX = 64 * 1024
 
 /**
+ * Becomes the command, beside a process of the same group that waits for the other end of descriptor 3 to be closed, which is
+ * also so when this process is killed: then it removes the directory and ends the group.
+ */
+const GUARDED = '{ read -r _ <&3; rm -rf -- "$1"; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-; exec /bin/sh -c "$2"'
+
+/**
  * Runs a command of a shell with the environment of a cluster. `understudy` and, where no other is found, `vault` are this
- * program. It and all that it started end with the drill.
+ * program. It and all that it started end with the drill, however that ends.
  */
 export const runCommand = async (
   stage: Stage,
@@ -34,43 +40,65 @@ export const runCommand = async (
     ...(token === undefined ? {} : { VAULT_TOKEN: token }),
     PATH: `${process.env.PATH ?? ''}${path.delimiter}${shims}`,
   }
-  const child = spawn('/bin/sh', ['-c', command], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', shims, command], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let isOver = false
+  const endAll = () => {
+    if (isOver) return
+    isOver = true
+    // The whole group: what the shell started would hold its output open. What left the group is not waited for.
+    if (child.pid !== undefined) signal(-child.pid, 'SIGKILL')
+    for (const stream of child.stdio) stream?.destroy()
+    rmSync(shims, { recursive: true, force: true })
+  }
+  stage.atEnd(endAll)
+  return watch(child, stage, withinMs, endAll)
+}
+
+const watch = async (child: ChildProcess, stage: Stage, withinMs: number, endAll: () => void): Promise<ShellEnd> => {
   let output = ''
-  for (const stream of [child.stdout, child.stderr])
+  let isLate = false
+  const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? [])
+  for (const stream of outputs)
     stream.on('data', (chunk: Buffer) => {
       output = (output + String(chunk)).slice(-OUTPUT_CHARACTERS_MAX)
     })
-  let isLate = false
   const kill = () => {
     isLate = true
-    // The whole group: what the shell started would hold its output open. What left the group is not waited for.
-    if (child.pid !== undefined) signal(-child.pid, 'SIGKILL')
-    child.stdout.destroy()
-    child.stderr.destroy()
+    endAll()
   }
   const timer = stage.lab.clock.setTimer(withinMs, kill)
   stage.signal.addEventListener('abort', kill, { once: true })
   try {
-    const status = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject)
-      child.once('close', (code) => resolve(code))
-    })
+    const [status] = await Promise.all([
+      new Promise<number | null>((resolve, reject) => {
+        child.once('error', reject)
+        child.once('exit', resolve)
+      }),
+      // Not all streams of the child: the one of its guard stays open.
+      ...outputs.map((stream) => new Promise((resolve) => stream.once('close', resolve))),
+    ])
     stage.signal.throwIfAborted()
     return { status: isLate ? null : (status ?? 128), output }
   } finally {
     timer.cancel()
     stage.signal.removeEventListener('abort', kill)
-    rmSync(shims, { recursive: true, force: true })
   }
 }
 
 const makeShims = (): string => {
-  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-drill-'))
-  const program = process.argv[1] ?? ''
+  const directory = makeTemporaryDirectory('drill')
   const shim = (name: string, args: string) =>
-    writeFileSync(path.join(directory, name), `#!/bin/sh\nexec "${process.execPath}" "${program}" ${args} "$@"\n`, {
-      mode: 0o700,
-    })
+    writeFileSync(
+      path.join(directory, name),
+      `#!/bin/sh\nexec "${process.execPath}" "${programFile()}" ${args} "$@"\n`,
+      {
+        mode: 0o700,
+      },
+    )
   shim('understudy', '')
   shim('vault', 'vault')
   return directory
