@@ -1,10 +1,12 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createSeededRandom } from '../../src/base/random.js'
 import { clientOf } from '../../src/lab/cluster.js'
 import { statusOf } from '../../src/lab/replication.js'
 import { LabHome } from '../support/lab-home.js'
+import type { Program } from '../support/program.js'
 import { until } from '../support/until.js'
 
 const clientIn = (home: LabHome, lab: string, name: string) => {
@@ -128,7 +130,15 @@ it('starts nothing for a file that is not whole, and leaves nothing half when it
   timeout: 600_000,
 }, async () => {
   await using home = new LabHome()
-  const random = createSeededRandom('snapshots')
+  const seed = Date.now() % 2 ** 31
+  console.info(`lab-snapshots: seed ${seed}`)
+  const random = createSeededRandom(String(seed))
+  // A command may be ended at any moment of its work: these are moments, and nothing is waited for by them.
+  const atAnyMoment = async (command: Program, withinMs: number) => {
+    await Promise.race([setTimeout(random.bytes(2).readUInt16BE() % withinMs), command.exit])
+    command.signal(random.bytes(1).readUInt8() % 2 === 0 ? 'SIGKILL' : 'SIGINT')
+    await command.end()
+  }
   expect((await home.run('up', 'dr', '--ports', 'random')).status).toBe(0)
   const snapshots = path.join(home.directory, 'understudy', 'snapshots')
   expect((await home.run('snapshot', 'save', 'good')).status).toBe(0)
@@ -145,18 +155,12 @@ it('starts nothing for a file that is not whole, and leaves nothing half when it
   expect([home.servers().sort(), home.left()]).toEqual([before, ['default']])
 
   for (let round = 0; round < 6; round++) {
-    const save = home.begin('snapshot', 'save', `killed-${round}`)
-    await new Promise((done) => setTimeout(done, 200 + (random.bytes(2).readUInt16BE() % 600)))
-    save.signal('SIGKILL')
-    await save.end()
+    await atAnyMoment(home.begin('snapshot', 'save', `killed-${round}`), 1000)
     const { stdout } = await home.run('snapshot', 'list', '--json')
     for (const one of JSON.parse(stdout) as { problem?: string; key: string }[]) {
       expect([one.problem, existsSync(one.key)]).toEqual([undefined, true])
     }
-    const load = home.begin('snapshot', 'load', 'good')
-    await new Promise((done) => setTimeout(done, 200 + (random.bytes(2).readUInt16BE() % 1000)))
-    load.signal('SIGKILL')
-    await load.end()
+    await atAnyMoment(home.begin('snapshot', 'load', 'good'), 1500)
   }
   // Writes go on by themselves, and whatever was interrupted is mended by doing it again.
   expect((await home.run('snapshot', 'load', 'good')).status).toBe(0)
@@ -164,6 +168,10 @@ it('starts nothing for a file that is not whole, and leaves nothing half when it
   await enableKv(home, 'default')
   await write(home, 'default', 'A', 'kv/a', 'works')
   await until(async () => (await rootOf(home, 'default', 'A', 'dr')) === (await rootOf(home, 'default', 'B', 'dr')))
-  expect(readdirSync(snapshots).filter((name) => name.startsWith('.open-'))).toEqual([])
+  expect((await home.run('snapshot', 'save', 'last')).status).toBe(0)
+  expect(readdirSync(snapshots).filter((name) => !/^[\w-]+\.snapshot(\.key)?$/.test(name))).toEqual([])
+  expect(readdirSync(path.join(home.labs, 'default')).filter((name) => /image|draft/.test(name))).toEqual([])
+  for (const name of ['bad/name', '../bad.snapshot/x'])
+    expect(await home.run('snapshot', 'save', name), name).toMatchObject({ status: 1, stdout: '' })
   expect((await home.run('down')).status).toBe(0)
 })

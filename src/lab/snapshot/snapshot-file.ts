@@ -39,16 +39,20 @@ const CLUSTER = /^[A-Z]$/
 const snapshotsDirectory = (): string =>
   path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy', 'snapshots')
 
-/** Where snapshots are opened, each in a directory of its own; what a process that is gone has left there goes. */
+/** Where snapshots are opened, each in a directory of its own. */
 export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
   const place = snapshotsDirectory()
   makeDirectories(place)
+  return workDirectory(place, host)
+}
+
+/** Of this process alone; what a process that is gone has left there goes. */
+const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table'>): string => {
   for (const name of readdirSync(place)) {
-    const [, pid] = /^\.open-(\d+)$/.exec(name) ?? []
-    if (pid !== undefined && !host.table.find(Number(pid)))
-      rmSync(path.join(place, name), { recursive: true, force: true })
+    const [, pid] = /^\.understudy-(\d+)$/.exec(name) ?? []
+    if (pid !== undefined && !table.find(Number(pid))) rmSync(path.join(place, name), { recursive: true, force: true })
   }
-  return path.join(place, `.open-${host.me.pid}`)
+  return path.join(place, `.understudy-${me.pid}`)
 }
 
 /** A name is kept among the others; what has a slash or ends in `.snapshot` is a file. */
@@ -60,20 +64,27 @@ export const snapshotPath = (nameOrFile: string): string => {
 
 export const keyPath = (file: string): string => `${file}.key`
 
-/** Before a lab is paused for it: that there is no other of that name, and room to write it. */
-export const prepareSnapshot = (file: string, isForced: boolean): void => {
+/**
+ * Before a lab is paused for it: that there is no other of that name, and a place to write it. Returns a directory beside it
+ * for all that is not whole yet, which whoever saves removes.
+ */
+export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
+  if (!file.endsWith(SUFFIX))
+    throw new LabError('usage', `"${file}" is not a file for a snapshot: those end in ${SUFFIX}`)
   if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} is there already; --force takes its place`)
-  makeDirectories(path.dirname(file))
+  const place = path.dirname(file)
+  if (place === snapshotsDirectory()) makeDirectories(place)
   try {
-    writeFileSync(`${file}.draft`, '', { mode: 0o600 })
-    rmSync(`${file}.draft`)
+    const directory = workDirectory(place, host)
+    mkdirSync(directory, { mode: 0o700 })
+    return directory
   } catch (error) {
     throw new LabError('usage', `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-/** Packs an image of a lab. The key is there before the file is, and the file whole or not at all. */
-export const packSnapshot = async (directory: string, file: string): Promise<SnapshotHeader> => {
+/** Packs an image of a lab, which lies on the same disk. The key is there before the file is, and the file whole or not at all. */
+export const packSnapshot = async (directory: string, file: string, signal?: AbortSignal): Promise<SnapshotHeader> => {
   const manifest = readManifest(directory)
   const key = createSystemRandom().bytes(SEAL_KEY_BYTES)
   const header: SnapshotHeader = {
@@ -85,18 +96,14 @@ export const packSnapshot = async (directory: string, file: string): Promise<Sna
     savedAt: manifest.savedAt,
     keyId: keyIdOf(key),
   }
-  const keyDraft = `${keyPath(file)}.new`
-  rmSync(keyDraft, { force: true })
-  writeFileSync(keyDraft, `${key.toString('hex')}\n`, { mode: 0o600, flush: true })
-  await writeSealedFile(`${file}.new`, header, key, pack(directory, manifest))
-  replaceBoth(file)
+  const draft = path.join(directory, 'packed')
+  writeFileSync(keyPath(draft), `${key.toString('hex')}\n`, { mode: 0o600, flush: true })
+  await writeSealedFile(draft, header, key, pack(directory, manifest))
+  signal?.throwIfAborted()
+  // Whoever is killed between the two leaves a key that does not fit.
+  renameSync(keyPath(draft), keyPath(file))
+  renameSync(draft, file)
   return header
-}
-
-/** Two renames: whoever is interrupted between them leaves a key that does not fit, and its mate beside it. */
-const replaceBoth = (file: string): void => {
-  renameSync(`${keyPath(file)}.new`, keyPath(file))
-  renameSync(`${file}.new`, file)
 }
 
 async function* pack(directory: string, manifest: Manifest): AsyncGenerator<Buffer> {

@@ -15,7 +15,12 @@ import { formerlyOf, type ImagedCluster, imageFile, type Manifest, type SavedFau
 const PAUSE_WAIT_MS = 5000
 
 /** Every cluster at one moment: all stop writing before the first is read. The directory is made anew. */
-export const takeLabImage = async (lab: LabRecord, directory: string, host: LabHost): Promise<Manifest> => {
+export const takeLabImage = async (
+  lab: LabRecord,
+  directory: string,
+  host: LabHost,
+  signal?: AbortSignal,
+): Promise<Manifest> => {
   const topology = topologyOf(lab)
   if (!topology) throw new LabError('conflict', `it is not known any more what the lab "${lab.name}" was made as`)
   rmSync(directory, { recursive: true, force: true })
@@ -24,9 +29,10 @@ export const takeLabImage = async (lab: LabRecord, directory: string, host: LabH
   const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
   const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()
   await Promise.all(running.map(async (cluster) => roles.set(cluster.name, await rolesOf(cluster))))
-  const { facts, pausedMs } = await takeRunning(running, directory, host)
+  const { facts, pausedMs } = await takeRunning(running, directory, host, signal)
   for (const { cluster, process } of states) {
     if (process === 'running') continue
+    signal?.throwIfAborted()
     facts.set(cluster.name, await imageOfStopped(cluster.dataDir, imageFile(directory, cluster.name)))
   }
   const manifest: Manifest = {
@@ -78,6 +84,7 @@ const takeRunning = async (
   clusters: readonly ClusterRecord[],
   directory: string,
   { clock }: LabHost,
+  signal?: AbortSignal,
 ): Promise<{ facts: Map<string, ImageFacts>; pausedMs: number }> => {
   const clients = clusters.map((cluster) => clientOf({ ...cluster, rootToken: '' }))
   const post = (index: number, step: string) => clients[index]?.call('POST', `/_understudy/v1/image/${step}`)
@@ -90,7 +97,7 @@ const takeRunning = async (
     // A cluster whose role changes at this moment has nothing to pause; it has in a moment.
     await Promise.all(
       clusters.map(({ name }, index) =>
-        waitFor(clock, `cluster ${name} to pause its writes`, () => pause(index), PAUSE_WAIT_MS),
+        waitFor(clock, `cluster ${name} to pause its writes`, () => pause(index), PAUSE_WAIT_MS, signal),
       ),
     )
     const taken = await Promise.all(clusters.map((_, index) => post(index, 'take')))

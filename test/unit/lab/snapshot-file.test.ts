@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -13,6 +14,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
+import { createProcessTable } from '../../../src/lab/lifecycle/process-table.js'
 import { imageFile, type Manifest, readManifest, writeManifest } from '../../../src/lab/snapshot/manifest.js'
 import { keyPath, packSnapshot, prepareSnapshot, unpackSnapshot } from '../../../src/lab/snapshot/snapshot-file.js'
 import { findTopology } from '../../../src/lab/topology.js'
@@ -20,6 +22,7 @@ import { checkImage, fillEngine, ImageReader, writeImage } from '../../../src/se
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 
 const SEED = 4711
+const HOST = { me: { pid: process.pid, startTime: '' }, table: createProcessTable() }
 let directory: string
 let file: string
 let target: string
@@ -150,8 +153,19 @@ it('says of other files what they are', async () => {
   await expect(unpackSnapshot(file, target)).rejects.toThrow(`${keyPath(file)} is not the key of ${file}`)
   rmSync(keyPath(file))
   await expect(unpackSnapshot(file, target)).rejects.toThrow(`the key of ${file} is missing`)
-  expect(() => prepareSnapshot(file, false)).toThrow('is there already')
-  expect(() => prepareSnapshot('/proc/none/one.snapshot', false)).toThrow('cannot be made')
+  expect(() => prepareSnapshot(file, false, HOST)).toThrow('is there already')
+})
+
+it('looks at the name first and makes no directory for it, and removes what a killed one left', () => {
+  for (const name of ['bad/name', 'bad/name.snapshot']) {
+    const place = path.join(directory, name)
+    expect(() => prepareSnapshot(place, false, HOST), name).toThrow(/is not a file for a snapshot|cannot be written/)
+  }
+  expect(existsSync(path.join(directory, 'bad'))).toBe(false)
+  const { pid: gone } = spawnSync(process.execPath, ['-e', ''])
+  mkdirSync(path.join(directory, `.understudy-${gone}`))
+  const drafts = prepareSnapshot(file, true, HOST)
+  expect(readdirSync(directory).filter((name) => name.startsWith('.understudy-'))).toEqual([path.basename(drafts)])
 })
 
 it('knows a whole image of a cluster from one that is not', async () => {

@@ -99,39 +99,42 @@ export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost)
 const save = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
   const file = snapshotPath(given)
   const lab = requireLab(flags.name)
-  prepareSnapshot(file, flags.force === true)
-  const claim = claimLab(flags.name, 'changed', host.me, host.table)
-  const directory = path.join(lab.directory, `image-${host.me.pid}`)
-  try {
-    const { pausedMs } = await takeLabImage(lab, directory, host)
-    output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
-    await packSnapshot(directory, file)
+  await withInterrupt(async ({ signal }) => {
+    const claim = claimLab(flags.name, 'changed', host.me, host.table)
+    let directory: string | undefined
+    try {
+      directory = prepareSnapshot(file, flags.force === true, host)
+      const { pausedMs } = await takeLabImage(lab, directory, host, signal)
+      output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
+      await packSnapshot(directory, file, signal)
+    } finally {
+      if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+      claim.release()
+    }
     output.data(file)
     output.progress(`its key is in ${keyPath(file)}; whoever is to load it needs both files`)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-    claim.release()
-  }
+  })
 }
 
 const load = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
   const directory = openingDirectory(host)
   const timeoutMs = parseTimeout(flags.timeout)
   const portChoice = choosePorts(flags)
-  try {
-    const manifest = await unpackSnapshot(snapshotPath(given), directory)
-    await withInterrupt(async ({ signal, hurry }) => {
+  await withInterrupt(async ({ signal, hurry }) => {
+    try {
+      const manifest = await unpackSnapshot(snapshotPath(given), directory)
+      signal.throwIfAborted()
       const isThere = listLabs().includes(flags.name) && requireLab(flags.name).state === 'running'
       if (isThere) await loadOver(flags.name, directory, manifest, { timeoutMs, signal }, host)
       else {
         const options = { name: flags.name, timeoutMs, portChoice, onProgress: output.progress, signal, hurry }
         await upImage(directory, manifest, options, host)
       }
-    })
-    output.progress(`the lab "${flags.name}" is as it was on ${manifest.savedAt}`)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
+      output.progress(`the lab "${flags.name}" is as it was on ${manifest.savedAt}`)
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  })
 }
 
 const choosePorts = ({ ports, portBase }: Flags) => {
