@@ -75,10 +75,17 @@ export const onReaderGone = (): AbortSignal => {
 export const isTextWanted = ({ json, output }: { readonly json?: true; readonly output?: string }): boolean =>
   output === 'table' || (json !== true && process.stdout.isTTY === true)
 
-/** Columns as wide as their widest cell. */
-export const formatTable = (rows: readonly (readonly string[])[]): string => {
+/** Columns of the terminal that data goes to; 80 where it is none. */
+export const terminalWidth = (): number => process.stdout.columns || 80
+
+const TEXT_MIN = 20
+
+/** Columns as wide as their widest cell. Where a width is given, the last one is text that is wrapped to fit. */
+export const formatTable = (rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string => {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0)
   return rows
+    .flatMap((row) => wrapLast(row, Math.max(width - before, TEXT_MIN)))
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))
@@ -86,4 +93,17 @@ export const formatTable = (rows: readonly (readonly string[])[]): string => {
         .trimEnd(),
     )
     .join('\n')
+}
+
+/** A row as several, all cells but the last of which are empty from the second on. */
+const wrapLast = (row: readonly string[], width: number): (readonly string[])[] => {
+  const text = row.at(-1) ?? ''
+  if (text.length <= width) return [row]
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines.map((line, index) => [...row.slice(0, -1).map((cell) => (index === 0 ? cell : '')), line])
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { nearest } from '../base/nearest.js'
+import { isDocumentFile, readDocumentFile } from './documents/yaml-document.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import type { PortPair } from './ports.js'
@@ -167,15 +168,7 @@ export const requireTopology = (name: string): Topology => {
 }
 
 /** A topology of one's own from a YAML file. Throws a usage error that names file, line and column. */
-export const readTopologyFile = (file: string): Topology => {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  return parseTopology(text, file)
-}
+export const readTopologyFile = (file: string): Topology => parseTopology(readDocumentFile(file), file)
 
 /**
  * By name, or from a file: what has a slash or ends like a YAML file is one. Throws LabError `usage` with the nearest
@@ -188,7 +181,11 @@ export const readTopologyFile = (file: string): Topology => {
  * await using lab = await startLabOf({ name: `${name}-far`, about, clusters, links: links.map((link) => ({ ...link, latencyMs: 40 })) })
  */
 export const loadTopology = (nameOrFile: string): Topology =>
-  /[/\\]|\.ya?ml$/.test(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
+  isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
+
+/** What people call it, also where it is a file. */
+export const topologyName = (nameOrFile: string): string =>
+  isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile).name : nameOrFile
 
 /** What a lab was made as: what its record says, or for older records the topology of that name. */
 export const topologyOf = (lab: {

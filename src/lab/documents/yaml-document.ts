@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { LabError } from '../lab-error.js'
@@ -23,6 +24,18 @@ export interface YamlDocument {
 export const loadYaml = (): typeof Yaml => requireHere('yaml') as typeof Yaml
 
 const requireHere = createRequire(import.meta.url)
+
+/** What has a slash or ends like a YAML file is a file, and no name of what ships with the package. */
+export const isDocumentFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.test(nameOrFile)
+
+/** Throws a usage error that names the file when it cannot be read. */
+export const readDocumentFile = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
 
 /** What is not YAML at all is told as problems, each at its place. */
 export const readYaml = (text: string): { readonly document: YamlDocument; readonly problems: readonly Problem[] } => {

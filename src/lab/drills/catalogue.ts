@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { nearest } from '../../base/nearest.js'
+import { isDocumentFile, readDocumentFile } from '../documents/yaml-document.js'
 import { LabError } from '../lab-error.js'
 import type { Drill } from './drill.js'
-import { parseDrill, readDrillFile } from './parse.js'
+import { readDrillFile } from './parse.js'
 
 /** The drills that ship with the package, as files. */
 const directory = (): string => fileURLToPath(new URL('./catalogue/', import.meta.url))
@@ -16,23 +17,21 @@ export const listDrillNames = (): string[] => {
     .sort()
 }
 
-export const listDrills = (): Drill[] => listDrillNames().map((name) => parseDrill(drillText(name), `${name}.yaml`))
+export const listDrills = (): Drill[] => listDrillNames().map(loadDrill)
 
 /** The text of the file of a drill that ships with the package, or of one's own. */
 export const drillText = (nameOrFile: string): string => {
-  if (isFile(nameOrFile)) return readFileSync(nameOrFile, 'utf8')
+  if (isDocumentFile(nameOrFile)) return readDocumentFile(nameOrFile)
   requireName(nameOrFile)
   return readFileSync(`${directory()}${nameOrFile}.yaml`, 'utf8')
 }
 
-/** By name, or from a file: what has a slash or ends like a YAML file is one. Throws a usage error. */
+/** By name, or from a file. Throws a usage error. */
 export const loadDrill = (nameOrFile: string): Drill => {
-  if (isFile(nameOrFile)) return readDrillFile(nameOrFile)
+  if (isDocumentFile(nameOrFile)) return readDrillFile(nameOrFile)
   requireName(nameOrFile)
   return readDrillFile(`${directory()}${nameOrFile}.yaml`)
 }
-
-const isFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.test(nameOrFile)
 
 const requireName = (name: string): void => {
   const names = listDrillNames()

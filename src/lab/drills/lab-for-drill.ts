@@ -9,7 +9,7 @@ import { openInProcessLab } from '../live/in-process-driver.js'
 import { openProcessLab } from '../live/process-driver.js'
 import type { LiveLab } from '../live-lab.js'
 import { randomPorts } from '../ports.js'
-import { loadTopology, type Topology } from '../topology.js'
+import { loadTopology, topologyName, type Topology } from '../topology.js'
 import type { Drill, Runner } from './drill.js'
 
 interface DrillLabOptions {
@@ -115,6 +115,6 @@ export const requireFitting = (drill: Drill, lab: LiveLab): void => {
   if (missing.length > 0)
     throw new LabError(
       'usage',
-      `the drill ${drill.name} is for the topology ${drill.topology}: the lab "${lab.name}" has no cluster ${missing.join(', ')}`,
+      `the drill ${drill.name} is for the topology ${topologyName(drill.topology)}: the lab "${lab.name}" has no cluster ${missing.join(', ')}`,
     )
 }

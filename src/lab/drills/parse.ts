@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseDurationMs } from '../../base/duration.js'
 import { checkSchema } from '../documents/check-schema.js'
-import { readYaml, refuseProblems } from '../documents/yaml-document.js'
-import { LabError } from '../lab-error.js'
+import { isDocumentFile, readDocumentFile, readYaml, refuseProblems } from '../documents/yaml-document.js'
 import type { LabSettings } from '../settings.js'
 import type { Drill, Expectation, LoadPlan, Runner, Step } from './drill.js'
 import { findDrillProblems } from './judge.js'
@@ -52,22 +50,14 @@ export const parseDrill = (text: string, file: string): Drill => {
   return toDrill(given, file)
 }
 
-export const readDrillFile = (file: string): Drill => {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
-  return parseDrill(text, file)
-}
+export const readDrillFile = (file: string): Drill => parseDrill(readDocumentFile(file), file)
 
 const toDrill = (given: DrillFile, file: string): Drill => ({
   name: given.name ?? path.basename(file).replace(/\.ya?ml$/, ''),
   purpose: given.purpose ?? '',
   symptom: given.symptom,
   fix: given.fix,
-  topology: isFile(given.topology) ? path.resolve(path.dirname(file), given.topology) : given.topology,
+  topology: isDocumentFile(given.topology) ? path.resolve(path.dirname(file), given.topology) : given.topology,
   runners: given.runners ?? [],
   settings: given.settings ?? {},
   shares: given.shares ?? 1,
@@ -77,8 +67,6 @@ const toDrill = (given: DrillFile, file: string): Drill => ({
   steps: given.steps.map(toStep),
   expect: (given.expect ?? []).map(toExpectation),
 })
-
-const isFile = (topology: string): boolean => /[/\\]|\.ya?ml$/.test(topology)
 
 const toLoad = (load: LoadFile): LoadPlan => ({
   writers: load.writers ?? 4,

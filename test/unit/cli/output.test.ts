@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { ProcessOutput } from '../../../src/cli/output.js'
+import { formatTable, ProcessOutput } from '../../../src/cli/output.js'
 
 describe('the output of a process', () => {
   it('may be handed on a part at a time', () => {
@@ -9,5 +9,20 @@ describe('the output of a process', () => {
     complain('wrong')
     expect(written.mock.calls.map(([text]) => text)).toEqual(['under way\n', 'wrong\n'])
     written.mockRestore()
+  })
+})
+
+describe('a table', () => {
+  it('wraps the text of its last column where a width is given, and loses none of it', () => {
+    const text = 'a primary and its DR secondary, far apart'
+    const table = formatTable(
+      [
+        ['dr', text],
+        ['other', 'short'],
+      ],
+      30,
+    )
+    expect(table).toBe('dr     a primary and its DR\n       secondary, far apart\nother  short')
+    expect(formatTable([['dr', text]])).toBe(`dr  ${text}`)
   })
 })

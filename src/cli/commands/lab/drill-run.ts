@@ -11,6 +11,7 @@ import { LabError } from '../../../lab/lab-error.js'
 import { thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { openLab } from '../../../lab/live/open-lab.js'
 import { prepareReport, writeReport } from '../../../lab/report/report.js'
+import { topologyName } from '../../../lab/topology.js'
 import { EXIT } from '../../exit-codes.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
 import { waitForReturn } from '../../return-key.js'
@@ -43,7 +44,7 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
   return withInterrupt(async (interruption) => {
     const say = (text: string) => (flags.json ? output.progress(text) : output.data(text))
     say(
-      `drill ${drill.name} on ${flags.name ? `the lab "${flags.name}"` : `${drill.topology} (${flags.on})`}, seed ${seed}`,
+      `drill ${drill.name} on ${flags.name ? `the lab "${flags.name}"` : `${topologyName(drill.topology)} (${flags.on})`}, seed ${seed}`,
     )
     const result = await play(drill, flags, interruption, output, {
       seed,

@@ -5,8 +5,9 @@ import { describeStep } from '../../../lab/drills/describe.js'
 import { type Drill, RUNNERS, type Step } from '../../../lab/drills/drill.js'
 import { describeExpectation } from '../../../lab/drills/expectations/describe-expectation.js'
 import { readDrillFile } from '../../../lab/drills/parse.js'
+import { topologyName } from '../../../lab/topology.js'
 import { examples } from '../../help.js'
-import { formatTable, type Output } from '../../output.js'
+import { formatTable, type Output, terminalWidth } from '../../output.js'
 import { timeoutOption } from './options.js'
 import { findCommand } from './drill-find.js'
 import type { DrillRunFlags } from './drill-run.js'
@@ -53,13 +54,18 @@ const listCommand = (output: Output): Command =>
     .option('--json', 'print JSON')
     .addHelpText('after', examples('drill list', 'drill list --json'))
     .action((flags: { json?: true }) => {
-      const drills = listDrills()
-      if (flags.json) {
-        const rows = drills.map(({ name, topology, purpose, runners }) => ({ name, topology, purpose, runners }))
-        output.data(JSON.stringify(rows, undefined, 2))
-      } else if (drills.length === 0) output.progress('no drills ship with this package')
-      else
-        output.data(formatTable(drills.map(({ name, topology, purpose }) => [name, topology, firstSentence(purpose)])))
+      const drills = listDrills().map(({ name, topology, purpose, runners }) => ({
+        name,
+        topology: topologyName(topology),
+        purpose,
+        runners,
+      }))
+      if (flags.json) output.data(JSON.stringify(drills, undefined, 2))
+      else if (drills.length === 0) output.progress('no drills ship with this package')
+      else {
+        const rows = drills.map(({ name, topology, purpose }) => [name, topology, firstSentence(purpose)])
+        output.data(formatTable(rows, terminalWidth()))
+      }
     })
 
 const showCommand = (output: Output): Command =>
@@ -101,7 +107,7 @@ const describeDrill = (drill: Drill): string => {
     `  ${count(load.writers, 'writer')}, ${load.logins} that log in anew, ${count(load.readers, 'reader')}, ${count(load.tokens, 'token')}`,
   ]
   return [
-    `${name} (${topology})`,
+    `${name} (${topologyName(topology)})`,
     ...(purpose ? [purpose.trim()] : []),
     ...part('Symptom', symptom ? [`  ${symptom.trim()}`] : []),
     ...part('Fix', fix ? [`  ${fix.trim()}`] : []),
