@@ -45,7 +45,12 @@ it('shows drills, and says where a file is wrong', async () => {
   expect((await home.run('drill', 'show', good, '--yaml')).stdout.trim()).toBe((HEAD + FAILOVER).trim())
   expect(JSON.parse((await home.run('drill', 'schema')).stdout)).toMatchObject({ title: 'Drill' })
   const listed = await home.run('drill', 'list', '--json')
-  expect([listed.status, Array.isArray(JSON.parse(listed.stdout))]).toEqual([0, true])
+  expect(listed.status).toBe(0)
+  const rows = JSON.parse(listed.stdout) as { name: string; topology: string }[]
+  // Its topology is a file of the package.
+  expect(rows.find(({ name }) => name === 'wrong-ca')).toMatchObject({ topology: 'pr-tls' })
+  const lines = (await home.run('drill', 'list')).stdout.split('\n')
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
 
   const bad = write(home, 'bad.yaml', 'topology: dr\nsteps:\n  - crash: Q\n  - promot: { cluster: B }\n')
   const refusals: readonly [readonly string[], string][] = [
@@ -139,7 +144,11 @@ it('ends what its steps run with the drill, also when it is killed', { timeout: 
   const second = path.join(home.directory, 'second')
   const steps = (...commands: string[]) =>
     `topology: single\nsteps:\n${commands.map((text) => `  - run: { cluster: A, command: ${JSON.stringify(text)} }\n`).join('')}`
-  const whole = write(home, 'whole.yaml', steps(leaveBehind(first), `kill -0 $(sed -n 2p ${first})`))
+  const whole = write(
+    home,
+    'whole.yaml',
+    steps(leaveBehind(first), `kill -0 $(sed -n 2p ${first})`, ': private; ! grep -q private /proc/$$/cmdline'),
+  )
   expect(await home.run('drill', 'run', whole)).toMatchObject({ status: 0 })
   await until(() => isGone(first))
 

@@ -17,7 +17,8 @@ const OUTPUT_CHARACTERS_MAX = 64 * 1024
  * Becomes the command, beside a process of the same group that waits for the other end of descriptor 3 to be closed, which is
  * also so when this process is killed: then it removes the directory and ends the group.
  */
-const GUARDED = '{ read -r _ <&3; rm -rf -- "$1"; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-; exec /bin/sh -c "$2"'
+const GUARDED =
+  '{ read -r _ <&3; rm -rf -- "$1"; kill -KILL 0; } >/dev/null 2>&1 & exec 3<&-; exec /bin/sh "$1/.command"'
 
 /**
  * Runs a command of a shell with the environment of a cluster. `understudy` and, where no other is found, `vault` are this
@@ -40,7 +41,9 @@ export const runCommand = async (
     ...(token === undefined ? {} : { VAULT_TOKEN: token }),
     PATH: `${process.env.PATH ?? ''}${path.delimiter}${shims}`,
   }
-  const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', shims, command], {
+  // As a file of its own: an argument would show what a drill has saved, such as a token, to all who list processes.
+  writeFileSync(path.join(shims, '.command'), command, { mode: 0o600 })
+  const child = spawn('/bin/sh', ['-c', GUARDED, 'sh', shims], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
