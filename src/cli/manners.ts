@@ -8,7 +8,10 @@ export const teachManners = (program: Command, output: ProcessOutput): void => {
     .option('-q, --quiet', 'no progress on standard error')
     .option('-v, --verbose', 'every HTTP call on standard error')
   for (const command of everyCommand(program)) {
-    command.exitOverride().configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
+    command
+      .exitOverride()
+      .configureHelp({ subcommandTerm: commandTerm, showGlobalOptions: true })
+      .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'understudy: ')) })
     if (isListed(command, '--json') && !isListed(command, '--output')) {
       command.addOption(new Option('-o, --output <format>', 'how data is printed').choices([...FORMATS]))
     }

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { Command, CommanderError } from 'commander'
 import { systemClock } from '../base/clock.js'
+import { ApiUnreachable } from '../client/api-client.js'
 import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
 import { completionCommand, runComplete } from './commands/completion.js'
@@ -54,9 +55,19 @@ const findVaultArgs = async (
 }
 
 /** What went wrong, in words; where an error came from that nobody expected stands in a file. */
-const describeError = (error: unknown): string => {
+const describeError = async (error: unknown): Promise<string> => {
+  if (error instanceof ApiUnreachable) return (await findReason(error)) ?? error.message
   const isExpected = error instanceof LabError || exitCodeOf(error) !== EXIT.usage || isOfSystem(error)
   return isExpected ? (error as Error).message : describeUnexpected(error)
+}
+
+/** A server of a lab that was paused or stopped is silent for a reason, whichever command asks it. */
+const findReason = async ({ url }: ApiUnreachable): Promise<string | undefined> => {
+  const [{ explainSilence }, { thisHost }] = await Promise.all([
+    import('../lab/lifecycle/silence.js'),
+    import('../lab/lifecycle/lab-host.js'),
+  ])
+  return explainSilence(url, thisHost())
 }
 
 /** A file that cannot be read or written, and the like: the text names it. */
@@ -128,7 +139,7 @@ const runOwn = async (
     return undefined
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-    output.complain(`understudy: ${describeError(error)}`)
+    output.complain(`understudy: ${await describeError(error)}`)
     return exitCodeOf(error)
   } finally {
     telling?.[Symbol.dispose]()

@@ -9,6 +9,8 @@ interface ApiClientOptions {
   readonly token?: string | undefined
   /** Asked for a token where none is given; a refusal (403) asks once more. */
   readonly tokens?: TokenSource | undefined
+  /** For the endpoints below `/_understudy/`, which ask for no other. */
+  readonly labApiToken?: string | undefined
   /** Told of every answer before the caller has it. */
   readonly onAnswer?: ((call: MadeCall) => Promise<void>) | undefined
   readonly namespace?: string | undefined
@@ -89,6 +91,12 @@ export interface ApiAnswer {
  */
 export class ApiUnreachable extends Error {
   override readonly name = 'ApiUnreachable'
+  readonly url: string
+
+  constructor(method: string, url: string, cause: Error) {
+    super(`${method} ${url}: ${cause.message}`, { cause })
+    this.url = url
+  }
 }
 
 /**
@@ -180,19 +188,20 @@ export class ApiClient {
   }
 
   #sendAs(token: string | undefined, method: string, path: string, call: ApiCall): Promise<ApiAnswer> {
-    const { namespace, timeoutMs = TIMEOUT_MS } = this.#options
+    const { namespace, labApiToken, timeoutMs = TIMEOUT_MS } = this.#options
     const url = this.urlOf(path, call.query)
     const body = call.raw ?? (call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body)))
     const headers: Record<string, string> = {
       'X-Vault-Request': 'true',
       ...(token ? { 'X-Vault-Token': token } : {}),
+      ...(labApiToken && path.startsWith('/_understudy/') ? { 'X-Understudy-Token': labApiToken } : {}),
       ...(namespace ? { 'X-Vault-Namespace': namespace } : {}),
       ...(body ? { 'Content-Type': contentType(method), 'Content-Length': String(body.length) } : {}),
       ...call.headers,
     }
     const { request } = url.startsWith('https:') ? https : http
     return new Promise((resolve, reject) => {
-      const fail = (error: Error) => reject(new ApiUnreachable(`${method} ${url}: ${error.message}`, { cause: error }))
+      const fail = (error: Error) => reject(new ApiUnreachable(method, String(url), error))
       const outgoing = request(url, { method, headers, agent: this.#agent }, (incoming) => {
         const chunks: Buffer[] = []
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -16,6 +16,8 @@ export interface ClusterAccess {
   readonly threshold: number
   /** The certificate authority of its address, where that is no public one. */
   readonly caFile?: string | undefined
+  /** What the endpoints of labs ask for, where not only this machine reaches them. */
+  readonly labApiToken?: string | undefined
 }
 
 /** What opens one cluster, and the token that holds there. */
@@ -123,10 +125,13 @@ export const withRootToken = (lab: AnyLab, name: string, rootToken: string): Any
 
 export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'attached'
 
-export const clientOf = (cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile'>): ApiClient =>
+export const clientOf = (
+  cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken'>,
+): ApiClient =>
   new ApiClient({
     address: cluster.apiAddress,
     ...(cluster.caFile === undefined ? {} : { caPem: readFileSync(cluster.caFile, 'utf8') }),
     token: cluster.rootToken === '' ? undefined : cluster.rootToken,
+    labApiToken: cluster.labApiToken,
     timeoutMs: 10_000,
   })

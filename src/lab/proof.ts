@@ -4,15 +4,22 @@ import { findLag, statusOf } from './replication.js'
 import { type Link, topologyOf } from './topology.js'
 import { waitFor } from './wait.js'
 
+export interface ProofOptions {
+  readonly clock: Clock
+  /** Bound on each wait. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+  /** All of its topology by default. */
+  readonly links?: readonly Link[]
+}
+
 /**
  * Shows that a lab replicates: writes a secret on the primary of each link and looks for it on the other side. What a
  * performance secondary serves is read there; a DR secondary serves nobody, so its merkle root is compared.
  */
 export const proveReplication = async (
   lab: WiredClusters,
-  clock: Clock,
-  timeoutMs: number,
-  links: readonly Link[] = topologyOf(lab)?.links ?? [],
+  { links = topologyOf(lab)?.links ?? [], ...options }: ProofOptions,
 ): Promise<string[]> => {
   const sentences: string[] = []
   const get = (name: string) => lab.clusters.find((cluster) => cluster.name === name)
@@ -21,9 +28,7 @@ export const proveReplication = async (
     const secondary = get(link.secondary)
     if (!primary || !secondary) continue
     sentences.push(
-      link.kind === 'dr'
-        ? await proveCopy(primary, secondary, clock, timeoutMs)
-        : await proveRead(primary, secondary, clock, timeoutMs),
+      link.kind === 'dr' ? await proveCopy(primary, secondary, options) : await proveRead(primary, secondary, options),
     )
   }
   return sentences
@@ -34,8 +39,7 @@ const MOUNT = 'rehearsal'
 const proveRead = async (
   primary: ClusterAccess,
   secondary: ClusterAccess,
-  clock: Clock,
-  timeoutMs: number,
+  { clock, timeoutMs, signal }: ProofOptions,
 ): Promise<string> => {
   const above = clientOf(primary)
   const below = clientOf(secondary)
@@ -52,6 +56,7 @@ const proveRead = async (
       return read === word ? undefined : `it reads ${JSON.stringify(read)}`
     },
     timeoutMs,
+    signal,
   )
   const ms = Math.round(clock.monotonic() - started)
   above.close()
@@ -62,8 +67,7 @@ const proveRead = async (
 const proveCopy = async (
   primary: ClusterAccess,
   secondary: ClusterAccess,
-  clock: Clock,
-  timeoutMs: number,
+  { clock, timeoutMs, signal }: ProofOptions,
 ): Promise<string> => {
   const above = clientOf(primary)
   const below = clientOf({ ...secondary, rootToken: '' })
@@ -74,6 +78,7 @@ const proveCopy = async (
     `${secondary.name} to have the same merkle root as ${primary.name}`,
     () => findLag(above, below, 'dr'),
     timeoutMs,
+    signal,
   )
   const root = String((await statusOf(below, 'dr')).merkle_root)
   above.close()

@@ -64,7 +64,7 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)
 
   const refusals: readonly [readonly string[], string][] = [
-    [['fault', 'partition', 'A', 'Q'], 'there is no link between A and Q'],
+    [['fault', 'partition', 'A', 'Q'], 'there is no cluster "Q"; there is A, B, C'],
     [['fault', 'latency', 'A', 'C', 'long'], '"long" is not a duration'],
     [['fault', 'bandwidth', 'A', 'C', '0'], '"0" is not a size'],
     [['fault', 'latency', 'A', 'C', '80'], '"80" has no unit: say 80ms or 80s'],
@@ -127,10 +127,12 @@ it('sets what is wrong with servers, also after they were started again, and hea
   expect(await held()).toBe(1)
   expect((await home.run('fault', 'ls', ...NAMED)).stdout).toMatch(/^1 +B +clock -300 s +-\n3 +A +disk slow/m)
 
-  // The newer of two counts, and the older one again when that is healed.
-  await ok('fault', 'skew', 'B', '+1h')
+  // The newer of two counts, and the older one again when that was only for a time; else it takes its place.
+  await ok('fault', 'skew', 'B', '-5m')
+  expect((await home.run('fault', 'ls', ...NAMED)).stdout.match(/clock/g)).toHaveLength(1)
+  await ok('fault', 'skew', 'B', '+1h', '--for', '1h')
   expect(await faultsOf(1)).toMatchObject({ skew_ms: 3_600_000 })
-  await ok('heal', '5')
+  await ok('heal', '6')
   expect(await faultsOf(1)).toMatchObject({ skew_ms: -300_000 })
 
   await ok('crash', 'B')

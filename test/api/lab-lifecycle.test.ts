@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -117,6 +117,13 @@ describe('a lab', () => {
     }
     expect((await on('pause', 'B')).status).toBe(0)
     expect(await on('status')).toMatchObject({ status: 2, stderr: expect.stringContaining('B is paused') })
+    const silent = (text: string) => ({ status: 2, stdout: '', stderr: `understudy: cluster ${text}\n` })
+    expect(await on('env', 'B')).toEqual(silent('B is paused; "understudy resume B --name one" lets it go on'))
+    expect((await on('stop', 'A')).status).toBe(0)
+    expect(await on('exec', 'A', '--', 'true')).toEqual(
+      silent('A is stopped; "understudy start A --name one" starts it'),
+    )
+    expect((await on('start', 'A')).status).toBe(0)
     expect((await on('resume', 'B')).status).toBe(0)
     expect((await on('seal', 'A')).status).toBe(0)
     expect(await on('status')).toMatchObject({ status: 2, stderr: expect.stringContaining('A is sealed') })
@@ -124,6 +131,56 @@ describe('a lab', () => {
     expect((await on('pause', 'A', 'B')).status).toBe(0)
     expect((await home.run('down', 'one')).status).toBe(0)
     expect([home.processes(), home.left()]).toEqual([[], []])
+  })
+
+  it('asks for a token before it is tampered with where others reach it, and its own commands have that', async () => {
+    await using home = new LabHome()
+    const on = (...args: string[]) => home.run(...args, '--name', 'one')
+    expect(await on('up', 'single', '--ports', 'random', '--bind', '0.0.0.0')).toMatchObject({ status: 0 })
+    const [cluster] = home.record('one').clusters
+    const own = `${cluster?.apiAddress}/_understudy/v1`
+    const skew = (headers: Record<string, string>) =>
+      fetch(`${own}/clock`, { method: 'POST', headers, body: '{"skew": "5m"}' })
+    expect((await skew({})).status).toBe(403)
+    expect((await skew({ 'X-Understudy-Token': cluster?.labApiToken ?? '' })).status).toBe(200)
+    expect(await on('fault', 'skew', 'A', '+5m')).toMatchObject({ status: 0 })
+    expect(await on('heal', '--all')).toMatchObject({ status: 0 })
+    expect(await on('snapshot', 'save', 'kept')).toMatchObject({ status: 0 })
+    expect(await on('reset')).toMatchObject({ status: 0 })
+    expect((await on('down')).status).toBe(0)
+    expect((await on('up', 'single', '--ports', 'random')).status).toBe(0)
+    expect(home.record('one').clusters[0]?.labApiToken).toBeUndefined()
+  })
+
+  it('is a start that failed when it comes up and cannot prove that it replicates', async () => {
+    await using home = new LabHome()
+    const file = path.join(home.directory, 'topology.yaml')
+    const seed = 'clusters:\n  A: { seed: { mounts: { rehearsal: { version: 2 } } } }\n  B: {}\n'
+    writeFileSync(
+      file,
+      `apiVersion: understudy/v1\nkind: Topology\nname: odd\n${seed}links:\n  - { kind: dr, primary: A, secondary: B }\n`,
+    )
+    const { status, stdout, stderr } = await home.run('up', '-f', file, ...UP, '--foreground', '--prove')
+    expect([status, stdout, stderr]).toEqual([2, '', expect.stringContaining('rehearsal/greeting')])
+    expect(stderr).toContain(`the logs are kept in ${home.record('one').directory}`)
+    expect([home.record('one').state, home.processes()]).toEqual(['failed', []])
+  })
+
+  it('hides a chosen root token from the list of processes while it stays', async () => {
+    await using home = new LabHome()
+    const token = `hidden-${process.pid}-token`
+    await using up = home.begin('up', 'single', '--ports', 'random', '--foreground', '--root-token', token)
+    await up.untilPrinted('until you press Ctrl-C')
+    const lines = readdirSync('/proc').flatMap((pid) => {
+      try {
+        return /^\d+$/.test(pid) ? [readFileSync(`/proc/${pid}/cmdline`, 'utf8')] : []
+      } catch {
+        return []
+      }
+    })
+    expect(lines.filter((line) => line.includes(token))).toEqual([])
+    up.signal('SIGINT')
+    expect(await up.end()).toBe(130)
   })
 
   it('gives the environment of a role, with the token that works there now', async () => {

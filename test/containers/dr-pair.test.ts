@@ -64,7 +64,7 @@ describe('containers of the image', () => {
       onProgress: () => undefined,
       onKeep: () => undefined,
     })
-    const [sentence] = await proveReplication(wired, systemClock, TIMEOUT_MS)
+    const [sentence] = await proveReplication(wired, { clock: systemClock, timeoutMs: TIMEOUT_MS })
     expect(sentence).toContain('B (DR) holds the same data as A')
   })
 

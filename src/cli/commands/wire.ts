@@ -66,7 +66,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
       }
       const { wired, links } = await wireClusters(topology, addresses, readKept(keep, output), options)
       if (name !== undefined) await attach(name, wired, output, host)
-      const proof = await proveReplication(wired, host.clock, timeoutMs, links)
+      const proof = await proveReplication(wired, { clock: host.clock, timeoutMs, links })
       output.data(flags.json ? JSON.stringify({ ...wired, proof }, undefined, 2) : describe(wired, proof, keep))
     })
 

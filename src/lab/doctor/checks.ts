@@ -51,13 +51,23 @@ const checkStorage: Check = async ({ machine }) => {
   }
 }
 
+/** A lab of one's own that is up is no obstacle: it is why they are taken. */
+const describeHeld = (held: ReadonlyMap<number, string>, ports: readonly number[]): string => {
+  const own = ports.filter((port) => held.has(port))
+  const names = [...new Set(own.map((port) => held.get(port)))].map((name) => `"${name}"`)
+  return `${own.join(', ')} are held by the lab ${names.join(' and ')}, which is up`
+}
+
 const checkPorts: Check = async ({ machine, topology, portBase }) => {
   const ports = topology.clusters.flatMap((name) => {
     const api = portBase + PORTS_PER_CLUSTER * (name.charCodeAt(0) - 'A'.charCodeAt(0))
     return [api, api + 1]
   })
   const areFree = await Promise.all(ports.map((port) => machine.isPortFree(port)))
-  const taken = ports.filter((_, index) => !areFree[index])
+  const held = machine.findLabPorts()
+  const free = ports.filter((_, index) => areFree[index])
+  const taken = ports.filter((port) => !free.includes(port) && !held.has(port))
+  if (taken.length === 0 && free.length < ports.length) return ok('ports', describeHeld(held, ports))
   return taken.length === 0
     ? ok('ports', `${ports.join(', ')} are free for "${topology.name}"`)
     : failed('ports', `${taken.join(', ')} are taken`, 'use --ports random, or --port-base with another base')

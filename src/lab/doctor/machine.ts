@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../base/clock.js'
 import { findLeftDirectories } from '../../base/temporary-directory.js'
 import { labsDirectory } from '../lifecycle/lab-directory.js'
 import { thisHost } from '../lifecycle/lab-host.js'
-import { type LabListing, listLabStates } from '../lifecycle/listing.js'
+import { findLabPorts, type LabListing, listLabStates } from '../lifecycle/listing.js'
 import { isFree } from '../ports.js'
 import { isRunning } from '../runner/child-process.js'
 
@@ -21,6 +21,8 @@ export interface Machine {
   /** Rejects with the reason when the storage does not work here. */
   probeStorage(): Promise<void>
   isPortFree(port: number): Promise<boolean>
+  /** Ports of servers that run, by the name of their lab. */
+  findLabPorts(): ReadonlyMap<number, string>
   /** Undefined when files can be made there, or the directory itself can be; else the reason. */
   findWriteProblem(directory: string): string | undefined
   freeBytes(directory: string): number
@@ -55,6 +57,7 @@ export const thisMachine = (): Machine => ({
     await probeStorage(tmpdir())
   },
   isPortFree: isFree,
+  findLabPorts: () => findLabPorts(thisHost()),
   findWriteProblem(directory) {
     try {
       accessSync(nearestExisting(directory), constants.W_OK | constants.X_OK)

@@ -18,8 +18,11 @@ const fault =
 
 const plain: Words = ({ details }) =>
   Object.entries(details)
-    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([key, value]) => `${key}=${isWord(value) ? value : JSON.stringify(value)}`)
     .join(' ')
+
+/** Whatever has blanks or quotes of its own is quoted. */
+const isWord = (value: unknown): value is string => typeof value === 'string' && /^[^\s"'=\\]+$/.test(value)
 
 const WORDS: Readonly<Record<EventKind, Words>> = {
   'lab-up': (event) => `the lab is up (${text(event, 'topology')})`,

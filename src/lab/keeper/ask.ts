@@ -10,6 +10,7 @@ interface Question {
   /** With scheme, host and port. */
   readonly url: string
   readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly agent?: http.Agent | undefined
 }
@@ -18,11 +19,11 @@ interface Question {
 const ANSWER_BYTES_MAX = 1024 * 1024
 
 /**
- * One request to a cluster, without secrets and in as little memory as can be: the keeper runs for as long as its lab, so
+ * One request to a cluster, without tokens of the Vault API and in as little memory as can be: the keeper runs for as long as its lab, so
  * it has no client for everything, and knows of TLS only where a lab has it. Certificates are not checked: who answers is
  * found by its port alone.
  */
-export const ask = async ({ method, url, body, timeoutMs, agent }: Question): Promise<Answer> => {
+export const ask = async ({ method, url, body, headers: own, timeoutMs, agent }: Question): Promise<Answer> => {
   const isTls = url.startsWith('https:')
   const { request } = isTls ? await import('node:https') : http
   const tls = isTls ? { rejectUnauthorized: false } : { agent }
@@ -30,6 +31,7 @@ export const ask = async ({ method, url, body, timeoutMs, agent }: Question): Pr
     const text = body === undefined ? undefined : JSON.stringify(body)
     const headers = {
       'X-Vault-Request': 'true',
+      ...own,
       ...(text === undefined
         ? {}
         : { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(text)) }),

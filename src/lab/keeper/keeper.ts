@@ -7,11 +7,11 @@ import type { Direction } from '../proxy/faults.js'
 import { Link } from '../proxy/link.js'
 import {
   type ActiveFault,
-  type ActiveLinkFault,
   type ActiveServerFault,
   type FaultRequest,
   isDown,
   isOfLink,
+  type LinkFaultRequest,
   laneState,
 } from './active-fault.js'
 import type { Route } from './routes.js'
@@ -119,9 +119,10 @@ export class Keeper {
       throw new LabError('conflict', `${FAULTS_MAX} faults are set already; heal some first`)
     const { forMs, ...wish } = request
     const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
+    if ('between' in wish) this.#requireLink(wish)
+    else await this.#inTurn(wish.cluster, (server) => setServerFault(server, wish.fault))
+    // One that is refused has no number.
     const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
-    if (isOfLink(active)) this.#requireLink(active)
-    else await this.#inTurn(active.cluster, (address) => setServerFault(address, active.fault))
     if (!active.isHidden)
       this.#around.tell({
         kind: 'fault-set',
@@ -129,6 +130,7 @@ export class Keeper {
         details: { ...active },
       })
     if (!isOfLink(active) && isDoneAtOnce(active.fault)) return active
+    if (!isOfLink(active)) this.#replace(active)
     this.#active = [...this.#active, active]
     if (forMs !== undefined) this.#endIn(forMs, active.id)
     if (isOfLink(active)) await this.#apply()
@@ -147,16 +149,16 @@ export class Keeper {
   remind(cluster: string): Promise<void> {
     const own = () => this.#active.filter((one): one is ActiveServerFault => !isOfLink(one) && one.cluster === cluster)
     if (own().length === 0) return Promise.resolve()
-    return this.#inTurn(cluster, async (address) => {
+    return this.#inTurn(cluster, async (server) => {
       const newest = new Map(own().map(({ fault }) => [knobOf(fault), fault]))
-      for (const fault of newest.values()) await setServerFault(address, fault).catch(() => undefined)
+      for (const fault of newest.values()) await setServerFault(server, fault).catch(() => undefined)
     })
   }
 
   /** One after the other for each server: what was healed is not set again by whoever began before. */
-  async #inTurn(cluster: string, work: (apiAddress: string) => Promise<void>): Promise<void> {
-    const address = this.#addressOf(cluster)
-    const done = (this.#turns.get(cluster) ?? Promise.resolve()).then(() => work(address))
+  async #inTurn(cluster: string, work: (server: WatchedCluster) => Promise<void>): Promise<void> {
+    const server = this.#clusterOf(cluster)
+    const done = (this.#turns.get(cluster) ?? Promise.resolve()).then(() => work(server))
     this.#turns.set(
       cluster,
       done.catch(() => undefined),
@@ -164,16 +166,25 @@ export class Keeper {
     await done
   }
 
-  #requireLink({ between: [one, other], at }: ActiveLinkFault): void {
-    if (at && this.#routes.some(({ name }) => name === at.proxy)) return
-    if (!this.#routes.some(({ from, to }) => from === one && to === other))
-      throw new LabError('usage', `there is no link between ${one} and ${other}`)
+  /** What was set before is over, unless the new one is only for a time: then it comes back. */
+  #replace({ cluster, fault, untilMs }: ActiveServerFault): void {
+    if (untilMs !== undefined) return
+    const same = (one: ActiveFault) =>
+      !isOfLink(one) && !one.isHidden && one.cluster === cluster && knobOf(one.fault) === knobOf(fault)
+    this.#forget(this.#active.filter(same), 'fault-healed')
   }
 
-  #addressOf(cluster: string): string {
+  #requireLink({ between: [one, other], at }: LinkFaultRequest): void {
+    if (at && this.#routes.some(({ name }) => name === at.proxy)) return
+    if (this.#routes.some(({ from, to }) => from === one && to === other)) return
+    for (const cluster of [one, other]) this.#clusterOf(cluster)
+    throw new LabError('usage', `there is no link between ${one} and ${other}`)
+  }
+
+  #clusterOf(cluster: string): WatchedCluster {
     const clusters = this.#around.clusters()
     const found = clusters.find(({ name }) => name === cluster)
-    if (found) return found.apiAddress
+    if (found) return found
     throw new LabError(
       'usage',
       `there is no cluster "${cluster}"; there is ${clusters.map(({ name }) => name).join(', ')}`,
@@ -211,11 +222,11 @@ export class Keeper {
 
   /** Where two faults turn one knob, the one that stays takes it over. */
   #endOnServer(ended: ActiveServerFault): Promise<void> {
-    return this.#inTurn(ended.cluster, async (address) => {
-      await endServerFault(address, ended.fault)
+    return this.#inTurn(ended.cluster, async (server) => {
+      await endServerFault(server, ended.fault)
       for (const one of this.#active) {
         if (isOfLink(one) || one === ended || one.cluster !== ended.cluster) continue
-        if (isSameKnob(one.fault, ended.fault)) await setServerFault(address, one.fault).catch(() => undefined)
+        if (isSameKnob(one.fault, ended.fault)) await setServerFault(server, one.fault).catch(() => undefined)
       }
     })
   }

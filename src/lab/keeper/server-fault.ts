@@ -1,6 +1,7 @@
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { type Answer, ask } from './ask.js'
+import type { WatchedCluster } from './watch.js'
 
 /**
  * What is wrong with one server. It is told so through its own endpoints below `/_understudy/v1/`, which labs have. Times
@@ -70,13 +71,15 @@ export const isSameKnob = (one: ServerFault, other: ServerFault): boolean => {
   return one.state === other.state && (one.kind === other.kind || !one.kind || !other.kind)
 }
 
+type Server = Pick<WatchedCluster, 'apiAddress' | 'labApiToken'>
+
 /** Rejects with the server's refusal, or with `remote` when it does not answer. */
-export const setServerFault = (apiAddress: string, fault: ServerFault): Promise<void> => order(apiAddress, begin(fault))
+export const setServerFault = (server: Server, fault: ServerFault): Promise<void> => order(server, begin(fault))
 
 /** A server that does not run has no fault any more. */
-export const endServerFault = async (apiAddress: string, fault: ServerFault): Promise<void> => {
+export const endServerFault = async (server: Server, fault: ServerFault): Promise<void> => {
   try {
-    await order(apiAddress, end(fault))
+    await order(server, end(fault))
   } catch (error) {
     const { code } = ((error as LabError).cause ?? {}) as NodeJS.ErrnoException
     if (code !== 'ECONNREFUSED') throw error
@@ -84,14 +87,17 @@ export const endServerFault = async (apiAddress: string, fault: ServerFault): Pr
 }
 
 /** Of several orders one that is taken is enough: which kind of replication it concerns is the server's to know. */
-const order = async (apiAddress: string, orders: readonly Order[]): Promise<void> => {
+const order = async (server: Server, orders: readonly Order[]): Promise<void> => {
   let refusal: LabError | undefined
   for (const { path, body } of orders) {
-    const answer = await post(`${apiAddress}/_understudy/v1/${path}`, body)
+    const answer = await post(server, path, body)
     if (answer.status < 300) return
     const { errors } = answer.json
     const reason = Array.isArray(errors) && errors.length > 0 ? errors.join('; ') : `status ${answer.status}`
-    refusal ??= new LabError(answer.status === 400 ? 'usage' : 'remote', describeRefusal(answer, reason, apiAddress))
+    refusal ??= new LabError(
+      answer.status === 400 ? 'usage' : 'remote',
+      describeRefusal(answer, reason, server.apiAddress),
+    )
   }
   if (refusal) throw refusal
 }
@@ -99,9 +105,11 @@ const order = async (apiAddress: string, orders: readonly Order[]): Promise<void
 const describeRefusal = ({ status }: Answer, reason: string, apiAddress: string): string =>
   status === 404 ? `${apiAddress} has no lab endpoints: its setting lab_api is off` : reason
 
-const post = async (url: string, body: unknown): Promise<Answer> => {
+const post = async ({ apiAddress, labApiToken }: Server, path: string, body: unknown): Promise<Answer> => {
+  const url = `${apiAddress}/_understudy/v1/${path}`
+  const headers: Record<string, string> = labApiToken === undefined ? {} : { 'X-Understudy-Token': labApiToken }
   try {
-    return await ask({ method: 'POST', url, body, timeoutMs: ANSWER_MS })
+    return await ask({ method: 'POST', url, body, headers, timeoutMs: ANSWER_MS })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new LabError('remote', `${new URL(url).host} does not answer: ${reason}`, { cause: error })

@@ -8,6 +8,8 @@ import { ask } from './ask.js'
 export interface WatchedCluster {
   readonly name: string
   readonly apiAddress: string
+  /** What its endpoints of labs ask for. */
+  readonly labApiToken?: string | undefined
 }
 
 interface WatchOptions {

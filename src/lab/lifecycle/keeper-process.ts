@@ -45,7 +45,7 @@ export const startKeeper = async (
     directory: lab.directory,
     socket: keeper.socket,
     routes: keeper.routes,
-    clusters: lab.clusters.map(({ name, apiAddress }) => ({ name, apiAddress })),
+    clusters: lab.clusters.map(({ name, apiAddress, labApiToken }) => ({ name, apiAddress, labApiToken })),
     toxiproxyPort: keeper.toxiproxyPort ?? null,
   }
   mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { nearest } from '../../base/nearest.js'
 import { type AnyLab, type AttachedLab, isAttached, type LabRecord } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 
@@ -94,10 +95,17 @@ export const requireLab = (
 export const requireAnyLab = (name: string): AnyLab => {
   const lab = findLab(name)
   if (lab) return lab
+  const text = describeMissing(name)
+  throw new LabError('usage', text.includes(';') ? text : `${text}; start one with "understudy up pr-dr"`)
+}
+
+/** That there is no such lab, and which one may have been meant. */
+export const describeMissing = (name: string): string => {
   // The claim of the command that asks makes a directory of that name.
   const others = listLabs().filter((one) => one !== name)
-  const hint = others.length > 0 ? `there is ${others.join(', ')}` : 'start one with "understudy up pr-dr"'
-  throw new LabError('usage', `there is no lab "${name}"; ${hint}`)
+  const meant = nearest(name, others)
+  const hint = meant ? `; did you mean "${meant}"?` : others.length > 0 ? `; there is ${others.join(', ')}` : ''
+  return `there is no lab "${name}"${hint}`
 }
 
 const parse = (text: string): AnyLab | undefined => {

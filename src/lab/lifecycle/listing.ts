@@ -39,6 +39,18 @@ const describe = (name: string, host: LabHost): LabListing => {
   return { ...base, state: running < files.length ? 'partly running' : 'running', note: '' }
 }
 
+/** Ports of servers that run, by the name of their lab. */
+export const findLabPorts = ({ servers }: LabHost): ReadonlyMap<number, string> => {
+  const clusters = listLabs().flatMap((name) => {
+    const lab = read(name)
+    return lab === undefined || lab === 'damaged' || isAttached(lab)
+      ? []
+      : lab.clusters.map((one) => ({ ...one, lab: name }))
+  })
+  const running = clusters.filter(({ configFile, process }) => servers.find(configFile, process ?? undefined))
+  return new Map(running.flatMap(({ ports, lab }) => [ports.api, ports.cluster].map((port) => [port, lab] as const)))
+}
+
 /** Whether its servers run is not for this machine to know: `status` asks them. */
 const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab): LabListing => ({
   name,

@@ -27,12 +27,13 @@ export interface LabPlan {
   readonly image?: { readonly directory: string; readonly manifest: Manifest } | undefined
 }
 
+const LOOPBACK = '127.0.0.1'
 const RANDOM_WORD_BYTES = 12
 const SEAL_KEY_BYTES = 32
 
 /** Where everything of a lab will lie and listen; nothing is made yet. */
 export const planLab = async (
-  { name, topology, dataDir, image }: LabPlan,
+  { name, topology, settings, dataDir, apiHost = LOOPBACK, image }: LabPlan,
   ports: ReadonlyMap<string, PortPair>,
   host: LabHost,
 ): Promise<LabRecord> => {
@@ -44,7 +45,10 @@ export const planLab = async (
   for (const cluster of topology.clusters) {
     const pair = ports.get(cluster)
     if (!pair) throw new LabError('usage', `no ports were chosen for cluster ${cluster}`)
-    clusters.push(await planCluster(cluster, pair, places))
+    const given = { ...settings, ...settingsOf(topology, cluster) }.lab_api_token
+    const labApiToken = given === undefined && apiHost !== LOOPBACK ? randomWord(random) : given
+    const planned = await planCluster(cluster, pair, places)
+    clusters.push(labApiToken === undefined ? planned : { ...planned, labApiToken: String(labApiToken) })
   }
   const free = await randomSinglePorts(routeCount(topology.clusters.length), random)
   const routes = planRoutes(reachesOf(clusters, topology), free, (from, to) => distanceOf(topology, from, to))
@@ -150,7 +154,7 @@ export const writeFiles = async (
     const sealKey = image?.manifest.clusters.find((one) => one.name === cluster.name)?.sealKey
     if (cluster.sealKeyFile !== undefined)
       writeKey(cluster.sealKeyFile, sealKey ?? random.bytes(SEAL_KEY_BYTES).toString('hex'))
-    const { name, ports, balancer, sealKeyFile, caFile } = cluster
+    const { name, ports, balancer, sealKeyFile, caFile, labApiToken } = cluster
     writeServerConfig(
       {
         name,
@@ -159,7 +163,11 @@ export const writeFiles = async (
         ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
         tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
         sealKeyFile,
-        settings: { ...settings, ...settingsOf(topology, name) },
+        settings: {
+          ...settings,
+          ...settingsOf(topology, name),
+          ...(labApiToken === undefined ? {} : { lab_api_token: labApiToken }),
+        },
         logLevel,
         dialRoutes: [
           ...formerRoutesOf(lab, name),
@@ -185,7 +193,7 @@ const formerRoutesOf = (lab: LabRecord, from: string): string[] =>
     ]
   })
 
-const hostOf = (port: number): string => `127.0.0.1:${port}`
+const hostOf = (port: number): string => `${LOOPBACK}:${port}`
 
 const writeKey = (file: string, text: string): void => {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })

@@ -175,8 +175,28 @@ const lastLines = ({ name, logFile }: ClusterRecord): string => {
   return lines === '' ? '' : `\n--- last log lines of cluster ${name}\n${lines}`
 }
 
+/** A lab that came up and is of no use all the same: it is taken down as a start that failed is. Resolves with what to say of it. */
+export const abandonLab = async (
+  lab: LabRecord,
+  error: unknown,
+  options: Pick<UpOptions, 'onProgress' | 'hurry'>,
+  host: LabHost,
+): Promise<LabError> => {
+  const claim = claimLab(lab.name, 'stopped', host.me, host.table)
+  try {
+    await takeDown(lab, options, host)
+    return explain(error, lab)
+  } finally {
+    claim.release()
+  }
+}
+
 /** Only its logs stay, and a record that says so. */
-const takeDown = async (lab: LabRecord, { onProgress, hurry }: UpOptions, host: LabHost): Promise<void> => {
+const takeDown = async (
+  lab: LabRecord,
+  { onProgress, hurry }: Pick<UpOptions, 'onProgress' | 'hurry'>,
+  host: LabHost,
+): Promise<void> => {
   onProgress('taking down what was started')
   await stopLab(lab, { onProgress, hurry }, host)
   removeData(lab)

@@ -19,6 +19,7 @@ const machine = (changes: Partial<Machine> = {}): Machine => ({
   clock: new ManualClock(NOW),
   probeStorage: async () => undefined,
   isPortFree: async () => true,
+  findLabPorts: () => new Map(),
   findWriteProblem: () => undefined,
   freeBytes: () => 8 * 1024 ** 3,
   findDocker: async () => '27.0',
@@ -67,6 +68,28 @@ describe('the doctor', () => {
       'leftovers',
     ])
     expect(findings.find(({ name }) => name === 'ports')?.text).toContain('8200, 8201, 8210, 8211')
+  })
+
+  it('says which lab of its own has the ports, and takes that for no fault', async () => {
+    const own = {
+      isPortFree: async (port: number) => port < 8210,
+      findLabPorts: () =>
+        new Map([
+          [8210, 'x'],
+          [8211, 'x'],
+        ]),
+    }
+    expect((await examineOne(own)).find(({ name }) => name === 'ports')).toEqual({
+      name: 'ports',
+      verdict: 'ok',
+      text: '8210, 8211 are held by the lab "x", which is up',
+      fix: '',
+    })
+    const foreign = await examineOne({ ...own, isPortFree: async () => false })
+    expect(foreign.find(({ name }) => name === 'ports')).toMatchObject({
+      verdict: 'failed',
+      text: '8200, 8201 are taken',
+    })
   })
 
   it.each<[string, Partial<Machine>, string, string]>([

@@ -115,6 +115,10 @@ it('describes every event in a line, whatever stands in it', () => {
     describeEvent({ ...event, cluster: 'B', details: { replication: 'dr', from: 'secondary', to: 'primary' } }),
   ).toBe('12:03:04.123 B  role           dr: secondary -> primary')
   const active = { id: 3, between: ['A', 'C'], isOneWay: true, fault: { name: 'latency', ms: 80 } }
+  const drill = { drill: 'x', step: 'the primary is lost', verb: 'crash', size: 3 }
+  expect(describeEvent({ ...event, kind: 'drill', details: drill })).toMatch(
+    / drill=x step="the primary is lost" verb=crash size=3$/,
+  )
   expect(describeEvent({ ...event, kind: 'fault-set', details: active })).toContain('3: A -> C, latency 80 ms')
   expect(describeEvent({ ...event, kind: 'fault-set', details: { id: 1 } })).toContain('id=1')
 })

@@ -138,6 +138,13 @@ it('tells when a cluster stops answering, is refused, and says something else', 
 
 const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } } }
 
+it('gives no number to a fault that it refuses, and says which cluster there is not', async () => {
+  const { client } = await startKeeper()
+  await expect(client.set({ ...cut, between: ['A', 'Q'] })).rejects.toThrow('there is no cluster "Q"; there is A')
+  await expect(client.set({ cluster: 'A', fault: { name: 'skew', ms: 1 } })).rejects.toThrow('does not answer')
+  expect(await client.set(cut)).toMatchObject({ id: 1 })
+})
+
 it('does not tell that a hidden fault is set, and heals it as any other', async () => {
   const { client } = await startKeeper()
   await client.set({ ...cut, isHidden: true })

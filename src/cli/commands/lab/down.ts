@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { findLeftDirectories } from '../../../base/temporary-directory.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
-import { listLabs } from '../../../lab/lifecycle/lab-directory.js'
+import { describeMissing, listLabs } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { isRunning } from '../../../lab/runner/child-process.js'
 import { withInterrupt } from '../../interrupt.js'
@@ -54,5 +54,5 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
 
 const describeEnd = (name: string, end: 'down' | 'forgotten' | undefined): string => {
   if (end === 'forgotten') return `the lab "${name}" is forgotten; its servers are as they were`
-  return end === 'down' ? `the lab "${name}" is down` : `there is no lab "${name}"`
+  return end === 'down' ? `the lab "${name}" is down` : describeMissing(name)
 }

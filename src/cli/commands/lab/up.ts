@@ -4,7 +4,7 @@ import { LabError } from '../../../lab/lab-error.js'
 import { downLab } from '../../../lab/lifecycle/down.js'
 import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
-import { upLab } from '../../../lab/lifecycle/up.js'
+import { abandonLab, upLab } from '../../../lab/lifecycle/up.js'
 import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
@@ -19,7 +19,7 @@ import {
   type Topology,
 } from '../../../lab/topology.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
-import { formatTable, type Output } from '../../output.js'
+import { formatTable, type Output, terminalWidth } from '../../output.js'
 import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'
 
 interface UpFlags {
@@ -59,7 +59,10 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--root-token <token>', 'a root token of your choice, on every cluster that serves anybody')
     .option('--foreground', 'stay until interrupted, then take the lab down')
     .addOption(
-      new Option('--bind <address>', 'where the APIs listen; on 0.0.0.0 whoever reaches this machine reaches the lab')
+      new Option(
+        '--bind <address>',
+        'where the APIs listen; on 0.0.0.0 whoever reaches this machine reaches the lab, but not its faults',
+      )
         .choices(['127.0.0.1', '0.0.0.0'])
         .default('127.0.0.1'),
     )
@@ -75,13 +78,16 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .action(async (name: string | undefined, flags: UpFlags) => {
       if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output, makeHost())
       if (name === undefined && flags.file === undefined) {
-        output.data(formatTable(listTopologies().map((known) => [known.name, known.about])))
+        const rows = listTopologies().map(({ name, about }) => [name, about])
+        output.data(formatTable(rows, terminalWidth()))
         return
       }
       const topology = withFlags(chooseTopology(name, flags.file), flags)
       // A name that is none is refused before anything else is looked at.
       labDirectory(flags.name)
       const rootToken = flags.rootToken === undefined ? undefined : requireToken(flags.rootToken)
+      // Whoever lists the processes of this machine saw it for a moment, and no longer than that.
+      if (rootToken !== undefined) process.title = 'understudy up'
       const timeoutMs = parseTimeout(flags.timeout)
       const host = makeHost()
       const { clock } = host
@@ -113,11 +119,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
           host,
         )
         output.progress(`replicated after ${((clock.monotonic() - started) / 1000).toFixed(1)} s`)
-        const sentences = flags.prove ? await proveReplication(lab, clock, timeoutMs) : []
-        output.data(
-          flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences),
-        )
-        if (flags.foreground) await stay(lab.name, { signal, hurry }, output, host)
+        await present(lab, flags, { signal, hurry }, output, host)
       })
     })
 
@@ -144,10 +146,27 @@ const upFromSnapshot = async (
   }
   await withInterrupt(async (interruption) => {
     const lab = await upSnapshot(snapshot, { ...options, ...interruption, onProgress: output.progress }, host)
-    const sentences = flags.prove ? await proveReplication(lab, host.clock, options.timeoutMs) : []
-    output.data(flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences))
-    if (flags.foreground) await stay(lab.name, interruption, output, host)
+    await present(lab, flags, interruption, output, host)
   })
+}
+
+/** Proves, shows and stays with a lab that came up. One that proves nothing is a start that failed. */
+const present = async (
+  lab: LabRecord,
+  flags: UpFlags,
+  interruption: Interruption,
+  output: Output,
+  host: LabHost,
+): Promise<void> => {
+  const { signal, hurry } = interruption
+  const options = { clock: host.clock, timeoutMs: parseTimeout(flags.timeout), signal }
+  const prove = () =>
+    proveReplication(lab, options).catch(async (error: unknown) => {
+      throw await abandonLab(lab, error, { onProgress: output.progress, hurry }, host)
+    })
+  const sentences = flags.prove ? await prove() : []
+  output.data(flags.json ? JSON.stringify({ ...lab, proof: sentences }, undefined, 2) : describeLab(lab, sentences))
+  if (flags.foreground) await stay(lab.name, interruption, output, host)
 }
 
 /** What is asked for of all clusters wins over what their topology says of each. */

@@ -1,0 +1,28 @@
+import { type AnyLab, isAttached } from '../cluster.js'
+import { commandIn, findLab, listLabs } from './lab-directory.js'
+import type { LabHost } from './lab-host.js'
+
+/**
+ * Why a server of a lab of this machine does not answer, with the command that mends it. Undefined where the address is
+ * none of a lab's, or its server runs.
+ */
+export const explainSilence = (url: string, { servers }: Pick<LabHost, 'servers'>): string | undefined => {
+  for (const lab of listLabs().map(findReadable)) {
+    if (!lab || isAttached(lab)) continue
+    const cluster = lab.clusters.find(({ apiAddress }) => url.startsWith(`${apiAddress}/`))
+    if (!cluster) continue
+    const found = servers.find(cluster.configFile, cluster.process ?? undefined)
+    if (!found) return `cluster ${cluster.name} is stopped; "${commandIn(lab.name, `start ${cluster.name}`)}" starts it`
+    if (found.isFrozen)
+      return `cluster ${cluster.name} is paused; "${commandIn(lab.name, `resume ${cluster.name}`)}" lets it go on`
+  }
+  return undefined
+}
+
+const findReadable = (name: string): AnyLab | undefined => {
+  try {
+    return findLab(name)
+  } catch {
+    return undefined
+  }
+}
