@@ -142,6 +142,12 @@ for (const { name, file } of ENTRIES) {
   await writeFile(place, `#!/usr/bin/env node\nimport '${bundled.startsWith('.') ? bundled : `./${bundled}`}'\n`)
 }
 
+/** What completions offer is known once all is compiled. */
+const { shippedWords } = (await import(path.join(dist, 'cli/completion/shipped.js'))) as {
+  shippedWords: () => object
+}
+await write(path.join(dist, 'cli/completion/words.json'), JSON.stringify(shippedWords()))
+
 /** Files that are read at run time lie where the compiled modules look for them. */
 const source = path.join(import.meta.dirname, '..', 'src')
 for (const name of await readdir(source, { recursive: true })) {

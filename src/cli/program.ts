@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.js'
 import { ApiUnreachable } from '../client/api-client.js'
 import { LabError } from '../lab/lab-error.js'
 import { DEFAULT_REPORTED_VERSION } from '../server/config/config.js'
-import { completionCommand, runComplete } from './commands/completion.js'
+import { completionCommand } from './commands/completion.js'
 import { runConfigShow } from './commands/config.js'
 import { doctorCommand } from './commands/doctor.js'
 import { healthcheckCommand } from './commands/healthcheck.js'
@@ -116,10 +116,6 @@ const runOwn = async (
 ): Promise<number | undefined> => {
   const [command = '', ...rest] = args
   if (command === 'server') return serve(rest)
-  if (command === '__complete') {
-    await runComplete(program, rest, output)
-    return EXIT.ok
-  }
   if (command === 'config' && rest[0] === 'show') return runConfigShow(rest.slice(1), output)
   if (['-version', '--version'].includes(command) || (command === '-v' && rest.length === 0)) {
     output.data(describeVersion())

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { inspect } from 'node:util'
 import { systemClock } from '../base/clock.js'
-import { stateDirectory } from '../lab/lifecycle/lab-directory.js'
+import { stateDirectory } from '../lab/lifecycle/state-directory.js'
 import { packageVersion } from '../base/package-version.js'
 
 /** Reports that are kept, so that a command in a loop does not fill a disk. */

@@ -1,5 +1,5 @@
-import type { Command, Option } from 'commander'
 import { type Names, NAME_SOURCES } from './names.js'
+import type { CommandWords, OptionWords } from './words.js'
 
 /** One word that fits, with what it is about where that is known. */
 interface Candidate {
@@ -12,11 +12,11 @@ interface Candidate {
  * Words come from the commands, options and choices of the program itself; names of labs, clusters and the like from
  * `names`.
  */
-export const complete = (program: Command, words: readonly string[], names: Names): Candidate[] => {
+export const complete = (program: CommandWords, words: readonly string[], names: Names): Candidate[] => {
   const current = words.at(-1) ?? ''
   const place = readWords(program, joinValues(words.slice(0, -1)))
   const [, flag, typed] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? []
-  const joined = flag === undefined ? undefined : findOption(place.command, flag)
+  const joined = flag === undefined ? undefined : findOption(place, flag)
   if (joined) {
     const values = valuesOf(joined, place, names).filter(({ word }) => word.startsWith(typed ?? ''))
     return values.map(({ word, about }) => ({ word: `${flag}=${word}`, about }))
@@ -26,11 +26,13 @@ export const complete = (program: Command, words: readonly string[], names: Name
 
 /** What the words before the cursor say. */
 interface Place {
-  readonly command: Command
+  readonly command: CommandWords
+  /** Those above it. */
+  readonly above: readonly CommandWords[]
   /** Arguments of the command so far. */
   readonly given: readonly string[]
   /** An option that waits for its value. */
-  readonly option: Option | undefined
+  readonly option: OptionWords | undefined
   readonly used: ReadonlySet<string>
   /** Of the lab that is spoken of. */
   readonly lab: string
@@ -38,8 +40,16 @@ interface Place {
   readonly isOver: boolean
 }
 
-const readWords = (program: Command, words: readonly string[]): Place => {
-  let place: Place = { command: program, given: [], option: undefined, used: new Set(), lab: 'default', isOver: false }
+const readWords = (program: CommandWords, words: readonly string[]): Place => {
+  let place: Place = {
+    command: program,
+    above: [],
+    given: [],
+    option: undefined,
+    used: new Set(),
+    lab: 'default',
+    isOver: false,
+  }
   for (const word of words) place = readWord(place, word)
   return place
 }
@@ -49,55 +59,53 @@ const readWord = (place: Place, word: string): Place => {
   if (place.option) return { ...place, option: undefined, ...(place.option.long === '--name' ? { lab: word } : {}) }
   if (word.startsWith('-')) {
     const [flag = '', value] = word.split('=', 2)
-    const option = findOption(place.command, flag)
+    const option = findOption(place, flag)
     const used = new Set([...place.used, flag])
     if (!option) return { ...place, used }
     if (value !== undefined) return { ...place, used, lab: option.long === '--name' ? value : place.lab }
-    return { ...place, used, option: takesValue(option) ? option : undefined }
+    return { ...place, used, option: option.takesValue ? option : undefined }
   }
-  const command = place.command.commands.find((one) => one.name() === word)
-  return command ? { ...place, command, given: [] } : { ...place, given: [...place.given, word] }
+  const command = word === HELP ? undefined : place.command.commands.find(({ name }) => name === word)
+  if (!command) return { ...place, given: [...place.given, word] }
+  return { ...place, command, above: [...place.above, place.command], given: [] }
 }
 
 const candidatesAt = (place: Place, current: string, names: Names): Candidate[] => {
   if (place.isOver) return []
   if (place.option) return valuesOf(place.option, place, names)
   if (current.startsWith('-')) {
-    return optionsOf(place.command)
-      .filter(({ hidden, long, short }) => !hidden && !place.used.has(long ?? '') && !place.used.has(short ?? ''))
-      .map(({ long, description }) => ({ word: long ?? '', about: description }))
+    return optionsOf(place)
+      .filter(({ isHidden, long, short }) => !isHidden && !place.used.has(long) && !(short && place.used.has(short)))
+      .map(({ long, about }) => ({ word: long, about }))
   }
-  const help = place.command.createHelp()
-  const commands = help.visibleCommands(place.command).map((one) => ({ word: one.name(), about: one.description() }))
-  return [...commands, ...argumentsAt(place, names)]
+  const commands = place.command.commands.filter(({ isHidden }) => !isHidden)
+  return [...commands.map(({ name, about }) => ({ word: name, about })), ...argumentsAt(place, names)]
 }
 
 /** The last argument may stand there several times. */
 const argumentsAt = ({ command, given, lab }: Place, names: Names): Candidate[] => {
-  const known = command.registeredArguments
-  const argument = known[given.length] ?? (known.at(-1)?.variadic ? known.at(-1) : undefined)
+  const known = command.arguments
+  const argument = known[given.length] ?? (known.at(-1)?.isVariadic ? known.at(-1) : undefined)
   if (!argument) return []
-  const values = argument.argChoices ?? NAME_SOURCES[argument.name()]?.(names, lab) ?? []
+  const values = argument.choices ?? NAME_SOURCES[argument.name]?.(names, lab) ?? []
   return values.filter((word) => !given.includes(word)).map((word) => ({ word, about: '' }))
 }
 
-const valuesOf = (option: Option, { lab }: Place, names: Names): Candidate[] => {
-  const [, placeholder = ''] = /[<[]([^>\]]+)[>\]]/.exec(option.flags) ?? []
-  const source = NAME_SOURCES[placeholder] ?? NAME_SOURCES[option.long?.slice(2) ?? '']
-  const values = option.argChoices ?? source?.(names, lab) ?? []
+const valuesOf = ({ placeholder, long, choices }: OptionWords, { lab }: Place, names: Names): Candidate[] => {
+  const source = NAME_SOURCES[placeholder] ?? NAME_SOURCES[long.slice(2)]
+  const values = choices ?? source?.(names, lab) ?? []
   return values.map((word) => ({ word, about: '' }))
 }
 
-const takesValue = ({ required, optional }: Option): boolean => required || optional
-
-const findOption = (command: Command, flag: string): Option | undefined =>
-  optionsOf(command).find(({ long, short }) => flag === long || flag === short)
+const findOption = (place: Place, flag: string): OptionWords | undefined =>
+  optionsOf(place).find(({ long, short }) => flag === long || flag === short)
 
 /** Its own and those of the commands above it. */
-const optionsOf = (command: Command): readonly Option[] => [
-  ...command.options,
-  ...(command.parent ? optionsOf(command.parent) : []),
-]
+const optionsOf = ({ command, above }: Place): readonly OptionWords[] =>
+  [command, ...above.toReversed()].flatMap(({ options }) => options)
+
+/** What follows it is a command, and none of its own. */
+const HELP = 'help'
 
 /** A shell may take `--name=lab` for three words. */
 const joinValues = (words: readonly string[]): string[] => words.filter((word) => word !== '=')

@@ -1,28 +1,34 @@
-import { listDrillNames } from '../../lab/drills/catalogue.js'
-import { findLab, listLabs } from '../../lab/lifecycle/lab-directory.js'
-import { listSnapshots } from '../../lab/snapshot/snapshot-file.js'
-import { TOPOLOGY_NAMES } from '../../lab/topology.js'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { labsDirectory, listLabs } from '../../lab/lifecycle/state-directory.js'
+import { listSnapshots } from '../../lab/snapshot/kept.js'
 
-/** Names that are completed live. What cannot be read has none: a completion never complains. */
-export interface Names {
+/** Names that are completed. What cannot be read has none: a completion never complains. */
+export interface Names extends PackageNames {
   labs(): readonly string[]
   clusters(lab: string): readonly string[]
-  topologies(): readonly string[]
-  drills(): readonly string[]
   snapshots(): readonly string[]
 }
 
-export const liveNames: Names = {
-  labs: () => orNone(listLabs),
-  clusters: (lab) => orNone(() => findLab(lab)?.clusters.map(({ name }) => name) ?? []),
-  topologies: () => TOPOLOGY_NAMES,
-  drills: () => orNone(listDrillNames),
-  snapshots: () => orNone(listSnapshots),
+/** Those that ship with the package. */
+export interface PackageNames {
+  readonly topologies: readonly string[]
+  readonly drills: readonly string[]
 }
 
-const orNone = (read: () => readonly string[]): readonly string[] => {
+export const liveNames = (shipped: PackageNames): Names => ({
+  ...shipped,
+  labs: listLabs,
+  clusters: clustersOf,
+  snapshots: listSnapshots,
+})
+
+const clustersOf = (lab: string): readonly string[] => {
   try {
-    return read()
+    const record = JSON.parse(readFileSync(path.join(labsDirectory(), lab, 'lab.json'), 'utf8')) as {
+      clusters: readonly { name: string }[]
+    }
+    return record.clusters.map(({ name }) => name)
   } catch {
     return []
   }
@@ -32,7 +38,6 @@ type Source = (names: Names, lab: string) => readonly string[]
 
 const labs: Source = (names) => names.labs()
 const clusters: Source = (names, lab) => names.clusters(lab)
-const topologies: Source = (names) => names.topologies()
 
 /** By the name that an argument, or the value of an option, has in the help. */
 export const NAME_SOURCES: Readonly<Record<string, Source>> = {
@@ -46,7 +51,7 @@ export const NAME_SOURCES: Readonly<Record<string, Source>> = {
   secondary: clusters,
   former: clusters,
   what: clusters,
-  topology: topologies,
-  drill: (names) => names.drills(),
+  topology: (names) => names.topologies,
+  drill: (names) => names.drills,
   snapshot: (names) => names.snapshots(),
 }

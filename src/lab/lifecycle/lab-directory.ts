@@ -1,42 +1,22 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import path from 'node:path'
 import { nearest } from '../../base/nearest.js'
 import { type AnyLab, type AttachedLab, isAttached, type LabRecord } from '../cluster.js'
 import { LabError } from '../lab-error.js'
+import { LAB_NAME, labsDirectory, listLabs } from './state-directory.js'
 
 /**
- * Where labs are remembered: `$XDG_STATE_HOME/understudy/labs/<name>/`, for the owner's eyes only. It holds `lab.json`, a
- * claim while a command changes the lab, and for each cluster a directory with configuration, log and data.
+ * Where a lab is remembered, in a directory for the owner's eyes only. It holds `lab.json`, a claim while a command changes the
+ * lab, and for each cluster a directory with configuration, log and data.
  */
-export const labsDirectory = (): string => path.join(stateDirectory(), 'labs')
-
-/** Everything that is remembered from one command to the next. */
-export const stateDirectory = (): string =>
-  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy')
-
-const NAME = /^[A-Za-z0-9][\w.-]*$/
-
 export const labDirectory = (name: string): string => {
-  if (!NAME.test(name)) {
+  if (!LAB_NAME.test(name)) {
     throw new LabError(
       'usage',
       `"${name}" is not a name for a lab: letters, digits, "_", "." and "-", and a letter or digit first`,
     )
   }
   return path.join(labsDirectory(), name)
-}
-
-/** Names of all labs that have left anything behind, whole or damaged. */
-export const listLabs = (): string[] => {
-  try {
-    return readdirSync(labsDirectory(), { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && NAME.test(entry.name))
-      .map((entry) => entry.name)
-      .sort()
-  } catch {
-    return []
-  }
 }
 
 /**

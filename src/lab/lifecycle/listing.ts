@@ -1,7 +1,8 @@
 import path from 'node:path'
 import { type AnyLab, type AttachedLab, isAttached } from '../cluster.js'
 import { findHolder } from './claim.js'
-import { findConfigFiles, findLab, listLabs } from './lab-directory.js'
+import { findConfigFiles, findLab } from './lab-directory.js'
+import { listLabs } from './state-directory.js'
 import type { LabHost } from './lab-host.js'
 
 /** A lab as a list shows it; what its record does not tell is undefined. */

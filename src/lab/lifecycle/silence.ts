@@ -1,5 +1,6 @@
 import { type AnyLab, isAttached } from '../cluster.js'
-import { commandIn, findLab, listLabs } from './lab-directory.js'
+import { commandIn, findLab } from './lab-directory.js'
+import { listLabs } from './state-directory.js'
 import type { LabHost } from './lab-host.js'
 
 /**

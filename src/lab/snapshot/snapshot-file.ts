@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import path from 'node:path'
 import { createSystemRandom } from '../../base/random.js'
 import { checkImage } from '../../server/cluster-image.js'
@@ -14,6 +13,7 @@ import {
 import { LabError } from '../lab-error.js'
 import { makeDirectories } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
+import { listSnapshots, SNAPSHOT_SUFFIX, snapshotsDirectory } from './kept.js'
 import { imageFile, type Manifest, readManifest, writeManifest } from './manifest.js'
 
 /**
@@ -32,12 +32,8 @@ interface SnapshotHeader {
 }
 
 const VERSION = 1
-const SUFFIX = '.snapshot'
 const NAME = /^[A-Za-z0-9][\w.-]*$/
 const CLUSTER = /^[A-Z]$/
-
-const snapshotsDirectory = (): string =>
-  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy', 'snapshots')
 
 /** Where snapshots are opened, each in a directory of its own. */
 export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string => {
@@ -57,8 +53,8 @@ const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table
 
 /** A name is kept among the others; what has a slash or ends in `.snapshot` is a file. */
 export const snapshotPath = (nameOrFile: string): string => {
-  if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SUFFIX)) return path.resolve(nameOrFile)
-  if (NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SUFFIX}`)
+  if (/[/\\]/.test(nameOrFile) || nameOrFile.endsWith(SNAPSHOT_SUFFIX)) return path.resolve(nameOrFile)
+  if (NAME.test(nameOrFile)) return path.join(snapshotsDirectory(), `${nameOrFile}${SNAPSHOT_SUFFIX}`)
   throw new LabError('usage', `"${nameOrFile}" is not a name for a snapshot: letters, digits, "_", "." and "-"`)
 }
 
@@ -69,8 +65,8 @@ export const keyPath = (file: string): string => `${file}.key`
  * for all that is not whole yet, which whoever saves removes.
  */
 export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
-  if (!file.endsWith(SUFFIX))
-    throw new LabError('usage', `"${file}" is not a file for a snapshot: those end in ${SUFFIX}`)
+  if (!file.endsWith(SNAPSHOT_SUFFIX))
+    throw new LabError('usage', `"${file}" is not a file for a snapshot: those end in ${SNAPSHOT_SUFFIX}`)
   if (existsSync(file) && !isForced) throw new LabError('conflict', `${file} is there already; --force takes its place`)
   const place = path.dirname(file)
   if (place === snapshotsDirectory()) makeDirectories(place)
@@ -193,15 +189,3 @@ const FAULTS = {
 
 const explain = (error: unknown, file: string): unknown =>
   error instanceof SealedFileError ? new LabError('usage', `${file} ${FAULTS[error.fault]}`, { cause: error }) : error
-
-/** Names of those that are kept. */
-export const listSnapshots = (): string[] => {
-  try {
-    return readdirSync(snapshotsDirectory())
-      .filter((file) => file.endsWith(SUFFIX))
-      .map((file) => file.slice(0, -SUFFIX.length))
-      .sort()
-  } catch {
-    return []
-  }
-}

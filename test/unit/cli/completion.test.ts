@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { complete } from '../../../src/cli/completion/complete.js'
+import { wordsOf } from '../../../src/cli/completion/words.js'
 import { ProcessOutput } from '../../../src/cli/output.js'
 import { makeProgram } from '../../../src/cli/program.js'
 
-const program = makeProgram(new ProcessOutput(() => 0), () => {})
+const program = wordsOf(makeProgram(new ProcessOutput(() => 0), () => {}))
 const names = {
   labs: () => ['default', 'drill'],
   clusters: (lab: string) => (lab === 'drill' ? ['A', 'B'] : lab === 'default' ? ['A', 'B', 'C'] : []),
-  topologies: () => ['dr', 'pr-dr'],
-  drills: () => ['dr-failover'],
+  topologies: ['dr', 'pr-dr'],
+  drills: ['dr-failover'],
   snapshots: () => ['before'],
 }
 const wordsFor = (...words: string[]) => complete(program, words, names).map(({ word }) => word)
@@ -34,6 +35,7 @@ describe('completion', () => {
     ['options', ['down', '--a'], ['--all']],
     ['options that are not there yet', ['down', '--all', '--a'], []],
     ['options of all commands', ['down', '--qu'], ['--quiet']],
+    ['commands behind help', ['help', 'swi'], ['switchover']],
     ['nothing for files', ['wire', '--keep', ''], []],
     ['nothing of another program', ['exec', 'A', '--', 'st'], []],
     ['no commands that people do not type', ['keep'], []],

@@ -1,14 +1,14 @@
 import { existsSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from 'commander'
-import { requireLab, listLabs } from '../../../lab/lifecycle/lab-directory.js'
+import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { listLabs } from '../../../lab/lifecycle/state-directory.js'
 import { claimLab } from '../../../lab/lifecycle/claim.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
 import {
   keyPath,
-  listSnapshots,
   openingDirectory,
   packSnapshot,
   prepareSnapshot,
@@ -16,6 +16,7 @@ import {
   snapshotPath,
   unpackSnapshot,
 } from '../../../lab/snapshot/snapshot-file.js'
+import { listSnapshots } from '../../../lab/snapshot/kept.js'
 import { takeLabImage } from '../../../lab/snapshot/take-image.js'
 import { upImage } from '../../../lab/snapshot/up-snapshot.js'
 import { planOf, type Topology } from '../../../lab/topology.js'

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { type Candidate, complete } from './complete.js'
+import { liveNames } from './names.js'
+import type { ShippedWords } from './shipped.js'
+
+/**
+ * `understudy __complete -- WORD...`: what may stand where the last word is, one a line, what it is about behind a tab. A
+ * shell asks for each press of a key, so this loads nothing that it does not need.
+ */
+export const runComplete = async (args: readonly string[]): Promise<string> => {
+  const words = args[0] === '--' ? args.slice(1) : args
+  const shipped = await loadWords()
+  const found =
+    words[0] === 'vault' && words.length > 1
+      ? vaultWords(shipped.vault, words.slice(1))
+      : complete(shipped.program, words, liveNames(shipped))
+  return found.map(({ word, about }) => `${about === '' ? word : `${word}\t${about.split('\n')[0]}`}\n`).join('')
+}
+
+/** From the file of the build; sources that were not built tell themselves. */
+const loadWords = async (): Promise<ShippedWords> => {
+  try {
+    return JSON.parse(readFileSync(new URL('./words.json', import.meta.url), 'utf8')) as ShippedWords
+  } catch {
+    return (await import('./shipped.js')).shippedWords()
+  }
+}
+
+const vaultWords = (commands: readonly string[], words: readonly string[]): Candidate[] => {
+  const before = words.slice(0, -1)
+  const next = commands
+    .map((name) => name.split(' '))
+    .filter((name) => name.length > before.length && before.every((word, index) => word === name[index]))
+    .map((name) => name[before.length] ?? '')
+  return [...new Set(next)].filter((word) => word.startsWith(words.at(-1) ?? '')).map((word) => ({ word, about: '' }))
+}

@@ -1,0 +1,21 @@
+import { listDrillNames } from '../../lab/drills/catalogue.js'
+import { TOPOLOGY_NAMES } from '../../lab/topology.js'
+import { ProcessOutput } from '../output.js'
+import { makeProgram } from '../program.js'
+import { COMMANDS } from '../vault/commands.js'
+import type { PackageNames } from './names.js'
+import { type CommandWords, wordsOf } from './words.js'
+
+/** All that a completion has to know of the package: written to a file when it is built. */
+export interface ShippedWords extends PackageNames {
+  readonly program: CommandWords
+  /** Commands of the `vault`-named command line. */
+  readonly vault: readonly string[]
+}
+
+export const shippedWords = (): ShippedWords => ({
+  program: wordsOf(makeProgram(new ProcessOutput(() => 0), () => undefined)),
+  topologies: TOPOLOGY_NAMES,
+  drills: listDrillNames(),
+  vault: [...COMMANDS.keys()],
+})

@@ -1,0 +1,10 @@
+import { outliveReaders } from './output.js'
+import { run } from './program.js'
+import { endOnMistakes } from './unexpected.js'
+
+/** The whole program: runs one command and resolves to the exit status. */
+export const main = (argv: readonly string[]): Promise<number> => {
+  outliveReaders()
+  endOnMistakes()
+  return run(argv)
+}
