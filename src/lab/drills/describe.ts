@@ -5,14 +5,6 @@ import { describeWanted } from './matcher.js'
 
 export const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** `2.4 s`, `85 ms`, `3 min 10 s`. */
-export const describeMs = (ms: number): string => {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 120_000) return `${(ms / 1000).toFixed(ms % 1000 === 0 ? 0 : 1)} s`
-  const seconds = Math.round(ms / 1000)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
-}
-
 const describeWait = ({ for: what, cluster, kind = 'dr', is, primary, health, entries }: WaitValue): string => {
   if (what === 'status') return `wait until the ${kind} status of ${cluster} has ${describeWanted(is)}`
   if (what === 'health') return `wait until sys/health of ${cluster} answers ${health}`

@@ -152,6 +152,7 @@ export interface Sample {
 }
 
 export interface DrillEvent {
+  /** When it happened, by the same clock as everything else, and not when the drill heard of it. */
   readonly atMs: number
   readonly kind: EventKind
   readonly cluster?: string

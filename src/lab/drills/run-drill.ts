@@ -1,22 +1,21 @@
-import { LabError } from '../lab-error.js'
+import type { LabEvent } from '../events/event.js'
 import type { LiveLab } from '../live-lab.js'
-import { findOtherError } from './answers.js'
-import { describeError, describeStep } from './describe.js'
-import type { Count, Drill, Expectation, Step } from './drill.js'
+import { describeError } from './describe.js'
+import type { Drill, Expectation, Step } from './drill.js'
 import { describeExpectation } from './expectations/describe-expectation.js'
 import { checkFact, type Seen } from './expectations/facts.js'
 import { findTruth, judgeLoad, type LoadExpectation, type Measured } from './expectations/judged.js'
 import { measureRto } from './load/interruptions.js'
 import { Load } from './load/load.js'
 import { readBack, toRpo, unmeasuredRpo } from './load/read-back.js'
-import { durationOf } from './parse.js'
 import { toPicture, Witness } from './picture.js'
-import { Sampler } from './sampler.js'
+import { StepPlayer } from './play-steps.js'
 import type { DrillEvent, DrillResult, ExpectationResult, Picture, StepResult } from './result.js'
+import { Sampler } from './sampler.js'
 import { LOAD_EXPECTATIONS } from './schema/expectations.js'
 import { Stage } from './stage.js'
 import { versionsOf } from './versions.js'
-import { play } from './verbs/verbs.js'
+import { expectationsOf, type Slo, wantedOf } from './wanted.js'
 
 export interface RunDrillOptions {
   /** Shown in the result; whoever brings the lab up uses it. */
@@ -29,11 +28,6 @@ export interface RunDrillOptions {
   /** Lines of a shell that play it once more. */
   readonly howToRepeat?: string | undefined
   readonly watcher?: DrillWatcher | undefined
-}
-
-export interface Slo {
-  readonly rtoMs?: number | undefined
-  readonly writesLost?: number | undefined
 }
 
 /** Whoever looks on while a drill is played. */
@@ -65,13 +59,9 @@ class DrillRun {
   readonly #options: RunDrillOptions
   readonly #watcher: DrillWatcher
   readonly #stage: Stage
+  readonly #player: StepPlayer
   readonly #witness: Witness
-  readonly #startedAt: string
-  readonly #steps: StepResult[] = []
   readonly #told: DrillEvent[] = []
-  #lines: string[] = []
-  #verdict: DrillResult['verdict'] = 'passed'
-  #error: string | null = null
   #before: Picture | null = null
 
   constructor(lab: LiveLab, drill: Drill, options: RunDrillOptions) {
@@ -79,41 +69,27 @@ class DrillRun {
     this.#drill = drill
     this.#options = options
     this.#watcher = options.watcher ?? {}
-    this.#startedAt = new Date(lab.clock.now()).toISOString()
     this.#stage = new Stage(lab, {
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       signal: options.signal ?? new AbortController().signal,
-      onLine: (line) => {
-        this.#lines.push(line)
-        this.#watcher.onLine?.(line)
-      },
     })
+    this.#player = new StepPlayer(drill.name, this.#stage, this.#watcher)
     this.#witness = new Witness(lab)
   }
 
   async play(): Promise<DrillResult> {
     const now = () => this.#stage.now()
-    const unsubscribe = this.#lab.events.subscribe(({ kind, cluster, details, command }) => {
-      // Roles are looked at here, the same for every kind of lab.
-      if (kind === 'role') return
-      this.#told.push({
-        atMs: now(),
-        kind,
-        ...(cluster === undefined ? {} : { cluster }),
-        details,
-        ...(command === undefined ? {} : { command }),
-      })
-    })
+    const unsubscribe = this.#lab.events.subscribe((event) => this.#note(event))
     let load: Load | undefined
     let sampler: Sampler | undefined
     try {
       await this.#stage.variables.learnAddresses()
-      await this.#playAll(this.#drill.setup, 'setup')
+      await this.#player.play(this.#drill.setup, 'setup')
       load = await this.#startLoad()
       this.#before = toPicture(now(), await this.#witness.ask())
       sampler = new Sampler({ clock: this.#lab.clock, witness: this.#witness, ledger: load?.ledger, now })
       sampler.start()
-      await this.#playAll(this.#drill.steps, 'drill')
+      await this.#player.play(this.#drill.steps, 'drill')
       if (load) await this.#settle(load)
       await load?.stop()
       await sampler.stop()
@@ -130,80 +106,28 @@ class DrillRun {
     }
   }
 
-  async #playAll(steps: readonly Step[], phase: StepResult['phase']): Promise<void> {
-    for (const step of steps) {
-      this.#stage.signal.throwIfAborted()
-      if (this.#verdict !== 'passed') this.#steps.push(this.#skipped(step, phase))
-      else this.#steps.push(await this.#playStep(step, phase))
-    }
-  }
-
-  async #playStep(step: Step, phase: StepResult['phase']): Promise<StepResult> {
-    await this.#watcher.onStep?.(step, this.#steps.length + 1, phase)
-    this.#lines = []
-    const startedMs = this.#stage.now()
-    await this.#tell(step, 'begins')
-    const error = await this.#findFailure(step)
-    const result: StepResult = {
-      phase,
-      name: step.name ?? describeStep(step),
-      verb: step.verb,
-      detail: describeStep(step),
-      commands: this.#lines,
-      startedMs,
-      tookMs: this.#stage.now() - startedMs,
-      outcome: error === undefined ? 'passed' : 'failed',
-      ...(error === undefined ? {} : { error }),
-    }
-    await this.#tell(step, result.outcome)
-    this.#watcher.onStepEnd?.(result)
-    return result
-  }
-
-  #skipped(step: Step, phase: StepResult['phase']): StepResult {
-    const startedMs = this.#stage.now()
-    const detail = describeStep(step)
-    const { verb, name = detail } = step
-    return { phase, name, verb, detail, commands: [], startedMs, tookMs: 0, outcome: 'skipped' }
-  }
-
-  /** What is wrong with how a step came out, which is also that it was not refused although it should have been. */
-  async #findFailure(step: Step): Promise<string | undefined> {
-    try {
-      await play(this.#stage, step)
-    } catch (error) {
-      this.#stage.signal.throwIfAborted()
-      // It cannot be played at all, which says nothing about the clusters.
-      if (error instanceof LabError && error.code === 'usage') {
-        this.#verdict = 'error'
-        this.#error = error.message
-        return error.message
-      }
-      const failure = step.error ? findOtherError(error, step.error) : describeError(error)
-      if (failure !== undefined) this.#verdict = 'failed'
-      return failure
-    }
-    if (!step.error) return undefined
-    this.#verdict = 'failed'
-    return 'it was not refused'
-  }
-
-  #tell(step: Step, phase: string): Promise<void> {
-    const details = { drill: this.#drill.name, step: step.name ?? describeStep(step), verb: step.verb, phase }
-    return this.#lab.events.append({ kind: 'drill', details })
+  /** Roles are looked at by the sampler, the same for every kind of lab. */
+  #note({ time, kind, cluster, details, command }: LabEvent): void {
+    if (kind === 'role') return
+    this.#told.push({
+      atMs: this.#stage.momentOf(time),
+      kind,
+      ...(cluster === undefined ? {} : { cluster }),
+      details,
+      ...(command === undefined ? {} : { command }),
+    })
   }
 
   async #startLoad(): Promise<Load | undefined> {
     const { load: plan } = this.#drill
-    if (!plan || this.#verdict !== 'passed') return undefined
+    if (!plan || !this.#player.isPassed) return undefined
     try {
       const load = await Load.start(this.#stage, plan)
       this.#watcher.onText?.(`clients begin at ${load.homes.join(', ')}`)
       return load
     } catch (error) {
       this.#stage.signal.throwIfAborted()
-      this.#verdict = 'error'
-      this.#error = `the clients could not begin: ${describeError(error)}`
+      this.#player.fail(`the clients could not begin: ${describeError(error)}`)
       return undefined
     }
   }
@@ -216,11 +140,9 @@ class DrillRun {
   }
 
   async #measure(load: Load): Promise<Measured> {
-    const { slo = {} } = this.#options
+    const { rtoMs: sloMs, writesLost: sloWrites } = wantedOf(this.#drill, this.#options.slo ?? {})
     const rto = measureRto(load.ledger.attempts)
-    const sloMs = slo.rtoMs ?? this.#wantedRtoMs()
     const base = { load, rto: sloMs === undefined ? rto : { ...rto, sloMs }, tokens: await load.checkTokens() }
-    const sloWrites = slo.writesLost ?? this.#wantedWritesLost()
     const withSlo = (rpo: Measured['rpo']) => (sloWrites === undefined ? rpo : { ...rpo, sloWrites })
     this.#watcher.onText?.(`${load.ledger.acknowledged.length} acknowledged writes are read back`)
     try {
@@ -233,29 +155,13 @@ class DrillRun {
     }
   }
 
-  #wantedRtoMs(): number | undefined {
-    const bounds = this.#drill.expect.flatMap((one) =>
-      one.about === 'rto' && one.with.client === undefined && one.with['at-most']
-        ? [durationOf(one.with['at-most'])]
-        : [],
-    )
-    return bounds.length > 0 ? Math.min(...bounds) : undefined
-  }
-
-  #wantedWritesLost(): number | undefined {
-    const bounds = this.#drill.expect.flatMap((one) =>
-      one.about === 'rpo' && one.with.client === undefined ? mostOf(one.with['writes-lost']) : [],
-    )
-    return bounds.length > 0 ? Math.min(...bounds) : undefined
-  }
-
   async #judge(measured: Measured | undefined): Promise<ExpectationResult[]> {
     const results: ExpectationResult[] = []
-    for (const expectation of [...this.#drill.expect, ...this.#sloExpectations()]) {
+    for (const expectation of [...this.#drill.expect, ...expectationsOf(this.#options.slo ?? {})]) {
       this.#stage.signal.throwIfAborted()
       const seen = await this.#see(expectation, measured)
       const result = { text: describeExpectation(expectation), ...seen }
-      if (!seen.passed && this.#verdict === 'passed') this.#verdict = 'failed'
+      if (!seen.passed) this.#player.fail()
       results.push(result)
       this.#watcher.onExpectation?.(result)
     }
@@ -267,19 +173,9 @@ class DrillRun {
       if (!measured) return { passed: false, evidence: ['not measured: the clients never began'] }
       return judgeLoad(this.#stage, expectation as LoadExpectation, measured)
     }
-    if (this.#verdict !== 'passed' && this.#steps.some(({ outcome }) => outcome !== 'passed'))
+    if (!this.#player.isPassed && this.#player.results.some(({ outcome }) => outcome !== 'passed'))
       return { passed: false, evidence: ['not looked at: a step before did not succeed'] }
     return checkFact(this.#stage, expectation as Parameters<typeof checkFact>[1])
-  }
-
-  #sloExpectations(): Expectation[] {
-    const { rtoMs, writesLost } = this.#options.slo ?? {}
-    return [
-      ...(rtoMs === undefined ? [] : [{ about: 'rto', with: { 'at-most': textOf(rtoMs) } } as const]),
-      ...(writesLost === undefined
-        ? []
-        : [{ about: 'rpo', with: { 'writes-lost': { 'at-most': writesLost } } } as const]),
-    ]
   }
 
   async #result(parts: {
@@ -302,9 +198,9 @@ class DrillRun {
       runner: this.#lab.kind,
       seed: this.#options.seed ?? '',
       versions: await versionsOf(this.#lab),
-      startedAt: this.#startedAt,
+      startedAt: this.#stage.startedAt,
       durationMs: this.#stage.now(),
-      steps: this.#steps,
+      steps: this.#player.results,
       expectations,
       rto: hasWriters ? measured.rto : null,
       rpo: hasWriters ? measured.rpo : null,
@@ -315,16 +211,7 @@ class DrillRun {
       after,
       calls: this.#stage.calls,
       howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,
-      verdict: this.#verdict,
-      error: this.#error,
+      ...this.#player.verdict,
     }
   }
-}
-
-/** As a drill file would have it: `60s`, or `1ms` where it is not whole seconds. */
-const textOf = (ms: number): string => (ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`)
-
-const mostOf = (wanted: Count): number[] => {
-  const most = typeof wanted === 'number' ? wanted : wanted['at-most']
-  return most === undefined ? [] : [most]
 }

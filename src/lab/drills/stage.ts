@@ -33,8 +33,6 @@ interface StageOptions {
   /** Bound on each wait that names none of its own. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Told of every line of a shell that stands for what is done. */
-  readonly onLine: (line: string) => void
 }
 
 /** What steps and expectations work with: the lab, what was saved, and a note of every request. */
@@ -46,22 +44,35 @@ export class Stage {
   readonly calls: CallResult[] = []
   /** The cluster that became a primary last. */
   promoted: string | undefined
-  readonly #onLine: (line: string) => void
+  /** RFC 3339. */
+  readonly startedAt: string
+  #onLine: (line: string) => void = () => undefined
   readonly #startedMs: number
   readonly #ends: (() => void)[] = []
 
-  constructor(lab: LiveLab, { timeoutMs, signal, onLine }: StageOptions) {
+  constructor(lab: LiveLab, { timeoutMs, signal }: StageOptions) {
     this.lab = lab
     this.timeoutMs = timeoutMs
     this.signal = signal
     this.variables = new Variables(lab)
-    this.#onLine = onLine
+    this.startedAt = new Date(lab.clock.now()).toISOString()
     this.#startedMs = lab.clock.monotonic()
   }
 
   /** Milliseconds since the drill began. */
   now(): number {
     return this.lab.clock.monotonic() - this.#startedMs
+  }
+
+  /** The same for a moment that a clock on the wall showed: how long it is ago is all that is asked of that one. */
+  momentOf(time: string): number {
+    const agoMs = Math.max(this.lab.clock.now() - Date.parse(time), 0)
+    return Math.max(this.now() - agoMs, 0)
+  }
+
+  /** Told of every line of a shell that stands for what is done. */
+  onLine(listener: (line: string) => void): void {
+    this.#onLine = listener
   }
 
   /** For what goes on behind a step: it ends with the drill. */

@@ -1,15 +1,17 @@
 import { parseDurationMs } from '../../../base/duration.js'
 import { createSystemRandom } from '../../../base/random.js'
 import { loadDrill } from '../../../lab/drills/catalogue.js'
-import { describeMs, describeStep } from '../../../lab/drills/describe.js'
+import { describeStep } from '../../../lab/drills/describe.js'
 import type { Drill, Runner } from '../../../lab/drills/drill.js'
 import { bringUp, type DrillLab, requireFitting } from '../../../lab/drills/lab-for-drill.js'
 import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/result.js'
 import { word } from '../../../lab/drills/lines.js'
-import { type DrillWatcher, runDrill, type Slo } from '../../../lab/drills/run-drill.js'
+import { type DrillWatcher, runDrill } from '../../../lab/drills/run-drill.js'
+import type { Slo } from '../../../lab/drills/wanted.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { openLab } from '../../../lab/live/open-lab.js'
+import { formatMs } from '../../../lab/report/format.js'
 import { prepareReport, writeReport } from '../../../lab/report/report.js'
 import { topologyName } from '../../../lab/topology.js'
 import { EXIT } from '../../exit-codes.js'
@@ -132,7 +134,7 @@ const watcherOf = (
 const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
 
 const describeEnd = ({ outcome, tookMs, error }: StepResult): string =>
-  `${mark(outcome === 'passed')} ${describeMs(tookMs)}${error === undefined ? '' : ` ${error}`}`
+  `${mark(outcome === 'passed')} ${formatMs(tookMs)}${error === undefined ? '' : ` ${error}`}`
 
 const describeExpectation = ({ text, passed, evidence }: ExpectationResult): string =>
   [`${mark(passed)} ${text}`, ...evidence.map((line) => `    ${line}`)].join('\n')
@@ -143,12 +145,12 @@ const describeResult = (result: DrillResult): string => {
   const isMet = (word: string) => result.expectations.every(({ text, passed }) => passed || !text.startsWith(word))
   const parts = [
     rto &&
-      `RTO ${rto.ms === null ? 'without end' : describeMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${describeMs(rto.sloMs)})`} ${mark(isMet('rto'))}`,
+      `RTO ${rto.ms === null ? 'without end' : formatMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${formatMs(rto.sloMs)})`} ${mark(isMet('rto'))}`,
     rpo &&
       `RPO ${rpo.writesLost === null ? 'not measured' : `${rpo.writesLost} write${rpo.writesLost === 1 ? '' : 's'}`} ${mark(isMet('rpo'))}`,
     tokens && `tokens ${tokens.survived}/${tokens.total} ${mark(isMet('tokens'))}`,
   ].filter(Boolean)
-  const end = `${verdict === 'passed' ? 'passed' : 'not passed'} after ${describeMs(durationMs)}`
+  const end = `${verdict === 'passed' ? 'passed' : 'not passed'} after ${formatMs(durationMs)}`
   return parts.length === 0 ? end : `${parts.join('  ')}\n${end}`
 }
 

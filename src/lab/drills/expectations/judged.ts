@@ -1,7 +1,7 @@
 import { readBack } from '../load/read-back.js'
 import { findActive, findPrimary } from '../load/accounts.js'
 import type { Load } from '../load/load.js'
-import { describeMs } from '../describe.js'
+import { formatMs, formatOffset } from '../../report/format.js'
 import type { Expectation, ExpectationValues } from '../drill.js'
 import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'
@@ -46,14 +46,14 @@ const judgeRto = (wanted: ExpectationValues['rto'], rto: RtoResult): Seen => {
   if (span.ms === null)
     return {
       passed: false,
-      evidence: [`refused or not answered from ${describeMs(span.fromMs ?? 0)} on, and not accepted again`],
+      evidence: [`refused or not answered from ${formatOffset(span.fromMs ?? 0)} on, and not accepted again`],
     }
   const { acceptedBy } = rto
   const evidence =
     span.fromMs === null
       ? ['nothing was refused']
       : [
-          `refused or not answered from ${describeMs(span.fromMs)} to ${describeMs(span.toMs ?? 0)}: ${describeMs(span.ms)}`,
+          `refused or not answered from ${formatOffset(span.fromMs)} to ${formatOffset(span.toMs ?? 0)}: ${formatMs(span.ms)}`,
           ...(client === undefined && acceptedBy ? [`the first write afterwards was accepted by ${acceptedBy}`] : []),
         ]
   const isWithin =
@@ -70,7 +70,7 @@ const judgeRpo = ({ client, 'writes-lost': wanted }: ExpectationValues['rpo'], {
     }
   const lost = rpo.lost.filter((write) => client === undefined || write.client === client)
   const shown = lost.slice(0, LOST_SHOWN_MAX).map(({ key, cluster, ackedMs }) => {
-    return `${key}, acknowledged by ${cluster} at ${describeMs(ackedMs)}, is not there`
+    return `${key}, acknowledged by ${cluster} at ${formatOffset(ackedMs)}, is not there`
   })
   const more = lost.length > LOST_SHOWN_MAX ? [`and ${lost.length - LOST_SHOWN_MAX} more`] : []
   const mismatch = findMismatch(own.lost, wanted, 'writes lost')

@@ -1,6 +1,6 @@
 import { LabError } from '../../lab-error.js'
 import { makeCall } from '../answers.js'
-import { describeMs } from '../describe.js'
+import { formatMs } from '../../report/format.js'
 import { listOf, type Step, type VerbValues } from '../drill.js'
 import { describeExpectation } from '../expectations/describe-expectation.js'
 import { checkFact } from '../expectations/facts.js'
@@ -119,7 +119,7 @@ const VERBS: { readonly [V in Verb]: (stage: Stage, value: VerbValues[V]) => Pro
     const ended = await runCommand(stage, cluster, command, durationOf(within))
     const last = ended.output.trim().split('\n').slice(-5).join('\n')
     if (ended.status === null)
-      throw new LabError('timeout', `the command did not end within ${describeMs(durationOf(within))}\n${last}`)
+      throw new LabError('timeout', `the command did not end within ${formatMs(durationOf(within))}\n${last}`)
     const mismatch = findMismatch(ended.status, status)
     if (mismatch !== undefined) throw new DrillFailure(`the command ended with ${ended.status}, not ${status}\n${last}`)
     if (prints !== undefined && !ended.output.includes(prints))

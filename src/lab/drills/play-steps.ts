@@ -1,0 +1,109 @@
+import { LabError } from '../lab-error.js'
+import { findOtherError } from './answers.js'
+import { describeError, describeStep } from './describe.js'
+import type { Step } from './drill.js'
+import type { DrillResult, StepResult } from './result.js'
+import type { DrillWatcher } from './run-drill.js'
+import type { Stage } from './stage.js'
+import { play } from './verbs/verbs.js'
+
+/** What is to be said of a drill as a whole, which the first thing that goes wrong decides. */
+export interface Verdict {
+  readonly verdict: DrillResult['verdict']
+  /** Why the drill could not be played to its end. */
+  readonly error: string | null
+}
+
+/** Plays the steps of one drill, in order; after the first that did not succeed the others are skipped. */
+export class StepPlayer {
+  readonly results: StepResult[] = []
+  readonly #drill: string
+  readonly #stage: Stage
+  readonly #watcher: DrillWatcher
+  #lines: string[] = []
+  #verdict: Verdict = { verdict: 'passed', error: null }
+
+  constructor(drill: string, stage: Stage, watcher: DrillWatcher) {
+    this.#drill = drill
+    this.#stage = stage
+    this.#watcher = watcher
+    stage.onLine((line) => {
+      this.#lines.push(line)
+      watcher.onLine?.(line)
+    })
+  }
+
+  get verdict(): Verdict {
+    return this.#verdict
+  }
+
+  get isPassed(): boolean {
+    return this.#verdict.verdict === 'passed'
+  }
+
+  /** What has gone wrong already stays what is said. */
+  fail(error: string | null = null): void {
+    if (this.isPassed) this.#verdict = { verdict: error === null ? 'failed' : 'error', error }
+  }
+
+  async play(steps: readonly Step[], phase: StepResult['phase']): Promise<void> {
+    for (const step of steps) {
+      this.#stage.signal.throwIfAborted()
+      this.results.push(this.isPassed ? await this.#playStep(step, phase) : this.#skipped(step, phase))
+    }
+  }
+
+  async #playStep(step: Step, phase: StepResult['phase']): Promise<StepResult> {
+    await this.#watcher.onStep?.(step, this.results.length + 1, phase)
+    this.#lines = []
+    const startedMs = this.#stage.now()
+    await this.#tell(step, 'begins')
+    const error = await this.#findFailure(step)
+    const result: StepResult = {
+      phase,
+      name: step.name ?? describeStep(step),
+      verb: step.verb,
+      detail: describeStep(step),
+      commands: this.#lines,
+      startedMs,
+      tookMs: this.#stage.now() - startedMs,
+      outcome: error === undefined ? 'passed' : 'failed',
+      ...(error === undefined ? {} : { error }),
+    }
+    await this.#tell(step, result.outcome)
+    this.#watcher.onStepEnd?.(result)
+    return result
+  }
+
+  #skipped(step: Step, phase: StepResult['phase']): StepResult {
+    const startedMs = this.#stage.now()
+    const detail = describeStep(step)
+    const { verb, name = detail } = step
+    return { phase, name, verb, detail, commands: [], startedMs, tookMs: 0, outcome: 'skipped' }
+  }
+
+  /** What is wrong with how a step came out, which is also that it was not refused although it should have been. */
+  async #findFailure(step: Step): Promise<string | undefined> {
+    try {
+      await play(this.#stage, step)
+    } catch (error) {
+      this.#stage.signal.throwIfAborted()
+      // It cannot be played at all, which says nothing about the clusters.
+      if (error instanceof LabError && error.code === 'usage') {
+        this.fail(error.message)
+        return error.message
+      }
+      const failure = step.error ? findOtherError(error, step.error) : describeError(error)
+      if (failure !== undefined) this.fail()
+      return failure
+    }
+    if (!step.error) return undefined
+    this.fail()
+    return 'it was not refused'
+  }
+
+  #tell(step: Step, phase: string): Promise<void> {
+    const details = { drill: this.#drill, step: step.name ?? describeStep(step), verb: step.verb, phase }
+    return this.#stage.lab.events.append({ kind: 'drill', details })
+  }
+}
