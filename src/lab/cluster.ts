@@ -125,6 +125,19 @@ export const withRootToken = (lab: AnyLab, name: string, rootToken: string): Any
 
 export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'attached'
 
+/** With a client that is closed when the work is done, however it ends. */
+export const withClient = async <T>(
+  cluster: Parameters<typeof clientOf>[0],
+  work: (client: ApiClient) => Promise<T>,
+): Promise<T> => {
+  const client = clientOf(cluster)
+  try {
+    return await work(client)
+  } finally {
+    client.close()
+  }
+}
+
 export const clientOf = (
   cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken'>,
 ): ApiClient =>

@@ -1,5 +1,7 @@
 import type { Clock } from '../base/clock.js'
-import { type ClusterAccess, clientOf, type WiredClusters } from './cluster.js'
+import type { ApiClient } from '../client/api-client.js'
+import { type WiredClusters, withClient } from './cluster.js'
+import type { Kind } from './kinds.js'
 import { findLag, statusOf } from './replication.js'
 import { type Link, topologyOf } from './topology.js'
 import { waitFor } from './wait.js'
@@ -27,66 +29,52 @@ export const proveReplication = async (
     const primary = get(link.primary)
     const secondary = get(link.secondary)
     if (!primary || !secondary) continue
-    sentences.push(
-      link.kind === 'dr' ? await proveCopy(primary, secondary, options) : await proveRead(primary, secondary, options),
+    const below = link.kind === 'dr' ? { ...secondary, rootToken: '' } : secondary
+    const sentence = await withClient(primary, (onPrimary) =>
+      withClient(below, async (onSecondary) => {
+        await ensureMount(onPrimary)
+        return PROVE[link.kind](onPrimary, onSecondary, { primary: primary.name, secondary: secondary.name }, options)
+      }),
     )
+    sentences.push(sentence)
   }
   return sentences
 }
 
 const MOUNT = 'rehearsal'
 
-const proveRead = async (
-  primary: ClusterAccess,
-  secondary: ClusterAccess,
-  { clock, timeoutMs, signal }: ProofOptions,
-): Promise<string> => {
-  const above = clientOf(primary)
-  const below = clientOf(secondary)
-  const word = `written on ${primary.name} at ${new Date(clock.now()).toISOString()}`
-  await ensureMount(above)
+type Prove = (
+  above: ApiClient,
+  below: ApiClient,
+  names: { readonly primary: string; readonly secondary: string },
+  options: ProofOptions,
+) => Promise<string>
+
+const proveRead: Prove = async (above, below, { primary, secondary }, { clock, timeoutMs, signal }) => {
+  const word = `written on ${primary} at ${new Date(clock.now()).toISOString()}`
   const started = clock.monotonic()
   await above.write(`${MOUNT}/greeting`, { word })
-  await waitFor(
-    clock,
-    `the secret on ${secondary.name}`,
-    async () => {
-      const { data } = await below.read(`${MOUNT}/greeting`)
-      const read = (data as { word?: unknown } | null)?.word
-      return read === word ? undefined : `it reads ${JSON.stringify(read)}`
-    },
-    timeoutMs,
-    signal,
-  )
+  const fact = async () => {
+    const { data } = await below.read(`${MOUNT}/greeting`)
+    const read = (data as { word?: unknown } | null)?.word
+    return read === word ? undefined : `it reads ${JSON.stringify(read)}`
+  }
+  await waitFor(clock, `the secret on ${secondary}`, fact, timeoutMs, signal)
   const ms = Math.round(clock.monotonic() - started)
-  above.close()
-  below.close()
-  return `The secret ${MOUNT}/greeting, written through ${primary.name}, was read on ${secondary.name} (performance) ${ms} ms later.`
+  return `The secret ${MOUNT}/greeting, written through ${primary}, was read on ${secondary} (performance) ${ms} ms later.`
 }
 
-const proveCopy = async (
-  primary: ClusterAccess,
-  secondary: ClusterAccess,
-  { clock, timeoutMs, signal }: ProofOptions,
-): Promise<string> => {
-  const above = clientOf(primary)
-  const below = clientOf({ ...secondary, rootToken: '' })
-  await ensureMount(above)
-  await above.write(`${MOUNT}/greeting`, { word: `for the copy on ${secondary.name}` })
-  await waitFor(
-    clock,
-    `${secondary.name} to have the same merkle root as ${primary.name}`,
-    () => findLag(above, below, 'dr'),
-    timeoutMs,
-    signal,
-  )
+const proveCopy: Prove = async (above, below, { primary, secondary }, { clock, timeoutMs, signal }) => {
+  await above.write(`${MOUNT}/greeting`, { word: `for the copy on ${secondary}` })
+  const what = `${secondary} to have the same merkle root as ${primary}`
+  await waitFor(clock, what, () => findLag(above, below, 'dr'), timeoutMs, signal)
   const root = String((await statusOf(below, 'dr')).merkle_root)
-  above.close()
-  below.close()
-  return `${secondary.name} (DR) holds the same data as ${primary.name}: both have the merkle root ${root}.`
+  return `${secondary} (DR) holds the same data as ${primary}: both have the merkle root ${root}.`
 }
 
-const ensureMount = async (client: ReturnType<typeof clientOf>): Promise<void> => {
+const PROVE: Readonly<Record<Kind, Prove>> = { dr: proveCopy, performance: proveRead }
+
+const ensureMount = async (client: ApiClient): Promise<void> => {
   const mounts = await client.read('sys/mounts')
   if (mounts[`${MOUNT}/`] === undefined)
     await client.write(`sys/mounts/${MOUNT}`, { type: 'kv', options: { version: '1' } })

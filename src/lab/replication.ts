@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import { type ApiClient, ApiError } from '../client/api-client.js'
+import { type ClusterAccess, withClient } from './cluster.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { waitFor } from './wait.js'
@@ -158,5 +159,19 @@ export const waitForAnswer = (
     Math.max(timeoutMs, LEAST_WAIT_MS),
     signal,
   )
+
+/** The same for several, without a token. */
+export const waitForAnswers = async (
+  clusters: readonly ClusterAccess[],
+  {
+    clock,
+    timeoutMs,
+    signal,
+  }: { readonly clock: Clock; readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+): Promise<void> => {
+  const wait = (cluster: ClusterAccess) =>
+    withClient({ ...cluster, rootToken: '' }, (client) => waitForAnswer(clock, client, cluster.name, timeoutMs, signal))
+  await Promise.all(clusters.map(wait))
+}
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])

@@ -1,5 +1,5 @@
 import { cpSync } from 'node:fs'
-import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
 import type { PortPair } from '../ports.js'
 import { type Ending, lastLogLines, launchServer } from '../runner/child-process.js'
@@ -7,7 +7,7 @@ import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { giveRootToken, makeTopology, openCluster, type WireOptions } from '../wire.js'
-import { waitForAnswer } from '../replication.js'
+import { waitForAnswers } from '../replication.js'
 import { loadLabImage } from '../snapshot/load-image.js'
 import { startDirectory } from '../snapshot/reset.js'
 import { takeLabImage } from '../snapshot/take-image.js'
@@ -128,13 +128,7 @@ const goOnFrom = async (
   wire: WireOptions,
   host: LabHost,
 ): Promise<readonly ClusterRecord[]> => {
-  await Promise.all(
-    lab.clusters.map(async (cluster) => {
-      const client = clientOf(cluster)
-      await waitForAnswer(wire.clock, client, cluster.name, wire.timeoutMs, wire.signal)
-      client.close()
-    }),
-  )
+  await waitForAnswers(lab.clusters, wire)
   const { clusters } = await loadLabImage(lab, directory, manifest, wire, host)
   return clusters
 }

@@ -1,13 +1,13 @@
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { claimLab } from '../lifecycle/claim.js'
 import { startKeeper } from '../lifecycle/keeper-process.js'
 import { requireLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
-import { waitForAnswer } from '../replication.js'
+import { waitForAnswers } from '../replication.js'
 import { launchServer } from '../runner/child-process.js'
 import { type LoadOptions, loadLabImage } from './load-image.js'
 import { formerlyOf, type ImagedCluster, type Manifest, readManifest } from './manifest.js'
@@ -117,13 +117,7 @@ const withAllRunning = async (
   })
   const running = { ...lab, keeper, clusters }
   saveLab(running)
-  await Promise.all(
-    begun.map(async ({ cluster, isNew }) => {
-      if (!isNew) return
-      const client = clientOf({ ...cluster, rootToken: '' })
-      await waitForAnswer(host.clock, client, cluster.name, timeoutMs, signal)
-      client.close()
-    }),
-  )
+  const fresh = begun.flatMap(({ cluster, isNew }) => (isNew ? [cluster] : []))
+  await waitForAnswers(fresh, { clock: host.clock, timeoutMs, signal })
   return running
 }

@@ -2,7 +2,8 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:
 import path from 'node:path'
 import { imageOfStopped, type ImageFacts } from '../../server/cluster-image.js'
 import { IMAGE_OUT } from '../../server/cluster-images.js'
-import { type ClusterRecord, clientOf, type LabRecord } from '../cluster.js'
+import type { ApiClient } from '../../client/api-client.js'
+import { type ClusterRecord, clientOf, type LabRecord, withClient } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -28,7 +29,9 @@ export const takeLabImage = async (
   const states = lab.clusters.map((cluster) => ({ cluster, process: processOf(cluster, host) }))
   const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
   const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()
-  await Promise.all(running.map(async (cluster) => roles.set(cluster.name, await rolesOf(cluster))))
+  await Promise.all(
+    running.map(async (cluster) => roles.set(cluster.name, await withClient({ ...cluster, rootToken: '' }, rolesOf))),
+  )
   const { facts, pausedMs } = await takeRunning(running, directory, host, signal)
   for (const { cluster, process } of states) {
     if (process === 'running') continue
@@ -64,20 +67,15 @@ const processOf = (cluster: ClusterRecord, { servers }: LabHost): ImagedCluster[
   return found ? (found.isFrozen ? 'paused' : 'running') : 'stopped'
 }
 
-const rolesOf = async (cluster: ClusterRecord): Promise<Pick<ImagedCluster, 'isSealed' | 'streams'>> => {
-  const client = clientOf({ ...cluster, rootToken: '' })
-  try {
-    const { sealed } = await client.read('sys/seal-status')
-    if (sealed === true) return { isSealed: true, streams: [] }
-    const streams: Kind[] = []
-    for (const kind of KINDS) {
-      const { mode, state } = await statusOf(client, kind)
-      if (mode === 'secondary' && state === 'stream-wals') streams.push(kind)
-    }
-    return { isSealed: false, streams }
-  } finally {
-    client.close()
+const rolesOf = async (client: ApiClient): Promise<Pick<ImagedCluster, 'isSealed' | 'streams'>> => {
+  const { sealed } = await client.read('sys/seal-status')
+  if (sealed === true) return { isSealed: true, streams: [] }
+  const streams: Kind[] = []
+  for (const kind of KINDS) {
+    const { mode, state } = await statusOf(client, kind)
+    if (mode === 'secondary' && state === 'stream-wals') streams.push(kind)
   }
+  return { isSealed: false, streams }
 }
 
 const takeRunning = async (

@@ -15,28 +15,39 @@ const PORT: Schema = { type: 'integer', minimum: 1, maximum: 65_535 }
 const MOUNT_PATH: Schema = { type: 'string', pattern: '^[^/\\s].*$', title: 'a path without a slash in front' }
 const SCALARS = ['string', 'integer', 'number', 'boolean'] as const
 
+/** By their names, each a map of its own. */
+const mapOf = (
+  { description, title }: Pick<Schema, 'description' | 'title'>,
+  propertyNames: NonNullable<Schema['propertyNames']>,
+  properties: NonNullable<Schema['properties']>,
+): Schema => ({
+  type: 'object',
+  ...(description === undefined ? {} : { description }),
+  propertyNames,
+  additionalProperties: {
+    type: ['object', 'null'],
+    ...(title === undefined ? {} : { title }),
+    additionalProperties: false,
+    properties,
+  },
+})
+
 const SEED: Schema = {
   type: 'object',
   description:
     'What is written once the cluster is open: before others follow it, so that they get it with their first copy.',
   additionalProperties: false,
   properties: {
-    mounts: {
-      type: 'object',
-      description: 'Secrets engines by their path.',
-      propertyNames: { pattern: '^[^/\\s]\\S*$', title: 'a path without a slash in front' },
-      additionalProperties: {
-        type: ['object', 'null'],
-        title: 'a map with type, version, local or description',
-        additionalProperties: false,
-        properties: {
-          type: { type: 'string', default: 'kv' },
-          version: { type: 'integer', minimum: 1, maximum: 2, default: 2, description: 'Of a kv engine.' },
-          local: { type: 'boolean', default: false, description: 'Not replicated to performance secondaries.' },
-          description: { type: 'string' },
-        },
+    mounts: mapOf(
+      { description: 'Secrets engines by their path.', title: 'a map with type, version, local or description' },
+      { pattern: '^[^/\\s]\\S*$', title: 'a path without a slash in front' },
+      {
+        type: { type: 'string', default: 'kv' },
+        version: { type: 'integer', minimum: 1, maximum: 2, default: 2, description: 'Of a kv engine.' },
+        local: { type: 'boolean', default: false, description: 'Not replicated to performance secondaries.' },
+        description: { type: 'string' },
       },
-    },
+    ),
     policies: {
       type: 'object',
       description: 'ACL policies by their name, as the text that "vault policy write" takes.',
@@ -99,35 +110,28 @@ export const TOPOLOGY_SCHEMA: Schema & { readonly $schema: string } = {
       additionalProperties: false,
       properties: PLAN,
     },
-    clusters: {
-      type: 'object',
-      description: 'By their place, because roles move.',
-      propertyNames: { pattern: '^[A-Z]$', title: 'one letter, A to Z' },
-      additionalProperties: {
-        type: ['object', 'null'],
-        title: 'a map, or empty',
-        additionalProperties: false,
-        properties: {
-          ...PLAN,
-          ports: {
-            type: 'object',
-            description:
-              'On 127.0.0.1, unless "up" is told others. The cluster port is one above the other by default.',
-            required: ['api'],
-            additionalProperties: false,
-            properties: { api: PORT, cluster: PORT },
-          },
-          reach: {
-            type: 'string',
-            enum: ['direct', 'load-balancer', 'cluster-port'],
-            default: 'direct',
-            description:
-              'How other clusters reach it: at its own addresses, only at those of a load balancer in front of it, or at its cluster port alone, its API being out of reach.',
-          },
-          seed: SEED,
+    clusters: mapOf(
+      { description: 'By their place, because roles move.', title: 'a map, or empty' },
+      { pattern: '^[A-Z]$', title: 'one letter, A to Z' },
+      {
+        ...PLAN,
+        ports: {
+          type: 'object',
+          description: 'On 127.0.0.1, unless "up" is told others. The cluster port is one above the other by default.',
+          required: ['api'],
+          additionalProperties: false,
+          properties: { api: PORT, cluster: PORT },
         },
+        reach: {
+          type: 'string',
+          enum: ['direct', 'load-balancer', 'cluster-port'],
+          default: 'direct',
+          description:
+            'How other clusters reach it: at its own addresses, only at those of a load balancer in front of it, or at its cluster port alone, its API being out of reach.',
+        },
+        seed: SEED,
       },
-    },
+    ),
     links: {
       type: 'array',
       description: 'What follows what.',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Command } from 'commander'
+import { Command } from 'commander'
 import { type ExportedFile, type ExportSource, judgeExport } from '../../../lab/export/plan.js'
 import { writeExport } from '../../../lab/export/write-files.js'
 import { LabError } from '../../../lab/lab-error.js'
@@ -13,8 +13,19 @@ export interface ExportFlags {
   readonly image: string
 }
 
+/** `understudy NAME export`, to be finished by whoever knows what is exported. */
+export const exportCommand = (
+  name: string,
+  { about, after }: { readonly about: string; readonly after: string },
+  finish: (command: Command) => Command,
+): Command => {
+  const command = new Command(name).description(about).addHelpText('after', after)
+  finish(withExportOptions(command.command('export')))
+  return command
+}
+
 /** What every `... export` has. */
-export const withExportOptions = (command: Command): Command =>
+const withExportOptions = (command: Command): Command =>
   command
     .argument('[topology]', 'a topology that ships with the program')
     .option('-f, --file <file>', 'a topology of your own, as a YAML file')

@@ -1,10 +1,10 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { createSystemRandom } from '../../../base/random.js'
 import { exportKubernetes } from '../../../lab/export/kubernetes.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { examples } from '../../help.js'
 import type { Output } from '../../output.js'
-import { deliver, type ExportFlags, readSource, withExportOptions } from './export-options.js'
+import { deliver, exportCommand, type ExportFlags, readSource } from './export-options.js'
 
 interface KubernetesFlags extends ExportFlags {
   readonly prefix: string
@@ -12,30 +12,33 @@ interface KubernetesFlags extends ExportFlags {
 }
 
 /** `understudy kubernetes export`: a topology as objects for `kubectl apply`. */
-export const kubernetesCommand = (output: Output): Command => {
-  const command = new Command('kubernetes')
-    .description('export topologies for Kubernetes')
-    .addHelpText('after', examples('kubernetes export pr-dr', 'kubernetes export dr --namespace labs --output lab/'))
-  withExportOptions(command.command('export'))
-    .description('print a topology as StatefulSets, Services and a Job that wires them, for kubectl apply')
-    .option('--prefix <name>', 'in front of the names of all objects', 'understudy')
-    .option('--namespace <namespace>', 'of all objects; that of kubectl otherwise')
-    .addHelpText(
-      'after',
-      examples(
-        'kubernetes export pr-dr --image registry.example/understudy | kubectl apply -f -',
-        'kubernetes export -f mine.yaml --namespace labs --output lab/',
-      ),
-    )
-    .action((name: string | undefined, flags: KubernetesFlags) => {
-      for (const given of [flags.prefix, flags.namespace]) if (given !== undefined) requireName(given)
-      const { image, prefix, namespace } = flags
-      const source = readSource(name, flags, output, true)
-      const text = exportKubernetes(source, { image, prefix, namespace, random: createSystemRandom() })
-      deliver([{ path: 'understudy.yaml', text }], flags, output)
-    })
-  return command
-}
+export const kubernetesCommand = (output: Output): Command =>
+  exportCommand(
+    'kubernetes',
+    {
+      about: 'export topologies for Kubernetes',
+      after: examples('kubernetes export pr-dr', 'kubernetes export dr --namespace labs --output lab/'),
+    },
+    (command) =>
+      command
+        .description('print a topology as StatefulSets, Services and a Job that wires them, for kubectl apply')
+        .option('--prefix <name>', 'in front of the names of all objects', 'understudy')
+        .option('--namespace <namespace>', 'of all objects; that of kubectl otherwise')
+        .addHelpText(
+          'after',
+          examples(
+            'kubernetes export pr-dr --image registry.example/understudy | kubectl apply -f -',
+            'kubernetes export -f mine.yaml --namespace labs --output lab/',
+          ),
+        )
+        .action((name: string | undefined, flags: KubernetesFlags) => {
+          for (const given of [flags.prefix, flags.namespace]) if (given !== undefined) requireName(given)
+          const { image, prefix, namespace } = flags
+          const source = readSource(name, flags, output, true)
+          const text = exportKubernetes(source, { image, prefix, namespace, random: createSystemRandom() })
+          deliver([{ path: 'understudy.yaml', text }], flags, output)
+        }),
+  )
 
 /** Names of Services are the strictest; what this program adds is short. */
 const NAME = /^[a-z](?:[-a-z0-9]{0,45}[a-z0-9])?$/
