@@ -1,8 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { shippedWords } from '../../src/cli/completion/shipped.js'
 import { LabHome } from '../support/lab-home.js'
 import { ROOT } from '../support/pages.js'
 
@@ -71,4 +72,9 @@ describe.each(Object.keys(ASK) as (keyof typeof ASK)[])('completion in %s', (she
     // Where we have nothing to offer a shell may offer files.
     expect(lines.filter((line) => offered.length > 0 || !line.endsWith('/'))).toEqual(offered)
   })
+})
+
+it('offers what the program has, from a file that was made with the package', () => {
+  const file = path.join(ROOT, 'dist', 'cli', 'completion', 'words.json')
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(JSON.parse(JSON.stringify(shippedWords())))
 })
