@@ -124,9 +124,7 @@ describe('a lab', () => {
     })
     expect(await on('env', 'B')).toEqual(silent('B is paused; "understudy resume B --name one" lets it go on'))
     expect((await on('stop', 'A')).status).toBe(0)
-    expect(await on('exec', 'A', '--', 'true')).toEqual(
-      silent('A is stopped; "understudy start A --name one" starts it'),
-    )
+    expect(await on('env', 'A')).toEqual(silent('A is stopped; "understudy start A --name one" starts it'))
     expect((await on('start', 'A')).status).toBe(0)
     expect((await on('resume', 'B')).status).toBe(0)
     expect((await on('seal', 'A')).status).toBe(0)
