@@ -2,7 +2,7 @@ import { type Names, NAME_SOURCES } from './names.js'
 import type { CommandWords, OptionWords } from './words.js'
 
 /** One word that fits, with what it is about where that is known. */
-interface Candidate {
+export interface Candidate {
   readonly word: string
   readonly about: string
 }
