@@ -6,7 +6,7 @@ import { findLag, statusOf } from './replication.js'
 import { type Link, topologyOf } from './topology.js'
 import { waitFor } from './wait.js'
 
-export interface ProofOptions {
+interface ProofOptions {
   readonly clock: Clock
   /** Bound on each wait. */
   readonly timeoutMs: number

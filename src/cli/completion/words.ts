@@ -21,7 +21,7 @@ export interface OptionWords {
   readonly choices: readonly string[] | null
 }
 
-export interface ArgumentWords {
+interface ArgumentWords {
   readonly name: string
   readonly isVariadic: boolean
   readonly choices: readonly string[] | null

@@ -8,7 +8,7 @@ import type { Stage } from './stage.js'
 import { play } from './verbs/verbs.js'
 
 /** What is to be said of a drill as a whole, which the first thing that goes wrong decides. */
-export interface Verdict {
+interface Verdict {
   readonly verdict: DrillResult['verdict']
   /** Why the drill could not be played to its end. */
   readonly error: string | null
