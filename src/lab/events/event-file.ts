@@ -1,7 +1,11 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
-import { appendFile, rename } from 'node:fs/promises'
+import fs, { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { type LabEvent, parseEvent } from './event.js'
+
+// The module `node:fs/promises` brings much along that a keeper, which runs for as long as its lab, has no use for.
+const appendFile = promisify(fs.appendFile)
+const rename = promisify(fs.rename)
 
 /** A full file becomes the older one, and what was the older one is forgotten: no lab fills a disk with what happened. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024

@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, unlinkSync } from 'node:fs'
 import http from 'node:http'
 import { type EventDraft, isEventKind } from '../events/event.js'
 import type { EventLog } from '../events/event-log.js'
@@ -55,7 +55,7 @@ export const serveKeeper = async (
     )
   })
   // A keeper that was killed leaves its socket behind.
-  rmSync(socket, { force: true })
+  if (existsSync(socket)) unlinkSync(socket)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(socket, resolve)

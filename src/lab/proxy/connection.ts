@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { Direction } from './faults.js'
 import type { Lane } from './lane.js'
-import { runPipe } from './pipe.js'
+import { Pipe } from './pipe.js'
 
 interface ConnectionOptions {
   readonly dialler: net.Socket
@@ -13,6 +13,12 @@ interface ConnectionOptions {
   readonly random: Random
 }
 
+/** As much as Node reads at once. */
+const READ_BYTES = 64 * 1024
+
+/** The types of Node give `onread` to its functions that connect, which pass it on to here. */
+type TargetOptions = net.SocketConstructorOpts & Required<Pick<net.ConnectOpts, 'onread'>>
+
 /** Two sockets and a pipe each way. */
 export class Connection {
   readonly #dialler: net.Socket
@@ -21,7 +27,15 @@ export class Connection {
 
   constructor({ dialler, target, lanes, clock, random }: ConnectionOptions) {
     this.#dialler = dialler
-    this.#target = new net.Socket({ allowHalfOpen: true })
+    // Most of what passes comes from the target: it is read into one buffer, and no new memory is taken for every piece.
+    const options: TargetOptions = {
+      allowHalfOpen: true,
+      onread: {
+        buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+        callback: (size, bytes) => down.take(Buffer.from(bytes.buffer, bytes.byteOffset, size)),
+      },
+    }
+    this.#target = new net.Socket(options)
     const reset = () => this.reset()
     for (const [source, lane] of [[dialler, lanes.up] as const, [this.#target, lanes.down] as const]) {
       source.setNoDelay(true)
@@ -30,10 +44,13 @@ export class Connection {
       })
     }
     const shared = { clock, random, reset }
-    const up = runPipe({ source: dialler, sink: this.#target, lane: lanes.up, ...shared })
-    const down = runPipe({ source: this.#target, sink: dialler, lane: lanes.down, ...shared })
+    const up = new Pipe({ source: dialler, sink: this.#target, lane: lanes.up, ...shared })
+    const down = new Pipe({ source: this.#target, sink: dialler, lane: lanes.down, ...shared })
+    dialler.on('data', (bytes: Buffer) => {
+      if (!up.take(bytes)) dialler.pause()
+    })
     void this.#connect(target, lanes.up)
-    this.#finished = Promise.all([up, down]).then(reset)
+    this.#finished = Promise.all([up.finished, down.finished]).then(reset)
   }
 
   /** Resolves when both directions have ended. */

@@ -1,10 +1,11 @@
 import { arePartial, type Faults, faultsFor, type Passage } from './faults.js'
 
-/** One direction of a link, shared by all its connections: they look here before every piece they pass on. */
+/** One direction of a link, shared by all its connections: they look here before everything they pass on. */
 export class Lane {
   #passage: Passage = 'open'
   #faults: Faults = {}
   #arePartial = false
+  #isClear = true
   #waiting: (() => void)[] = []
   #passedBytes = 0
 
@@ -14,6 +15,11 @@ export class Lane {
 
   get faults(): Faults {
     return this.#faults
+  }
+
+  /** Whether it passes everything at once and as it is. */
+  get isClear(): boolean {
+    return this.#isClear
   }
 
   /** What meets one connection, which draws its lot when it is asked for. */
@@ -47,6 +53,7 @@ export class Lane {
   }
 
   #announce(): void {
+    this.#isClear = this.#passage === 'open' && Object.keys(this.#faults).length === 0
     const waiting = this.#waiting
     this.#waiting = []
     for (const resolve of waiting) resolve()

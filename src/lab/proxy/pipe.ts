@@ -17,48 +17,85 @@ interface PipeOptions {
 }
 
 /**
- * Carries what `source` sends to `sink` under the faults of a lane, in order. Resolves when the source's end was passed on
- * or either side is gone.
+ * Carries what `source` sends to `sink` under the faults of a lane, in order. What meets a lane without any, with nothing
+ * waiting before it, is written to the sink at once; everything else waits its turn in a queue.
  */
-export const runPipe = async (options: PipeOptions): Promise<void> => {
-  const { source, sink, lane, clock, random, reset } = options
-  let lot: number | undefined
-  const faults = () => lane.faultsFor(() => (lot ??= drawShare(random)))
-  const queue = new PieceQueue(source, clock)
-  const sinkClosed = new Promise<void>((resolve) => sink.once('close', resolve))
-  let passedBytes = 0
-  for (;;) {
-    const piece = await queue.next()
-    while (lane.passage !== 'open' && !sink.destroyed) await Promise.race([lane.change(), sinkClosed])
-    if (sink.destroyed) return
-    if (!piece) {
-      const { slow_close } = faults()
-      if (slow_close) await Promise.race([clock.sleep(slow_close.ms), sinkClosed])
-      if (source.errored) reset()
-      else sink.end()
-      return
-    }
-    const { timeout, reset_peer, limit_data } = faults()
-    if (timeout) {
-      if (timeout.ms === 0) await lane.change()
-      else await clock.sleep(timeout.ms)
-      reset()
-      return
-    }
-    if (reset_peer && passedBytes === 0) clock.setTimer(reset_peer.ms, reset)
-    await delay(piece, faults(), options)
-    const room = limit_data ? limit_data.bytes - passedBytes : piece.bytes.length
-    if (sink.destroyed) return
-    passedBytes += piece.bytes.length
-    const passed = piece.bytes.subarray(0, Math.max(room, 0))
-    lane.pass(passed.length)
-    const { slicer } = faults()
-    if (slicer) await passSliced(passed, slicer, options)
-    else if (!sink.write(passed)) await untilDrained(sink)
-    if (room < piece.bytes.length) {
-      source.destroy()
-      sink.end()
-      return
+export class Pipe {
+  /** Resolves when the source's end was passed on or either side is gone. */
+  readonly finished: Promise<void>
+  readonly #options: PipeOptions
+  readonly #queue: PieceQueue
+  #passedBytes = 0
+  #isSinkBusy = false
+
+  constructor(options: PipeOptions) {
+    this.#options = options
+    this.#queue = new PieceQueue(options.source, options.clock)
+    this.finished = this.#run()
+  }
+
+  /**
+   * To be called with everything that the source sends. Returns whether it may be read on; where not, it is resumed in time.
+   * Until then, or until this returns true, the memory of `bytes` is not to be used again.
+   */
+  take(bytes: Buffer): boolean {
+    const { lane, sink } = this.#options
+    if (!lane.isClear || !this.#queue.isIdle || sink.pending) return this.#queue.push(Buffer.from(bytes))
+    this.#count(bytes)
+    sink.write(bytes, this.#goOn)
+    this.#isSinkBusy = sink.writableLength > 0
+    return !this.#isSinkBusy
+  }
+
+  readonly #goOn = (): void => {
+    const { source, sink } = this.#options
+    if (!this.#isSinkBusy || (sink.writableLength > 0 && !sink.destroyed)) return
+    this.#isSinkBusy = false
+    source.resume()
+  }
+
+  #count({ length }: Buffer): void {
+    this.#passedBytes += length
+    this.#options.lane.pass(length)
+  }
+
+  async #run(): Promise<void> {
+    const { source, sink, lane, clock, random, reset } = this.#options
+    let lot: number | undefined
+    const faults = () => lane.faultsFor(() => (lot ??= drawShare(random)))
+    const sinkClosed = new Promise<void>((resolve) => sink.once('close', resolve))
+    for (;;) {
+      const piece = await this.#queue.next()
+      while (lane.passage !== 'open' && !sink.destroyed) await Promise.race([lane.change(), sinkClosed])
+      if (sink.destroyed) return
+      if (!piece) {
+        const { slow_close } = faults()
+        if (slow_close) await Promise.race([clock.sleep(slow_close.ms), sinkClosed])
+        if (source.errored) reset()
+        else sink.end()
+        return
+      }
+      const { timeout, reset_peer, limit_data } = faults()
+      if (timeout) {
+        if (timeout.ms === 0) await lane.change()
+        else await clock.sleep(timeout.ms)
+        reset()
+        return
+      }
+      if (reset_peer && this.#passedBytes === 0) clock.setTimer(reset_peer.ms, reset)
+      await delay(piece, faults(), this.#options)
+      const room = limit_data ? limit_data.bytes - this.#passedBytes : piece.bytes.length
+      if (sink.destroyed) return
+      const passed = piece.bytes.subarray(0, Math.max(room, 0))
+      this.#count(passed)
+      const { slicer } = faults()
+      if (slicer) await passSliced(passed, slicer, this.#options)
+      else if (!sink.write(passed)) await untilDrained(sink)
+      if (room < piece.bytes.length) {
+        source.destroy()
+        sink.end()
+        return
+      }
     }
   }
 }
