@@ -25,7 +25,8 @@ interface Control {
 
 interface Incoming {
   readonly method: string
-  readonly url: URL
+  /** What follows the question mark. */
+  readonly query: string
   readonly request: http.IncomingMessage
   readonly response: http.ServerResponse
 }
@@ -76,15 +77,14 @@ const answer = async (
   response: http.ServerResponse,
 ): Promise<Reply> => {
   const { method = 'GET' } = request
-  const url = new URL(request.url ?? '/', 'http://keeper')
-  const incoming = { method, url, request, response }
-  const [, room, id] = url.pathname.split('/')
-  if (method === 'GET' && url.pathname === '/openapi.json')
-    return { status: 200, body: describeOwnApi(packageVersion()) }
+  const [pathname = '/', query = ''] = (request.url ?? '/').split('?', 2)
+  const incoming = { method, query, request, response }
+  const [, room, id] = pathname.split('/')
+  if (method === 'GET' && pathname === '/openapi.json') return { status: 200, body: describeOwnApi(packageVersion()) }
   if (room === 'faults') return answerFaults(control, incoming, id)
   if (room === 'events' && id === undefined) return answerEvents(control, incoming)
   if (room === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)
-  return { status: 404, body: { errors: [`there is no ${url.pathname}`] } }
+  return { status: 404, body: { errors: [`there is no ${pathname}`] } }
 }
 
 const UNSUPPORTED: Reply = { status: 405, body: { errors: ['unsupported operation'] } }
@@ -101,13 +101,14 @@ const answerFaults = async ({ keeper }: Control, { method, request }: Incoming, 
 
 const answerEvents = async (
   { log, streams }: Control,
-  { method, url, request, response }: Incoming,
+  { method, query, request, response }: Incoming,
 ): Promise<Reply> => {
   if (method === 'POST') return { status: 200, body: log.append(await readDraft(request)) }
   if (method !== 'GET') return UNSUPPORTED
-  const after = Number(url.searchParams.get('after') ?? 0)
+  const parameters = new URLSearchParams(query)
+  const after = Number(parameters.get('after') ?? 0)
   if (!Number.isSafeInteger(after)) throw new LabError('usage', '"after" is the number of an event')
-  if (!url.searchParams.has('follow'))
+  if (!parameters.has('follow'))
     return { status: 200, body: { events: log.after(after).map(({ line }) => JSON.parse(line) as unknown) } }
   streams.add(response, after)
   return undefined
