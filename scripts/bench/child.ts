@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import path from 'node:path'
 
 /** A script of this directory in a process of its own. It ends when its parent does. */
@@ -23,3 +23,14 @@ export const askChild = <T>(child: ChildProcess, message: unknown): Promise<T> =
 export const endChild = (child: ChildProcess): void => {
   if (child.connected) child.disconnect()
 }
+
+/** Runs node with these arguments; resolves to what it printed, or rejects with its errors. */
+export const runNode = (args: readonly string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const texts = { out: '', errors: '' }
+    child.stdout.on('data', (chunk: Buffer) => (texts.out += chunk.toString('utf8')))
+    child.stderr.on('data', (chunk: Buffer) => (texts.errors += chunk.toString('utf8')))
+    child.once('error', reject)
+    child.once('close', (status) => (status === 0 ? resolve(texts.out) : reject(new Error(texts.errors))))
+  })

@@ -4,7 +4,9 @@ import { parseArgs } from 'node:util'
 import type { Bench } from './figures/context.js'
 import { measureFanOut } from './figures/fan-out.js'
 import { measureFilters } from './figures/filters.js'
+import { measureKeeper } from './figures/keeper.js'
 import { measureLab } from './figures/lab.js'
+import { measureLibrary } from './figures/library.js'
 import { measureRatios } from './figures/ratios.js'
 import { measureReplication } from './figures/replication.js'
 import { measureResync } from './figures/resync.js'
@@ -26,6 +28,8 @@ const PARTS = {
   filters: measureFilters,
   start: measureStart,
   lab: measureLab,
+  keeper: measureKeeper,
+  library: measureLibrary,
 } as const satisfies Record<string, (bench: Bench) => Promise<ThroughputRow[] | undefined>>
 
 const HELP = `npm run bench -- [options]

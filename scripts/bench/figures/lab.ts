@@ -1,19 +1,9 @@
-import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
+import { systemClock } from '../../../src/base/clock.js'
 import { ApiClient } from '../../../src/client/api-client.js'
+import { runNode } from '../child.js'
 import { processorTicks, residentMb } from '../machine.js'
 import type { Bench } from './context.js'
-
-/** Runs the program's command line; resolves to what it printed, or rejects with it. */
-const runProgram = (program: string, args: readonly string[]): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-    const texts = { out: '', errors: '' }
-    child.stdout.on('data', (chunk: Buffer) => (texts.out += chunk.toString('utf8')))
-    child.stderr.on('data', (chunk: Buffer) => (texts.errors += chunk.toString('utf8')))
-    child.once('error', reject)
-    child.once('close', (status) => (status === 0 ? resolve(texts.out) : reject(new Error(texts.errors))))
-  })
 
 interface UpLab {
   readonly keeper: { readonly process: { readonly pid: number } }
@@ -26,6 +16,8 @@ interface UpLab {
 }
 
 const WRITERS = 16
+const REST_MS = 1000
+const TIMES_ASKED = 3
 
 /** What the keeper costs while all that is written goes through its links. */
 const measureKeeper = async (bench: Bench, { keeper, clusters }: UpLab): Promise<void> => {
@@ -44,26 +36,55 @@ const measureKeeper = async (bench: Bench, { keeper, clusters }: UpLab): Promise
   await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
   const used = ticks().map((after, index) => after - (before[index] ?? 0))
   client.close()
-  bench.add('16a', residentMb(keeper.process.pid))
-  bench.add('16b', (100 * (used[0] ?? 0)) / used.reduce((sum, one) => sum + one, 0))
+  bench.add('16b', residentMb(keeper.process.pid))
+  bench.add('16c', (100 * (used[0] ?? 0)) / used.reduce((sum, one) => sum + one, 0))
 }
 
-/** A lab of three clusters by the command line, from its start until it says that everything is replicated. */
+/** A lab by the command line, which ends after `use`; `startMs` is when its `up` began. */
+const withLab = async (
+  { program }: Bench,
+  topology: string,
+  name: string,
+  use: (lab: UpLab, startMs: number) => Promise<void>,
+): Promise<void> => {
+  const startMs = performance.now()
+  const up = await runNode([program, 'up', topology, '--ports', 'random', '--json', '--name', name])
+  try {
+    await use(JSON.parse(up) as UpLab, startMs)
+  } finally {
+    await runNode([program, 'down', '--name', name])
+  }
+}
+
+/** Labs by the command line: from the start of a command until it has said what it says, and what the keeper takes. */
 export const measureLab = async (bench: Bench): Promise<undefined> => {
+  const { program, add, note } = bench
+  const timeOf = async (...args: string[]): Promise<number> => {
+    const startMs = performance.now()
+    await runNode([program, ...args])
+    return performance.now() - startMs
+  }
   for (let round = 0; round < Math.min(bench.rounds, 3); round++) {
     const name = `bench-${process.pid}-${round}`
-    const startMs = performance.now()
-    const up = await runProgram(bench.program, ['up', 'pr-dr', '--ports', 'random', '--json', '--name', name])
-    bench.add('15', (performance.now() - startMs) / 1000)
-    try {
-      const lab = JSON.parse(up) as UpLab
-      const { clusters } = lab
+    await withLab(bench, 'pr-dr', name, async (lab, startMs) => {
+      add('15a', (performance.now() - startMs) / 1000)
+      for (let count = 0; count < TIMES_ASKED; count++) add('15c', await timeOf('status', '--name', name))
+      await systemClock.sleep(REST_MS)
+      add('16a', residentMb(lab.keeper.process.pid))
       await measureKeeper(bench, lab)
-      for (const cluster of clusters)
-        bench.note(`memory of lab cluster ${cluster.name}`, residentMb(cluster.process.pid), 'MB')
-    } finally {
-      await runProgram(bench.program, ['down', '--name', name])
-    }
+      for (const cluster of lab.clusters)
+        note(`memory of lab cluster ${cluster.name}`, residentMb(cluster.process.pid), 'MB')
+      add('15d', (await timeOf('reset', '--name', name)) / 1000)
+    })
+    await withLab(bench, 'six', name, async (_, startMs) => add('15b', (performance.now() - startMs) / 1000))
+    note('node alone: from its start to its end', await nodeMs(), 'ms')
   }
   return undefined
+}
+
+/** Of every command's time so much is node's. */
+const nodeMs = async (): Promise<number> => {
+  const startMs = performance.now()
+  await runNode(['-e', ''])
+  return performance.now() - startMs
 }

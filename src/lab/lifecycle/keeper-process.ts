@@ -14,10 +14,10 @@ import type { LabHost } from './lab-host.js'
 const SOCKET_PATH_MAX = 100
 
 /** A program of its own; see `cli/keeper-entrypoint.ts`. */
-const PROGRAM = path.join('bundle', 'keeper.cjs')
+export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
 
 /** It passes bytes on and computes nothing: little memory is enough, and young garbage is collected in small pieces. */
-const NODE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=64']
+export const KEEPER_NODE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=64']
 
 export const planKeeper = (directory: string, word: string, routes: readonly Route[]): KeeperRecord => {
   const near = path.join(directory, `keeper-${word.slice(0, 8)}.sock`)
@@ -51,8 +51,8 @@ export const startKeeper = async (
   mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
   const launched = launchProgram([], 'the keeper of the lab', keeper, {
-    program: PROGRAM,
-    nodeOptions: NODE_OPTIONS,
+    program: KEEPER_PROGRAM,
+    nodeOptions: KEEPER_NODE_OPTIONS,
     isTied,
   })
   const failure = new AbortController()
