@@ -1,6 +1,7 @@
 import type { LabCluster } from './lab/in-process-cluster.js'
 import { InProcessLab, type InProcessLabOptions } from './lab/in-process-lab.js'
-import { loadTopology, type Topology } from './lab/topology.js'
+import { requireTopologyOf } from './lab/library/own-topology.js'
+import type { Topology } from './lab/topology.js'
 
 /**
  * The library: labs that run within a test, without processes, containers or a command line. The example of each export is
@@ -122,7 +123,7 @@ export async function startLab<const T extends Topology>(
   options?: InProcessLabOptions,
 ): Promise<Lab<T['clusters'][number]>>
 export async function startLab(topology: string | Topology, options: InProcessLabOptions = {}): Promise<Lab> {
-  const lab = await InProcessLab.start(typeof topology === 'string' ? loadTopology(topology) : topology, options)
+  const lab = await InProcessLab.start(requireTopologyOf(topology), options)
   const byName = Object.fromEntries(lab.clusters.map((cluster) => [cluster.name, cluster]))
   return Object.assign(lab, byName)
 }

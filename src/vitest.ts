@@ -1,7 +1,24 @@
 import { test } from 'vitest'
-import { type Lab, startLab, type StartLabOptions, type TopologyClusters, type TopologyName } from './index.js'
+import {
+  type Lab,
+  startLab,
+  type StartLabOptions,
+  type Topology,
+  type TopologyClusters,
+  type TopologyFile,
+  type TopologyName,
+} from './index.js'
 
 /** Labs for tests in vitest: one for each file, in which every test begins with the state right after the start. */
+
+type AnyTopology = TopologyName | TopologyFile | Topology
+
+/** The clusters of a topology, as far as the compiler knows them. */
+type ClustersOf<T extends AnyTopology> = T extends TopologyName
+  ? TopologyClusters[T]
+  : T extends Topology
+    ? T['clusters'][number]
+    : string
 
 /**
  * What each test is given.
@@ -12,14 +29,14 @@ import { type Lab, startLab, type StartLabOptions, type TopologyClusters, type T
  * const expectNew = async ({ lab }: Pick<LabFixtures<'dr'>, 'lab'>) => lab.healthy()
  * labTest('dr')('the lab is new', ({ lab }) => expectNew({ lab }))
  */
-export interface LabFixtures<N extends TopologyName> {
-  readonly lab: Lab<TopologyClusters[N]>
+export interface LabFixtures<T extends AnyTopology> {
+  readonly lab: Lab<ClustersOf<T>>
   /** Where the lab of a test comes from; ends with the file. */
-  readonly labs: FreshLabs<N>
+  readonly labs: FreshLabs<T>
 }
 
 /**
- * `test` of vitest with the fixture `lab`, a lab of this topology: one for each file, in which every test begins with
+ * `test` of vitest with the fixture `lab`, a lab of this topology (a name, a file or an object): one for each file, in which every test begins with
  * the state right after the start. It starts when the first test asks for it. A test fails with the LabError of
  * `startLab` when it cannot be started.
  *
@@ -35,8 +52,8 @@ export interface LabFixtures<N extends TopologyName> {
  *   expect(await lab.C.client.read('sys/mounts')).toHaveProperty('kv/')
  * })
  */
-export const labTest = <N extends TopologyName>(topology: N, options: StartLabOptions = {}) =>
-  test.extend<LabFixtures<N>>({
+export const labTest = <const T extends AnyTopology>(topology: T, options: StartLabOptions = {}) =>
+  test.extend<LabFixtures<T>>({
     labs: [
       // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern what a fixture depends on
       async ({}, use) => {
@@ -63,17 +80,18 @@ export const labTest = <N extends TopologyName>(topology: N, options: StartLabOp
  * }
  * await labs.close()
  */
-export class FreshLabs<N extends TopologyName> {
-  readonly #start: () => Promise<Lab<TopologyClusters[N]>>
+export class FreshLabs<const T extends AnyTopology> {
+  readonly #start: () => Promise<Lab<ClustersOf<T>>>
   #isUsed = false
-  #lab: Lab<TopologyClusters[N]> | undefined
+  #lab: Lab<ClustersOf<T>> | undefined
 
-  constructor(topology: N, options: StartLabOptions) {
-    this.#start = () => startLab(topology, options)
+  constructor(topology: T, options: StartLabOptions) {
+    // What the compiler knows of the names it has said already; `startLab` looks at what is there.
+    this.#start = async () => (await startLab(topology as Topology, options)) as Lab<ClustersOf<T>>
   }
 
   /** In the state right after the start: the first time it is started, then it is reset. */
-  async next(): Promise<Lab<TopologyClusters[N]>> {
+  async next(): Promise<Lab<ClustersOf<T>>> {
     this.#lab ??= await this.#start()
     if (this.#isUsed) await this.#lab.reset()
     this.#isUsed = true

@@ -5,6 +5,7 @@ import { LabError } from '../lab-error.js'
 import { activate, failOver, operationToken, rejoin, switchOver } from '../operations/operations.js'
 import { Runbook } from '../operations/runbook.js'
 import type { Topology } from '../topology.js'
+import { requireKeys } from '../settings.js'
 import { waitFor } from '../wait.js'
 import { findProblems, findUnreplicated, type SeenCluster } from './findings.js'
 import { KeyRing } from './key-ring.js'
@@ -132,7 +133,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
    * or is one by the topology, is not replicated, and neither is one that is stopped while its primary runs. Rejects with
    * LabError `timeout`, which names the cluster and what is still false.
    */
-  async converged({ timeoutMs = this.timeoutMs }: WaitOptions = {}): Promise<void> {
+  async converged(options: WaitOptions = {}): Promise<void> {
+    const timeoutMs = this.#boundOf(options)
     const find = () => findUnreplicated(this.clusters, this.topology)
     await waitFor(systemClock, 'every secondary to be replicated', find, timeoutMs)
     await this.keys.settle()
@@ -142,7 +144,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
    * Waits until nothing is wrong: every cluster runs and is unsealed, no link has a fault, every secondary streams, and no two
    * are primaries of one set. Rejects with LabError `timeout`, which names what is wrong.
    */
-  async healthy({ timeoutMs = this.timeoutMs }: WaitOptions = {}): Promise<void> {
+  async healthy(options: WaitOptions = {}): Promise<void> {
+    const timeoutMs = this.#boundOf(options)
     const find = async () => {
       const problems = await this.problems()
       return problems.length === 0 ? undefined : problems.join('; ')
@@ -166,12 +169,20 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     }
   }
 
+  #boundOf(options: WaitOptions): number {
+    requireKeys('option of a wait', options, ['timeoutMs'])
+    const { timeoutMs = this.timeoutMs } = options
+    if (timeoutMs >= 0) return timeoutMs
+    throw new LabError('usage', `timeoutMs is a number of milliseconds, not ${timeoutMs}`)
+  }
+
   /** The same code as the commands of these names. */
   async #operate<T>(
     names: readonly Names[],
-    { onCall }: OperationOptions,
+    { onCall, ...others }: OperationOptions,
     work: (book: Runbook) => Promise<T>,
   ): Promise<T> {
+    requireKeys('option of this operation', others, ['onCall'])
     for (const name of names) this.cluster(name)
     if (new Set(names).size < names.length) throw new LabError('usage', 'name two clusters')
     const keys = this.keys

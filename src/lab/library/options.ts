@@ -40,6 +40,8 @@ const KNOWN: { readonly [Name in keyof InProcessLabOptions]-?: true } = {
 
 /** Throws LabError `usage` for what is not known or cannot be: JavaScript has no compiler to say it. */
 export const requireOptions = (options: InProcessLabOptions): void => {
+  if (typeof options !== 'object' || options === null)
+    throw new LabError('usage', `the options of a lab are an object, not ${options === null ? 'null' : typeof options}`)
   requireKeys('option of a lab', options, Object.keys(KNOWN))
   const { storage, timeoutMs, settings = {} } = options
   if (typeof storage === 'string' && storage !== 'memory' && storage !== 'disk') {

@@ -17,6 +17,8 @@ export const main = async (): Promise<void> => {
   await lab.failover('A', 'Z')
   const own = await startLab({ name: 'two', about: '', clusters: ['X', 'Y'], links: [] })
   await own.activate('X', 'Y', { kind: 'dr' })
+  // @ts-expect-error no such option
+  await lab.healthy({ timeout: 1 })
   const filed = await startLab('./topology.yaml')
   filed.cluster('A')
   if (new Error() instanceof LabError) return

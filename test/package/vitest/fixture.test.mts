@@ -16,3 +16,9 @@ test('begins with the state right after the start', { timeout: 120_000 }, async 
   expect(await lab.problems()).toEqual([])
   expect(await lab.A.client.read('sys/mounts')).not.toHaveProperty('kv/')
 })
+
+const own = labTest({ name: 'two', about: '', clusters: ['X', 'Y'], links: [] })
+
+own('a topology may be an object', { timeout: 120_000 }, async ({ lab }) => {
+  expect([lab.X.name, lab.Y.name]).toEqual(['X', 'Y'])
+})

@@ -263,6 +263,38 @@ describe('what is not known', () => {
     )
   })
 
+  it('is refused as a topology, with what is wrong', async () => {
+    const startGiven = (given: unknown) => () => startLab(given as typeof STRANGERS)
+    const refusals: readonly (readonly [unknown, RegExp])[] = [
+      [null, /^usage: a topology is a name, a file or an object, not null$/],
+      [undefined, /^usage: a topology is .* not undefined$/],
+      [{ ...STRANGERS, cluster: ['A'] }, /^usage: .*"cluster"; did you mean "clusters"\?/],
+      [{ ...STRANGERS, clusters: [] }, /^usage: the topology strangers needs "clusters"/],
+      [{ ...STRANGERS, clusters: ['A', 'A'] }, /^usage: the topology strangers has two clusters "A"$/],
+      [{ ...STRANGERS, links: undefined }, /^usage: the topology strangers needs "links"/],
+      [{ ...STRANGERS, links: [null] }, /^usage: the topology strangers: a link/],
+      [{ ...STRANGERS, plans: { Z: {} } }, /^usage: .*"Z"/],
+      [
+        { ...STRANGERS, links: [{ kind: 'dr', primary: 'A', secondary: 'Z' }] },
+        /^usage: the topology strangers: there is no cluster Z; there are A, B$/,
+      ],
+    ]
+    for (const [given, text] of refusals) expect(await codeAndText(startGiven(given))).toMatch(text)
+    const noOptions = null as unknown as undefined
+    expect(await codeAndText(() => startLab('single', noOptions))).toMatch(/^usage: the options of a lab are an object/)
+  })
+
+  it('is refused of a wait and of an operation', async () => {
+    await using lab = await startLab('single')
+    const wrong = { timeout: 5 } as object
+    expect(await codeAndText(() => lab.healthy(wrong))).toMatch(/^usage: .*"timeout"; did you mean "timeoutMs"\?/)
+    expect(await codeAndText(() => lab.converged(wrong))).toMatch(/^usage: .*"timeout"/)
+    const dynamic = lab as unknown as { operationToken(name: string, options: object): Promise<string> }
+    expect(await codeAndText(() => dynamic.operationToken('A', { onCal: () => undefined }))).toMatch(
+      /^usage: .*"onCal"/,
+    )
+  })
+
   it('has no client, as a cluster that is stopped', async () => {
     await using lab = await startLab('single')
     const held = lab.A.client

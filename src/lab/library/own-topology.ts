@@ -1,0 +1,51 @@
+import { KINDS } from '../kinds.js'
+import { LabError } from '../lab-error.js'
+import { requireKeys } from '../settings.js'
+import { loadTopology, type Topology } from '../topology.js'
+import { findTopologyProblems } from '../topology/judge.js'
+
+const KNOWN: { readonly [Name in keyof Topology]-?: true } = {
+  name: true,
+  about: true,
+  clusters: true,
+  links: true,
+  plans: true,
+}
+
+/** By name, from a file, or an object. Throws LabError `usage` for what is none: JavaScript has no compiler to say it. */
+export const requireTopologyOf = (given: string | Topology): Topology => {
+  if (typeof given === 'string') return loadTopology(given)
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw wrong(`a topology is a name, a file or an object, not ${given === null ? 'null' : typeof given}`)
+  requireKeys('field of a topology', given, Object.keys(KNOWN))
+  const { name, clusters, links, plans = {} } = given
+  if (typeof name !== 'string') throw wrong('a topology needs a "name"')
+  if (!isListOfNames(clusters)) throw wrong(`the topology ${name} needs "clusters", a list of names`)
+  if (!Array.isArray(links)) throw wrong(`the topology ${name} needs "links", a list; it may be empty`)
+  const twice = clusters.find((cluster, index) => clusters.indexOf(cluster) < index)
+  if (twice !== undefined) throw wrong(`the topology ${name} has two clusters "${twice}"`)
+  requireKeys(`cluster of the topology ${name} to plan`, plans, clusters)
+  if (!links.every(isLink))
+    throw wrong(`the topology ${name}: a link has a "kind" (dr, performance), a "primary" and a "secondary"`)
+  const file = { clusters: Object.fromEntries(clusters.map((cluster) => [cluster, null])), links: links.map(asJudged) }
+  const [problem] = findTopologyProblems(file, () => ({ line: 0, column: 0 }))
+  if (problem) throw wrong(`the topology ${name}: ${problem.text}`)
+  return given
+}
+
+const asJudged = ({ kind, primary, secondary, filter }: Topology['links'][number]) => ({
+  kind,
+  primary,
+  secondary,
+  filter,
+})
+
+const isLink = (link: unknown): boolean => {
+  const { kind, primary, secondary } = (link ?? {}) as Partial<Topology['links'][number]>
+  return KINDS.some((one) => one === kind) && typeof primary === 'string' && typeof secondary === 'string'
+}
+
+const isListOfNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string' && name !== '')
+
+const wrong = (text: string): LabError => new LabError('usage', text)
