@@ -163,7 +163,7 @@ export const requireTopology = (name: string): Topology => {
   const guess = nearest(name, TOPOLOGY_NAMES)
   throw new LabError(
     'usage',
-    `there is no topology "${name}"${guess ? `; did you mean "${guess}"?` : ';'} There are ${TOPOLOGY_NAMES.join(', ')}`,
+    `there is no topology "${name}"; ${guess ? `did you mean "${guess}"? There` : 'there'} are ${TOPOLOGY_NAMES.join(', ')}`,
   )
 }
 

@@ -56,7 +56,7 @@ it('shows drills, and says where a file is wrong', async () => {
   const refusals: readonly [readonly string[], string][] = [
     [['validate', bad], `${bad}:6:5: there is no "steps[1].promot"; did you mean "promote"?`],
     [['validate', `${bad}.yaml`], 'cannot be read'],
-    [['run', 'no-such-drill'], 'there is no drill "no-such-drill"'],
+    [['run', 'no-such-drill'], 'there is no drill "no-such-drill"; "understudy drill list" lists them'],
     [['run', good, '--on', 'in-process', '--keep'], '--keep needs --on process'],
     [['run', good, '--step'], 'there is no terminal'],
     [['run', good, '--slo', 'rto=soon'], '"rto=soon" is neither of the form'],

@@ -39,6 +39,6 @@ const requireName = (name: string): void => {
   const guess = nearest(name, names)
   throw new LabError(
     'usage',
-    `there is no drill "${name}"${guess ? `; did you mean "${guess}"?` : ''} "understudy drill list" lists them; a file of your own ends in .yaml`,
+    `there is no drill "${name}"; ${guess ? `did you mean "${guess}"? ` : ''}"understudy drill list" lists them, and a file of your own ends in .yaml`,
   )
 }
