@@ -13,7 +13,7 @@ import {
   readEntity,
   replaceEntity,
 } from './identity-record.js'
-import { TokenCache } from './token-cache.js'
+import { RecentCache } from '../base/recent-cache.js'
 
 interface AliasQuery extends AliasFactors {
   readonly metadata: Readonly<Record<string, string>>
@@ -35,11 +35,11 @@ export class IdentityStore {
   readonly #storage: Storage
   readonly #random: Random
   readonly #clock: Clock
-  readonly #entities = new TokenCache<Entity>(CACHED_ENTITIES)
+  readonly #entities = new RecentCache<Entity>(CACHED_ENTITIES)
   /** Entity ids by storage key of the alias. */
-  readonly #aliases = new TokenCache<string>(CACHED_ENTITIES)
+  readonly #aliases = new RecentCache<string>(CACHED_ENTITIES)
   /** By entity id. Where so many are under way that one is forgotten, its tokens are refused until it has come. */
-  readonly #expected = new TokenCache<() => boolean>(CACHED_ENTITIES)
+  readonly #expected = new RecentCache<() => boolean>(CACHED_ENTITIES)
 
   /** `storage`: view of `sys/identity/`. */
   constructor(options: { storage: Storage; random: Random; clock: Clock }) {

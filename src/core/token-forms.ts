@@ -1,7 +1,7 @@
 import type { Random } from '../base/random.js'
 import type { NamespaceRef } from '../logical/request.js'
 import { type BatchToken, isBatch, openBatch, sealBatch } from './token-batch.js'
-import { TokenCache } from './token-cache.js'
+import { RecentCache } from '../base/recent-cache.js'
 import { parsePresented, presentLong } from './token-format.js'
 import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.js'
 import type { TokenTable } from './token-table.js'
@@ -21,7 +21,7 @@ export class TokenForms {
   readonly #options: TokenFormsOptions
   readonly #table: TokenTable
   /** What was presented -> the storage id of a service token, or the whole of a batch token. */
-  readonly #known = new TokenCache<string | TokenEntry>(CACHED_FORMS)
+  readonly #known = new RecentCache<string | TokenEntry>(CACHED_FORMS)
   readonly #keys = new Map<string, Buffer>()
 
   constructor(options: TokenFormsOptions, table: TokenTable) {

@@ -2,7 +2,7 @@ import type { Random } from '../base/random.js'
 import { hmacSha256Hex } from '../crypto/hmac.js'
 import type { NamespaceRef } from '../logical/request.js'
 import { putJson, type ReadStorage, readJson, type Storage, type Transaction } from '../logical/storage.js'
-import { TokenCache } from './token-cache.js'
+import { RecentCache } from '../base/recent-cache.js'
 import { namespaceIdOf } from './token-format.js'
 import { leaseIdOf, type StoredToken, TOKEN_KEYS, type TokenEntry, toEntry } from './token-record.js'
 
@@ -23,7 +23,7 @@ const CACHED_TOKENS = 20_000
 export class TokenTable {
   readonly storage: Storage
   readonly #options: TokenTableOptions
-  readonly #entries = new TokenCache<TokenEntry>(CACHED_TOKENS)
+  readonly #entries = new RecentCache<TokenEntry>(CACHED_TOKENS)
   /** Only ever what is committed: a salt of a write that fails must not be remembered. */
   #salt: Buffer | undefined
 

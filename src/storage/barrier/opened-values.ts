@@ -1,4 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
+import { RecentCache } from '../../base/recent-cache.js'
 
 interface Opened {
   readonly stored: Buffer
@@ -12,31 +13,18 @@ interface Opened {
  * plain value must not change it.
  */
 export class OpenedValues {
-  #young = new Map<string, Opened>()
-  #old = new Map<string, Opened>()
+  readonly #opened = new RecentCache<Opened>(LIMITS.openedValuesMax)
 
   find(key: string, stored: Buffer): Buffer | undefined {
-    const young = this.#young.get(key)
-    const found = young ?? this.#old.get(key)
-    if (found === undefined || !found.stored.equals(stored)) return undefined
-    if (young === undefined) this.#put(key, found)
-    return found.plain
+    const found = this.#opened.get(key)
+    return found?.stored.equals(stored) ? found.plain : undefined
   }
 
   add(key: string, stored: Buffer, plain: Buffer): void {
-    if (stored.length <= LIMITS.openedValueBytesMax) this.#put(key, { stored, plain })
+    if (stored.length <= LIMITS.openedValueBytesMax) this.#opened.set(key, { stored, plain })
   }
 
   clear(): void {
-    this.#young.clear()
-    this.#old.clear()
-  }
-
-  #put(key: string, opened: Opened): void {
-    if (this.#young.size >= LIMITS.openedValuesMax) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(key, opened)
+    this.#opened.clear()
   }
 }

@@ -2,7 +2,7 @@
  * Remembers at least the `capacity` values used last and at most twice as many. A value that is asked for moves to the
  * young half; when that is full, the old half is dropped. No list has to be kept in order.
  */
-export class TokenCache<V> {
+export class RecentCache<V> {
   #young = new Map<string, V>()
   #old = new Map<string, V>()
   readonly #capacity: number
