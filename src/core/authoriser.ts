@@ -1,12 +1,12 @@
-import { decideWriteOperation, isListed } from '../logical/dispatch.js'
+import { decideWriteOperation } from '../logical/dispatch.js'
 import { LogicalError, permissionDenied } from '../logical/errors.js'
 import type { BodySender } from '../logical/incoming.js'
+import type { PathRules } from '../logical/path-rules.js'
 import type { NamespaceRef, Request } from '../logical/request.js'
 import type { AclVerdict } from './acl.js'
 import type { IdentityStore } from './identity.js'
 import type { PolicyStore } from './policies.js'
 import type { Route } from './router.js'
-import { WRAPPING_PATHS } from './system/wrapping-paths.js'
 import { aclOf } from './token-rights.js'
 import type { TokenEntry, TokenStore } from './tokens.js'
 import type { Wrapping } from './wrapping.js'
@@ -56,7 +56,7 @@ export class Authoriser {
 
   async authorise(request: Request, route: Route | undefined): Promise<Authorised> {
     const { tokens, wrapping, identity } = this.#options
-    const isWrapping = WRAPPING_PATHS.has(request.path)
+    const isWrapping = route?.rules.wrappingToken !== undefined
     const { clientToken } = request
     const presented = isWrapping && clientToken ? await wrapping.resolve(clientToken) : clientToken
     const token = presented ? tokens.find(presented) : undefined
@@ -64,7 +64,7 @@ export class Authoriser {
       if (isWrapping && clientToken) wrapping.find('')
       return refused(tokenMissing(clientToken))
     }
-    if (isWrapping) this.#validateWrapped(request, token)
+    if (isWrapping) this.#validateWrapped(request, token, route.rules)
     request.token = token
     if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
     if (identity.refuses(token)) return refused(permissionDenied())
@@ -81,11 +81,11 @@ export class Authoriser {
   }
 
   /** A wrapping token named in the body is judged before the rights of whoever names it. */
-  #validateWrapped(request: Request, token: TokenEntry): void {
+  #validateWrapped(request: Request, token: TokenEntry, { wrappingToken }: PathRules): void {
     const named = request.data.token
     if (typeof named === 'string' && named !== '') {
       if (named.split('.').length !== 3) this.#options.wrapping.find(named)
-    } else if (request.path !== 'sys/wrapping/rewrap') this.#options.wrapping.find(token.id)
+    } else if (wrappingToken === 'any') this.#options.wrapping.find(token.id)
   }
 
   #check(request: Request, token: TokenEntry, route: Route | undefined): AclVerdict {
@@ -96,7 +96,7 @@ export class Authoriser {
       operation: request.operation,
       data: request.data,
       wrap: request.wrap,
-      needsSudo: route !== undefined && isListed(route.mount.backend.sudo, route.path),
+      needsSudo: route?.rules.access === 'sudo',
     })
   }
 }

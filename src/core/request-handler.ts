@@ -1,7 +1,8 @@
-import { dispatch, findPath, isListed } from '../logical/dispatch.js'
+import { dispatch, findPath } from '../logical/dispatch.js'
 import { hasBody } from '../logical/envelope.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../logical/incoming.js'
+import { NO_RULES } from '../logical/path-rules.js'
 import {
   type LoginAuth,
   type NamespaceRef,
@@ -14,14 +15,13 @@ import type { AuditBroker } from './audit.js'
 import { type Authorised, Authoriser, type AuthoriserOptions } from './authoriser.js'
 import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
-import { checkGate, type GateState } from './gate.js'
+import { checkGate, type GatedState, isServedWhile } from './gate.js'
 import { LoginIssuer } from './login-issuer.js'
 import { readInRoom } from './large-answers.js'
-import { findHomeNamespace } from './home-namespace.js'
 import type { NamespaceStore } from './namespaces.js'
 import type { PrimaryEntities } from './primary-entities.js'
-import { refuseOutsideRoot } from './root-namespace-only.js'
 import type { Route, Router } from './router.js'
+import { namespaceIdOf } from './token-format.js'
 
 /** Sends a backend request to the performance primary, which executes it without asking for rights again. */
 export interface RequestForwarder {
@@ -30,8 +30,8 @@ export interface RequestForwarder {
 }
 
 interface RequestHandlerOptions extends AuthoriserOptions {
-  readonly gateState: () => GateState
-  readonly drAllowed: readonly string[]
+  /** Undefined where everything is served. */
+  readonly gateState: () => GatedState | undefined
   /** True for an overtaken primary that is configured to refuse what it could only lose. */
   readonly refusesWrites: () => boolean
   readonly namespaces: NamespaceStore
@@ -66,37 +66,37 @@ export class RequestHandler {
   }
 
   async handle(request: Request, namespaceHeader: string | undefined): Promise<Response | undefined> {
-    const { gateState, drAllowed, namespaces, router, consistency } = this.#options
+    const { gateState, router, consistency } = this.#options
     const state = gateState()
     // Which namespaces there are is not known before the first copy is complete.
-    if (!state.isBootstrapping) {
-      const resolved = namespaces.resolve(namespaceHeader, request.path)
-      request.path = resolved.path
-      const isNamed = Boolean(namespaceHeader) || resolved.namespace.id !== ROOT_NAMESPACE.id
-      request.namespace = (isNamed ? undefined : findHomeNamespace(request, namespaces)) ?? resolved.namespace
-      this.#requireNamespace(request.namespace, request)
+    let route = hasNoCopy(state) ? router.find(ROOT_NAMESPACE, request.path) : this.#locate(request, namespaceHeader)
+    const { rules = NO_RULES } = route ?? {}
+    if (rules.isRootOnly && request.namespace.id !== ROOT_NAMESPACE.id) {
+      throw invalid('operation unavailable in namespaces')
     }
-    if (request.namespace.id !== 'root') refuseOutsideRoot(request.path)
-    checkGate(request.path, request.operation, state, drAllowed)
-    if (request.headers['x-vault-index'] !== undefined) await consistency.require(request)
+    checkGate(state, rules, request.operation)
+    if (request.headers['x-vault-index'] !== undefined) {
+      await consistency.require(request)
+      route = router.find(request.namespace, request.path)
+    }
     const isBodied = request.operation === 'update' || request.operation === 'patch'
     if (isBodied && request.path.endsWith('/')) throw invalid("cannot write to a path ending in '/'")
-    const route = router.find(request.namespace, request.path)
-    return route && this.#isOpen(route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
+    return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
   /** What a large body may be, before it is read. */
   allowBody(sender: BodySender): BodyAllowance {
     const place = this.#placeOf(sender)
     if (!place) return openAllowance()
-    const route = this.#options.router.find(place.namespace, place.path)
-    if (route && this.#isOpen(route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
+    const { router, gateState } = this.#options
+    const route = router.find(place.namespace, place.path)
+    if (route && isOpen(gateState(), route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
     return this.#authoriser.isKnown(sender, place.namespace) ? FULL_ALLOWANCE : openAllowance()
   }
 
   /** Undefined where there is no such namespace, or none is known yet. */
   #placeOf({ namespaceHeader, path }: BodySender): { namespace: NamespaceRef; path: string } | undefined {
-    if (this.#options.gateState().isBootstrapping) return undefined
+    if (hasNoCopy(this.#options.gateState())) return undefined
     try {
       return this.#options.namespaces.resolve(namespaceHeader, path)
     } catch (error) {
@@ -105,9 +105,19 @@ export class RequestHandler {
     }
   }
 
-  /** A DR secondary serves no tokens: what its gate lets through looks at its own credentials. */
-  #isOpen({ mount: { backend }, path }: Route): boolean {
-    return this.#options.gateState().isDrSecondary || isListed(backend.unauthenticated, path)
+  /** Tells the request its namespace: the one that is named, or that of the token for what it asks about itself. */
+  #locate(request: Request, header: string | undefined): Route | undefined {
+    const { namespaces, router } = this.#options
+    const { path, namespace } = namespaces.resolve(header, request.path)
+    request.path = path
+    const route = router.find(namespace, path)
+    const isNamed = Boolean(header) || namespace.id !== ROOT_NAMESPACE.id
+    // Where it was made is said by its ending; whether there is such a token is not asked.
+    const isAtHome = !isNamed && route?.rules.isForSelf && request.clientToken !== undefined
+    const home = isAtHome ? namespaces.findById(namespaceIdOf(request.clientToken)) : undefined
+    request.namespace = home ?? namespace
+    this.#requireNamespace(request.namespace, request)
+    return home ? router.find(home, path) : route
   }
 
   /** Executes a request that another cluster has authorised, as far as that may ask for it and see it. */
@@ -172,7 +182,7 @@ export class RequestHandler {
 
   async #run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
     const { audit } = this.#options
-    if (!audit.isEnabled || isUnaudited(request.path)) return this.#execute(request, route)
+    if (!audit.isEnabled || route.rules.isUnaudited) return this.#execute(request, route)
     const entry = { request, mount: route.mount, ...this.#audited(token), verdict, error: undefined }
     await audit.logRequest(entry)
     const outcome = await this.#execute(request, route).then(
@@ -208,7 +218,8 @@ export class RequestHandler {
   }
 
   async #dispatch(request: Request, route: Route): Promise<{ response: Response | undefined; state?: LogState }> {
-    if (WRITES.has(request.operation) && !isWayOut(request.path) && this.#options.refusesWrites()) {
+    const { operation } = request
+    if (WRITES.has(operation) && this.#options.refusesWrites() && !isServedWhile('fenced', route.rules, operation)) {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {
@@ -232,30 +243,17 @@ const executedUnrecorded = (cause: unknown): LogicalError =>
     cause,
   })
 
-/** What an operator of an overtaken primary needs: a change of its role, or an end. */
-const isWayOut = (path: string): boolean =>
-  path.startsWith('sys/replication/') || path === 'sys/seal' || path === 'sys/step-down'
+const hasNoCopy = (state: GatedState | undefined): boolean =>
+  state === 'bootstrapping' || state === 'revoked' || state === 'dr-bootstrapping'
 
-/** Asked all the time by machines, and telling nothing that a log would be read for. */
-const UNAUDITED = new Set(
-  [
-    'health',
-    'seal-status',
-    'leader',
-    'init',
-    'unseal',
-    'replication/status',
-    'replication/dr/status',
-    'replication/performance/status',
-  ].map((path) => `sys/${path}`),
-)
+/** A DR secondary serves no tokens: what its gate lets through looks at its own credentials. */
+const isOpen = (state: GatedState | undefined, { rules }: Route): boolean =>
+  rules.access === 'open' || state === 'dr' || state === 'dr-bootstrapping'
 
 /** What was unwrapped, and other text of a handler's own, is wrapped as it stands; what streams is not. */
 const canBeWrapped = (response: Response): boolean =>
   hasBody(response) ||
   (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)
-
-const isUnaudited = (path: string): boolean => UNAUDITED.has(path)
 
 const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
 

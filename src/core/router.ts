@@ -3,6 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { Backend, BackendType, MountView } from '../logical/backend.js'
 import { LogicalError } from '../logical/errors.js'
+import { NO_RULES, type PathRules } from '../logical/path-rules.js'
 import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../logical/request.js'
 import type { Storage } from '../logical/storage.js'
 import {
@@ -32,7 +33,15 @@ export interface Route {
   readonly mount: OpenMount
   /** The path below the mount. */
   readonly path: string
+  /** What is true of it. */
+  readonly rules: PathRules
 }
+
+const routeTo = (mount: OpenMount, path: string): Route => ({
+  mount,
+  path,
+  rules: mount.backend.rules?.find(path) ?? NO_RULES,
+})
 
 interface RouterOptions {
   readonly table: MountTable
@@ -102,11 +111,11 @@ export class Router {
     // A path of thousands of segments is not looked up once for each of them.
     for (let slash = path.indexOf('/'); slash >= 0 && slash < this.#longest; slash = path.indexOf('/', slash + 1)) {
       const mount = index.get(path.slice(0, slash + 1))
-      if (mount) return { mount, path: path.slice(slash + 1) }
+      if (mount) return routeTo(mount, path.slice(slash + 1))
     }
     // A LIST of the mount itself may come without the slash.
     const whole = index.get(`${path}/`)
-    return whole ? { mount: whole, path: '' } : this.#findBareSystem(namespace, path)
+    return whole ? routeTo(whole, '') : this.#findBareSystem(namespace, path)
   }
 
   /**
@@ -116,7 +125,7 @@ export class Router {
   #findBareSystem(namespace: NamespaceRef, path: string): Route | undefined {
     if (namespace.id !== ROOT_NAMESPACE.id || !path.startsWith(SYSTEM_PATH)) return undefined
     if (BARE_SYSTEM) this.#bareSystem ??= this.#open(BARE_SYSTEM)
-    return this.#bareSystem && { mount: this.#bareSystem, path: path.slice(SYSTEM_PATH.length) }
+    return this.#bareSystem && routeTo(this.#bareSystem, path.slice(SYSTEM_PATH.length))
   }
 
   findByAccessor(accessor: string): OpenMount | undefined {

@@ -5,13 +5,13 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import type { JsonObject, JsonValue } from '../logical/json.js'
 import { scanJson } from '../logical/json-scan.js'
 import { parseAs } from '../logical/json-text.js'
-import { isBarePath } from './own-paths.js'
 import { parseForm } from './url-pairs.js'
 
 interface BodyText {
   readonly bytes: Buffer
   readonly mediaType: string | undefined
-  readonly path: string
+  /** Endpoints without an envelope have another decoder. */
+  readonly isBare: boolean
   /** Members and elements, or parameters. */
   readonly valuesMax: number
 }
@@ -22,17 +22,17 @@ interface BodyText {
  * event loop.
  */
 export const parseFields = (body: BodyText): JsonObject | Promise<JsonObject> => {
-  const { bytes, mediaType, path, valuesMax } = body
+  const { bytes, mediaType, isBare, valuesMax } = body
   const first = firstByte(bytes)
   if (first === undefined) return Object.create(null)
   if (isForm(mediaType) && !BRACKETS.has(first)) return parseForm(bytes.toString('utf8').trim(), valuesMax)
   const isLarge = bytes.length > LIMITS.openBodyBytesMax
-  if (isLarge) return parseInTurns(body).catch((error) => Promise.reject(inWordsOf(path, error)))
+  if (isLarge) return parseInTurns(body).catch((error) => Promise.reject(inWordsOf(isBare, error)))
   try {
     const care = judge(body)
-    return toFields(parseAs(bytes.toString('utf8'), care), path)
+    return toFields(parseAs(bytes.toString('utf8'), care), isBare)
   } catch (error) {
-    throw inWordsOf(path, error)
+    throw inWordsOf(isBare, error)
   }
 }
 
@@ -43,7 +43,7 @@ const parseInTurns = async (body: BodyText): Promise<JsonObject> => {
   const text = body.bytes.toString('utf8')
   const value = parseAs(text, care)
   await nextTurn()
-  return toFields(value, body.path)
+  return toFields(value, body.isBare)
 }
 
 const judge = ({ bytes, valuesMax }: BodyText) => {
@@ -64,20 +64,19 @@ const firstByte = (bytes: Buffer): number | undefined => {
 const isForm = (mediaType: string | undefined): boolean =>
   mediaType !== undefined && /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(mediaType)
 
-const toFields = (value: JsonValue, path: string): JsonObject => {
+const toFields = (value: JsonValue, isBare: boolean): JsonObject => {
   if (value === null) return Object.create(null)
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw invalid('error parsing JSON: the body is not a JSON object')
   }
-  if (Object.getPrototypeOf(value) === null && !isBarePath(path)) return value as JsonObject
+  if (Object.getPrototypeOf(value) === null && !isBare) return value as JsonObject
   const fields: JsonObject = Object.create(null)
-  const isBare = isBarePath(path)
   for (const [name, member] of Object.entries(value)) fields[isBare ? name.toLowerCase() : name] = member
   return fields
 }
 
 /** The other decoder has other words. */
-const inWordsOf = (path: string, error: unknown): unknown =>
-  error instanceof LogicalError && isBarePath(path)
+const inWordsOf = (isBare: boolean, error: unknown): unknown =>
+  error instanceof LogicalError && isBare
     ? invalid(error.message.replace('error parsing JSON', 'failed to parse JSON input'))
     : error

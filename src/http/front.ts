@@ -6,6 +6,7 @@ import type { Random } from '../base/random.js'
 import { TurnEnd } from '../base/turn.js'
 import { invalid, LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
+import type { PathRules } from '../logical/path-rules.js'
 import type { AnswerRoom } from './answer-room.js'
 import { BodyReader, ClientGone, isEmptyBody, NO_BODY, readFileBody, type ReadBody } from './body-reader.js'
 import type { BodyRoom } from './body-room.js'
@@ -26,6 +27,8 @@ export interface FrontOptions {
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
+  /** What is true of a path below `/v1/`. */
+  readonly rulesOf: (path: string) => PathRules
   /** What a sender of more than anybody may send is allowed. */
   readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
   /** Shared by all listeners of a server. */
@@ -83,9 +86,11 @@ export class Front {
     else await respond(request, response, renderError(error), isLast || !request.complete, this.#sendings)
   }
 
-  #receive(message: IncomingMessage, verb: string, { path, query }: Target): Received {
-    const remoteAddress = clientAddress(message, this.#options.forwardedFor)
-    return { message, verb, path: path.slice(API.length), query, remoteAddress }
+  #receive(message: IncomingMessage, verb: string, target: Target): Received {
+    const { forwardedFor, rulesOf } = this.#options
+    const remoteAddress = clientAddress(message, forwardedFor)
+    const path = target.path.slice(API.length)
+    return { message, verb, path, query: target.query, remoteAddress, rules: rulesOf(path) }
   }
 
   #readBody(received: Received, head: RequestHead): Promise<ReadBody> {

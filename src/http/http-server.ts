@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import { LogicalError } from '../logical/errors.js'
+import { NO_RULES } from '../logical/path-rules.js'
 import { AnswerRoom } from './answer-room.js'
 import { answerBadMessage, answerConnect, linger } from './bad-message.js'
 import { BodyRoom } from './body-room.js'
@@ -26,7 +27,10 @@ export interface HttpLimits {
   readonly connectionsMax?: number | undefined
 }
 
-export interface HttpServerOptions extends Omit<FrontOptions, 'bodyBytesMax' | 'bodies' | 'answers' | 'allowBody'> {
+export interface HttpServerOptions
+  extends Omit<FrontOptions, 'bodyBytesMax' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
+  /** Without it no path has any. */
+  readonly rulesOf?: FrontOptions['rulesOf']
   /** Without it everybody is allowed as much as anybody. */
   readonly allowBody?: FrontOptions['allowBody']
   /** Without it the listener has a room of its own. */
@@ -55,7 +59,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
   const rooms = { bodies: new BodyRoom(), answers: new AnswerRoom(clock) }
-  const front = new Front({ allowBody: () => ALL, ...rooms, ...options, bodyBytesMax })
+  const front = new Front({ allowBody: () => ALL, rulesOf: () => NO_RULES, ...rooms, ...options, bodyBytesMax })
   const exchanges = new Exchanges(clock)
   const gates = new WeakMap<Socket, MessageGate>()
 

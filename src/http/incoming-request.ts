@@ -5,10 +5,10 @@ import { invalid, LogicalError } from '../logical/errors.js'
 import { parseBool } from '../logical/field-values.js'
 import type { BodySender, IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
+import type { PathRules } from '../logical/path-rules.js'
 import { type AnswerPlace, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../logical/request.js'
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
-import { isWrongVerb, takesRawBody } from './own-paths.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
 import { findParameter, parseQuery } from './url-pairs.js'
 
@@ -18,6 +18,7 @@ export interface Received {
   readonly verb: string
   /** Canonical, below `/v1/`. */
   readonly path: string
+  readonly rules: PathRules
   readonly query: string
   readonly remoteAddress: string
 }
@@ -46,11 +47,11 @@ const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', 
  * What can be judged before the body is read: the verb, and headers that speak about the body. Fails with LogicalError for
  * what HTTP alone refuses.
  */
-export const readHead = ({ message: { headers }, verb, path }: Received): RequestHead => {
-  const operation = operationOf(verb, path)
+export const readHead = ({ message: { headers }, verb, rules }: Received): RequestHead => {
+  const operation = operationOf(verb, rules)
   checkFraming(headers)
   if (verb === 'PATCH') checkPatchType(headers)
-  const isFile = isWrite(operation) && takesRawBody(path)
+  const isFile = isWrite(operation) && rules.body === 'file'
   return { operation, isFile, wrap: parseWrap(headers) }
 }
 
@@ -71,12 +72,17 @@ export const senderOf = (
  * ignored, and that of a file is no fields.
  */
 export const readFields = (
-  { message, path, query }: Received,
+  { message, query, rules }: Received,
   { operation, isFile }: RequestHead,
   { take, valuesMax }: ReadBody,
 ): JsonObject | Promise<JsonObject> =>
   isWrite(operation) && !isFile
-    ? parseFields({ bytes: take(), mediaType: message.headers['content-type'], path, valuesMax })
+    ? parseFields({
+        bytes: take(),
+        mediaType: message.headers['content-type'],
+        isBare: rules.body === 'bare',
+        valuesMax,
+      })
     : parseQuery(query)
 
 /** The request; the body of a file is left to `readFile`. */
@@ -126,10 +132,9 @@ interface RequestParts {
 
 const isWrite = (operation: Operation): boolean => operation === 'update' || operation === 'patch'
 
-const operationOf = (verb: string, path: string): Operation => {
+const operationOf = (verb: string, { verbs }: PathRules): Operation => {
   const operation = OPERATIONS.get(verb)
-  if (!operation || isWrongVerb(path, verb)) throw wrongVerb()
-  if (verb === 'HEAD' && path !== 'sys/health') throw wrongVerb()
+  if (!operation || !(verbs ? verbs.includes(verb) : verb !== 'HEAD')) throw wrongVerb()
   return operation
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { FieldTable, Values } from './fields.js'
+import type { PathRuleTable } from './path-rules.js'
 import type { LoginAuth, NamespaceRef, Operation, Request, Response } from './request.js'
 import type { Storage } from './storage.js'
 
@@ -80,10 +81,8 @@ export interface Backend {
   /** `kv`, `approle`, `token`, `userpass`, `system`, `cubbyhole`, `identity`. */
   readonly type: string
   readonly paths: readonly PathSpec[]
-  /** Paths below the mount that need no token; a last `*` matches any rest. */
-  readonly unauthenticated: readonly string[]
-  /** Paths below the mount that need the sudo capability; a last `*` matches any rest. */
-  readonly sudo: readonly string[]
+  /** What is true of paths below the mount; without it all of them are for tokens with the rights. */
+  readonly rules?: PathRuleTable
   /** Answers what no path of the table matches, in place of `unsupported path`. */
   readonly fallback?: (request: Request, path: string) => Response | undefined
   readonly lockedUsers?: LockedUsers

@@ -7,8 +7,6 @@ import { describeBackend, describePath } from './help.js'
 import { type PathMatch, type PathRow, tableOf } from './path-table.js'
 import type { Operation, Request, Response } from './request.js'
 
-export { isListed } from './path-list.js'
-
 /** The row of `path` (below the mount) and what it captured, whatever its operations are. */
 export const findPath = (
   backend: Backend,

@@ -1,7 +1,7 @@
 import type { Backend, PathSpec } from './backend.js'
 import type { Field, FieldKind } from './fields.js'
 import type { JsonValue } from './json.js'
-import { isListed } from './path-list.js'
+import { NO_RULES } from './path-rules.js'
 import type { Operation } from './request.js'
 
 /** A mount as the document shows it; `path` is `secret/` or `auth/approle/`. */
@@ -49,8 +49,9 @@ export const describeOperations = (mountPath: string, spec: PathSpec, backend: B
     parameters: inPath.map((name) => describeParameter(name, spec.fields[name], 'path')),
   }
   if (spec.operations.create || spec.exists) item['x-vault-createSupported'] = true
-  if (isListed(backend.sudo, pattern)) item['x-vault-sudo'] = true
-  if (isListed(backend.unauthenticated, pattern)) item['x-vault-unauthenticated'] = true
+  const { access } = backend.rules?.find(pattern) ?? NO_RULES
+  if (access === 'sudo') item['x-vault-sudo'] = true
+  if (access === 'open') item['x-vault-unauthenticated'] = true
   for (const operation of Object.keys(VERBS) as Exclude<Operation, 'help'>[]) {
     if (spec.operations[operation]) item[VERBS[operation]] ??= describeOperation(operation, mountPath, spec, inPath)
   }

@@ -4,8 +4,8 @@ import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { Consistency } from '../core/consistency.js'
 import { entryKey, type MountEntry, routePath } from '../core/mount-entry.js'
+import type { GatedState } from '../core/gate.js'
 import { RequestHandler } from '../core/request-handler.js'
-import { RAFT_PATHS_WITH_OPERATION_TOKEN } from '../core/system/raft-paths.js'
 import type { PathSpec } from '../logical/backend.js'
 import { findPath } from '../logical/dispatch.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../logical/incoming.js'
@@ -21,7 +21,6 @@ import {
   openCoreServices,
 } from './core-services.js'
 import { isForwardable } from '../replication/forwarding/forwardable.js'
-import { DR_ALLOWED_PATHS } from '../replication/paths/paths.js'
 import { ReplicationParts } from './replication-parts.js'
 import type { Runtime } from './runtime.js'
 import { createSystemFamilies } from './system-families.js'
@@ -86,19 +85,7 @@ export class OpenCluster {
     })
     this.#handler = new RequestHandler({
       ...this.services,
-      gateState: () => ({
-        isInitialized: true,
-        isSealed: false,
-        isRestarting: options.shell.status.isRestarting,
-        isDrSecondary: this.replication.isDrSecondary,
-        isBootstrapping: this.replication.view.isBootstrapping,
-        isRevoked: this.replication.view.isRevoked,
-      }),
-      drAllowed: [
-        ...DR_ALLOWED_PATHS,
-        ...RAFT_PATHS_WITH_OPERATION_TOKEN,
-        ...(config.unauthenticatedMetrics ? ['metrics'] : []),
-      ],
+      gateState: () => this.#gateState,
       hidesNamespace: (path) => this.replication.hidesNamespace(path),
       forwarder: this.replication.forwarder,
       mayForward: ({ mount, path, request }) =>
@@ -122,6 +109,13 @@ export class OpenCluster {
 
   get isSecondary(): boolean {
     return this.replication.isDrSecondary || this.replication.isSharedReadOnly
+  }
+
+  get #gateState(): GatedState | undefined {
+    const { isDrSecondary, view } = this.replication
+    if (isDrSecondary) return view.isBootstrapping ? 'dr-bootstrapping' : 'dr'
+    if (!view.isBootstrapping) return undefined
+    return view.isRevoked ? 'revoked' : 'bootstrapping'
   }
 
   get openedAtMs(): number {

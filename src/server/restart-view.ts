@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.js'
-import { checkGate, isServedWhileRestarting } from '../core/gate.js'
+import { checkGate, isServedWhile } from '../core/gate.js'
 import { createSystemBackend } from '../core/system/backend.js'
 import { sealStatusBody } from '../core/system/seal-paths.js'
 import { ALREADY_INITIALIZED } from '../core/system/init-paths.js'
@@ -9,19 +9,12 @@ import { dispatch } from '../logical/dispatch.js'
 import { invalid } from '../logical/errors.js'
 import type { IncomingRequest } from '../logical/incoming.js'
 import type { JsonObject } from '../logical/json.js'
+import type { PathRuleTable } from '../logical/path-rules.js'
 import type { Response } from '../logical/request.js'
 import type { FreshStart } from '../replication/host.js'
 import type { Runtime } from './runtime.js'
-import type { ServerStatus } from './server-status.js'
-
-const RESTARTING = {
-  isInitialized: true,
-  isSealed: false,
-  isRestarting: true,
-  isDrSecondary: false,
-  isBootstrapping: false,
-  isRevoked: false,
-} as const
+import type { ShellView } from './shell-view.js'
+import { systemRulesOf } from './system-rules.js'
 
 /**
  * Answers while the runtime is being rebuilt: status reads as they were the moment before, shares that nobody needs, and 503
@@ -32,8 +25,10 @@ export class RestartView {
   readonly #answers: Map<string, Response>
   readonly #kinds: { readonly dr: JsonObject; readonly performance: JsonObject }
   readonly #live: Backend
+  readonly #rules: PathRuleTable
 
-  constructor(runtime: Runtime, status: ServerStatus, clock: Clock) {
+  constructor(runtime: Runtime, { status, systemRules }: ShellView, clock: Clock) {
+    this.#rules = systemRules
     const replication = runtime.cluster?.replication
     this.#kinds = {
       dr: replication?.statusData('dr') ?? { mode: 'disabled' },
@@ -47,7 +42,7 @@ export class RestartView {
       ...replicationAnswers(this.#kinds),
     ])
     const seal = { isInitialized: true, isSealed: false }
-    this.#live = createSystemBackend({ paths: statusPaths({ seal, status, clock }) })
+    this.#live = createSystemBackend(statusPaths({ seal, status, clock }), systemRules)
   }
 
   /** The old data is dropped for good, and the set to join is known. */
@@ -57,12 +52,12 @@ export class RestartView {
   }
 
   /** What is not served here is better served by the next runtime. */
-  serves({ path }: IncomingRequest): boolean {
-    return isServedWhileRestarting(path)
+  serves({ path, operation }: IncomingRequest): boolean {
+    return isServedWhile('restarting', systemRulesOf(this.#rules, path), operation)
   }
 
   async handle(request: IncomingRequest): Promise<Response | undefined> {
-    checkGate(request.path, request.operation, RESTARTING, [])
+    checkGate('restarting', systemRulesOf(this.#rules, request.path), request.operation)
     if (request.path === 'sys/init' && request.operation === 'update') throw invalid(ALREADY_INITIALIZED)
     const operation = request.path === 'sys/unseal' ? 'update' : 'read'
     const kept = request.operation === operation ? this.#answers.get(request.path) : undefined

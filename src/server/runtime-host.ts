@@ -3,7 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { openAllowance } from '../core/body-allowance.js'
-import { RESTARTING_REFUSAL } from '../core/gate.js'
+import { isServedWhile, RESTARTING_REFUSAL } from '../core/gate.js'
 import { LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../logical/incoming.js'
 import type { Operation } from '../logical/request.js'
@@ -19,6 +19,7 @@ import type { IncomingRequest } from '../logical/incoming.js'
 import { Runtime } from './runtime.js'
 import type { ServerStatus } from './server-status.js'
 import type { ShellView } from './shell-view.js'
+import { systemRulesOf } from './system-rules.js'
 import { WaitingRoom } from './waiting-room.js'
 import { KEYS } from '../storage/keys.js'
 
@@ -93,7 +94,7 @@ export class RuntimeHost {
   /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
   admit(request: IncomingRequest): Promise<void> {
     return this.#room.pass(request, () =>
-      this.#restartView ? !this.#restartView.serves(request) : this.#areWritesHeld && isHeldWrite(request),
+      this.#restartView ? !this.#restartView.serves(request) : this.#areWritesHeld && this.#isHeldWrite(request),
     )
   }
 
@@ -108,7 +109,7 @@ export class RuntimeHost {
    */
   holdWrites(): Promise<void> {
     this.#areWritesHeld = true
-    return this.#options.inFlight.settle(SETTLE_MS, isHeldWrite)
+    return this.#options.inFlight.settle(SETTLE_MS, (request) => this.#isHeldWrite(request))
   }
 
   releaseWrites(): void {
@@ -229,8 +230,8 @@ export class RuntimeHost {
 
   #showRestarting(): void {
     if (this.#restartView || !this.#runtime) return
-    const { status, clock } = this.#options
-    this.#restartView = new RestartView(this.#runtime, status, clock)
+    const { status, shell, clock } = this.#options
+    this.#restartView = new RestartView(this.#runtime, shell, clock)
     status.freeze()
   }
 
@@ -289,18 +290,19 @@ export class RuntimeHost {
     return this.#options.inFlight.settle(SETTLE_MS)
   }
 
+  /** A write that may lead into the log. */
+  #isHeldWrite({ operation, path }: IncomingRequest): boolean {
+    const rules = systemRulesOf(this.#options.shell.systemRules, path)
+    return HELD.has(operation) && !isServedWhile('held', rules, operation)
+  }
+
   #requireSource(): EngineSource {
     if (!this.#source) throw new Error('the data of the server is closed')
     return this.#source
   }
 }
 
-/** A write that may lead into the log. Who changes the role, or ends the server, is not held up by a change of role. */
-const isHeldWrite = ({ operation, path }: IncomingRequest): boolean =>
-  HELD.has(operation) && !path.startsWith('sys/replication/') && !NEVER_HELD.has(path)
-
 const HELD: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
-const NEVER_HELD: ReadonlySet<string> = new Set(['sys/seal', 'sys/step-down', 'sys/unseal', 'sys/init'])
 
 const STOPPING = 'the server is stopping'
 /** How long requests in flight may hold up a restart. */

@@ -3,6 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { openAllowance } from '../core/body-allowance.js'
+import { checkGate } from '../core/gate.js'
 import { GenerationAttempt, GenerationSlot } from '../core/generate-root.js'
 import { Rekey } from '../core/rekey.js'
 import { RekeyBackup } from '../core/rekey-backup.js'
@@ -10,9 +11,9 @@ import { SealKeys } from '../core/seal-keys.js'
 import { SealManager } from '../core/seal-manager.js'
 import type { SealStorage } from '../core/seal-records.js'
 import { createSystemBackend } from '../core/system/backend.js'
-import { GENERATE_ROOT_PATHS, generateRootPaths } from '../core/system/generate-root-paths.js'
+import { generateRootPaths } from '../core/system/generate-root-paths.js'
 import { initPaths } from '../core/system/init-paths.js'
-import { RAFT_JOIN, raftJoinPath } from '../core/system/raft-paths.js'
+import { raftJoinPath } from '../core/system/raft-paths.js'
 import { rekeyPaths } from '../core/system/rekey-paths.js'
 import { sealPaths } from '../core/system/seal-paths.js'
 import { statusPaths } from '../core/system/status-paths.js'
@@ -29,6 +30,7 @@ import type { ServerConfig } from './config/config.js'
 import { OpenCluster } from './open-cluster.js'
 import { createAutoSeal, createSealBarrier, createSealStorage } from './seal-parts.js'
 import { openStore } from './open-store.js'
+import { systemRulesOf } from './system-rules.js'
 import type { ShellView } from './shell-view.js'
 
 interface RuntimeOptions {
@@ -93,7 +95,7 @@ export class Runtime {
       raftJoinPath(),
       ...rekeyPaths({ rekey, backup: new RekeyBackup(this.sealStorage), keys }),
     ]
-    this.#closedBackend = createSystemBackend({ paths: this.#statePaths })
+    this.#closedBackend = createSystemBackend(this.#statePaths, shell.systemRules)
   }
 
   static async open(options: RuntimeOptions): Promise<Runtime> {
@@ -120,9 +122,8 @@ export class Runtime {
 
   async handle(request: IncomingRequest): Promise<Response | undefined> {
     if (this.#cluster && !this.seal.isSealed) return this.#cluster.handle(request)
-    const path = request.path.startsWith('sys/') ? request.path.slice('sys/'.length) : undefined
-    if (path === undefined || !SERVED_CLOSED.has(path)) throw new LogicalError('sealed', 'Vault is sealed')
-    return dispatch(this.#closedBackend, request, path)
+    checkGate('sealed', systemRulesOf(this.#options.shell.systemRules, request.path), request.operation)
+    return dispatch(this.#closedBackend, request, request.path.slice('sys/'.length))
   }
 
   async close(): Promise<void> {
@@ -172,15 +173,3 @@ export class Runtime {
     return new OpenCluster({ ...this.#options, runtime: this, statePaths: this.#statePaths })
   }
 }
-
-/** Endpoints below `sys/` that say themselves what they cannot do while sealed. */
-const SERVED_CLOSED: ReadonlySet<string> = new Set([
-  'init',
-  'seal-status',
-  'unseal',
-  'seal',
-  'health',
-  'leader',
-  ...GENERATE_ROOT_PATHS,
-  RAFT_JOIN,
-])

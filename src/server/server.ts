@@ -16,6 +16,7 @@ import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { renderAnswer } from '../logical/envelope.js'
 import type { JsonObject } from '../logical/json.js'
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
+import type { PathRuleTable } from '../logical/path-rules.js'
 import { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { openGenerations } from '../storage/engine/generations.js'
@@ -36,6 +37,7 @@ import { ServerStatus } from './server-status.js'
 import { checkAfterCrash } from './start-check.js'
 import type { ShellView } from './shell-view.js'
 import type { Restoration } from './snapshots.js'
+import { systemRules, systemRulesOf } from './system-rules.js'
 import { readTls } from './tls-files.js'
 import { parseForwardedFor } from './forwarded-for.js'
 import { prepareGeneration } from './wipe.js'
@@ -68,6 +70,7 @@ export class Server implements ShellView {
   readonly encryptions = new EncryptionCount()
   readonly labState = new LabState()
   readonly passwords = new PasswordWorker()
+  readonly systemRules: PathRuleTable
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
   readonly #bodies = new BodyRoom()
@@ -83,6 +86,11 @@ export class Server implements ShellView {
   private constructor(options: Required<ServerOptions>) {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
     this.status = new ServerStatus(options.config)
+    const { own, unauthenticatedMetrics } = options.config
+    this.systemRules = systemRules({
+      areCeremoniesClosed: !own.allowGenerateRootUnauthenticated,
+      areMetricsOpen: unauthenticatedMetrics,
+    })
     this.#inFlight = new InFlightRequests(options.clock)
     this.#answers = new AnswerRoom(options.clock)
     this.#host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
@@ -246,6 +254,7 @@ export class Server implements ShellView {
     const { tls, forwardedFor } = listener
     const server = createHttpServer({
       handle: (request) => this.#handle(request),
+      rulesOf: (path) => systemRulesOf(this.systemRules, path),
       allowBody: (sender, gone) => this.#host.allowBody(sender, gone),
       bodies: this.#bodies,
       answers: this.#answers,

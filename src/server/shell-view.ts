@@ -1,6 +1,7 @@
 import type { Passwords } from '../auth/userpass/password-worker.js'
 import type { ClusterStatus } from '../core/cluster-status.js'
 import type { Meter } from '../core/metrics.js'
+import type { PathRuleTable } from '../logical/path-rules.js'
 import type { Holds } from '../replication/holds.js'
 import type { FreshStart } from '../replication/host.js'
 import type { ClusterListener } from '../replication/rpc/cluster-listener.js'
@@ -15,6 +16,8 @@ export interface ShellView {
   readonly encryptions: EncryptionCount
   readonly clusterPort: ClusterListener
   readonly passwords: Passwords
+  /** What is true of the paths below `sys/`. */
+  readonly systemRules: PathRuleTable
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
   readonly devRootToken: string | undefined
   /** The runtime is to be built anew from its records. Returns at once. */

@@ -1,6 +1,6 @@
 import { aclPath } from '../core/acl.js'
 import { routePath } from '../core/mount-entry.js'
-import { AUDIT_SUDO_PATHS, auditPaths } from '../core/system/audit-paths.js'
+import { auditPaths } from '../core/system/audit-paths.js'
 import { createSystemBackend } from '../core/system/backend.js'
 import { capabilityPaths, type TokenAcl } from '../core/system/capability-paths.js'
 import { counterPaths } from '../core/system/counter-paths.js'
@@ -22,7 +22,7 @@ import { aclOf } from '../core/token-rights.js'
 import type { Backend, PathSpec } from '../logical/backend.js'
 import { invalid } from '../logical/errors.js'
 import type { Request, TokenView } from '../logical/request.js'
-import { REPLICATION_SUDO, REPLICATION_UNAUTHENTICATED, replicationPaths } from '../replication/paths/paths.js'
+import { replicationPaths } from '../replication/paths/paths.js'
 import { upgradeToV2 } from '../secrets/kv/upgrade.js'
 import type { CoreServices } from './core-services.js'
 import { readMetrics } from './metric-reading.js'
@@ -35,13 +35,9 @@ type FamilyOptions = OpenClusterOptions & { readonly services: CoreServices; rea
 
 /** The system backend of an open cluster: every path family with what it works on. */
 export const createSystemFamilies = (options: FamilyOptions): Backend => {
-  const { config, statePaths } = options
-  return createSystemBackend({
-    paths: [...statePaths, ...mountFamilies(options), ...accessFamilies(options), ...serverFamilies(options)],
-    unauthenticated: [...REPLICATION_UNAUTHENTICATED, ...(config.unauthenticatedMetrics ? ['metrics'] : [])],
-    sudo: [...AUDIT_SUDO_PATHS, ...REPLICATION_SUDO],
-    areCeremoniesClosed: !config.own.allowGenerateRootUnauthenticated,
-  })
+  const { statePaths, shell } = options
+  const families = [...mountFamilies(options), ...accessFamilies(options), ...serverFamilies(options)]
+  return createSystemBackend([...statePaths, ...families], shell.systemRules)
 }
 
 /** Mounts, and the namespaces that have them. */

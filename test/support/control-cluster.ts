@@ -194,8 +194,6 @@ export class ControlCluster {
   readonly #backend: Backend = {
     type: 'system',
     paths: replicationPaths(() => this.replication.context),
-    unauthenticated: [],
-    sudo: [],
   }
 
   async #boot(): Promise<void> {

@@ -75,8 +75,6 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
   const status: ClusterStatus = { ...STATUS, ...options.status }
   const backend: Backend = {
     type: 'system',
-    unauthenticated: [],
-    sudo: [],
     paths: [
       ...initPaths(seal),
       ...sealPaths({ seal, status }),

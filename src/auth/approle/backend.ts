@@ -5,6 +5,7 @@
 import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
 import { Lockout } from '../../logical/lockout.js'
 import { DEFAULT_LOCKOUT, decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
+import { PathRuleTable } from '../../logical/path-rules.js'
 import { accessorPaths } from './accessor-paths.js'
 import { LOGIN_PATH, loginPath, renewLogin } from './login.js'
 import { MountData } from './mount-data.js'
@@ -23,14 +24,15 @@ export interface ApproleOptions {
 
 export const DEFAULT_APPROLE_OPTIONS: ApproleOptions = { tidyIntervalMs: TIDY_INTERVAL_MS, lockout: DEFAULT_LOCKOUT }
 
+const RULES = new PathRuleTable({ [LOGIN_PATH]: { access: 'open' } })
+
 const createApprole = (context: BackendContext, options: ApproleOptions): Backend => {
   const data = new MountData(context)
   const lockout = new Lockout(context.clock, () => decideLockout(options.lockout, context.mount.userLockout))
   const tidy = new Tidy(data, options.tidyIntervalMs)
   return {
     type: 'approle',
-    unauthenticated: [LOGIN_PATH],
-    sudo: [],
+    rules: RULES,
     paths: [
       ...rolePaths(data),
       ...propertyPaths(data),

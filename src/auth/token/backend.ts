@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Backend } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
+import { PathRuleTable } from '../../logical/path-rules.js'
 import type { LoginAuth } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
 import type { TokenAuthority } from './authority.js'
@@ -33,12 +34,19 @@ export const createTokenBackend = (options: TokenBackendOptions): Backend => {
       ...rolePaths(roles, (namespaceId) => mountOf(namespaceId).maxLeaseTtlSeconds),
       ...createPaths({ authority, roles, mountAccessor: (namespaceId) => mountOf(namespaceId).accessor }),
     ],
-    unauthenticated: [],
-    // revoke-orphan asks for sudo itself, with an error of its own.
-    sudo: ['accessors*'],
+    rules: RULES,
     renew: (auth) => renewByRole(roles, auth),
   }
 }
+
+/** `revoke-orphan` asks for sudo itself, with an error of its own. */
+const RULES = new PathRuleTable({
+  accessors: { access: 'sudo' },
+  'accessors/*': { access: 'sudo' },
+  'lookup-self': { isForSelf: true },
+  'renew-self': { isForSelf: true },
+  'revoke-self': { isForSelf: true },
+})
 
 /** What the role of a token says now. Throws 400 when it is gone. */
 const renewByRole = (roles: TokenRoles, auth: LoginAuth): LoginAuth => {

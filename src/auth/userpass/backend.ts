@@ -5,6 +5,7 @@ import { invalid, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { Lockout } from '../../logical/lockout.js'
 import { decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
+import { PathRuleTable } from '../../logical/path-rules.js'
 import type { LoginAuth, Response } from '../../logical/request.js'
 import { loginSettings } from '../../logical/token-fields.js'
 import { isPassword } from './password.js'
@@ -22,6 +23,8 @@ interface UserpassOptions {
   /** Undefined = off, unless a mount is tuned to have it. */
   readonly lockout: LockoutSettings | undefined
 }
+
+const RULES = new PathRuleTable({ 'login/*': { access: 'open' } })
 
 const createUserpass = (context: BackendContext, { passwords, lockout: configured }: UserpassOptions): Backend => {
   const { storage } = context
@@ -56,8 +59,7 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
 
   return {
     type: 'userpass',
-    unauthenticated: ['login/*'],
-    sudo: [],
+    rules: RULES,
     paths: [
       definePath({
         pattern: 'login/:username',

@@ -10,9 +10,6 @@ interface AuditPathDeps {
   readonly audit: AuditBroker
 }
 
-/** Paths below `sys/` of this family that need the sudo capability. */
-export const AUDIT_SUDO_PATHS = ['audit', 'audit/*', 'config/auditing/*'] as const
-
 const DEVICE_FIELDS = {
   name: string('Name of the device.'),
   type: string('Kind of device: file.'),

@@ -8,12 +8,6 @@ import { bare } from './bare.js'
 /** The older name, and the one that newer clients ask first. */
 const PREFIXES = ['generate-root', 'generate-root-token'] as const
 
-/** Both steps under both names, below `sys/`. */
-export const GENERATE_ROOT_PATHS: readonly string[] = PREFIXES.flatMap((prefix) => [
-  `${prefix}/attempt`,
-  `${prefix}/update`,
-])
-
 const START_FIELDS = {
   otp: string('One-time pad of the caller; as long as `otp_length` says.', '', { isSecret: true }),
   pgp_key: string('Public key to encrypt the token for, in place of a one-time pad.'),

@@ -25,15 +25,6 @@ interface RaftPathsDeps {
   readonly restore: (file: Buffer, options: { readonly isForced: boolean }) => Promise<void>
 }
 
-/** A DR secondary answers to these for who has an operation token. Below `sys/`. */
-export const RAFT_PATHS_WITH_OPERATION_TOKEN = [
-  'storage/raft/configuration',
-  'storage/raft/autopilot/state',
-  'storage/raft/autopilot/configuration',
-] as const
-
-export const RAFT_JOIN = 'storage/raft/join'
-
 const TOKEN_FIELDS = {
   dr_operation_token: string('Operation token, on a DR secondary.', '', { isSecret: true }),
 } as const
@@ -59,7 +50,7 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
 /** Exists in every state, since it is called before a node has a cluster. */
 export const raftJoinPath = (): PathSpec =>
   definePath({
-    pattern: RAFT_JOIN,
+    pattern: 'storage/raft/join',
     fields: JOIN_FIELDS,
     summary: 'Join a cluster as another node.',
     operations: {

@@ -6,13 +6,6 @@ import type { Wrapping } from '../wrapping.js'
 
 const TOKEN_FIELD = { token: string('The wrapping token; without it the token of the request is meant.') }
 
-/** The paths at which a wrapping token may stand in for a client token. */
-export const WRAPPING_PATHS: ReadonlySet<string> = new Set([
-  'sys/wrapping/lookup',
-  'sys/wrapping/unwrap',
-  'sys/wrapping/rewrap',
-])
-
 /** sys/wrapping: wrap, lookup, unwrap, rewrap. */
 export const wrappingPaths = (wrapping: Wrapping): PathSpec[] => {
   const named = async ({

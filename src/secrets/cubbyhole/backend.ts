@@ -57,8 +57,6 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
 
   return {
     type: 'cubbyhole',
-    unauthenticated: [],
-    sudo: [],
     paths: [
       definePath({
         pattern: '*path',

@@ -8,6 +8,4 @@ import { lookupPaths } from './lookup-paths.js'
 export const createIdentityBackend = (directory: EntityDirectory): Backend => ({
   type: 'identity',
   paths: [...entityPaths(directory), ...aliasPaths(directory), ...lookupPaths(directory)],
-  unauthenticated: [],
-  sudo: [],
 })

@@ -48,8 +48,6 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
 
   return {
     type: 'kv',
-    unauthenticated: [],
-    sudo: [],
     paths: [
       definePath({
         pattern: '*path',

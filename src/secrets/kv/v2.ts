@@ -13,8 +13,6 @@ export const createKvV2 = (context: BackendContext): Backend => {
   const config = new ConfigStore(context.storage)
   return {
     type: 'kv',
-    unauthenticated: [],
-    sudo: [],
     paths: [
       ...dataPaths(context, config),
       ...metadataPaths(context, config),

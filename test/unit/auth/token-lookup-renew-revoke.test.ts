@@ -97,7 +97,7 @@ describe('accessors', () => {
     const keys = (await world.call('list', 'accessors/'))?.data as { keys: string[] }
     expect(keys.keys.sort()).toEqual([accessor, world.entry(world.root).accessor].sort())
     expect((await world.call('list', 'accessors/', { namespace: TEAM }))?.data).toEqual({ keys: [below.accessor] })
-    expect(world.backend.sudo).toEqual(['accessors*'])
+    expect(world.backend.rules?.find('accessors/')).toEqual({ access: 'sudo' })
   })
 })
 

@@ -7,7 +7,7 @@ describe('sys/audit', () => {
   let sys: BackendHarness
   beforeEach(() => {
     const { audit } = createAudit()
-    sys = new BackendHarness(() => ({ type: 'system', paths: auditPaths({ audit }), unauthenticated: [], sudo: [] }))
+    sys = new BackendHarness(() => ({ type: 'system', paths: auditPaths({ audit }) }))
   })
 
   const enable = (name: string, more: Record<string, string | boolean> = {}) =>

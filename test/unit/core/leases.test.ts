@@ -12,7 +12,7 @@ let backend: Backend
 beforeEach(async () => {
   world = await TokenWorld.open()
   const paths = leasePaths({ leases: world.leases, clock: world.clock })
-  backend = { type: 'system', paths, unauthenticated: [], sudo: [] }
+  backend = { type: 'system', paths }
 })
 
 const call = (

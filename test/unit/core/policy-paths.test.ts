@@ -45,7 +45,7 @@ const ask = (
     wrap: undefined,
     ...more,
   }
-  return dispatch({ type: 'system', paths, unauthenticated: [], sudo: [] }, request, path)
+  return dispatch({ type: 'system', paths }, request, path)
 }
 
 describe('policies', () => {

@@ -4,6 +4,9 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { createHttpServer, type HttpServerOptions } from '../../../src/http/http-server.js'
 import { renderAnswer } from '../../../src/logical/envelope.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
+import { systemRules, systemRulesOf } from '../../../src/server/system-rules.js'
+
+const RULES = systemRules({ areCeremoniesClosed: false, areMetricsOpen: false })
 
 /** A server whose handler answers with what it was asked. */
 export const startFront = async (options: Partial<HttpServerOptions> = {}) => {
@@ -15,6 +18,7 @@ export const startFront = async (options: Partial<HttpServerOptions> = {}) => {
     },
     clock: systemClock,
     random: createSeededRandom('front'),
+    rulesOf: (path) => systemRulesOf(RULES, path),
     log: silentLog,
     ...options,
   })

@@ -7,13 +7,13 @@ import { checkFraming, checkPatchType, findClientToken, parseWrap } from '../../
 import { parseForm, parseQuery } from '../../../src/http/url-pairs.js'
 
 const FORM = 'application/x-www-form-urlencoded'
-const body = (text: string, mediaType?: string, path = 'secret/a') => ({
+const body = (text: string, mediaType?: string, isBare = false) => ({
   bytes: Buffer.from(text),
   mediaType,
-  path,
+  isBare,
   valuesMax: 100,
 })
-const fields = (text: string, type?: string, path?: string) => ({ ...parseFields(body(text, type, path)) })
+const fields = (text: string, type?: string, isBare?: boolean) => ({ ...parseFields(body(text, type, isBare)) })
 
 describe('a body', () => {
   it.each([[''], ['  '], ['null'], [' null\n']])('of %j has no fields', (text) => {
@@ -36,7 +36,7 @@ describe('a body', () => {
 
   it.each(['[1,2]', '"text"', '42', 'true', '{"k":', '\ufeff{}'])('of %j is refused', (text) => {
     expect(() => fields(text)).toThrow(/^error parsing JSON/)
-    expect(() => fields(text, undefined, 'sys/unseal')).toThrow(/^failed to parse JSON input/)
+    expect(() => fields(text, undefined, true)).toThrow(/^failed to parse JSON input/)
   })
 
   it('must be UTF-8', () => {
@@ -45,7 +45,7 @@ describe('a body', () => {
   })
 
   it('of an endpoint without an envelope may spell its names in any case', () => {
-    expect(fields('{"Key":"k","RESET":true}', undefined, 'sys/unseal')).toEqual({ key: 'k', reset: true })
+    expect(fields('{"Key":"k","RESET":true}', undefined, true)).toEqual({ key: 'k', reset: true })
     expect(fields('{"Key":"k"}')).toEqual({ Key: 'k' })
   })
 

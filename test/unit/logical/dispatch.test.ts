@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Backend, type Call, definePath, type PathSpec } from '../../../src/logical/backend.js'
-import { decideWriteOperation, dispatch, findPath, isListed } from '../../../src/logical/dispatch.js'
+import { decideWriteOperation, dispatch, findPath } from '../../../src/logical/dispatch.js'
 import { commaList, int, string } from '../../../src/logical/fields.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { type Operation, type Request, type Response, ROOT_NAMESPACE } from '../../../src/logical/request.js'
@@ -23,7 +23,7 @@ const row = (pattern: string, operations: PathSpec['operations'], more: Partial<
   const names = [...pattern.matchAll(/[:*](\w+)/g)].map(([, name = '']) => [name, string('')] as const)
   return definePath({ pattern, fields: Object.fromEntries(names), operations, summary: 'does it', ...more })
 }
-const backendOf = (...paths: PathSpec[]): Backend => ({ type: 'test', paths, unauthenticated: [], sudo: [] })
+const backendOf = (...paths: PathSpec[]): Backend => ({ type: 'test', paths })
 
 const sample = backendOf(
   row('role/?', { list: show }),
@@ -76,18 +76,6 @@ describe('finding a path', () => {
     const backend = backendOf(row(':any/x', { read: show }), row('a/x', { read: show }))
     expect(findPath(backend, 'a/x')?.spec.pattern).toBe(':any/x')
     expect(findPath(backendOf(row('*rest', { read: show })), '')?.captured).toEqual({ rest: '' })
-  })
-})
-
-describe('lists of paths', () => {
-  it('match in full, or by what stands before a last star', () => {
-    const patterns = ['login', 'keys/*', 'accessors*']
-    expect(isListed(patterns, 'login')).toBe(true)
-    expect(isListed(patterns, 'login/')).toBe(false)
-    expect(isListed(patterns, 'keys/a/b')).toBe(true)
-    expect(isListed(patterns, 'keys')).toBe(false)
-    expect(isListed(patterns, 'accessors')).toBe(true)
-    expect(isListed([], '')).toBe(false)
   })
 })
 

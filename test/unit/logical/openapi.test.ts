@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { type Backend, definePath } from '../../../src/logical/backend.js'
 import { bool, duration, string } from '../../../src/logical/fields.js'
+import { PathRuleTable } from '../../../src/logical/path-rules.js'
 import { openApiDocument } from '../../../src/logical/openapi.js'
 
 const backend: Backend = {
   type: 'test',
-  unauthenticated: ['login'],
-  sudo: ['role/*'],
+  rules: new PathRuleTable({ login: { access: 'open' }, 'role/*': { access: 'sudo' } }),
   paths: [
     definePath({
       pattern: 'login',

@@ -19,8 +19,6 @@ const apply = async (body: JsonObject, current: TokenSettings = DEFAULT_TOKEN_SE
   let result: ReturnType<typeof applyTokenFields> | undefined
   const backend: Backend = {
     type: 'test',
-    unauthenticated: [],
-    sudo: [],
     paths: [
       definePath({
         pattern: 'role',

@@ -1,14 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { LogicalError } from '../../../src/logical/errors.js'
-import { isListed } from '../../../src/logical/path-list.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { Operation } from '../../../src/logical/request.js'
-import {
-  DR_ALLOWED_PATHS,
-  REPLICATION_SUDO,
-  REPLICATION_UNAUTHENTICATED,
-  replicationPaths,
-} from '../../../src/replication/paths/paths.js'
 import { makeRequest } from '../../support/backend-harness.js'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
@@ -261,30 +254,6 @@ test('an unmounted path leaves the filters, and a new mount at that path is not 
   expect(filters.find('c')?.paths).toEqual([])
   expect(filters.compiled('c')?.isHeldBack('logical/m9/x')).toBe(false)
   expect(filters.compiled('c')?.isHeldBack('logical/m1/x'), 'the deletions of its keys').toBe(true)
-})
-
-test('every path of the lists exists in the table, and a DR secondary serves what the contract says', () => {
-  const patterns = replicationPaths(() => {
-    throw new Error('not needed')
-  }).map((spec) => spec.pattern)
-  for (const path of [...REPLICATION_UNAUTHENTICATED, ...REPLICATION_SUDO]) {
-    if (!path.endsWith('*')) expect(patterns, path).toContain(path)
-  }
-  const served = (path: string) => isListed(DR_ALLOWED_PATHS, path)
-  for (const path of ['health', 'replication/status', 'replication/dr/secondary/promote']) {
-    expect(served(path), path).toBe(true)
-  }
-  for (const path of [
-    'replication/dr/primary/enable',
-    'replication/dr/secondary/enable',
-    'replication/performance/primary/enable',
-    'replication/secondary/promote',
-    'replication/recover',
-    'seal',
-    'mounts',
-  ]) {
-    expect(served(path), path).toBe(false)
-  }
 })
 
 test('a token that is null is none, and forgets no primary', async () => {

@@ -21,8 +21,9 @@ describe('login', () => {
   const send = (body: JsonObject) => approle.write('login', body)
 
   it('needs no token, and is the only path that does not', () => {
-    expect(approle.harness.backend.unauthenticated).toEqual(['login'])
-    expect(approle.harness.backend.sudo).toEqual([])
+    const { paths, rules } = approle.harness.backend
+    expect(paths.map(({ pattern }) => pattern).filter((pattern) => rules?.find(pattern).access)).toEqual(['login'])
+    expect(rules?.find('login')).toEqual({ access: 'open' })
   })
 
   describe('rule 1: role_id is always required', () => {

@@ -1,0 +1,153 @@
+import { NO_RULES, type PathRules, PathRuleTable } from '../logical/path-rules.js'
+
+interface SystemRuleSettings {
+  /** Ceremonies of key shares need a token with sudo, too. */
+  readonly areCeremoniesClosed: boolean
+  readonly areMetricsOpen: boolean
+}
+
+type Served = NonNullable<PathRules['servedWhile']>
+
+const WHILE_DR = { 'dr-bootstrapping': 'all', dr: 'all' } satisfies Served
+const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', revoked: 'all', ...WHILE_DR } satisfies Served
+/** Whoever waits for the first copy may bring the shares along: the cluster is open, and says so. Later they open nothing. */
+const FOR_SHARES = {
+  sealed: 'all',
+  restarting: 'all',
+  bootstrapping: 'all',
+  revoked: 'all',
+  'dr-bootstrapping': 'all',
+  held: 'all',
+} satisfies Served
+/** Whoever changes the role, or ends the server, is neither held up by a change of role nor refused by a fence. */
+const STEERING = { fenced: 'all', held: 'all' } satisfies Served
+
+const OPEN = { access: 'open' } satisfies PathRules
+const SUDO = { access: 'sudo' } satisfies PathRules
+const ROOT = { isRootOnly: true } satisfies PathRules
+const BARE = { ...ROOT, body: 'bare' } satisfies PathRules
+const WRITTEN = { ...BARE, verbs: ['PUT', 'POST'] } satisfies PathRules
+const STATUS = {
+  ...OPEN,
+  servedWhile: { sealed: 'all', ...WHILE_CHANGING },
+  isUnaudited: true,
+  verbs: ['GET'],
+} satisfies PathRules
+const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
+const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
+const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
+/** Looks at the operation token itself. */
+const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
+
+/**
+ * The rules of `sys/`: all that is true of its paths, besides what they do. Rows for what is not served are the reference's,
+ * and hold all the same.
+ */
+export const systemRules = ({ areCeremoniesClosed, areMetricsOpen }: SystemRuleSettings): PathRuleTable => {
+  const shares = areCeremoniesClosed ? SUDO : OPEN
+  /** The shares of a cluster that was given up before its first copy make the token with which that is done. */
+  const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', revoked: 'all' } }
+  const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
+  return new PathRuleTable({
+    health: { ...STATUS, verbs: ['GET', 'HEAD'] },
+    'seal-status': STATUS,
+    leader: STATUS,
+    init: {
+      ...BARE,
+      ...OPEN,
+      servedWhile: { ...FOR_SHARES, dr: 'reads' },
+      isUnaudited: true,
+      verbs: ['GET', 'PUT', 'POST'],
+    },
+    unseal: { ...WRITTEN, ...OPEN, servedWhile: FOR_SHARES, isUnaudited: true },
+    seal: { ...WRITTEN, ...SUDO, servedWhile: { sealed: 'all', bootstrapping: 'all', revoked: 'all', ...STEERING } },
+    'step-down': { ...WRITTEN, ...SUDO, servedWhile: STEERING },
+    'generate-root/attempt': rootCeremony,
+    'generate-root/update': rootCeremony,
+    'generate-root/*': BARE,
+    'generate-root-token/attempt': rootCeremony,
+    'generate-root-token/update': rootCeremony,
+    'generate-root-token/*': BARE,
+    'rekey/*': { ...BARE, ...OPEN },
+    'rekey-recovery-key/*': { ...BARE, ...OPEN },
+    rotate: { ...ROOT, ...SUDO },
+
+    'wrapping/lookup': { ...OPEN, wrappingToken: 'any' },
+    'wrapping/unwrap': { wrappingToken: 'any' },
+    'wrapping/rewrap': { wrappingToken: 'named' },
+    'wrapping/pubkey': OPEN,
+    'internal/ui/mounts': OPEN,
+    'internal/ui/mounts/*': OPEN,
+    'internal/ui/namespaces': OPEN,
+    'internal/specs/openapi': OPEN,
+    'internal/inspect/*': SUDO,
+
+    'auth/*': SUDO,
+    remount: SUDO,
+    raw: SUDO,
+    'raw/*': SUDO,
+    'config/cors': SUDO,
+    'config/ui/headers/*': SUDO,
+    'revoke-prefix/*': SUDO,
+    'revoke-force/*': SUDO,
+    leases: SUDO,
+    'leases/lookup/*': SUDO,
+    'leases/revoke-prefix/*': SUDO,
+    'leases/revoke-force/*': SUDO,
+
+    audit: { ...ROOT, ...SUDO },
+    'audit/*': { ...ROOT, ...SUDO },
+    'audit-hash/*': ROOT,
+    'config/auditing/*': { ...ROOT, ...SUDO },
+    'config/state/*': ROOT,
+    'license/*': ROOT,
+    'host-info': ROOT,
+    'in-flight-req': ROOT,
+    metrics: areMetricsOpen ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
+    // Called before a node has a cluster.
+    'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all' } },
+    // On a DR secondary for an operation token, which they look at themselves.
+    'storage/raft/configuration': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/autopilot/state': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/autopilot/configuration': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/snapshot': SNAPSHOT,
+    'storage/raft/snapshot-force': SNAPSHOT,
+    'storage/*': ROOT,
+
+    ...roleRules('replication'),
+    ...roleRules('replication/dr'),
+    ...roleRules('replication/performance'),
+    'replication/recover': ROLE,
+    'replication/merkle-check': ROLE,
+    'replication/*': { servedWhile: STEERING },
+    'replication/secondary/disable': { ...ROOT, servedWhile: { revoked: 'all', ...STEERING } },
+    'replication/performance/secondary/disable': { ...ROOT, servedWhile: { revoked: 'all', ...STEERING } },
+    'replication/dr/secondary/promote': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/disable': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/recover': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/update-primary': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/reindex': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/merkle-check': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/operation-token/delete': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/config/reload/*': WITH_OPERATION_TOKEN,
+    'replication/dr/secondary/license/status': WITH_OPERATION_TOKEN,
+    // There for an operation token or a client token, both of which it looks at itself.
+    'replication/dr/secondary/generate-public-key': ROLE_ON_DR,
+    'replication/dr/secondary/generate-operation-token/attempt': drCeremony,
+    'replication/dr/secondary/generate-operation-token/update': drCeremony,
+    'replication/dr/secondary/generate-operation-token/*': { ...ROLE, body: 'bare' },
+  })
+}
+
+/** Of a path as clients send it, in the root namespace. */
+export const systemRulesOf = (table: PathRuleTable, path: string): PathRules =>
+  path.startsWith('sys/') ? table.find(path.slice('sys/'.length)) : NO_RULES
+
+/** What the paths of each kind have in common, and the older ones without a kind. */
+const roleRules = (prefix: string): Record<string, PathRules> => ({
+  [`${prefix}/status`]: { ...OPEN, servedWhile: { ...WHILE_CHANGING, ...STEERING }, isUnaudited: true },
+  [`${prefix}/reindex`]: { ...ROLE, ...SUDO },
+  [`${prefix}/primary/secondary-token`]: { ...ROLE, ...SUDO },
+  [`${prefix}/primary/*`]: ROLE,
+  [`${prefix}/secondary/*`]: ROLE,
+})
