@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import type { Condition, PathRules } from '../../../src/logical/path-rules.js'
+import { systemRules } from '../../../src/server/system-rules.js'
+
+/** The table of rules in docs/compatibility.md, held against the one that the server goes by. */
+
+const { rows } = systemRules({ areCeremoniesClosed: false, areMetricsOpen: false })
+
+const isBelow = (folder: string, name: string): boolean =>
+  folder.endsWith('/*') && name !== folder && name.startsWith(folder.slice(0, -1))
+
+/** Rows that a rule holds for. A folder stands for all of its rows where it holds for each of them. */
+const namesOf = (holds: (rules: PathRules) => unknown): string[] => {
+  const names = Object.keys(rows).filter((name) => holds(rows[name] ?? {}))
+  const whole = names.filter((folder) => Object.keys(rows).every((row) => !isBelow(folder, row) || names.includes(row)))
+  return names.filter((name) => !whole.some((folder) => isBelow(folder, name)))
+}
+
+const named = (names: readonly string[], note = ''): string[] => names.map((name) => `\`${name}\`${note}`)
+
+const servedWhile = (condition: Condition): string[] => [
+  ...named(namesOf(({ servedWhile }) => servedWhile?.[condition] === 'all')),
+  ...named(
+    namesOf(({ servedWhile }) => servedWhile?.[condition] === 'reads'),
+    ' (read)',
+  ),
+]
+
+const RULES: readonly (readonly [string, readonly string[]])[] = [
+  ['needs no token, or looks at one itself', named(namesOf(({ access }) => access === 'open'))],
+  ['needs `sudo` besides the capability of the operation', named(namesOf(({ access }) => access === 'sudo'))],
+  ['exists in the root namespace alone', named(namesOf(({ isRootOnly }) => isRootOnly))],
+  ['is not audited', named(namesOf(({ isUnaudited }) => isUnaudited))],
+  ['is served while not initialised or sealed', servedWhile('sealed')],
+  ['is served while the cluster restarts for a new role', servedWhile('restarting')],
+  ['is served by a performance secondary before its first copy', servedWhile('bootstrapping')],
+  ['is served by one that was revoked before it', servedWhile('revoked')],
+  ['is served by a DR secondary before its first copy', servedWhile('dr-bootstrapping')],
+  ['is served by a DR secondary', servedWhile('dr')],
+  ['is not refused by an overtaken primary (`fence_client_writes`)', servedWhile('fenced')],
+  ['does not wait for a change of role that begins', servedWhile('held')],
+  ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
+  ['has names in any case in its body', named(namesOf(({ body }) => body === 'bare'))],
+  ['has a file for a body', named(namesOf(({ body }) => body === 'file'))],
+]
+
+test('the page says of every path what the server goes by', () => {
+  const page = readFileSync(path.join(import.meta.dirname, '..', '..', '..', 'docs', 'compatibility.md'), 'utf8')
+  const [, table = ''] = /<!-- rules: begin -->([\s\S]*)<!-- rules: end -->/.exec(page) ?? []
+  const lines = RULES.map(([rule, names]) => `| ${rule} | ${names.join(' ')} |`)
+  expect(table.trim().split('\n')).toEqual(['| rule | paths below `sys/` |', '|---|---|', ...lines])
+})
+
+test('settings close the ceremonies of key shares, and open metrics on a DR secondary, too', () => {
+  const other = systemRules({ areCeremoniesClosed: true, areMetricsOpen: true })
+  const changed = Object.keys(rows).filter((name) => other.rows[name]?.access !== rows[name]?.access)
+  expect(changed).toEqual([
+    'generate-root/attempt',
+    'generate-root/update',
+    'generate-root-token/attempt',
+    'generate-root-token/update',
+    'metrics',
+    'replication/dr/secondary/generate-operation-token/attempt',
+    'replication/dr/secondary/generate-operation-token/update',
+  ])
+  expect(changed.filter((name) => other.rows[name]?.access === 'open')).toEqual(['metrics'])
+  expect(other.find('metrics').servedWhile).toHaveProperty('dr')
+})
