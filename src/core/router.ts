@@ -3,7 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { Backend, BackendType, MountView } from '../logical/backend.js'
 import { LogicalError } from '../logical/errors.js'
-import { NO_RULES, type PathRules } from '../logical/path-rules.js'
+import { type PathRules, rulesOf } from '../logical/path-rules.js'
 import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../logical/request.js'
 import type { Storage } from '../logical/storage.js'
 import {
@@ -37,11 +37,7 @@ export interface Route {
   readonly rules: PathRules
 }
 
-const routeTo = (mount: OpenMount, path: string): Route => ({
-  mount,
-  path,
-  rules: mount.backend.rules?.find(path) ?? NO_RULES,
-})
+const routeTo = (mount: OpenMount, path: string): Route => ({ mount, path, rules: rulesOf(mount.backend.rules, path) })
 
 interface RouterOptions {
   readonly table: MountTable

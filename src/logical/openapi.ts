@@ -1,7 +1,7 @@
 import type { Backend, PathSpec } from './backend.js'
 import type { Field, FieldKind } from './fields.js'
 import type { JsonValue } from './json.js'
-import { NO_RULES } from './path-rules.js'
+import { rulesOf } from './path-rules.js'
 import type { Operation } from './request.js'
 
 /** A mount as the document shows it; `path` is `secret/` or `auth/approle/`. */
@@ -49,7 +49,7 @@ export const describeOperations = (mountPath: string, spec: PathSpec, backend: B
     parameters: inPath.map((name) => describeParameter(name, spec.fields[name], 'path')),
   }
   if (spec.operations.create || spec.exists) item['x-vault-createSupported'] = true
-  const { access } = backend.rules?.find(pattern) ?? NO_RULES
+  const { access } = rulesOf(backend.rules, pattern)
   if (access === 'sudo') item['x-vault-sudo'] = true
   if (access === 'open') item['x-vault-unauthenticated'] = true
   for (const operation of Object.keys(VERBS) as Exclude<Operation, 'help'>[]) {

@@ -69,3 +69,6 @@ export class PathRuleTable {
     return NO_RULES
   }
 }
+
+/** Of a backend, which may have no table. */
+export const rulesOf = (table: PathRuleTable | undefined, path: string): PathRules => table?.find(path) ?? NO_RULES

@@ -86,11 +86,7 @@ export class Server implements ShellView {
   private constructor(options: Required<ServerOptions>) {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
     this.status = new ServerStatus(options.config)
-    const { own, unauthenticatedMetrics } = options.config
-    this.systemRules = systemRules({
-      areCeremoniesClosed: !own.allowGenerateRootUnauthenticated,
-      areMetricsOpen: unauthenticatedMetrics,
-    })
+    this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
     this.#answers = new AnswerRoom(options.clock)
     this.#host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })

@@ -1,9 +1,8 @@
 import { NO_RULES, type PathRules, PathRuleTable } from '../logical/path-rules.js'
 
 interface SystemRuleSettings {
-  /** Ceremonies of key shares need a token with sudo, too. */
-  readonly areCeremoniesClosed: boolean
-  readonly areMetricsOpen: boolean
+  readonly unauthenticatedMetrics: boolean
+  readonly own: { readonly allowGenerateRootUnauthenticated: boolean }
 }
 
 type Served = NonNullable<PathRules['servedWhile']>
@@ -43,8 +42,8 @@ const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
  * The rules of `sys/`: all that is true of its paths, besides what they do. Rows for what is not served are the reference's,
  * and hold all the same.
  */
-export const systemRules = ({ areCeremoniesClosed, areMetricsOpen }: SystemRuleSettings): PathRuleTable => {
-  const shares = areCeremoniesClosed ? SUDO : OPEN
+export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings): PathRuleTable => {
+  const shares = own.allowGenerateRootUnauthenticated ? OPEN : SUDO
   /** The shares of a cluster that was given up before its first copy make the token with which that is done. */
   const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', revoked: 'all' } }
   const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
@@ -103,7 +102,7 @@ export const systemRules = ({ areCeremoniesClosed, areMetricsOpen }: SystemRuleS
     'license/*': ROOT,
     'host-info': ROOT,
     'in-flight-req': ROOT,
-    metrics: areMetricsOpen ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
+    metrics: unauthenticatedMetrics ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
     // Called before a node has a cluster.
     'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all' } },
     // On a DR secondary for an operation token, which they look at themselves.

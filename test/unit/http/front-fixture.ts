@@ -6,7 +6,7 @@ import { renderAnswer } from '../../../src/logical/envelope.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
 import { systemRules, systemRulesOf } from '../../../src/server/system-rules.js'
 
-const RULES = systemRules({ areCeremoniesClosed: false, areMetricsOpen: false })
+const RULES = systemRules({ unauthenticatedMetrics: false, own: { allowGenerateRootUnauthenticated: true } })
 
 /** A server whose handler answers with what it was asked. */
 export const startFront = async (options: Partial<HttpServerOptions> = {}) => {
