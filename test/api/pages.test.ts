@@ -39,7 +39,7 @@ interface Desk {
 /** An empty directory in the project of a reader. */
 const makeDesk = (home: LabHome): Desk => {
   const cwd = path.join(installed.directory, path.basename(home.directory))
-  mkdirSync(cwd)
+  mkdirSync(cwd, { recursive: true })
   const env = {
     PATH: `${installed.bin}:${path.dirname(process.execPath)}:${process.env.PATH}`,
     HOME: home.directory,
@@ -83,8 +83,8 @@ const runInTerminal = (program: string, file: string, at: Desk) =>
 
 const having = (language: string): Page[] => PAGES.filter((page) => blocksToRun(page, language).length > 0)
 
-/** What is typed at the front door; the commands of the other pages are the same ones. */
-const TYPED = ['README.md', 'docs/test-in-ci.md']
+/** What is typed at the front door and behind it; the commands of the longer pages are the same ones. */
+const TYPED = ['README.md', 'docs/drills.md', 'docs/lab.md', 'docs/test-in-ci.md']
 
 const runPage = async (page: Page, reader: Reader, home: LabHome): Promise<Ended> => {
   const desk = makeDesk(home)
@@ -117,6 +117,14 @@ describe('commands of a page', { timeout: LONG_MS }, () => {
   it.skipIf(!SCRIPT).each(typed.map((page) => [page.name, page] as const))(name, (_, page) =>
     expectToRun(page, 'terminal'),
   )
+
+  it.skipIf(!SCRIPT)('that fail in a terminal are noticed, and are in one', async () => {
+    await using home = new LabHome()
+    const typed = (line: string) => runPage(readPage('x.md', `\`\`\`sh\n${line}\necho after\n\`\`\``), 'terminal', home)
+    expect(await typed('test -t 0 && test -t 1 && test -t 2')).toMatchObject({ status: 0 })
+    const failed = await typed('understudy env A')
+    expect(failed).toMatchObject({ status: 1, stdout: expect.not.stringContaining('after') })
+  })
 
   it('that fail are noticed, and so are those that end otherwise than the page says', async () => {
     await using home = new LabHome()
