@@ -63,6 +63,11 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     return this.#options.engine.get(dataKey(key), this.#steady.snapshotFor(key))
   }
 
+  /** Whether the key holds anything: a large value is not read for that. */
+  has(key: string): boolean {
+    return this.#options.engine.has(dataKey(key), this.#steady.snapshotFor(key))
+  }
+
   /** Committed keys below a prefix, in order, without their values, in chunks. */
   scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
     return scanKeys(this.#options.engine, scan, () => this.#steady.snapshotBelow(scan.prefix))

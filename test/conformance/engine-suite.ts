@@ -168,6 +168,76 @@ export const describeEngine = (name: string, makeHome: () => Promise<EngineHome>
       for (const one of snapshots) await one.close()
     })
 
+    describe('with large values', () => {
+      const MIB = 1024 * 1024
+      const large = (fill: number, size = 3 * MIB + 7): Buffer => Buffer.alloc(size, fill)
+      const putAll = async (values: Readonly<Record<string, Buffer>>, isDurable = true): Promise<void> => {
+        const batch = engine.batch()
+        for (const [key, value] of Object.entries(values)) batch.put(key, value)
+        await batch.write({ isDurable })
+      }
+      /** Not by `toEqual`, which takes long for so many bytes. */
+      const holds = (found: Buffer | undefined, expected: Buffer): boolean => found?.equals(expected) ?? false
+
+      it('returns them, and knows that they are there', async () => {
+        const values = { a: large(1), b: Buffer.from('small'), ['é'.repeat(20_000)]: large(2, MIB) }
+        await putAll(values)
+        for (const [key, value] of Object.entries(values)) {
+          expect(holds(engine.get(key), value)).toBe(true)
+          expect(engine.has(key)).toBe(true)
+        }
+        expect(engine.has('c')).toBe(false)
+      })
+
+      it('holds them over closing and opening, and opening again in place', async () => {
+        await putAll({ a: large(1), b: large(2) }, false)
+        await putAll({ b: large(3) })
+        await engine.reopen()
+        expect(holds(engine.get('b'), large(3))).toBe(true)
+        await engine.close()
+        engine = await home.open()
+        expect(holds(engine.get('a'), large(1))).toBe(true)
+        expect(holds(engine.get('b'), large(3))).toBe(true)
+      })
+
+      it('replaces them by others, and by nothing', async () => {
+        await putAll({ a: large(1), b: large(2), c: large(3) })
+        const batch = engine.batch()
+        batch.put('a', large(4))
+        batch.put('a', bytes('small'))
+        batch.put('b', large(5))
+        batch.put('b', large(6))
+        batch.put('d', large(7))
+        batch.delete('d')
+        batch.delete('c')
+        await batch.write({ isDurable: true })
+        expect(engine.get('a')).toEqual(bytes('small'))
+        expect(holds(engine.get('b'), large(6))).toBe(true)
+        expect(await keysOf(engine, {})).toEqual(['a', 'b'])
+      })
+
+      it('shows in a snapshot and in a scan what was there when they began', async () => {
+        await putAll({ a: large(1), b: large(2), c: bytes('3') })
+        const snapshot = engine.snapshot()
+        const scan = engine.scan({}, { chunkBytes: 1000 })[Symbol.asyncIterator]()
+        const first = await scan.next()
+        await putAll({ a: bytes('1'), b: bytes('2') })
+        await putAll({ c: large(3) })
+        expect(holds(engine.get('a', snapshot), large(1))).toBe(true)
+        const found = [...(first.value ?? [])]
+        for (let next = await scan.next(); !next.done; next = await scan.next()) found.push(...next.value)
+        expect(found.map(({ key, value }) => `${key} ${value.length}`)).toEqual([
+          `a ${large(1).length}`,
+          `b ${large(2).length}`,
+          'c 1',
+        ])
+        expect(holds(engine.get('b', snapshot), large(2))).toBe(true)
+        await snapshot.close()
+        expect(engine.get('a')).toEqual(bytes('1'))
+        expect(holds(engine.get('c'), large(3))).toBe(true)
+      })
+    })
+
     it('holds its data over closing and opening', async () => {
       await put(engine, 'a', 'b')
       await engine.close()

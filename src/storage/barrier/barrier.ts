@@ -123,7 +123,7 @@ export class Barrier {
   /** Whether the key holds anything: nothing is decrypted for that. */
   has(key: string): boolean {
     if (!isPlainKey(key)) this.#requireUnsealed()
-    return this.#store.get(key) !== undefined
+    return this.#store.has(key)
   }
 
   /** As `Store.write`, with plain values. */

@@ -7,6 +7,8 @@ export interface Engine {
   /** Changes when a batch begun before may no longer be written, because it would go elsewhere or unseen. Undefined: never. */
   readonly era?: number | undefined
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
+  /** Whether the key holds anything, whatever its size. */
+  has(key: string, snapshot?: EngineSnapshot): boolean
   /** Entries of the range in key order (that of their UTF-8 bytes), in chunks, as they are when the first is asked for. */
   scan(range: KeyRange, options?: ScanOptions): AsyncIterable<readonly Entry[]>
   batch(): EngineBatch

@@ -1,5 +1,6 @@
 import type { Level } from 'level'
 import type { EngineBatch } from './engine.js'
+import type { LargeValues, PlacedValue } from './large-values.js'
 import { failedWrite } from './level-failure.js'
 
 export type Native = Level<string, Buffer>
@@ -21,19 +22,25 @@ const LARGE_BYTES = 256 * 1024
  */
 export class LevelBatch implements EngineBatch {
   readonly #db: Native
+  readonly #largeValues: LargeValues
+  readonly #keys: string[] = []
+  readonly #large = new Map<string, PlacedValue>()
   #few: Operation[] = []
   #bytes = 0
   #many: ReturnType<Native['batch']> | undefined
 
-  constructor(db: Native) {
+  constructor(db: Native, largeValues: LargeValues) {
     this.#db = db
+    this.#largeValues = largeValues
   }
 
   put(key: string, value: Buffer): void {
-    this.#add({ type: 'put', key, value })
+    if (this.#largeValues.takes(value)) this.#putLarge(key, value)
+    else this.#put(key, value)
   }
 
   delete(key: string): void {
+    this.#forget(key)
     this.#add({ type: 'del', key })
   }
 
@@ -43,14 +50,17 @@ export class LevelBatch implements EngineBatch {
 
   async write({ isDurable }: { readonly isDurable: boolean }): Promise<void> {
     try {
+      if (this.#large.size > 0) await this.#largeValues.write(this.#large)
       await this.#write(isDurable)
     } catch (error) {
       throw failedWrite(error)
     }
+    this.#largeValues.note(this.#keys, this.#large, isDurable)
   }
 
   discard(): void {
     this.#few = []
+    this.#large.clear()
     void this.#many?.close()
   }
 
@@ -62,7 +72,24 @@ export class LevelBatch implements EngineBatch {
     return this.#db.batch(operations, { sync })
   }
 
+  #put(key: string, value: Buffer): void {
+    this.#forget(key)
+    this.#add({ type: 'put', key, value })
+  }
+
+  #putLarge(key: string, value: Buffer): void {
+    const { placed, reference } = this.#largeValues.place(value)
+    this.#put(key, reference)
+    this.#large.set(key, placed)
+  }
+
+  /** What the batch has put before under the key does not count any more. */
+  #forget(key: string): void {
+    if (this.#large.size > 0) this.#large.delete(key)
+  }
+
   #add(operation: Operation): void {
+    this.#keys.push(operation.key)
     if (!this.#many && this.#few.length < FEW_OPERATIONS) {
       this.#few.push(operation)
       this.#bytes += operation.type === 'put' ? operation.value.length : 0

@@ -6,6 +6,7 @@ import type { Ballast } from './ballast.js'
 import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
 import { findDamagedTables } from './table-check.js'
 import { HighWater } from './high-water.js'
+import { LargeValues } from './large-values.js'
 import { LevelBatch, type Native } from './level-batch.js'
 import { hasCode, isNoSpace, noSpace } from './level-failure.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
@@ -24,11 +25,13 @@ type NativeSnapshot = ReturnType<Native['snapshot']>
 
 class LevelSnapshot implements EngineSnapshot {
   readonly native: NativeSnapshot
-  constructor(native: NativeSnapshot) {
+  readonly #release: () => void
+  constructor(native: NativeSnapshot, release: () => void) {
     this.native = native
+    this.#release = release
   }
   close(): Promise<void> {
-    return this.native.close()
+    return this.native.close().finally(this.#release)
   }
 }
 
@@ -64,8 +67,23 @@ const openNative = async (directory: string, createIfMissing: boolean): Promise<
   return db
 }
 
-const requireSoundTables = async (directory: string): Promise<void> => {
-  const damaged = await findDamagedTables(directory)
+/** What the database holds: a value, or where a large one is. */
+const getStored = (db: Native, key: string, at: { snapshot: NativeSnapshot } | undefined): Buffer | undefined => {
+  if (key.length > FAST_KEY_LENGTH) {
+    return db.getSync<Buffer, Buffer>(Buffer.from(key), { keyEncoding: 'buffer', ...at })
+  }
+  return at === undefined ? db.getSync(key) : db.getSync<string, Buffer>(key, at)
+}
+
+const openLarge = (db: Native, directory: string, isDamageTaken: boolean): Promise<LargeValues> =>
+  LargeValues.open({
+    directory,
+    isDamageTaken,
+    find: (key) => getStored(db, key, undefined),
+    all: () => db.values(),
+  })
+
+const requireSound = (directory: string, damaged: readonly string[]): void => {
   if (damaged.length === 0) return
   throw new LogicalError(
     'internal',
@@ -73,6 +91,12 @@ const requireSoundTables = async (directory: string): Promise<void> => {
       'Put the files back as they were, or let a secondary take its place; to go on with what is left, use ' +
       '"understudy storage adopt"',
   )
+}
+
+interface Opened {
+  readonly db: Native
+  readonly large: LargeValues
+  readonly highWater: HighWater
 }
 
 interface LevelEngineOptions {
@@ -93,12 +117,16 @@ export class LevelEngine implements Engine {
   readonly #highWater: HighWater
   /** True when its files were not sealed by who closed them last. */
   readonly isUnchecked: boolean
+  readonly #isDamageTaken: boolean
   #db: Native
+  #large: LargeValues
 
-  private constructor(options: LevelEngineOptions, isUnchecked: boolean, db: Native, highWater: HighWater) {
+  private constructor(options: LevelEngineOptions, isUnchecked: boolean, { db, large, highWater }: Opened) {
     this.#directory = options.directory
     this.#ballast = options.ballast
+    this.#isDamageTaken = options.isDamageTaken ?? false
     this.#db = db
+    this.#large = large
     this.isUnchecked = isUnchecked
     this.#highWater = highWater
   }
@@ -108,15 +136,13 @@ export class LevelEngine implements Engine {
     const { directory, createIfMissing, isDamageTaken = false } = options
     const isSealed = await checkSeal(directory)
     if (isSealed) await breakSeal(directory)
-    else if (!isDamageTaken) await requireSoundTables(directory)
+    else if (!isDamageTaken) requireSound(directory, await findDamagedTables(directory))
     const db = await openNative(directory, createIfMissing)
     try {
-      return new LevelEngine(
-        options,
-        !isSealed,
-        db,
-        await HighWater.open(join(directory, 'acknowledged'), isDamageTaken),
-      )
+      const large = await openLarge(db, directory, isDamageTaken)
+      if (!isSealed && !isDamageTaken) requireSound(directory, await large.findDamage())
+      const highWater = await HighWater.open(join(directory, 'acknowledged'), isDamageTaken)
+      return new LevelEngine(options, !isSealed, { db, large, highWater })
     } catch (error) {
       await db.close()
       throw error
@@ -125,47 +151,52 @@ export class LevelEngine implements Engine {
 
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
     this.#requireOpen()
-    if (key.length > FAST_KEY_LENGTH) {
-      return this.#db.getSync<Buffer, Buffer>(Buffer.from(key), { keyEncoding: 'buffer', ...nativeOf(snapshot) })
-    }
-    return snapshot === undefined
-      ? this.#db.getSync(key)
-      : this.#db.getSync<string, Buffer>(key, { ...nativeOf(snapshot) })
+    const stored = getStored(this.#db, key, nativeOf(snapshot))
+    return stored && this.#large.resolve(key, stored)
+  }
+
+  has(key: string, snapshot?: EngineSnapshot): boolean {
+    this.#requireOpen()
+    return getStored(this.#db, key, nativeOf(snapshot)) !== undefined
   }
 
   async *scan(range: KeyRange, options: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {
     this.#requireOpen()
+    const { chunkBytes = CHUNK_BYTES } = options
+    const large = this.#large
+    const release = large.hold()
     const iterator = this.#db.iterator<string, Buffer>({
       ...range,
       ...nativeOf(options.snapshot),
       limit: options.limit ?? -1,
       reverse: options.reverse ?? false,
       values: options.values ?? true,
-      highWaterMarkBytes: options.chunkBytes ?? CHUNK_BYTES,
+      highWaterMarkBytes: chunkBytes,
     })
     try {
       for (;;) {
         const found = await iterator.nextv(CHUNK_ENTRIES)
         if (found.length === 0) return
-        yield found.map(([key, value]) => ({ key, value: value ?? EMPTY }))
+        const entries = found.map(([key, value]) => ({ key, value: value ?? EMPTY }))
+        yield* large.chunks(entries, chunkBytes)
       }
     } finally {
-      await iterator.close()
+      await iterator.close().finally(release)
     }
   }
 
   batch(): EngineBatch {
     this.#requireOpen()
-    return new LevelBatch(this.#db)
+    return new LevelBatch(this.#db, this.#large)
   }
 
   snapshot(): EngineSnapshot {
     this.#requireOpen()
-    return new LevelSnapshot(this.#db.snapshot())
+    return new LevelSnapshot(this.#db.snapshot(), this.#large.hold())
   }
 
-  findDamage(): Promise<readonly string[]> {
-    return findDamagedTables(this.#directory)
+  async findDamage(): Promise<readonly string[]> {
+    return [...(await findDamagedTables(this.#directory)), ...(await this.#large.findDamage())]
   }
 
   get acknowledged(): Acknowledged | undefined {
@@ -196,7 +227,9 @@ export class LevelEngine implements Engine {
       await this.#ballast?.drop()
       await this.#db.close()
     }
+    await this.#large.close()
     this.#db = await openNative(this.#directory, false)
+    this.#large = await openLarge(this.#db, this.#directory, this.#isDamageTaken)
     await this.#ballast?.restore()
   }
 
@@ -212,6 +245,7 @@ export class LevelEngine implements Engine {
   /** Closes what is to be removed, or to be left as a crash would leave it. */
   async discard(): Promise<void> {
     await this.#db.close()
+    await this.#large.close()
     await this.#highWater.close()
   }
 

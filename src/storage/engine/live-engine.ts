@@ -78,6 +78,12 @@ export class LiveEngine implements Engine {
     return tenant.engine.get(key, inner)
   }
 
+  has(key: string, snapshot?: EngineSnapshot): boolean {
+    if (snapshot === undefined) return this.#tenant.engine.has(key)
+    const { tenant, inner } = liveOf(snapshot)
+    return tenant.engine.has(key, inner)
+  }
+
   async *scan(range: KeyRange, { snapshot, ...options }: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {
     const found = snapshot && liveOf(snapshot)
     const tenant = found?.tenant ?? this.#tenant

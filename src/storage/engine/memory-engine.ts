@@ -70,6 +70,10 @@ export class MemoryEngine implements Engine {
     return snapshot === undefined ? this.#disk.map.get(key) : findIn(leavesOf(snapshot), key)
   }
 
+  has(key: string, snapshot?: EngineSnapshot): boolean {
+    return this.get(key, snapshot) !== undefined
+  }
+
   async *scan(range: KeyRange, options: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {
     this.#requireOpen()
     const leaves = options.snapshot === undefined ? this.#disk.map.frozen() : leavesOf(options.snapshot)

@@ -78,6 +78,10 @@ const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
     watch.beforeRead()
     return inner.get(key, snapshot)
   },
+  has: (key, snapshot) => {
+    watch.beforeRead()
+    return inner.has(key, snapshot)
+  },
   async *scan(range, options) {
     watch.beforeRead()
     for await (const chunk of inner.scan(range, options)) {

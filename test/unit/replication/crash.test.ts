@@ -20,6 +20,7 @@ const dyingAfter = (engine: Engine, batches: number): Engine & { readonly isDead
   return {
     name: engine.name,
     get: (key, snapshot) => engine.get(key, snapshot),
+    has: (key, snapshot) => engine.has(key, snapshot),
     scan: (range, options) => engine.scan(range, options),
     snapshot: () => engine.snapshot(),
     acknowledged: engine.acknowledged,

@@ -58,6 +58,7 @@ export class GatedEngine implements Engine {
   }
 
   get: Engine['get'] = (key, snapshot) => this.inner.get(key, snapshot)
+  has: Engine['has'] = (key, snapshot) => this.inner.has(key, snapshot)
   scan: Engine['scan'] = (range, options) => this.inner.scan(range, options)
   snapshot: Engine['snapshot'] = () => this.inner.snapshot()
   acknowledge: Engine['acknowledge'] = (next) => this.inner.acknowledge(next)

@@ -1,0 +1,235 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LogicalError } from '../../logical/errors.js'
+import { syncDirectory } from './durable-file.js'
+import type { Entry } from './engine.js'
+import { isValueFileSound, readKeyOf, readValue, writeValueFile } from './value-file.js'
+
+/** From this size on a value lies in a file of its own. */
+export const LARGE_VALUE_BYTES = 1024 * 1024
+
+/**
+ * What the database holds in place of a large value: a mark, the number of the file and the size of the value. Whatever else
+ * looks like that is kept as a file as well, so that no value can be taken for a reference.
+ */
+const MARK = Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex')
+const REFERENCE_BYTES = MARK.length + 16
+
+const EMPTY = Buffer.alloc(0)
+
+interface Reference {
+  readonly number: number
+  readonly bytes: number
+}
+
+/** A large value that a batch will write. */
+export interface PlacedValue {
+  readonly number: number
+  readonly value: Buffer
+}
+
+export interface LargeValuesOptions {
+  readonly directory: string
+  /** What the database holds under a key. */
+  readonly find: (key: string) => Buffer | undefined
+  /** The same of all keys. */
+  readonly all: () => AsyncIterable<Buffer>
+  /** True reads what is there of a value whose file is damaged. */
+  readonly isDamageTaken: boolean
+}
+
+/**
+ * The large values of a database, each in a file beside it: in the database itself one would be copied into the log, into
+ * memory, and anew with each compaction, and would stay mapped into memory once it was read. A file is on disk before the
+ * batch that refers to it is written, is never changed, and goes when nothing that can be read, or can come back after a
+ * loss of power, refers to it any more.
+ */
+export class LargeValues {
+  readonly #options: LargeValuesOptions
+  /** Numbers of the files that the newest state of the database refers to, by key. */
+  readonly #live = new Map<string, number>()
+  #next = 1
+  /** Snapshots and scans that may see what has been replaced. */
+  #readers = 0
+  /** Replaced by batches that may be lost with the power. */
+  #replaced: number[] = []
+  /** Replaced for good. */
+  #unused: number[] = []
+  /** Damaged so that it cannot be told from them whose values they are, although something refers to them. */
+  #foreign: readonly number[] = []
+  readonly #removals = new Set<Promise<void>>()
+
+  private constructor(options: LargeValuesOptions) {
+    this.#options = options
+  }
+
+  /** Finds the files that are referred to, and removes those that a crash has left without a reference. */
+  static async open(options: LargeValuesOptions): Promise<LargeValues> {
+    const values = new LargeValues(options)
+    const torn: number[] = []
+    for (const name of await readdir(options.directory)) {
+      const number = numberOf(name)
+      if (number === undefined) continue
+      values.#next = Math.max(values.#next, number + 1)
+      if (await values.#find(number)) continue
+      if (await isValueFileSound(values.#path(number))) values.#remove(number)
+      else torn.push(number)
+    }
+    if (torn.length > 0) await values.#judge(torn)
+    return values
+  }
+
+  /** Whether a value is to be kept as a file. */
+  takes(value: Buffer): boolean {
+    return value.length >= LARGE_VALUE_BYTES || isReference(value)
+  }
+
+  /** Where a value will be; nothing is written yet. */
+  place(value: Buffer): { readonly placed: PlacedValue; readonly reference: Buffer } {
+    const number = this.#next++
+    const reference = Buffer.alloc(REFERENCE_BYTES)
+    MARK.copy(reference)
+    reference.writeUIntBE(number, MARK.length + 2, 6)
+    reference.writeUIntBE(value.length, MARK.length + 10, 6)
+    return { placed: { number, value }, reference }
+  }
+
+  /** Makes values durable, in turns of the event loop. What was written is removed again when it fails. */
+  async write(values: ReadonlyMap<string, PlacedValue>): Promise<void> {
+    try {
+      for (const [key, { number, value }] of values) await writeValueFile(this.#path(number), key, value)
+      await syncDirectory(this.#options.directory)
+    } catch (error) {
+      for (const { number } of values.values()) this.#remove(number)
+      throw error
+    }
+  }
+
+  /** A batch was written: it has changed these keys, and holds these large values. */
+  note(keys: readonly string[], values: ReadonlyMap<string, PlacedValue>, isDurable: boolean): void {
+    if (this.#live.size > 0) {
+      for (const key of keys) {
+        const number = this.#live.get(key)
+        if (number === undefined) continue
+        this.#replaced.push(number)
+        this.#live.delete(key)
+      }
+    }
+    for (const [key, { number }] of values) this.#live.set(key, number)
+    if (!isDurable || this.#replaced.length === 0) return
+    this.#unused.push(...this.#replaced)
+    this.#replaced = []
+    this.#sweep()
+  }
+
+  /** Until the result is called nothing is removed. */
+  hold(): () => void {
+    this.#readers++
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#readers--
+      this.#sweep()
+    }
+  }
+
+  /** The value that the database means by what it holds. Throws LogicalError `internal` for one whose file is damaged. */
+  resolve(key: string, stored: Buffer): Buffer {
+    const reference = parseReference(stored)
+    if (!reference) return stored
+    const path = this.#path(reference.number)
+    const value = readValue(path, key, reference.bytes)
+    if (value) return value
+    if (this.#options.isDamageTaken) return EMPTY
+    throw new LogicalError('internal', `the data is damaged: ${path} is not as it was written`)
+  }
+
+  /** The same for many, in chunks of about so many bytes. */
+  *chunks(entries: readonly Entry[], chunkBytes: number): Generator<readonly Entry[]> {
+    if (!entries.some(({ value }) => isReference(value))) {
+      yield entries
+      return
+    }
+    let chunk: Entry[] = []
+    let bytes = 0
+    for (const { key, value } of entries) {
+      chunk.push({ key, value: this.resolve(key, value) })
+      bytes += chunk.at(-1)?.value.length ?? 0
+      if (bytes < chunkBytes) continue
+      yield chunk
+      chunk = []
+      bytes = 0
+    }
+    if (chunk.length > 0) yield chunk
+  }
+
+  /** Names of the files that are not as they were written. */
+  async findDamage(): Promise<string[]> {
+    const damaged = this.#foreign.map(nameOf)
+    for (const [key, number] of [...this.#live]) {
+      const isSound = await isValueFileSound(this.#path(number))
+      if (!isSound && this.#live.get(key) === number) damaged.push(nameOf(number))
+    }
+    return damaged
+  }
+
+  /** Resolves when nothing is being removed, and nothing will be. */
+  async close(): Promise<void> {
+    this.#unused = []
+    this.#readers = Number.POSITIVE_INFINITY
+    await Promise.all(this.#removals)
+  }
+
+  /** Whether the database refers to a file under the key that the file names. */
+  async #find(number: number): Promise<boolean> {
+    const key = await readKeyOf(this.#path(number))
+    if (key === undefined || parseReference(this.#options.find(key))?.number !== number) return false
+    this.#live.set(key, number)
+    return true
+  }
+
+  /** Files that were not written to their end belong to nothing; one that something refers to is damaged. */
+  async #judge(torn: readonly number[]): Promise<void> {
+    const referred = new Set<number>()
+    for await (const stored of this.#options.all()) {
+      const reference = parseReference(stored)
+      if (reference) referred.add(reference.number)
+    }
+    this.#foreign = torn.filter((number) => referred.has(number))
+    for (const number of torn) if (!referred.has(number)) this.#remove(number)
+  }
+
+  #sweep(): void {
+    if (this.#readers > 0) return
+    for (const number of this.#unused.splice(0)) this.#remove(number)
+  }
+
+  /** What cannot be removed now is removed when the database is opened the next time. */
+  #remove(number: number): void {
+    if (this.#options.isDamageTaken) return
+    const removal = rm(this.#path(number), { force: true })
+      .catch(() => undefined)
+      .finally(() => this.#removals.delete(removal))
+    this.#removals.add(removal)
+  }
+
+  #path(number: number): string {
+    return join(this.#options.directory, nameOf(number))
+  }
+}
+
+const nameOf = (number: number): string => `${String(number).padStart(6, '0')}.value`
+
+const numberOf = (name: string): number | undefined => {
+  const digits = /^(\d+)\.value$/.exec(name)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+const isReference = (stored: Buffer): boolean =>
+  stored.length === REFERENCE_BYTES && stored.compare(MARK, 0, MARK.length, 0, MARK.length) === 0
+
+const parseReference = (stored: Buffer | undefined): Reference | undefined =>
+  stored && isReference(stored)
+    ? { number: stored.readUIntBE(MARK.length + 2, 6), bytes: stored.readUIntBE(MARK.length + 10, 6) }
+    : undefined

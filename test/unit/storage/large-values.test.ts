@@ -1,0 +1,193 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { checkAfterCrash } from '../../../src/server/start-check.js'
+import { openGenerations } from '../../../src/storage/engine/generations.js'
+import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
+import { LevelEngine } from '../../../src/storage/engine/level-engine.js'
+import { Store } from '../../../src/storage/store.js'
+import { until } from '../../support/until.js'
+import { bytes } from './fixture.js'
+
+let directory: string
+let engine: LevelEngine
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'understudy-large-'))
+  engine = await open()
+})
+afterEach(async () => {
+  await engine.discard()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const open = (isDamageTaken = false) => LevelEngine.open({ directory, createIfMissing: true, isDamageTaken })
+
+const large = (fill: number): Buffer => Buffer.alloc(LARGE_VALUE_BYTES, fill)
+
+const put = async (values: Readonly<Record<string, Buffer>>, isDurable = true): Promise<void> => {
+  const batch = engine.batch()
+  for (const [key, value] of Object.entries(values)) batch.put(key, value)
+  await batch.write({ isDurable })
+}
+
+const files = async (): Promise<string[]> => (await readdir(directory)).filter((name) => name.endsWith('.value'))
+
+/** As after the end of a process. */
+const crash = async (): Promise<void> => {
+  await engine.discard()
+  engine = await open()
+}
+
+describe('the file of a large value', () => {
+  it('is there for values of that size only, and goes with them', async () => {
+    await put({ a: large(1), b: large(2).subarray(1) })
+    expect(await files()).toHaveLength(1)
+    await put({ a: bytes('small') })
+    await until(async () => (await files()).length === 0)
+    expect(engine.get('a')).toEqual(bytes('small'))
+  })
+
+  it('is not written for a value that its own batch has replaced', async () => {
+    const batch = engine.batch()
+    batch.put('a', large(1))
+    batch.put('a', large(2))
+    batch.put('b', large(3))
+    batch.delete('b')
+    await batch.write({ isDurable: true })
+    expect(await files()).toHaveLength(1)
+    expect(engine.get('a')?.equals(large(2))).toBe(true)
+  })
+
+  it('stays while a snapshot or a scan may read it', async () => {
+    await put({ a: large(1), b: bytes('b') })
+    const snapshot = engine.snapshot()
+    const scan = engine.scan({})[Symbol.asyncIterator]()
+    await scan.next()
+    await put({ a: bytes('small') })
+    await snapshot.close()
+    expect(await files()).toHaveLength(1)
+    await scan.return?.(undefined)
+    await until(async () => (await files()).length === 0)
+  })
+
+  it('stays until what has replaced its value survives power loss', async () => {
+    await put({ a: large(1) })
+    await put({ a: bytes('small') }, false)
+    expect(await files()).toHaveLength(1)
+    await put({ b: bytes('b') })
+    await until(async () => (await files()).length === 0)
+  })
+
+  it('is found again after a crash', async () => {
+    await put({ a: large(1) })
+    await crash()
+    expect(engine.get('a')?.equals(large(1))).toBe(true)
+    await put({ a: large(2) })
+    await until(async () => (await files()).length === 1)
+    await crash()
+    expect(engine.get('a')?.equals(large(2))).toBe(true)
+  })
+
+  it('is removed at the next start when a crash came before its batch, whole or not', async () => {
+    await put({ a: large(1) })
+    const [name = ''] = await files()
+    const whole = await readFile(join(directory, name))
+    await engine.discard()
+    await writeFile(join(directory, '000007.value'), whole)
+    await writeFile(join(directory, '000008.value'), whole.subarray(0, 1000))
+    await writeFile(join(directory, '000009.value'), '')
+    engine = await open()
+    await until(async () => (await files()).length === 1)
+    expect(engine.get('a')?.equals(large(1))).toBe(true)
+    await put({ b: large(2) })
+    expect(engine.get('b')?.equals(large(2))).toBe(true)
+  })
+
+  it('that has a wrong bit anywhere is refused after a crash, at every start, and left as it is', async () => {
+    await put({ a: large(1) })
+    const [name = ''] = await files()
+    const whole = await readFile(join(directory, name))
+    await engine.discard()
+    for (const at of [0, 3, 4, 5, 1000, whole.length - 1]) {
+      const changed = Buffer.from(whole)
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
+      await writeFile(join(directory, name), changed)
+      for (let times = 0; times < 2; times++) {
+        await expect(open(), `byte ${at}`).rejects.toMatchObject({
+          code: 'internal',
+          message: expect.stringContaining(name),
+        })
+      }
+    }
+    await writeFile(join(directory, name), whole)
+    engine = await open()
+    expect(engine.get('a')?.equals(large(1))).toBe(true)
+  })
+
+  it('that is gone is missed by whoever reads its value, but by somebody who looks at damage', async () => {
+    await put({ a: large(1), b: bytes('b') })
+    const [name = ''] = await files()
+    await rm(join(directory, name))
+    expect(() => engine.get('a')).toThrow(/the data is damaged: .*value/)
+    expect(engine.get('b')).toEqual(bytes('b'))
+    await engine.discard()
+    engine = await open(true)
+    expect(engine.get('a')).toEqual(Buffer.alloc(0))
+  })
+
+  it('is made for whatever looks like the place of one', async () => {
+    const seen: Buffer[] = []
+    await put({ a: large(1) })
+    // What the database itself holds for it, taken from its log.
+    const log = (await readdir(directory)).find((name) => /^\d+\.log$/.test(name)) ?? ''
+    const written = await readFile(join(directory, log))
+    const mark = written.indexOf(Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex'))
+    expect(mark).toBeGreaterThan(0)
+    seen.push(written.subarray(mark, mark + 32))
+    await put({ b: seen[0] ?? bytes('') })
+    expect(engine.get('b')).toEqual(seen[0])
+    expect(await files()).toHaveLength(2)
+  })
+})
+
+/** A start as after a kill: what `work` makes of the store, or how the start was refused. */
+const startAgain = async <T>(path: string, work: (store: Store) => T | Promise<T>): Promise<T | string> => {
+  const source = await openGenerations(path, silentLog).catch((error: unknown) => String(error))
+  if (typeof source === 'string') return source
+  const options = { walRetentionEntries: 16, walRetentionBytes: 1 << 20, ringBytes: 1 << 20, syncWrites: true }
+  try {
+    const store = await Store.open({ engine: source.engine, clock: new ManualClock(), log: silentLog, ...options })
+    await checkAfterCrash(source, store, silentLog)
+    return await work(store)
+  } catch (error) {
+    return String(error)
+  } finally {
+    source.die()
+    await source.close()
+  }
+}
+
+it('a store whose large values are not as they were, or are gone, is not served after a kill', async () => {
+  const path = join(directory, 'data')
+  await startAgain(path, (store) => store.write((tx) => tx.put('logical/mount/a', large(1))))
+  const read = () => startAgain(path, (store) => store.get('logical/mount/a')?.equals(large(1)))
+  expect(await read()).toBe(true)
+  const generation = join(path, 'generation-1')
+  const names = (await readdir(generation)).filter((name) => name.endsWith('.value'))
+  // Of the value and of the frame of the log that holds it.
+  expect(names).toHaveLength(2)
+  for (const name of names) {
+    const whole = await readFile(join(generation, name))
+    await rm(join(generation, name))
+    for (let times = 0; times < 2; times++) expect(await read()).toContain('the data is damaged')
+    const changed = Buffer.from(whole)
+    changed.writeUInt8(changed.readUInt8(5000) ^ 1, 5000)
+    await writeFile(join(generation, name), changed)
+    for (let times = 0; times < 2; times++) expect(await read()).toContain(name)
+    await writeFile(join(generation, name), whole)
+  }
+  expect(await read()).toBe(true)
+})
