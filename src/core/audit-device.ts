@@ -1,6 +1,6 @@
 /** One open audit device: prints entries in its own way and hands the lines to its sink. */
 import type { Clock } from '../base/clock.js'
-import { printJson } from '../logical/json-text.js'
+import { holdsBytes, printJson } from '../logical/json-text.js'
 import {
   type AuditEntry,
   type AuditResponseEntry,
@@ -14,6 +14,8 @@ import { FileSink } from './audit-file.js'
 import { createHider, type WholeDigests } from './audit-hash.js'
 import { type AuditRecord, parseAuditOptions } from './audit-record.js'
 import { type AuditSink, discardSink, type LineKind, textSink } from './audit-sink.js'
+
+const NO_KEYS: ReadonlySet<string> = new Set()
 
 export type WriteText = (text: string) => Promise<void>
 
@@ -63,6 +65,8 @@ export class AuditDevice {
   }
 
   async logResponse(entry: AuditResponseEntry, timeMs: number): Promise<void> {
+    const data = entry.response?.data
+    if (holdsBytes(data) && !this.#style.hider.fits(data, NO_KEYS)) await this.#style.wholes.prepare(data)
     await this.#append(describeResponse(entry, timeMs, this.#style), 'response')
   }
 

@@ -1,10 +1,10 @@
 /** Hides values in audit entries: the same text gives the same hash on one device, and no other. */
 import { LIMITS } from '../base/limits.js'
 import { nextTurn, turnFor } from '../base/turn.js'
-import { createSha256, sha256Hex } from '../crypto/digest.js'
+import { createSha256 } from '../crypto/digest.js'
 import { hmacSha256Hex } from '../crypto/hmac.js'
 import { RawJson, RawNumber } from '../logical/json.js'
-import { parseJson, printJson } from '../logical/json-text.js'
+import { parseJson, printPieces } from '../logical/json-text.js'
 
 export interface Hider {
   /** A token, or a string value. */
@@ -32,8 +32,9 @@ export class WholeDigests {
   of(value: object): WholeDigest {
     let found = this.#known.get(value)
     if (!found) {
-      const text = printJson(value)
-      found = { sha256: sha256Hex(text), bytes: Buffer.byteLength(text) }
+      const digest = createPiecesDigest()
+      for (const piece of printPieces(value)) digest.add(piece)
+      found = digest.end()
       this.#known.set(value, found)
     }
     return found
@@ -43,32 +44,34 @@ export class WholeDigests {
   async prepare(value: object): Promise<void> {
     if (this.#known.has(value)) return
     await nextTurn()
-    const text = printJson(value)
-    const digest = createTextDigest()
-    for (let at = 0; at < text.length; ) {
-      await turnFor(text.length)
-      const end = endOfPiece(text, at + PIECE_CHARACTERS)
-      digest.add(text.slice(at, end))
-      at = end
+    const digest = createPiecesDigest()
+    for (const piece of printPieces(value)) {
+      for (let at = 0; at < piece.length; ) {
+        await turnFor(piece.length)
+        const end = endOfPiece(piece, at + PIECE_SIZE)
+        digest.add(piece.slice(at, end))
+        at = end
+      }
     }
     this.#known.set(value, digest.end())
   }
 }
 
-const PIECE_CHARACTERS = 4 * 1024 * 1024
+/** Characters or bytes that are hashed in one turn. */
+const PIECE_SIZE = 4 * 1024 * 1024
 
-/** Not between the two halves of one character. */
-const endOfPiece = (text: string, end: number): number => {
-  const code = text.charCodeAt(end - 1)
-  return code >= 0xd800 && code <= 0xdbff ? end + 1 : Math.min(end, text.length)
+/** Of a text not between the two halves of one character. */
+const endOfPiece = (piece: string | Buffer, end: number): number => {
+  const code = typeof piece === 'string' ? piece.charCodeAt(end - 1) : 0
+  return code >= 0xd800 && code <= 0xdbff ? end + 1 : Math.min(end, piece.length)
 }
 
-const createTextDigest = () => {
+const createPiecesDigest = () => {
   const digest = createSha256()
   let bytes = 0
   return {
-    add: (piece: string) => {
-      const encoded = Buffer.from(piece)
+    add: (piece: string | Buffer) => {
+      const encoded = typeof piece === 'string' ? Buffer.from(piece) : piece
       bytes += encoded.length
       digest.add(encoded)
     },
@@ -133,8 +136,7 @@ const takeRoom = (
   if (value instanceof RawNumber) room.characters -= value.text.length
   if (room.characters < 0) return false
   if (value instanceof RawJson) {
-    const { text } = value
-    return text.length <= LIMITS.auditParsedCharactersMax && takeRoom(parseJson(text), key, lengthOf, room)
+    return value.size <= LIMITS.auditParsedCharactersMax && takeRoom(parseJson(value.text), key, lengthOf, room)
   }
   if (Array.isArray(value)) return value.every((element) => takeRoom(element, key, lengthOf, room))
   if (typeof value !== 'object' || value === null || value instanceof RawNumber) return true

@@ -36,6 +36,9 @@ const DEFAULTS: AnswerRoomLimits = {
   patienceMs: LIMITS.largeAnswerPatienceMs,
 }
 
+/** Of so many paths it is known that their answers are large. */
+const EXPECTED_MAX = 256
+
 /**
  * The memory for large answers of one server, from their making until their clients have taken them. Those that find no
  * room wait in the order of their coming, and are made then. A client that takes its answer slowly is cut when another has
@@ -46,6 +49,8 @@ export class AnswerRoom {
   readonly #limits: AnswerRoomLimits
   readonly #held = new Set<Held>()
   readonly #waiting = new Set<Waiting>()
+  /** Where large answers were read, the last one last. */
+  readonly #expected = new Map<string, number>()
   /** A large answer was read in this turn of the loop. */
   #hasRead = false
   #bytes = 0
@@ -62,7 +67,17 @@ export class AnswerRoom {
       turn: () => this.#turn(),
       tryEnter: (bytes) => this.#tryEnter(bytes, sink),
       enter: (bytes) => this.#enter(bytes, sink),
+      expected: (path) => (this.#expected.size === 0 ? undefined : this.#expected.get(path)),
+      note: (path, bytes) => this.#note(path, bytes),
     }
+  }
+
+  #note(path: string, bytes: number | undefined): void {
+    this.#expected.delete(path)
+    if (bytes === undefined) return
+    this.#expected.set(path, bytes)
+    const [oldest = ''] = this.#expected.keys()
+    if (this.#expected.size > EXPECTED_MAX) this.#expected.delete(oldest)
   }
 
   #turn(): Promise<void> | undefined {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { letGo } from '../base/garbage.js'
 import { LIMITS } from '../base/limits.js'
 import { nextTurn } from '../base/turn.js'
 import { invalid, LogicalError } from '../logical/errors.js'
@@ -8,7 +9,8 @@ import { parseAs } from '../logical/json-text.js'
 import { parseForm } from './url-pairs.js'
 
 interface BodyText {
-  readonly bytes: Buffer
+  /** Taken away once they are text. */
+  bytes: Buffer
   readonly mediaType: string | undefined
   /** Endpoints without an envelope have another decoder. */
   readonly isBare: boolean
@@ -36,12 +38,19 @@ export const parseFields = (body: BodyText): JsonObject | Promise<JsonObject> =>
   }
 }
 
+const NOTHING = Buffer.alloc(0)
+
 const parseInTurns = async (body: BodyText): Promise<JsonObject> => {
   await nextTurn()
   const care = judge(body)
   await nextTurn()
-  const text = body.bytes.toString('utf8')
+  let text = body.bytes.toString('utf8')
+  letGo(body.bytes.length)
+  body.bytes = NOTHING
+  await nextTurn()
   const value = parseAs(text, care)
+  letGo(text.length)
+  text = ''
   await nextTurn()
   return toFields(value, body.isBare)
 }

@@ -1,3 +1,4 @@
+import { letGo } from '../base/garbage.js'
 import { turnFor } from '../base/turn.js'
 import { printJson } from './json-text.js'
 
@@ -21,12 +22,16 @@ export class Document {
   }
 }
 
+/** Of smaller texts nobody need be told. */
+const LARGE_BYTES = 64 * 1024
+
 /** `value` as it is stored. A large one is printed in several turns of the event loop. */
 export const printDocument = async (value: unknown): Promise<Document> => new Document(await bytesOf(printJson(value)))
 
 const bytesOf = async (text: string): Promise<Buffer> => {
   await turnFor(text.length)
   const bytes = Buffer.from(text)
+  if (bytes.length > LARGE_BYTES) letGo(bytes.length)
   await turnFor(bytes.length)
   return bytes
 }

@@ -1,5 +1,5 @@
 import { RawJson } from './json.js'
-import { parseJson, printJson } from './json-text.js'
+import { holdsBytes, parseJson, printJson, printPieces } from './json-text.js'
 import type { Rendered } from './incoming.js'
 import type { AuthAnswer, Operation, Response, WrapInfo } from './request.js'
 
@@ -46,25 +46,33 @@ export const renderBody = (requestId: string, response: Response): Rendered => {
   if (!saysSomething(response)) {
     return { status: response.status ?? 204, contentType: JSON_TYPE, body: '', headers }
   }
-  const body = response.bare ? printJson(response.data) : renderEnvelope(requestId, response)
+  const body = response.bare ? printed(response.data, '', '') : renderEnvelope(requestId, response)
   return { status: response.status ?? 200, contentType: JSON_TYPE, body, headers }
 }
 
-const renderEnvelope = (requestId: string, response: Response): string => {
+/** As text; or, with large documents in it, as bytes. */
+const printed = (value: unknown, before: string, after: string): string | Buffer =>
+  holdsBytes(value)
+    ? Buffer.concat([before, ...printPieces(value), after].map(toBytes))
+    : `${before}${printJson(value)}${after}`
+
+const toBytes = (piece: string | Buffer): Buffer => (typeof piece === 'string' ? Buffer.from(piece) : piece)
+
+const renderEnvelope = (requestId: string, response: Response): string | Buffer => {
   const { data, warnings, auth, wrapInfo } = response
-  const shown = printJson(data ?? null)
   // A wrapped answer is anonymous: the id of the request is that of what lies inside.
-  const envelope =
+  const before =
     `{"request_id":${JSON.stringify(wrapInfo ? '' : requestId)},` +
     `"lease_id":${JSON.stringify(response.leaseId ?? '')},` +
     `"renewable":${response.renewable ?? false},` +
     `"lease_duration":${response.leaseDurationSeconds ?? 0},` +
-    `"data":${shown},` +
-    `"wrap_info":${wrapInfo ? printJson(renderWrapInfo(wrapInfo)) : 'null'},` +
+    '"data":'
+  const after =
+    `,"wrap_info":${wrapInfo ? printJson(renderWrapInfo(wrapInfo)) : 'null'},` +
     `"warnings":${warnings?.length ? JSON.stringify(warnings) : 'null'},` +
     `"auth":${auth ? printJson(renderAuth(auth)) : 'null'},` +
     `"mount_type":${JSON.stringify(wrapInfo ? '' : (response.mountType ?? ''))}`
-  return `${envelope}${response.mirror ? renderMirror(response.data) : ''}}`
+  return printed(data ?? null, before, `${after}${response.mirror ? renderMirror(response.data) : ''}}`)
 }
 
 const ENVELOPE_KEYS: ReadonlySet<string> = new Set([

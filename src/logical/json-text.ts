@@ -32,6 +32,31 @@ export const printJson = (value: unknown): string => {
   return holdsRaw(value) ? printByHand(value) : JSON.stringify(value)
 }
 
+/** What `printJson` prints, in pieces: documents that are at hand as bytes, at the top or as a member, are not copied. */
+export const printPieces = (value: unknown): readonly (string | Buffer)[] => {
+  if (value instanceof RawJson) return [value.source]
+  if (!holdsBytes(value)) return [printJson(value)]
+  const pieces: (string | Buffer)[] = []
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    pieces.push(`${pieces.length === 0 ? '{' : ','}${JSON.stringify(key)}:`)
+    pieces.push(member instanceof RawJson ? member.source : printJson(member))
+  }
+  return [...pieces, '}']
+}
+
+/** Whether `printPieces` has bytes among its pieces. */
+export const holdsBytes = (value: unknown): value is object => {
+  if (typeof value !== 'object' || value === null) return false
+  if (value instanceof RawJson) return typeof value.source !== 'string'
+  if (Array.isArray(value)) return false
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key]
+    if (member instanceof RawJson && typeof member.source !== 'string') return true
+  }
+  return false
+}
+
 const holdsRaw = (value: unknown): boolean => {
   if (typeof value !== 'object' || value === null) return false
   if (value instanceof RawNumber || value instanceof RawJson) return true

@@ -13,10 +13,25 @@ export class RawNumber {
   }
 }
 
-/** A JSON document that is sent as the text it is. */
+/** A JSON document that is sent as it stands, as text or as bytes. */
 export class RawJson {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
+  readonly source: string | Buffer
+  constructor(source: string | Buffer) {
+    this.source = source
+  }
+
+  get text(): string {
+    return typeof this.source === 'string' ? this.source : this.source.toString('utf8')
+  }
+
+  /** Characters or bytes. */
+  get size(): number {
+    return this.source.length
   }
 }
+
+/** A document as it is stored. A large one stays as it is: as text it would be in memory once more. */
+export const storedJson = (stored: Buffer): RawJson =>
+  new RawJson(stored.length > LARGE_BYTES ? stored : stored.toString('utf8'))
+
+const LARGE_BYTES = 64 * 1024

@@ -69,6 +69,10 @@ export interface AnswerPlace {
   tryEnter(bytes: number): boolean
   /** Resolves when they have room and are counted. */
   enter(bytes: number): Promise<void>
+  /** How large the last answer was that was read there, if it was large and not long ago. */
+  expected(path: string): number | undefined
+  /** Undefined: what was read there was not large. */
+  note(path: string, bytes: number | undefined): void
 }
 
 /** What another cluster may see of this one. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { watchHealth } from '../support/health-watch.js'
 import { type LoopWatch, watchLoop } from '../support/loop-watch.js'
@@ -132,6 +133,7 @@ const OPEN_CPU_MS_MAX = 100
 const TURN_CPU_MS_MAX = 500
 /** Answers to those who ask how the server is. A machine that does other work as well makes them later than it does. */
 const HEALTH_MS_MAX = 1000
+const READERS = 12
 
 describe('hostile bodies', () => {
   let server: OpenServerProcess
@@ -166,6 +168,21 @@ describe('hostile bodies', () => {
     watchMemory()
     return { status: answer?.status ?? 0, text: answer?.body.slice(0, 200) ?? '', cpuMs: cpuMs() - before }
   }
+
+  /** How many bytes the answer has. */
+  const readBytes = (path: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'X-Vault-Token': server.rootToken }
+      get(`${server.address}/v1/${path}`, { headers, agent: false }, (response) => {
+        let bytes = 0
+        response.on('data', (piece: Buffer) => {
+          bytes += piece.length
+          watchMemory()
+        })
+        response.once('end', () => resolve(bytes))
+        response.once('error', reject)
+      }).once('error', reject)
+    })
 
   /** Sends them one after the other, and tells what is wrong with the answers. */
   const sendAll = async (
@@ -284,6 +301,16 @@ describe('hostile bodies', () => {
       console.info(`the longest turn ${longestMs} ms, the slowest answer ${slowestMs.toFixed(0)} ms; ${memory} MiB`)
       expect(wrong).toEqual([])
       expect(failures).toEqual([])
+      expect(memoryMax).toBeLessThan(MEMORY_MAX)
+    })
+
+    it('are read by many at a time', async () => {
+      const body = Buffer.from(`{"data":{"a":"${'x'.repeat(30 * MIB)}"}}`)
+      expect((await send('secret/data/large', body, { token: server.rootToken })).status).toBe(200)
+      await watched(`${READERS} readers`, Number.POSITIVE_INFINITY, async () => {
+        const sizes = await Promise.all(Array.from({ length: READERS }, () => readBytes('secret/data/large')))
+        return sizes.flatMap((bytes) => (bytes > 30 * MIB ? [] : [`${bytes} bytes`]))
+      })
     })
   })
 })

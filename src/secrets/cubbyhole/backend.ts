@@ -6,7 +6,7 @@ import { type Backend, type BackendContext, type BackendType, type Call, defineP
 import { printDocument } from '../../logical/document.js'
 import { invalid, LogicalError, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
-import { RawJson } from '../../logical/json.js'
+import { storedJson } from '../../logical/json.js'
 import type { Request, Response, TokenView } from '../../logical/request.js'
 
 interface CubbyholeOptions {
@@ -27,7 +27,7 @@ export const createCubbyhole = ({ storage }: Pick<BackendContext, 'storage'>, op
 
   const read = ({ request, values }: CubbyholeCall): Response | undefined => {
     const value = storage.get(folderOf(request) + values.path)
-    return value && { data: new RawJson(value.toString('utf8')) }
+    return value && { data: storedJson(value) }
   }
 
   const write = async ({ request, values }: CubbyholeCall): Promise<undefined> => {

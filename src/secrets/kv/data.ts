@@ -3,7 +3,7 @@ import { type BackendContext, type Call, definePath, type PathSpec } from '../..
 import { printDocument } from '../../logical/document.js'
 import { invalid, LogicalError, notFound } from '../../logical/errors.js'
 import { int, map, string } from '../../logical/fields.js'
-import { RawJson } from '../../logical/json.js'
+import { storedJson } from '../../logical/json.js'
 import type { Response } from '../../logical/request.js'
 import { putJson, type ReadStorage, type Transaction } from '../../logical/storage.js'
 import { checkCas, parseCas } from './cas.js'
@@ -50,8 +50,8 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
   const read = ({ values: { path, version } }: DataCall): Response | undefined => {
     const found = findVersion(storage, path, version, clock.now())
     if (!found) return undefined
-    if (found.text === undefined) return { status: 404, data: { data: null, metadata: found.description } }
-    return { data: { data: new RawJson(found.text), metadata: found.description } }
+    if (found.stored === undefined) return { status: 404, data: { data: null, metadata: found.description } }
+    return { data: { data: storedJson(found.stored), metadata: found.description } }
   }
 
   const patch = async (call: DataCall): Promise<Response> => {
@@ -60,18 +60,19 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
     if (!call.supplied('data') || values.data === null) throw invalid('no data provided')
     const changes = values.data
     const cas = parseCas(values.options)
-    const ahead = findVersion(storage, path, 0, clock.now())?.text
-    const merged = ahead === undefined ? undefined : await mergeInTurns(ahead, changes)
+    const ahead = findVersion(storage, path, 0, clock.now())?.stored
+    const merged = ahead === undefined ? undefined : await mergeInTurns(ahead.toString('utf8'), changes)
     return storage.write((tx) => {
       const metadata = readMetadata(tx, path)
       if (!metadata) throw notFound()
       checkCas(cas, config.current(), metadata)
       const found = findVersion(tx, path, 0, clock.now())
       if (!found) throw notFound()
-      if (found.text === undefined) return { status: 404, data: found.description }
+      if (found.stored === undefined) return { status: 404, data: found.description }
       // A patch that came in between is not lost: then it is all done here.
-      const isAsBefore = merged !== undefined && found.text === ahead
-      return putVersion(tx, path, metadata, isAsBefore ? merged.take() : mergeDocument(found.text, changes))
+      const isAsBefore = merged !== undefined && ahead?.equals(found.stored)
+      const text = isAsBefore ? merged.take() : mergeDocument(found.stored.toString('utf8'), changes)
+      return putVersion(tx, path, metadata, text)
     })
   }
 
@@ -94,7 +95,7 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
 }
 
 /**
- * A version's text and description; the text is undefined when it was deleted or destroyed, the whole when there is no
+ * A version's document and description; the document is undefined when it was deleted or destroyed, the whole when there is no
  * such version. `number` 0 or less is the latest.
  */
 export const findVersion = (storage: ReadStorage, path: string, number: number, nowMs: number) => {
@@ -103,9 +104,9 @@ export const findVersion = (storage: ReadStorage, path: string, number: number, 
   const version = wanted === undefined ? undefined : metadata?.versions[wanted]
   if (!metadata || wanted === undefined || !version) return undefined
   const description = describeVersion(metadata, wanted, version)
-  if (!isReadable(version, nowMs)) return { description, text: undefined }
+  if (!isReadable(version, nowMs)) return { description, stored: undefined }
   const value = storage.get(versionKey(path, wanted))
   // While a resync is under way the metadata may have arrived before the data.
   if (!value) throw new LogicalError('internal', 'could not find version data')
-  return { description, text: value.toString('utf8') }
+  return { description, stored: value }
 }

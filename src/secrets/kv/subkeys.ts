@@ -2,7 +2,7 @@
 import { type BackendContext, type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { int, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import { parseJson } from '../../logical/json-text.js'
+import { parseJsonBytes } from '../../logical/json-text.js'
 import type { Response } from '../../logical/request.js'
 import { findVersion } from './data.js'
 import { isObject } from './merge-patch.js'
@@ -21,8 +21,8 @@ export const subkeyPaths = ({ storage, clock }: BackendContext): PathSpec[] => [
       read: ({ values }: Call<typeof FIELDS>): Response | undefined => {
         const found = findVersion(storage, values.path, values.version, clock.now())
         if (!found) return undefined
-        if (found.text === undefined) return { status: 404, data: { metadata: found.description, subkeys: null } }
-        const data = parseJson(found.text)
+        if (found.stored === undefined) return { status: 404, data: { metadata: found.description, subkeys: null } }
+        const data = parseJsonBytes(found.stored)
         const subkeys = isObject(data) ? withoutValues(data, values.depth, 1) : null
         return { data: { metadata: found.description, subkeys } }
       },

@@ -7,7 +7,7 @@ import { type Backend, type BackendContext, type Call, definePath } from '../../
 import { printDocument } from '../../logical/document.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
-import { type JsonValue, RawJson } from '../../logical/json.js'
+import { type JsonValue, type RawJson, storedJson } from '../../logical/json.js'
 import { parseJson } from '../../logical/json-text.js'
 import type { Response } from '../../logical/request.js'
 import { folder, V1_PREFIX } from './layout.js'
@@ -20,9 +20,8 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
   const read = ({ values: { path } }: V1Call): Response | undefined => {
     const value = storage.get(V1_PREFIX + path)
     if (!value) return undefined
-    const text = value.toString('utf8')
-    const leaseDurationSeconds = findLeaseSeconds(text) ?? mount.defaultLeaseTtlSeconds
-    return { data: new RawJson(text), leaseDurationSeconds }
+    const data = storedJson(value)
+    return { data, leaseDurationSeconds: findLeaseSeconds(data) ?? mount.defaultLeaseTtlSeconds }
   }
 
   const write = async ({ values: { path }, request }: V1Call): Promise<undefined> => {
@@ -62,9 +61,10 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
 }
 
 /** The seconds that a field `ttl`, or else `lease`, of the stored object asks for; undefined when unusable or absent. */
-const findLeaseSeconds = (text: string): number | undefined => {
-  if (!text.includes('"ttl"') && !text.includes('"lease"')) return undefined
-  const stored = parseJson(text) as Record<string, JsonValue>
+const findLeaseSeconds = (document: RawJson): number | undefined => {
+  const { source } = document
+  if (!source.includes('"ttl"') && !source.includes('"lease"')) return undefined
+  const stored = parseJson(document.text) as Record<string, JsonValue>
   const wish = 'ttl' in stored ? stored.ttl : stored.lease
   if (typeof wish === 'number') return Number.isInteger(wish) && wish >= 0 ? wish : undefined
   if (typeof wish !== 'string') return undefined

@@ -28,7 +28,7 @@ export interface PlacedValue {
   readonly value: Buffer
 }
 
-export interface LargeValuesOptions {
+interface LargeValuesOptions {
   readonly directory: string
   /** What the database holds under a key. */
   readonly find: (key: string) => Buffer | undefined

@@ -1,31 +1,48 @@
 import { describe, expect, it } from 'vitest'
 import { readInRoom } from '../../../src/core/large-answers.js'
 import { RawJson } from '../../../src/logical/json.js'
+import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
-const large = { data: { data: new RawJson(`"${'x'.repeat(100_000)}"`) } }
+const text = `"${'x'.repeat(100_000)}"`
+const large = { data: { data: new RawJson(text) } }
 
 describe('a read whose answer is large', () => {
-  const read = async (hasRoom: boolean, response: typeof large | { data: RawJson } | undefined) => {
+  const known = new Map<string, number>()
+  const read = async (hasRoom: boolean, response: typeof large | { data: RawJson } | undefined, path = 'a') => {
     const steps: string[] = []
     const answerRoom = {
       turn: () => undefined,
-      tryEnter: () => {
-        steps.push('try')
+      tryEnter: (bytes: number) => {
+        steps.push(`try ${bytes}`)
         return hasRoom
       },
       enter: async () => void steps.push('wait'),
+      expected: (place: string) => known.get(place),
+      note: (place: string, bytes: number | undefined) => {
+        if (bytes === undefined) known.delete(place)
+        else known.set(place, bytes)
+      },
     }
-    await readInRoom({ operation: 'read', answerRoom }, async () => {
+    await readInRoom({ operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path }, async () => {
       steps.push('read')
       return response
     })
     return steps
   }
+  const tries = `try ${text.length}`
 
   it('is run anew when there is room for what it has found', async () => {
-    expect(await read(false, large)).toEqual(['read', 'try', 'wait', 'read'])
-    expect(await read(false, { data: large.data.data })).toEqual(['read', 'try', 'wait', 'read'])
-    expect(await read(true, large)).toEqual(['read', 'try'])
+    expect(await read(false, large, 'b')).toEqual(['read', tries, 'wait', 'read'])
+    expect(await read(false, { data: large.data.data }, 'c')).toEqual(['read', tries, 'wait', 'read'])
+    expect(await read(false, { data: new RawJson(Buffer.from(text)) }, 'd')).toEqual(['read', tries, 'wait', 'read'])
+    expect(await read(true, large, 'e')).toEqual(['read', tries])
+  })
+
+  it('waits before it is read where a large one was read before, and no more when that was small again', async () => {
+    await read(true, large, 'f')
+    expect(await read(false, large, 'f')).toEqual([tries, 'wait', 'read'])
+    expect(await read(true, undefined, 'f')).toEqual([tries, 'read'])
+    expect(await read(false, { data: new RawJson('{}') }, 'f')).toEqual(['read'])
   })
 
   it('never waits when it is small', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { renderAnswer, renderBody } from '../../../src/logical/envelope.js'
-import { RawJson, RawNumber } from '../../../src/logical/json.js'
+import { RawJson, RawNumber, storedJson } from '../../../src/logical/json.js'
 import type { AuthAnswer, Response } from '../../../src/logical/request.js'
 
 const ID = '0a1b2c3d-0000-1111-2222-333344445555'
@@ -129,5 +129,24 @@ describe('nothing to answer with', () => {
 
   it('is not what an answer with a status of its own is', () => {
     expect(answer('read', { status: 200 })).toMatchObject({ status: 200, body: '' })
+  })
+})
+
+describe('an answer with a large document in it', () => {
+  it('is as bytes what it would be as text', () => {
+    const text = JSON.stringify({ a: '\u4e2d'.repeat(100_000), n: 1 })
+    const request = { id: 'the-id', operation: 'read' } as const
+    const answer = (document: RawJson) => {
+      const data = { data: document, metadata: { version: 3 } }
+      return [
+        renderAnswer(request, { data }),
+        renderAnswer(request, { data: document, warnings: ['w'], leaseDurationSeconds: 7 }),
+        renderAnswer(request, { data: document, bare: true }),
+        renderAnswer(request, { data, mirror: true }),
+      ].map(({ body, ...rest }) => ({ ...rest, body: String(body) }))
+    }
+    const large = storedJson(Buffer.from(text))
+    expect(Buffer.isBuffer(large.source)).toBe(true)
+    expect(answer(large)).toEqual(answer(new RawJson(text)))
   })
 })

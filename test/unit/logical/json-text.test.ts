@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type JsonObject, RawJson, RawNumber } from '../../../src/logical/json.js'
-import { parseJson, printJson } from '../../../src/logical/json-text.js'
+import { parseJson, printJson, printPieces } from '../../../src/logical/json-text.js'
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
@@ -87,5 +87,24 @@ describe('printJson', () => {
     expect(printJson({ a: [new RawNumber('1.50'), new RawJson('{ }'), 'x'], gone: undefined })).toBe(
       '{"a":[1.50,{ },"x"]}',
     )
+  })
+})
+
+describe('printPieces', () => {
+  const joined = (value: unknown) => printPieces(value).map(String).join('')
+
+  it('prints in pieces what is printed as a whole, and leaves bytes as they are', () => {
+    const bytes = Buffer.from('{"\u4e2d":1.50}')
+    const raw = new RawJson(bytes)
+    const values = [
+      raw,
+      { data: raw, metadata: { n: 1 } },
+      { a: undefined, b: null, data: raw, z: [raw] },
+      { a: 1 },
+      [raw],
+      null,
+    ]
+    for (const value of values) expect(joined(value)).toBe(printJson(value))
+    expect(printPieces({ data: raw, metadata: null })).toContain(bytes)
   })
 })
