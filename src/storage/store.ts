@@ -2,10 +2,10 @@ import { createSystemRandom, type Random } from '../base/random.js'
 import { SHORT_HASH_BYTES } from '../crypto/digest.js'
 import { LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
-import { type Change, changeBytes, operationOf, type SubPageChange } from './change.js'
+import { changeBytes, type SubPageChange } from './change.js'
 import { type CommitListener, Committer } from './committer.js'
 import type { StoreOptions } from './store-options.js'
-import { decodeFrame, EPOCH_BYTES, type FrameEntry, parseFrame } from './log/frame.js'
+import { decodeFrame, EPOCH_BYTES, parseFrame } from './log/frame.js'
 import { FirstCopy } from './sync/first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from './trees/merkle.js'
@@ -13,6 +13,7 @@ import { Draft } from './overlay.js'
 import type { Category, Tree } from './keys.js'
 import { dataKey } from './raw-keys.js'
 import type * as Repl from './replicable.js'
+import { entriesOfForeign, entriesOfOwn } from './logged-entries.js'
 import { type LoggedEntry, type Stage, stageImport } from './stage.js'
 import { freshHash } from './store-state.js'
 import { SteadyReads } from './sync/steady-reads.js'
@@ -286,17 +287,3 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
 const moved = (): LogicalError =>
   new LogicalError('unavailable', 'the storage was moved while a copy was made ready; try again')
-
-const entriesOfOwn = (changes: readonly Change[]): LoggedEntry[] => {
-  const operations = changes.flatMap((change) => operationOf(change) ?? [])
-  return operations.length === 0 ? [] : [entryOf(operations, operations)]
-}
-
-const entriesOfForeign = ({ operations, bytes }: Repl.WalEntry): LoggedEntry[] =>
-  operations.length === 0 ? [] : [entryOf(operations, bytes ?? operations)]
-
-const entryOf = (operations: readonly Repl.WalOperation[], content: FrameEntry): LoggedEntry => ({
-  content,
-  hasReplicated: operations.some(({ category }) => category === 'replicated'),
-  hasLocal: operations.some(({ category }) => category === 'local'),
-})

@@ -1,9 +1,7 @@
-import type { Level } from 'level'
 import type { EngineBatch } from './engine.js'
 import type { LargeValues, PlacedValue } from './large-values.js'
 import { failedWrite } from './level-failure.js'
-
-export type Native = Level<string, Buffer>
+import type { Native } from './level-native.js'
 
 type Operation =
   | { readonly type: 'put'; readonly key: string; readonly value: Buffer }

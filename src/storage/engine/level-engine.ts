@@ -1,28 +1,19 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Level } from 'level'
 import { LogicalError } from '../../logical/errors.js'
 import type { Ballast } from './ballast.js'
 import { breakSeal, checkSeal, sealFiles } from './file-seal.js'
 import { findDamagedTables } from './table-check.js'
 import { HighWater } from './high-water.js'
 import { LargeValues } from './large-values.js'
-import { LevelBatch, type Native } from './level-batch.js'
-import { hasCode, isNoSpace, noSpace } from './level-failure.js'
+import { LevelBatch } from './level-batch.js'
+import { getStored, type Native, type NativeSnapshot, openNative } from './level-native.js'
+import { hasCode } from './level-failure.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** What a scan fetches at once: entries, and bytes held by the iterator. */
 const CHUNK_ENTRIES = 1000
 const CHUNK_BYTES = 1024 * 1024
-/**
- * The binding copies keys of point reads into a buffer of its own, and loses the end of a key whose last character does
- * not fit. It is made large enough once; a longer key takes the way through a buffer of ours.
- */
-const FAST_KEY_BYTES = 48 * 1024
-const FAST_KEY_LENGTH = FAST_KEY_BYTES / 3
-
-type NativeSnapshot = ReturnType<Native['snapshot']>
-
 class LevelSnapshot implements EngineSnapshot {
   readonly native: NativeSnapshot
   readonly #release: () => void
@@ -46,33 +37,6 @@ export const findLockFile = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined
   if (!hasCode(error, 'LEVEL_LOCKED')) return findLockFile(error.cause)
   return /lock (.+LOCK):/.exec(error.message)?.[1] ?? ''
-}
-
-const openNative = async (directory: string, createIfMissing: boolean): Promise<Native> => {
-  const db: Native = new Level<string, Buffer>(directory, { keyEncoding: 'utf8', valueEncoding: 'buffer' })
-  try {
-    await db.open({ createIfMissing, compression: false, writeBufferSize: 16 * 1024 * 1024 })
-  } catch (error) {
-    const cause = error instanceof Error ? error.cause : undefined
-    if (hasCode(cause, 'LEVEL_LOCKED')) {
-      throw new LogicalError('unavailable', `the data directory ${directory} is in use by another process`, {
-        cause: error,
-      })
-    }
-    if (isNoSpace(error)) throw noSpace(error)
-    const reason = cause instanceof Error ? cause.message : String(error)
-    throw new LogicalError('internal', `the data directory ${directory} cannot be opened: ${reason}`, { cause: error })
-  }
-  db.getSync('x'.repeat(FAST_KEY_BYTES))
-  return db
-}
-
-/** What the database holds: a value, or where a large one is. */
-const getStored = (db: Native, key: string, at: { snapshot: NativeSnapshot } | undefined): Buffer | undefined => {
-  if (key.length > FAST_KEY_LENGTH) {
-    return db.getSync<Buffer, Buffer>(Buffer.from(key), { keyEncoding: 'buffer', ...at })
-  }
-  return at === undefined ? db.getSync(key) : db.getSync<string, Buffer>(key, at)
 }
 
 const openLarge = (db: Native, directory: string, isDamageTaken: boolean): Promise<LargeValues> =>

@@ -1,0 +1,20 @@
+import { type Change, operationOf } from './change.js'
+import type { FrameEntry } from './log/frame.js'
+import type { WalEntry, WalOperation } from './replicable.js'
+import type { LoggedEntry } from './stage.js'
+
+/** What transactions of this cluster add to the log. */
+export const entriesOfOwn = (changes: readonly Change[]): LoggedEntry[] => {
+  const operations = changes.flatMap((change) => operationOf(change) ?? [])
+  return operations.length === 0 ? [] : [entryOf(operations, operations)]
+}
+
+/** What an entry that another cluster has logged adds. */
+export const entriesOfForeign = ({ operations, bytes }: WalEntry): LoggedEntry[] =>
+  operations.length === 0 ? [] : [entryOf(operations, bytes ?? operations)]
+
+const entryOf = (operations: readonly WalOperation[], content: FrameEntry): LoggedEntry => ({
+  content,
+  hasReplicated: operations.some(({ category }) => category === 'replicated'),
+  hasLocal: operations.some(({ category }) => category === 'local'),
+})
