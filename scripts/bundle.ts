@@ -15,6 +15,7 @@ const BUNDLE = path.join(dist, 'bundle')
 const ENTRIES = [
   { name: 'main', file: 'main.js' },
   { name: 'container-entrypoint', file: 'cli/container-entrypoint.js' },
+  { name: 'host-entrypoint', file: 'cli/host-entrypoint.js' },
 ] as const
 
 /** A module that asks where it lies is told where it was compiled to. */

@@ -96,6 +96,8 @@ export interface LabRecord extends WiredClusters {
   /** Where the data of all clusters lies: the same directory unless somebody chose another. */
   readonly dataRoot: string
   readonly keeper: KeeperRecord
+  /** The servers share the process of the keeper. `process` of a cluster is that one, or null while its server is stopped. */
+  readonly isInProcess?: boolean | undefined
   readonly clusters: readonly ClusterRecord[]
 }
 

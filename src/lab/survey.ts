@@ -4,6 +4,7 @@ import { type AnyLab, type AttachedLab, type ClusterAccess, clientOf, isAttached
 import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from './keeper/active-fault.js'
 import { KeeperClient } from './keeper/keeper-client.js'
 import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
+import { findServer } from './lifecycle/cluster-server.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
 import { findLinks, type FollowView } from './status/links.js'
@@ -93,14 +94,14 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
 }
 
-const surveyOwn = (lab: LabRecord, { servers }: LabHost): Parts => [
+const surveyOwn = (lab: LabRecord, host: LabHost): Parts => [
   new KeeperClient(lab.keeper.socket).list().then(
     (all) => all.filter(isShown),
     () => null,
   ),
   Promise.all(
     lab.clusters.map((cluster) => {
-      const found = servers.find(cluster.configFile, cluster.process ?? undefined)
+      const found = findServer(lab, cluster, host)
       return surveyCluster(cluster, found ? (found.isFrozen ? 'paused' : 'running') : 'stopped', found?.pid)
     }),
   ),

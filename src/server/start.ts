@@ -1,5 +1,6 @@
 import type { Log } from '../base/log.js'
-import { formatHostPort, parseHostPort, routedNetwork, systemNetwork } from '../base/network.js'
+import { formatHostPort, type Network, parseHostPort, routedNetwork, systemNetwork } from '../base/network.js'
+import type { EngineSource } from '../storage/engine/engine-source.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
 import type { ServerConfig } from './config/config.js'
 import type { DevCertificates } from './dev-tls.js'
@@ -17,10 +18,20 @@ export class StartFailure extends Error {
   }
 }
 
+/** What a server is started over that is not alone in its process. */
+interface StartParts {
+  readonly network?: Network
+  readonly openStorage?: () => Promise<EngineSource>
+}
+
 /** Starts a server; rejects with StartFailure. */
-export const startServerFrom = async (config: ServerConfig, log: Log): Promise<Server> => {
+export const startServerFrom = async (
+  config: ServerConfig,
+  log: Log,
+  { network = systemNetwork, ...parts }: StartParts = {},
+): Promise<Server> => {
   try {
-    return await Server.start({ config, log, network: routedNetwork(systemNetwork, config.own.dialRoutes) })
+    return await Server.start({ ...parts, config, log, network: routedNetwork(network, config.own.dialRoutes) })
   } catch (error) {
     const taken = await describeTaken(error, config)
     const message = error instanceof Error ? error.message : String(error)

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { type EventDraft, type LabEvent, parseEvent } from '../events/event.js'
 import { LabError } from '../lab-error.js'
 import type { ActiveFault, FaultRequest } from './active-fault.js'
+import type { HostedVerb } from './server-host.js'
 
 const ANSWER_MS = 5000
 
@@ -39,6 +40,11 @@ export class KeeperClient {
   /** Lets it listen on this port, or on a free one (0), or no longer (null). Rejects with a conflict when it is taken. */
   async setToxiproxyPort(port: number | null): Promise<number | null> {
     return ((await this.#send('POST', '/toxiproxy', { port })) as { port: number | null }).port
+  }
+
+  /** Does something to a server that shares the process of the keeper. */
+  async work(cluster: string, verb: HostedVerb, timeoutMs: number): Promise<void> {
+    await this.#send('POST', `/servers/${cluster}`, { verb }, timeoutMs)
   }
 
   async append(event: EventDraft): Promise<LabEvent> {

@@ -9,6 +9,7 @@ import { EventStreams } from './event-streams.js'
 import type { FaultRequest, LinkFaultRequest, ServerFaultRequest } from './active-fault.js'
 import type { Keeper } from './keeper.js'
 import { readJson } from './read-json.js'
+import { HOSTED_VERBS, type ServerHost } from './server-host.js'
 import type { ToxiproxyControl } from './toxiproxy/toxiproxy-control.js'
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
@@ -16,11 +17,17 @@ const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupt
 /** What answers a request: a status and a body, or nothing where the answer goes on by itself. */
 type Reply = { readonly status: number; readonly body: unknown } | undefined
 
-interface Control {
+/** What the control is of. */
+interface Kept {
   readonly keeper: Keeper
   readonly log: EventLog
-  readonly streams: EventStreams
   readonly toxiproxy: ToxiproxyControl
+  /** In a lab that runs in one process. */
+  readonly servers?: ServerHost | undefined
+}
+
+interface Control extends Kept {
+  readonly streams: EventStreams
 }
 
 interface Incoming {
@@ -36,16 +43,12 @@ interface Incoming {
  *
  * `GET /faults` lists, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
  * `GET /toxiproxy` says where toxiproxy's control listens (`port`, null: nowhere), `POST /toxiproxy` sets it.
+ * `POST /servers/<cluster>` does something (`verb`) to a server that shares the process.
  * `GET /events?after=<id>` lists what is kept, with `&follow=1` as lines that go on; `POST /events` adds one (an EventDraft).
  */
-export const serveKeeper = async (
-  keeper: Keeper,
-  log: EventLog,
-  toxiproxy: ToxiproxyControl,
-  socket: string,
-): Promise<{ close(): Promise<void> }> => {
-  const streams = new EventStreams(log)
-  const control: Control = { keeper, log, streams, toxiproxy }
+export const serveKeeper = async (kept: Kept, socket: string): Promise<{ close(): Promise<void> }> => {
+  const streams = new EventStreams(kept.log)
+  const control: Control = { ...kept, streams }
   const server = http.createServer((request, response) => {
     answer(control, request, response).then(
       (reply) => reply && send(response, reply.status, reply.body),
@@ -84,6 +87,7 @@ const answer = async (
   if (room === 'faults') return answerFaults(control, incoming, id)
   if (room === 'events' && id === undefined) return answerEvents(control, incoming)
   if (room === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)
+  if (room === 'servers' && id !== undefined && control.servers) return workOn(control.servers, incoming, id)
   return { status: 404, body: { errors: [`there is no ${pathname}`] } }
 }
 
@@ -123,6 +127,15 @@ const answerToxiproxy = async ({ toxiproxy }: Control, { method, request }: Inco
     await toxiproxy.listenOn(port as number | null)
   }
   return { status: 200, body: { port: toxiproxy.port } }
+}
+
+const workOn = async (servers: ServerHost, { method, request }: Incoming, name: string): Promise<Reply> => {
+  if (method !== 'POST') return UNSUPPORTED
+  const { verb } = ((await readJson(request)) ?? {}) as { verb?: unknown }
+  const known = HOSTED_VERBS.find((one) => one === verb)
+  if (!known) throw new LabError('usage', `"verb" is one of ${HOSTED_VERBS.join(', ')}`)
+  await servers.work(name, known)
+  return { status: 200, body: {} }
 }
 
 const send = (response: http.ServerResponse, status: number, body: unknown): void => {

@@ -5,6 +5,7 @@ import { Keeper } from './keeper.js'
 import { serveKeeper } from './keeper-server.js'
 import type { Route } from './routes.js'
 import { Proxies } from './toxiproxy/proxies.js'
+import type { HostedFiles, ServerHost } from './server-host.js'
 import { ToxiproxyControl } from './toxiproxy/toxiproxy-control.js'
 import { Watch, type WatchedCluster } from './watch.js'
 
@@ -18,12 +19,21 @@ export interface KeeperConfig {
   readonly clusters: readonly WatchedCluster[]
   /** Where toxiproxy's control listens; null: nowhere. */
   readonly toxiproxyPort: number | null
+  /** In a lab that runs in one process. */
+  readonly servers?: readonly HostedFiles[]
+}
+
+interface Surroundings {
+  readonly clock: Clock
+  readonly random: Random
+  /** Servers that share this process. */
+  readonly servers?: ServerHost
 }
 
 /** Holds the links of a lab, notes what happens in it, and answers on its socket, until it is closed. */
 export const runKeeper = async (
   { lab, directory, socket, routes, clusters, toxiproxyPort }: KeeperConfig,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random, servers }: Surroundings,
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock })
   const tell = log.append.bind(log)
@@ -34,7 +44,7 @@ export const runKeeper = async (
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
       log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
     })
-  const control = await serveKeeper(keeper, log, toxiproxy, socket)
+  const control = await serveKeeper({ keeper, log, toxiproxy, servers }, socket)
   const watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
   watch.start()
   return {

@@ -16,6 +16,9 @@ const SOCKET_PATH_MAX = 100
 /** A program of its own; see `cli/keeper-entrypoint.ts`. */
 export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
 
+/** The same with the servers of the lab beside it; see `cli/host-entrypoint.ts`. */
+const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
+
 /** It passes bytes on and computes nothing: little memory is enough, and young garbage is collected in small pieces. */
 export const KEEPER_NODE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=64']
 
@@ -47,12 +50,14 @@ export const startKeeper = async (
     routes: keeper.routes,
     clusters: lab.clusters.map(({ name, apiAddress, labApiToken }) => ({ name, apiAddress, labApiToken })),
     toxiproxyPort: keeper.toxiproxyPort ?? null,
+    ...(lab.isInProcess
+      ? { servers: lab.clusters.map(({ name, configFile, logFile }) => ({ name, configFile, logFile })) }
+      : {}),
   }
   mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
   const launched = launchProgram([], 'the keeper of the lab', keeper, {
-    program: KEEPER_PROGRAM,
-    nodeOptions: KEEPER_NODE_OPTIONS,
+    ...(lab.isInProcess ? { program: HOST_PROGRAM } : { program: KEEPER_PROGRAM, nodeOptions: KEEPER_NODE_OPTIONS }),
     isTied,
   })
   const failure = new AbortController()

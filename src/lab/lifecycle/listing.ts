@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { type AnyLab, type AttachedLab, isAttached } from '../cluster.js'
 import { findHolder } from './claim.js'
+import { findServer } from './cluster-server.js'
 import { findConfigFiles, findLab } from './lab-directory.js'
 import { listLabs } from './state-directory.js'
 import type { LabHost } from './lab-host.js'
@@ -27,7 +28,9 @@ const describe = (name: string, host: LabHost): LabListing => {
   if (record !== undefined && record !== 'damaged' && isAttached(record)) return describeAttached(record)
   const lab = record === 'damaged' ? undefined : record
   const files = lab?.clusters.map(({ configFile }) => configFile) ?? findConfigFiles(name).filter(isOfServer)
-  const running = host.servers.findAll(files).length
+  const running = lab?.isInProcess
+    ? lab.clusters.filter((cluster) => findServer(lab, cluster, host)).length
+    : host.servers.findAll(files).length
   const base = { name, topology: lab?.topology, createdAt: lab?.createdAt, clusters: files.length, running }
   const holder = findHolder(name, host.table)
   if (holder) return { ...base, state: 'busy', note: `is being ${holder.doing} by process ${holder.pid}` }

@@ -23,6 +23,8 @@ export interface LabPlan {
   readonly dataDir?: string | undefined
   /** The address that the APIs listen on; 127.0.0.1 unless said otherwise. */
   readonly apiHost?: string | undefined
+  /** All servers in the process of the keeper. */
+  readonly isInProcess?: boolean | undefined
   /** What it is to go on from, instead of from nothing. */
   readonly image?: { readonly directory: string; readonly manifest: Manifest } | undefined
 }
@@ -33,7 +35,7 @@ const SEAL_KEY_BYTES = 32
 
 /** Where everything of a lab will lie and listen; nothing is made yet. */
 export const planLab = async (
-  { name, topology, settings, dataDir, apiHost = LOOPBACK, image }: LabPlan,
+  { name, topology, settings, dataDir, apiHost = LOOPBACK, image, isInProcess }: LabPlan,
   ports: ReadonlyMap<string, PortPair>,
   host: LabHost,
 ): Promise<LabRecord> => {
@@ -64,6 +66,7 @@ export const planLab = async (
     directory,
     dataRoot,
     keeper: planKeeper(directory, randomWord(random), routes),
+    ...(isInProcess ? { isInProcess } : {}),
     clusters,
   }
 }

@@ -10,11 +10,13 @@ import {
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
-import { lastLogLines, launchServer } from '../runner/child-process.js'
+import { cannot } from '../live-lab.js'
+import { lastLogLines } from '../runner/child-process.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
 import { claimLab } from './claim.js'
 import { type DownOptions, stopAll } from './down.js'
 import { commandIn, requireAnyLab, requireLab, saveLab } from './lab-directory.js'
+import { findServer, launchCluster } from './cluster-server.js'
 import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
@@ -89,16 +91,18 @@ interface Work {
   readonly host: LabHost
 }
 
-const findProcess = ({ cluster, host }: Work) => host.servers.find(cluster.configFile, cluster.process ?? undefined)
+const findProcess = ({ lab, cluster, host }: Work) => findServer(lab, cluster, host)
+
+const keepProcess = ({ lab, cluster }: Work, process: ClusterRecord['process']): void =>
+  saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === cluster.name ? { ...one, process } : one)) })
+
+const notRunning = ({ name }: ClusterRecord): LabError =>
+  new LabError('conflict', `cluster ${name} is not running; "understudy start ${name}" starts it`)
 
 /** Sends a signal to a server that runs. */
 const send = (name: NodeJS.Signals, done: string) => async (work: Work) => {
   const running = findProcess(work)
-  if (!running)
-    throw new LabError(
-      'conflict',
-      `cluster ${work.cluster.name} is not running; "understudy start ${work.cluster.name}" starts it`,
-    )
+  if (!running) throw notRunning(work.cluster)
   work.host.servers.signal(running, name)
   return `cluster ${work.cluster.name} ${done}`
 }
@@ -106,9 +110,8 @@ const send = (name: NodeJS.Signals, done: string) => async (work: Work) => {
 const start = async (work: Work): Promise<string> => {
   const { lab, cluster, options, host } = work
   if (findProcess(work)) return `cluster ${cluster.name} is running`
-  const { pid, ended } = launchServer(cluster.name, cluster)
-  const process = host.servers.identify(pid) ?? null
-  saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === cluster.name ? { ...one, process } : one)) })
+  const { process, ended } = await launchCluster(lab, cluster, host, options)
+  keepProcess(work, process)
   const failure = new AbortController()
   void ended.then((ending) => {
     const last = lastLogLines(cluster.logFile)
@@ -126,8 +129,36 @@ const start = async (work: Work): Promise<string> => {
 
 const stop = async (work: Work): Promise<string> => {
   const running = findProcess(work)
-  if (running) await stopAll([running], work.options, work.host)
+  if (running && work.lab.isInProcess) await endHosted(work, 'stop')
+  else if (running) await stopAll([running], work.options, work.host)
   return `cluster ${work.cluster.name} is stopped`
+}
+
+/** A server that shares the process of the lab ends, and the others go on. */
+const endHosted = async (work: Work, verb: 'stop' | 'crash'): Promise<void> => {
+  const { lab, cluster, options } = work
+  await new KeeperClient(lab.keeper.socket).work(cluster.name, verb, options.timeoutMs)
+  keepProcess(work, null)
+}
+
+const crash = async (work: Work): Promise<string> => {
+  if (!work.lab.isInProcess) {
+    const done = await send('SIGKILL', 'was killed')(work)
+    await stop(work)
+    return done
+  }
+  if (!findProcess(work)) throw notRunning(work.cluster)
+  await endHosted(work, 'crash')
+  return `cluster ${work.cluster.name} was killed`
+}
+
+/** Freezing a process freezes all that runs in it, the keeper with the links, too. */
+const freeze = (verb: 'pause' | 'resume', signal: NodeJS.Signals, done: string) => {
+  const sendSignal = send(signal, done)
+  return async (work: Work) => {
+    if (work.lab.isInProcess) throw cannot(`"${verb}"`, 'in-process')
+    return sendSignal(work)
+  }
 }
 
 const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
@@ -137,13 +168,9 @@ const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
     await stop(work)
     return start(work)
   },
-  crash: async (work) => {
-    const done = await send('SIGKILL', 'was killed')(work)
-    await stop(work)
-    return done
-  },
-  pause: send('SIGSTOP', 'is frozen'),
-  resume: send('SIGCONT', 'goes on'),
+  crash,
+  pause: freeze('pause', 'SIGSTOP', 'is frozen'),
+  resume: freeze('resume', 'SIGCONT', 'goes on'),
   unseal: ({ lab, cluster }) => unsealCluster(lab, cluster),
   seal: ({ lab, cluster }) => sealCluster(lab, cluster),
 }

@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
 import type { PortPair } from '../ports.js'
-import { type Ending, lastLogLines, launchServer } from '../runner/child-process.js'
+import { type Ending, lastLogLines } from '../runner/child-process.js'
 import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
@@ -14,6 +14,7 @@ import { takeLabImage } from '../snapshot/take-image.js'
 import { type LabPlan, planLab, writeFiles } from './plan.js'
 import { claimLab } from './claim.js'
 import { stopLab } from './down.js'
+import { launchCluster } from './cluster-server.js'
 import { findLab, removeData, removeLab, saveLab } from './lab-directory.js'
 import { removeSocket, startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
@@ -31,6 +32,8 @@ interface UpOptions extends WireOptions {
   readonly apiHost?: string | undefined
   /** A token that is root on every cluster that serves anybody, beside the one that is made. */
   readonly rootToken?: string | undefined
+  /** All servers in one process, that of the keeper. */
+  readonly isInProcess?: boolean | undefined
   /** What it is to go on from, instead of from nothing. */
   readonly image?: LabPlan['image']
   /** Servers and keeper end with this process, however it ends. */
@@ -49,6 +52,7 @@ const ENDING_HEARD_MS = 50
  */
 export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecord> => {
   const { name } = options
+  refuseFrozen(options)
   const claim = claimLab(name, 'started', host.me, host.table)
   try {
     refuseWhenThere(name, host)
@@ -58,6 +62,16 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
   } finally {
     claim.release()
   }
+}
+
+/** One server of a process cannot be frozen without the others. */
+const refuseFrozen = ({ isInProcess, image }: UpOptions): void => {
+  const frozen = isInProcess && image?.manifest.clusters.find(({ process }) => process === 'paused')
+  if (frozen)
+    throw new LabError(
+      'usage',
+      `cluster ${frozen.name} of the snapshot is frozen, which a lab in one process cannot have`,
+    )
 }
 
 const refuseWhenThere = (name: string, { servers }: LabHost): void => {
@@ -93,9 +107,10 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     lab = { ...lab, keeper }
     for (const cluster of planned.clusters) {
       failure.signal.throwIfAborted()
-      const launched = launch(cluster, options, host)
-      void launched.ended.then((ending) => failure.abort(describeEnd(cluster, ending)))
-      lab = withCluster(lab, launched.cluster)
+      const { timeoutMs } = options
+      const { process, ended } = await launchCluster(lab, cluster, host, { timeoutMs, isTied })
+      void ended.then((ending) => failure.abort(describeEnd(cluster, ending)))
+      lab = withCluster(lab, { ...cluster, process })
       saveLab(lab)
     }
     const { image } = options
@@ -138,11 +153,6 @@ const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): P
   const start = startDirectory(lab)
   if (!image) await takeLabImage(lab, start, host)
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
-}
-
-const launch = (cluster: ClusterRecord, options: UpOptions, host: LabHost) => {
-  const { pid, ended } = launchServer(cluster.name, cluster, options.isForeground)
-  return { ended, cluster: { ...cluster, process: host.servers.identify(pid) ?? null } }
 }
 
 const withCluster = (lab: LabRecord, cluster: ClusterRecord): LabRecord => ({

@@ -8,6 +8,7 @@ import type { FaultRequest } from '../keeper/active-fault.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { saveLab } from '../lifecycle/lab-directory.js'
+import { findServer } from '../lifecycle/cluster-server.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { statusOf } from '../replication.js'
 import { unsealWithAny } from '../seals.js'
@@ -47,9 +48,9 @@ export const loadLabImage = async (
     await openAll(loaded, manifest)
     await restoreFaults(loaded, manifest)
     await waitForStreams(loaded, manifest, options, host)
-    putToRest(loaded, manifest, host)
-    saveLab(loaded)
-    return loaded
+    const rested = await putToRest(loaded, manifest, options, host)
+    saveLab(rested)
+    return rested
   } finally {
     for (const { client, cluster } of work) {
       client.close()
@@ -144,10 +145,23 @@ const waitForStreams = async (
 }
 
 /** Sealed, they have done nothing meanwhile. */
-const putToRest = (lab: LabRecord, manifest: Manifest, { servers }: LabHost): void => {
+const putToRest = async (
+  lab: LabRecord,
+  manifest: Manifest,
+  { timeoutMs }: LoadOptions,
+  host: LabHost,
+): Promise<LabRecord> => {
+  const ended = new Set<string>()
   for (const cluster of lab.clusters) {
     const { process } = imagedOf(manifest, cluster)
-    const running = process === 'running' ? undefined : servers.find(cluster.configFile, cluster.process ?? undefined)
-    if (running) servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
+    const running = process === 'running' ? undefined : findServer(lab, cluster, host)
+    if (!running) continue
+    if (!lab.isInProcess) host.servers.signal(running, process === 'paused' ? 'SIGSTOP' : 'SIGKILL')
+    else {
+      await new KeeperClient(lab.keeper.socket).work(cluster.name, 'crash', timeoutMs)
+      ended.add(cluster.name)
+    }
   }
+  const clusters = lab.clusters.map((cluster) => (ended.has(cluster.name) ? { ...cluster, process: null } : cluster))
+  return { ...lab, clusters }
 }

@@ -4,11 +4,11 @@ import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { claimLab } from '../lifecycle/claim.js'
+import { findServer, launchCluster } from '../lifecycle/cluster-server.js'
 import { startKeeper } from '../lifecycle/keeper-process.js'
 import { requireLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { waitForAnswers } from '../replication.js'
-import { launchServer } from '../runner/child-process.js'
 import { type LoadOptions, loadLabImage } from './load-image.js'
 import { formerlyOf, type ImagedCluster, type Manifest, readManifest } from './manifest.js'
 
@@ -95,27 +95,30 @@ const loadInto = async (
 }
 
 const withAllRunning = async (
-  lab: LabRecord,
+  stale: LabRecord,
   { timeoutMs, signal }: LoadOptions,
   host: LabHost,
 ): Promise<LabRecord> => {
-  const { keeper } = await startKeeper(lab, host, timeoutMs, signal)
+  const { keeper } = await startKeeper(stale, host, timeoutMs, signal)
+  const lab = { ...stale, keeper }
   const begun = lab.clusters.map((cluster) => {
-    const found = host.servers.find(cluster.configFile, cluster.process ?? undefined)
+    const found = findServer(lab, cluster, host)
     if (found && !found.isFrozen) return { cluster, isNew: false }
     if (found) host.servers.signal(found, 'SIGKILL')
     return { cluster, isNew: true, frozen: found }
   })
   const frozen = begun.flatMap((one) => one.frozen ?? [])
   await host.servers.stop(frozen, { graceMs: 0 })
-  const clusters = begun.map(({ cluster, isNew }) => {
-    if (!isNew) return cluster
-    // With its old data it would follow and be followed before it is given the new.
-    rmSync(cluster.dataDir, { recursive: true, force: true })
-    const { pid } = launchServer(cluster.name, cluster)
-    return { ...cluster, process: host.servers.identify(pid) ?? null }
-  })
-  const running = { ...lab, keeper, clusters }
+  const clusters = await Promise.all(
+    begun.map(async ({ cluster, isNew }) => {
+      if (!isNew) return cluster
+      // With its old data it would follow and be followed before it is given the new.
+      rmSync(cluster.dataDir, { recursive: true, force: true })
+      const { process } = await launchCluster(lab, cluster, host, { timeoutMs })
+      return { ...cluster, process }
+    }),
+  )
+  const running = { ...lab, clusters }
   saveLab(running)
   const fresh = begun.flatMap(({ cluster, isNew }) => (isNew ? [cluster] : []))
   await waitForAnswers(fresh, { clock: host.clock, timeoutMs, signal })

@@ -7,6 +7,7 @@ import { type ClusterRecord, clientOf, type LabRecord, withClient } from '../clu
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
+import { findServer } from '../lifecycle/cluster-server.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { statusOf } from '../replication.js'
 import { topologyOf } from '../topology.js'
@@ -26,7 +27,7 @@ export const takeLabImage = async (
   if (!topology) throw new LabError('conflict', `it is not known any more what the lab "${lab.name}" was made as`)
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const states = lab.clusters.map((cluster) => ({ cluster, process: processOf(cluster, host) }))
+  const states = lab.clusters.map((cluster) => ({ cluster, process: processOf(lab, cluster, host) }))
   const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
   const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()
   await Promise.all(
@@ -62,8 +63,8 @@ export const takeLabImage = async (
   return manifest
 }
 
-const processOf = (cluster: ClusterRecord, { servers }: LabHost): ImagedCluster['process'] => {
-  const found = servers.find(cluster.configFile, cluster.process ?? undefined)
+const processOf = (lab: LabRecord, cluster: ClusterRecord, host: LabHost): ImagedCluster['process'] => {
+  const found = findServer(lab, cluster, host)
   return found ? (found.isFrozen ? 'paused' : 'running') : 'stopped'
 }
 

@@ -13,6 +13,7 @@ interface UpSnapshotOptions {
   readonly timeoutMs: number
   readonly dataDir?: string | undefined
   readonly foreground?: boolean | undefined
+  readonly inProcess?: boolean | undefined
   /** Where nothing is said: the ports that the lab had, or random ones when any of those is taken. */
   readonly portChoice?: ((topology: Topology) => () => Promise<ReadonlyMap<string, PortPair>>) | undefined
   readonly onProgress: (text: string) => void
@@ -49,6 +50,7 @@ export const upImage = (
       clock: host.clock,
       choosePorts: options.portChoice?.(topology) ?? (() => savedPorts(manifest)),
       isForeground: options.foreground,
+      isInProcess: options.inProcess,
       image: { directory, manifest },
     },
     host,

@@ -1,0 +1,64 @@
+import { createPinoLog, fileSink } from '../../base/pino-log.js'
+import { loadServerConfig } from '../../server/config/server-config.js'
+import { createDirectoryStorage, type ServerStorage } from '../../server/server-storage.js'
+import type { Server } from '../../server/server.js'
+import { StartFailure, startServerFrom } from '../../server/start.js'
+import type { HostedFiles } from '../keeper/server-host.js'
+import { LabError } from '../lab-error.js'
+import { configArgument } from '../lifecycle/server-processes.js'
+import { Links } from '../links.js'
+
+/**
+ * One server of a lab whose servers share a process, configured by the file that a process of its own would read. Its data
+ * lies on disk, and outlives it as that of a process does.
+ */
+export class HostedServer {
+  readonly #files: HostedFiles
+  readonly #network = new Links().networkOf('')
+  #storage: ServerStorage | undefined
+  #server: Server | undefined
+
+  constructor(files: HostedFiles) {
+    this.#files = files
+  }
+
+  /** Nothing happens when it runs. Rejects with LabError `conflict` where its ports or its data belong to somebody else. */
+  async start(): Promise<void> {
+    if (this.#server) return
+    const { configFile, logFile } = this.#files
+    const { config, problems } = loadServerConfig([configArgument(configFile)], {})
+    if (!config) throw new LabError('usage', problems.map(({ text }) => text).join('; '))
+    const { path } = config.storage
+    if (path === undefined) throw new LabError('usage', `${configFile} names no directory for the data`)
+    this.#storage ??= createDirectoryStorage(path)
+    const storage = this.#storage
+    const log = createPinoLog({ level: config.log.level, format: 'json', sink: fileSink(logFile) })
+    try {
+      this.#server = await startServerFrom(config, log, {
+        network: this.#network.begin(),
+        openStorage: () => storage.open(),
+      })
+    } catch (error) {
+      const code = error instanceof StartFailure && error.reason === 'taken' ? 'conflict' : 'remote'
+      throw new LabError(code, error instanceof Error ? error.message : String(error), { cause: error })
+    }
+  }
+
+  /** As after SIGTERM. */
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    await server?.close()
+  }
+
+  /** As after SIGKILL: disk and sockets are gone from one moment to the next. */
+  async crash(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    this.#storage?.kill()
+    this.#network.cut()
+    // What is left of the server meets a dead disk and may say so; only its ports and timers have to go.
+    await server?.close(0).catch(() => undefined)
+    await this.#storage?.release()
+  }
+}

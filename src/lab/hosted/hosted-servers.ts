@@ -1,0 +1,31 @@
+import { KeyedLock } from '../../base/keyed-lock.js'
+import type { HostedFiles, HostedVerb, ServerHost } from '../keeper/server-host.js'
+import { LabError } from '../lab-error.js'
+import { HostedServer } from './hosted-server.js'
+
+/** The servers of a lab that share the process of its keeper. None runs until it is started. */
+export class HostedServers implements ServerHost {
+  readonly #servers: ReadonlyMap<string, HostedServer>
+  readonly #turns = new KeyedLock()
+  #isClosed = false
+
+  constructor(files: readonly HostedFiles[]) {
+    this.#servers = new Map(files.map((one) => [one.name, new HostedServer(one)]))
+  }
+
+  /** One thing after the other is done to each. */
+  work(name: string, verb: HostedVerb): Promise<void> {
+    const server = this.#servers.get(name)
+    if (!server) throw new LabError('usage', `there is no cluster ${name} in this process`)
+    return this.#turns.run(name, () => {
+      if (this.#isClosed) throw new LabError('conflict', 'the lab goes down')
+      return server[verb]()
+    })
+  }
+
+  /** All end as after SIGTERM, and none is started again. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#servers].map(([name, server]) => this.#turns.run(name, () => server.stop())))
+  }
+}

@@ -1,0 +1,135 @@
+import { expect, it } from 'vitest'
+import type { AddressInfo } from 'node:net'
+import net from 'node:net'
+import { LabHome } from '../support/lab-home.js'
+import { until } from '../support/until.js'
+
+/** A lab whose servers share one process, by the commands that work on every lab. */
+
+const POLICY = { policy: 'path "kv/*" { capabilities = ["read"] }' }
+
+const UP = ['--in-process', '--ports', 'random']
+
+/** Sends a request with the token that works on the cluster now, and gives the status. */
+const call = async (home: LabHome, cluster: string, method: string, path: string, body?: unknown): Promise<number> => {
+  const sent = body === undefined ? 'undefined' : JSON.stringify(JSON.stringify(body))
+  const script = `
+    const { VAULT_ADDR, VAULT_TOKEN } = process.env
+    const headers = { 'X-Vault-Token': VAULT_TOKEN }
+    fetch(VAULT_ADDR + '/v1/${path}', { method: '${method}', headers, body: ${sent} }).then(({ status }) => console.log(status))`
+  return Number((await home.run('exec', cluster, '--', process.execPath, '-e', script)).stdout)
+}
+
+interface Seen {
+  readonly clusters: readonly { readonly name: string; readonly process: string; readonly isSealed: boolean }[]
+  readonly problems: readonly string[]
+}
+
+const look = async (home: LabHome): Promise<Seen> =>
+  JSON.parse((await home.run('status', '--json')).stdout || '{"clusters":[],"problems":["nothing"]}') as Seen
+
+const isWell = async (home: LabHome): Promise<boolean> => (await look(home)).problems.length === 0
+
+it('is one process, on which the commands of every lab work', { timeout: 300_000 }, async () => {
+  await using home = new LabHome()
+  const up = await home.run('up', 'pr-dr', ...UP, '--prove')
+  expect(up, up.stderr).toMatchObject({ status: 0 })
+  expect(home.processes()).toHaveLength(1)
+  expect((await home.run('ls')).stdout).toMatch(/default .*running .*3 of 3/)
+  expect((await home.run('status')).status).toBe(0)
+
+  expect(await home.run('pause', 'B')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('"pause" cannot be done to a lab that runs in one process'),
+  })
+  expect((await home.run('fault', 'partition', 'A', 'C')).status).toBe(0)
+  expect(await home.run('status')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('the link A <-> C has a fault'),
+  })
+  expect((await home.run('heal', '--all')).status).toBe(0)
+  expect((await home.run('fault', 'skew', 'B', '+5m')).status).toBe(0)
+  expect((await home.run('heal', '--all')).status).toBe(0)
+
+  expect((await home.run('snapshot', 'save', 'early')).status).toBe(0)
+  expect(await call(home, 'A', 'PUT', 'sys/policies/acl/late', POLICY)).toBe(204)
+  expect(await home.run('stop', 'C')).toMatchObject({ status: 0 })
+  expect((await look(home)).clusters.find(({ name }) => name === 'C')?.process).toBe('stopped')
+  expect((await home.run('ls')).stdout).toMatch(/partly running .*2 of 3/)
+  expect((await home.run('start', 'C')).status).toBe(0)
+  expect((await home.run('wait', '--for', 'healthy')).status).toBe(0)
+
+  expect((await home.run('crash', 'A')).stderr).toContain('cluster A was killed')
+  expect(await home.run('crash', 'A')).toMatchObject({ status: 5 })
+  const failover = await home.run('failover', 'A', 'B', '--force')
+  expect(failover, failover.stderr).toMatchObject({ status: 0 })
+  expect(await call(home, 'B', 'GET', 'sys/policies/acl/late')).toBe(200)
+  const reset = await home.run('reset')
+  expect(reset, reset.stderr).toMatchObject({ status: 0 })
+  await until(() => isWell(home))
+  expect(await call(home, 'A', 'GET', 'sys/policies/acl/late')).toBe(404)
+  expect((await home.run('events')).stdout).toMatch(/crash/)
+  expect(home.processes()).toHaveLength(1)
+
+  expect((await home.run('down')).status).toBe(0)
+  expect([home.processes(), home.left()]).toEqual([[], []])
+  const again = await home.run('up', '--snapshot', 'early', ...UP)
+  expect(again, again.stderr).toMatchObject({ status: 0 })
+  expect(home.processes()).toHaveLength(1)
+  expect((await home.run('status')).status).toBe(0)
+})
+
+it('plays a drill', { timeout: 300_000 }, async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'pr-dr', ...UP)).status).toBe(0)
+  const drill = await home.run('drill', 'run', 'dr-failover', '--name', 'default')
+  expect(drill, drill.stdout + drill.stderr).toMatchObject({ status: 0 })
+  expect(home.processes()).toHaveLength(1)
+})
+
+it('goes on with its data when its process was killed, and leaves nothing behind', { timeout: 300_000 }, async () => {
+  await using home = new LabHome()
+  const up = await home.run('up', 'dr', ...UP, '--tls', '--shamir', '3/2')
+  expect(up, up.stderr).toMatchObject({ status: 0 })
+  expect((await home.run('status')).status).toBe(0)
+  const [pid = 0] = home.processes()
+  process.kill(pid, 'SIGKILL')
+  await until(() => home.processes().length === 0)
+  expect((await home.run('ls')).stdout).toMatch(/stopped .*0 of 2/)
+  expect((await home.run('status')).status).toBe(2)
+  expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(5)
+
+  const start = await home.run('start')
+  expect(start, start.stderr).toMatchObject({ status: 0 })
+  expect(home.processes()).toHaveLength(1)
+  await until(() => isWell(home))
+  process.kill(home.processes()[0] ?? 0, 'SIGKILL')
+  await until(() => home.processes().length === 0)
+  expect((await home.run('down')).status).toBe(0)
+  expect([home.processes(), home.left()]).toEqual([[], []])
+})
+
+it('is taken down again when one of its servers cannot start', { timeout: 120_000 }, async () => {
+  await using home = new LabHome()
+  const other = net.createServer().listen(0, '127.0.0.1')
+  await until(() => other.listening)
+  try {
+    const { port } = other.address() as AddressInfo
+    const up = await home.run('up', 'single', '--in-process', '--port-base', String(port))
+    expect(up).toMatchObject({ status: 5, stderr: expect.stringContaining(String(port)) })
+    expect(home.processes()).toEqual([])
+  } finally {
+    other.close()
+  }
+})
+
+it('ends with the command that stays in the foreground', { timeout: 120_000 }, async () => {
+  await using home = new LabHome()
+  await using up = home.begin('up', 'single', ...UP, '--foreground')
+  await up.untilPrinted('is up until')
+  expect(home.processes()).toHaveLength(1)
+  up.signal('SIGTERM')
+  await up.end()
+  await until(() => home.processes().length === 0)
+  expect(home.left()).toEqual([])
+})
