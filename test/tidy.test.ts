@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseSync } from 'vite'
 import { describe, expect, it } from 'vitest'
@@ -31,6 +31,26 @@ const LAYERS: Record<string, readonly string[]> = {
   index: ['server', 'lab', 'client', 'base'],
   vitest: ['index'],
   testcontainers: ['index', 'lab', 'client', 'base'],
+}
+
+/** Inner room -> its neighbours that it must not know, neither values nor types. */
+const INNER: Record<string, readonly string[]> = {
+  'storage/engine': ['log', 'trees', 'barrier', 'commit', 'sync'],
+  'storage/log': ['barrier', 'sync'],
+  'storage/trees': ['barrier', 'sync'],
+  'storage/barrier': ['log', 'trees', 'commit', 'sync', 'engine'],
+  'storage/commit': ['barrier', 'sync'],
+  'storage/sync': ['barrier', 'log'],
+  'replication/rpc': ['primary', 'secondary', 'paths', 'filter', 'forwarding', 'credentials'],
+  'replication/primary': ['secondary', 'paths', 'forwarding', 'credentials'],
+  'replication/secondary': ['primary', 'paths', 'forwarding', 'credentials'],
+  'replication/filter': ['primary', 'secondary', 'paths', 'roles', 'rpc', 'forwarding'],
+  'replication/credentials': ['primary', 'secondary', 'paths', 'rpc', 'forwarding'],
+  'replication/forwarding': ['primary', 'secondary', 'paths', 'filter', 'credentials'],
+  'core/tokens': ['system', 'audit'],
+  'core/audit': ['system', 'pipeline', 'seal'],
+  'core/seal': ['system', 'pipeline', 'tokens', 'acl', 'audit', 'mounts'],
+  'core/mounts': ['system', 'pipeline', 'tokens', 'acl', 'audit'],
 }
 
 /** Package -> the only room that may import it. */
@@ -139,6 +159,14 @@ const packageOf = (specifier: string): string =>
 const targetOf = (source: Source, specifier: string): string =>
   path.resolve(path.dirname(source.file), specifier).replace(/\.js$/, '.ts')
 
+/** Rooms, and the inner rooms of the large ones; what lies deeper belongs to the room around it. */
+const isRoom = (folder: string): boolean => {
+  const parts = path.relative(path.join(root, 'src'), folder).split(path.sep)
+  return parts.length === 1
+    ? parts[0] !== ''
+    : parts.length === 2 && ['storage', 'replication', 'core', 'server'].includes(parts[0] ?? '')
+}
+
 const show = (source: Source) => path.relative(root, source.file)
 
 /** Comments and texts say what they like. */
@@ -161,6 +189,29 @@ describe('the house', () => {
         .map(({ specifier }) => `${show(source)} imports ${specifier}`),
     )
     expect(wrong).toEqual([])
+  })
+
+  it('keeps inner rooms from what they must not know', () => {
+    const innerOf = (file: string) => path.relative(path.join(root, 'src'), file).split(path.sep).slice(0, 2).join('/')
+    const wrong = sources.flatMap((source) => {
+      const banned = INNER[innerOf(source.file)] ?? []
+      return source.imports
+        .filter(({ specifier }) => specifier.startsWith('.'))
+        .filter(({ specifier }) =>
+          banned.some((room) => innerOf(targetOf(source, specifier)) === `${source.room}/${room}`),
+        )
+        .map(({ specifier }) => `${show(source)} imports ${specifier}`)
+    })
+    expect(wrong).toEqual([])
+    expect(Object.keys(INNER).filter((room) => !sources.some(({ file }) => innerOf(file) === room))).toEqual([])
+  })
+
+  it('says of every room what it is for', () => {
+    const rooms = new Set(sources.map(({ file }) => path.dirname(file)).filter((room) => isRoom(room)))
+    const silent = [...rooms].filter((room) => !existsSync(path.join(room, 'README.md')))
+    expect(silent.map((room) => path.relative(root, room))).toEqual([])
+    const long = [...rooms].filter((room) => readFileSync(path.join(room, 'README.md'), 'utf8').split('\n').length > 11)
+    expect(long.map((room) => path.relative(root, room))).toEqual([])
   })
 
   it('has no cycles between files', () => {

@@ -55,8 +55,8 @@ export const LIMITS = {
   /** Values one transaction may hold: what fits a replication message with room to spare. */
   transactionBytesMax: 48 * 1024 * 1024,
   /** The log may grow to this, or to its retention when that is larger, while a resync reads from a snapshot. */
-  walHeldEntriesMax: 1_048_576,
-  walHeldBytesMax: 4 * 1024 * 1024 * 1024,
+  walPinnedEntriesMax: 1_048_576,
+  walPinnedBytesMax: 4 * 1024 * 1024 * 1024,
   /** Retention of the log cannot be set lower. */
   walRetentionEntriesMin: 16,
   /** What joins one commit, beyond its first transaction. */

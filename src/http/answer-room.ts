@@ -19,7 +19,7 @@ interface Waiting {
   readonly take: () => void
 }
 
-interface Held {
+interface PendingAnswer {
   readonly sink: AnswerSink
   readonly sinceMs: number
 }
@@ -47,7 +47,7 @@ const EXPECTED_MAX = 256
 export class AnswerRoom {
   readonly #clock: Clock
   readonly #limits: AnswerRoomLimits
-  readonly #held = new Set<Held>()
+  readonly #pending = new Set<PendingAnswer>()
   readonly #waiting = new Set<Waiting>()
   /** Where large answers were read, the last one last. */
   readonly #expected = new Map<string, number>()
@@ -131,11 +131,11 @@ export class AnswerRoom {
   }
 
   #hold(bytes: number, sink: AnswerSink): void {
-    const held: Held = { sink, sinceMs: this.#clock.monotonic() }
-    this.#held.add(held)
+    const pending: PendingAnswer = { sink, sinceMs: this.#clock.monotonic() }
+    this.#pending.add(pending)
     this.#bytes += bytes
     whenGone(sink, () => {
-      if (!this.#held.delete(held)) return
+      if (!this.#pending.delete(pending)) return
       this.#bytes -= bytes
       letGo(bytes)
       this.#admit()
@@ -156,7 +156,7 @@ export class AnswerRoom {
   /** One that is still being made takes its time from the server, not from its client. */
   #cutOldest(): void {
     this.#calmDown()
-    const [oldest] = [...this.#held].filter(({ sink }) => sink.response.writableEnded)
+    const [oldest] = [...this.#pending].filter(({ sink }) => sink.response.writableEnded)
     const isSlow = oldest && this.#clock.monotonic() - oldest.sinceMs >= this.#limits.patienceMs
     if (isSlow) oldest.sink.socket.destroy()
     this.#admit()

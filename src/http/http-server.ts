@@ -11,7 +11,7 @@ import { answerBadMessage, answerConnect, linger } from './bad-message.js'
 import { BodyRoom } from './body-room.js'
 import { Exchanges } from './exchanges.js'
 import { createApp } from './express-app.js'
-import { Front, type FrontOptions } from './front.js'
+import { HttpFace, type HttpFaceOptions } from './http-face.js'
 import { Handshakes } from './handshakes.js'
 import { MessageGate } from './message-gate.js'
 import { isForeign, secureOptions, type TlsSettings } from './tls.js'
@@ -28,11 +28,11 @@ export interface HttpLimits {
 }
 
 export interface HttpServerOptions
-  extends Omit<FrontOptions, 'bodyBytesMax' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
+  extends Omit<HttpFaceOptions, 'bodyBytesMax' | 'bodies' | 'answers' | 'allowBody' | 'rulesOf'> {
   /** Without it no path has any. */
-  readonly rulesOf?: FrontOptions['rulesOf']
+  readonly rulesOf?: HttpFaceOptions['rulesOf']
   /** Without it everybody is allowed as much as anybody. */
-  readonly allowBody?: FrontOptions['allowBody']
+  readonly allowBody?: HttpFaceOptions['allowBody']
   /** Without it the listener has a room of its own. */
   readonly bodies?: BodyRoom
   readonly answers?: AnswerRoom
@@ -59,7 +59,7 @@ export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
   const rooms = { bodies: new BodyRoom(), answers: new AnswerRoom(clock) }
-  const front = new Front({ allowBody: () => ALL, rulesOf: () => NO_RULES, ...rooms, ...options, bodyBytesMax })
+  const front = new HttpFace({ allowBody: () => ALL, rulesOf: () => NO_RULES, ...rooms, ...options, bodyBytesMax })
   const exchanges = new Exchanges(clock)
   const gates = new WeakMap<Socket, MessageGate>()
 

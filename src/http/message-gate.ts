@@ -21,7 +21,7 @@ const ANSWER: Position = { in: 'answer' }
 /**
  * Stands between a socket and Node's parser, which does not know the verb LIST: the first bytes `LIST ` of a message become
  * `LINK `, a verb of the same length, and the gate remembers that they were not. A message begins only where the parser
- * itself has said that the one before it is complete and its answer has been sent; until then bytes are held. So the
+ * itself has said that the one before it is complete and its answer has been sent; until then bytes are buffered. So the
  * parser never holds two messages, bodies are never touched, and bytes are handed on without a copy. Where gate and
  * parser disagree about the end of a message the connection is cut.
  */
@@ -29,7 +29,7 @@ export class MessageGate {
   readonly #socket: Socket
   readonly #feed: (chunk: Buffer) => void
   #position: Position = START
-  #held: Buffer | undefined
+  #buffered: Buffer | undefined
   #request: IncomingMessage | undefined
   #response: ServerResponse | undefined
   /** The slice being fed ends with what ends a head. */
@@ -70,44 +70,44 @@ export class MessageGate {
   /** Nothing more is read from this connection; what still comes is thrown away. */
   stop(): void {
     this.#isStopped = true
-    this.#held = undefined
+    this.#buffered = undefined
     this.#socket.resume()
   }
 
   #take(chunk: Buffer): void {
     if (this.#isStopped) return
-    this.#held = this.#held ? Buffer.concat([this.#held, chunk]) : chunk
+    this.#buffered = this.#buffered ? Buffer.concat([this.#buffered, chunk]) : chunk
     if (this.#isHolding) this.#socket.pause()
     this.#advance()
   }
 
   #advance(): void {
-    while (this.#held && !this.#isStopped && !this.#isHolding && !this.#socket.isPaused()) {
-      if (this.#socket.destroyed || !this.#step(this.#held)) return
+    while (this.#buffered && !this.#isStopped && !this.#isHolding && !this.#socket.isPaused()) {
+      if (this.#socket.destroyed || !this.#step(this.#buffered)) return
     }
   }
 
   /** Hands on what belongs together; false when more bytes, or the end of an answer, must come first. */
-  #step(held: Buffer): boolean {
+  #step(buffered: Buffer): boolean {
     switch (this.#position.in) {
       case 'start':
-        return this.#start(held)
+        return this.#start(buffered)
       case 'head':
-        return this.#passHead(held, this.#position.matched)
+        return this.#passHead(buffered, this.#position.matched)
       case 'sized-body':
-        return this.#passSized(held, this.#position.left)
+        return this.#passSized(buffered, this.#position.left)
       case 'chunked-body':
-        return this.#passChunked(held, this.#position.matched)
+        return this.#passChunked(buffered, this.#position.matched)
       case 'answer':
         return this.#awaitAnswer()
     }
   }
 
-  #start(held: Buffer): boolean {
+  #start(buffered: Buffer): boolean {
     let blank = 0
-    while (held[blank] === CR || held[blank] === LF) blank++
-    const rest = blank === 0 ? held : held.subarray(blank)
-    this.#held = rest.length === 0 ? undefined : rest
+    while (buffered[blank] === CR || buffered[blank] === LF) blank++
+    const rest = blank === 0 ? buffered : buffered.subarray(blank)
+    this.#buffered = rest.length === 0 ? undefined : rest
     if (rest.length < VERB.length && VERB.subarray(0, rest.length).equals(rest)) return false
     this.#isList = rest[0] === VERB[0] && rest.subarray(0, VERB.length).equals(VERB)
     if (this.#isList) rest.write('LINK', 'latin1')
@@ -115,33 +115,33 @@ export class MessageGate {
     return true
   }
 
-  #passHead(held: Buffer, matched: number): boolean {
-    const end = findEnd(held, matched)
+  #passHead(buffered: Buffer, matched: number): boolean {
+    const end = findEnd(buffered, matched)
     this.#mayBegin = end !== undefined
-    this.#handOn(held, end ?? held.length)
+    this.#handOn(buffered, end ?? buffered.length)
     this.#mayBegin = false
     const request = this.#request
-    if (end === undefined) this.#position = { in: 'head', matched: matchedAtEnd(held, matched) }
+    if (end === undefined) this.#position = { in: 'head', matched: matchedAtEnd(buffered, matched) }
     else if (!request) this.#cut()
     else if (request.headers['transfer-encoding'] !== undefined) this.#position = { in: 'chunked-body', matched: 0 }
     else this.#passed(Number(request.headers['content-length'] ?? 0))
     return true
   }
 
-  #passSized(held: Buffer, left: number): boolean {
-    const size = Math.min(left, held.length)
-    this.#handOn(held, size)
+  #passSized(buffered: Buffer, left: number): boolean {
+    const size = Math.min(left, buffered.length)
+    this.#handOn(buffered, size)
     this.#passed(left - size)
     return true
   }
 
-  #passChunked(held: Buffer, matched: number): boolean {
-    const end = findEnd(held, matched)
-    this.#handOn(held, end ?? held.length)
+  #passChunked(buffered: Buffer, matched: number): boolean {
+    const end = findEnd(buffered, matched)
+    this.#handOn(buffered, end ?? buffered.length)
     const isComplete = this.#request?.complete === true
     if (end === undefined) {
       if (isComplete) this.#cut()
-      this.#position = { in: 'chunked-body', matched: matchedAtEnd(held, matched) }
+      this.#position = { in: 'chunked-body', matched: matchedAtEnd(buffered, matched) }
     } else this.#position = isComplete ? ANSWER : { in: 'chunked-body', matched: 0 }
     return true
   }
@@ -173,10 +173,10 @@ export class MessageGate {
     this.#advance()
   }
 
-  #handOn(held: Buffer, size: number): void {
-    const isAll = size === held.length
-    this.#held = isAll ? undefined : held.subarray(size)
-    this.#feed(isAll ? held : held.subarray(0, size))
+  #handOn(buffered: Buffer, size: number): void {
+    const isAll = size === buffered.length
+    this.#buffered = isAll ? undefined : buffered.subarray(size)
+    this.#feed(isAll ? buffered : buffered.subarray(0, size))
   }
 
   #cut(): void {

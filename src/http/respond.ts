@@ -13,7 +13,7 @@ export const respond = (
   response: ServerResponse,
   rendered: Rendered,
   isLast: boolean,
-  sendings: TurnEnd,
+  turnEnd: TurnEnd,
 ): Promise<void> => {
   const { status, contentType, body } = rendered
   const headers: string[] = ['Cache-Control', 'no-store', 'Content-Type', contentType]
@@ -24,7 +24,7 @@ export const respond = (
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
     if (status !== 204) headers.push('Content-Length', String(Buffer.byteLength(body)))
     response.writeHead(status, headers)
-    return sendings.add(() => response.end(body))
+    return turnEnd.add(() => response.end(body))
   }
   response.writeHead(status, headers)
   return pipeline(Readable.from(body), response)

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { createSystemRandom, type Random } from '../base/random.js'
-import { describeOwner, findPortOwner } from '../server/owner-of.js'
+import { describeOwner, findPortOwner } from '../server/data/owner-of.js'
 import { LabError } from './lab-error.js'
 
 export interface PortPair {
@@ -44,20 +44,20 @@ const RANDOM_LAST = 32_000
 const TRIES = 200
 
 /**
- * Ports that were free a moment ago, each cluster port one above its API port. All are held open until the last is known, so
+ * Ports that were free a moment ago, each cluster port one above its API port. All are kept open until the last is known, so
  * that no two are the same.
  */
 export const randomPorts = async (
   clusters: readonly string[],
   random: Random = createSystemRandom(),
 ): Promise<Map<string, PortPair>> => {
-  const held: net.Server[] = []
+  const servers: net.Server[] = []
   try {
     const ports = new Map<string, PortPair>()
-    for (const name of clusters) ports.set(name, await takePair(random, held))
+    for (const name of clusters) ports.set(name, await takePair(random, servers))
     return ports
   } finally {
-    await Promise.all(held.map((server) => new Promise((done) => server.close(done))))
+    await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
   }
 }
 
@@ -70,13 +70,13 @@ export const randomSinglePorts = async (
   return [...(await randomPorts(pairs, random)).values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
 }
 
-const takePair = async (random: Random, held: net.Server[]): Promise<PortPair> => {
+const takePair = async (random: Random, servers: net.Server[]): Promise<PortPair> => {
   for (let tries = 0; tries < TRIES; tries++) {
     const api = RANDOM_FIRST + 2 * (random.bytes(4).readUInt32BE() % ((RANDOM_LAST - RANDOM_FIRST) / 2))
     const taken: net.Server[] = []
     try {
       for (const port of [api, api + 1]) taken.push(await listen(port))
-      held.push(...taken)
+      servers.push(...taken)
       return { api, cluster: api + 1 }
     } catch {
       await Promise.all(taken.map((server) => new Promise((done) => server.close(done))))

@@ -78,7 +78,7 @@ export interface AnswerPlace {
 /** What another cluster may see of this one. */
 export interface Sight {
   /** True for the id of a mount that is kept from it. */
-  isHeldBack(mountUuid: string): boolean
+  isFiltered(mountUuid: string): boolean
   /** True for the path of a namespace that is kept from it. */
   hidesNamespace(path: string): boolean
 }

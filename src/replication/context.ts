@@ -10,7 +10,7 @@ import type { OperationTokens } from './credentials/operation-token.js'
 import type { Roles } from './roles/roles.js'
 import type { DataPlane } from './services.js'
 import type { Kind } from './types.js'
-import type { Upkeep } from './roles/upkeep.js'
+import type { TreeMaintenance } from './roles/tree-maintenance.js'
 
 /** What the operations of the API work with. */
 export interface ReplicationContext {
@@ -20,7 +20,7 @@ export interface ReplicationContext {
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
-  readonly upkeep: Upkeep
+  readonly upkeep: TreeMaintenance
   readonly operationTokens: OperationTokens
   readonly managers: Readonly<Record<Kind, Manager>>
 }

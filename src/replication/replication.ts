@@ -15,13 +15,13 @@ import { finishBootstrap } from './paths/operate-secondary.js'
 import { filterIdOf } from './roles/primary-role.js'
 import { KINDS, Roles } from './roles/roles.js'
 import type { DataPlane } from './services.js'
-import { HeldDataPurge } from './filter/purge.js'
+import { FilteredDataPurge } from './filter/purge.js'
 import { SettledFilter } from './filter/settled-filter.js'
 import { ownFilterId } from './roles/secondary-role.js'
 import { isCopy, recordKey } from './roles/state.js'
 import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
-import { Upkeep } from './roles/upkeep.js'
+import { TreeMaintenance } from './roles/tree-maintenance.js'
 import { ReplicationView } from './view.js'
 import { KEYS } from '../storage/keys.js'
 
@@ -44,7 +44,7 @@ export class Replication {
   readonly #host: ReplicationHost
   readonly #roles: Roles
   readonly #fences: Fences
-  readonly #purge: HeldDataPurge
+  readonly #purge: FilteredDataPurge
   readonly #settledFilter: SettledFilter
   #unsubscribe: (() => void) | undefined
 
@@ -62,7 +62,7 @@ export class Replication {
       storage: host.storage,
       mounts: () => host.mounts(),
       namespaces: () => host.namespaces(),
-      onMoreHeld: (ids) => this.#moreHeld(ids),
+      onMoreFiltered: (ids) => this.#moreFiltered(ids),
     })
     host.followMounts({
       mountChanged: (tx, change) => this.filters.followMount(tx, change),
@@ -74,16 +74,16 @@ export class Replication {
       random: host.random,
       isBatchTokenAllowed: (token, request) => host.isBatchTokenAllowed(token, request),
     })
-    this.#purge = new HeldDataPurge({
+    this.#purge = new FilteredDataPurge({
       storage: host.storage,
       store: host.store,
-      heldMounts: () => this.#heldMounts(),
+      filteredMounts: () => this.#filteredMounts(),
       destroy: () => host.destroyDeleted(),
       random: host.random,
       log: host.log,
     })
     const followed: Kind = isSecondaryStage(this.#roles.facts().stages.dr) ? 'dr' : 'performance'
-    const upkeep = new Upkeep({
+    const upkeep = new TreeMaintenance({
       storage: host.storage,
       store: host.store,
       trees: host.upkeep,
@@ -115,7 +115,7 @@ export class Replication {
     })
   }
 
-  #manager(kind: Kind, dataPlane: DataPlane, holds: Holds, upkeep: Upkeep): Manager {
+  #manager(kind: Kind, dataPlane: DataPlane, holds: Holds, upkeep: TreeMaintenance): Manager {
     return new Manager({
       kind,
       host: this.#host,
@@ -132,7 +132,7 @@ export class Replication {
         if (kind === 'dr') this.context.managers.performance.primary?.addressesChanged()
       },
       finishBootstrap: () => finishBootstrap(this.context, kind),
-      beforeHeldBack: () => this.#purge.mark(),
+      beforeFiltered: () => this.#purge.mark(),
       isFilterInEffect: () => this.#purge.isInEffect,
     })
   }
@@ -195,17 +195,17 @@ export class Replication {
   }
 
   /** What the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
-  #heldMounts(): ReadonlySet<string> {
+  #filteredMounts(): ReadonlySet<string> {
     const record = this.#roles.record('performance')
-    if (!isCopy(record)) return NOTHING_HELD
+    if (!isCopy(record)) return NOTHING_FILTERED
     const original = this.context.managers.dr.follower?.primary?.clusterId ?? ''
     const id = ownFilterId(record, this.#host, this.filters)
     const found = this.filters.compiled(id) ?? (original === '' ? undefined : this.filters.compiled(original))
-    return found?.heldMounts ?? NOTHING_HELD
+    return found?.filteredMounts ?? NOTHING_FILTERED
   }
 
   /** What a mount holds that was shown until it moved has to leave the secondaries of these filters. */
-  #moreHeld(ids: readonly string[]): void {
+  #moreFiltered(ids: readonly string[]): void {
     const record = this.#roles.record('performance')
     if (record.mode !== 'primary') return
     for (const { id } of record.registrations) {
@@ -269,4 +269,4 @@ export class Replication {
   }
 }
 
-const NOTHING_HELD: ReadonlySet<string> = new Set()
+const NOTHING_FILTERED: ReadonlySet<string> = new Set()

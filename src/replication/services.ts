@@ -1,5 +1,5 @@
 import type { EpochChain } from './roles/epoch.js'
-import type { Lead } from './secondary/recent-frames.js'
+import type { SurplusEntries } from './secondary/recent-frames.js'
 import type {
   BootstrapPackage,
   ConnectionState,
@@ -16,7 +16,7 @@ import type {
   ServerIdentity,
   StreamState,
   SyncProgress,
-  Who,
+  PeerIdentity,
 } from './types.js'
 
 /** The running side of replication as the control plane drives it: streams and calls behind a few verbs. */
@@ -43,7 +43,7 @@ export interface DataPlane {
   /** Connects once and fetches what a wiped cluster needs. Rejects with a LogicalError that tells what failed. */
   bootstrap(
     call: OneCall & { readonly wantsDevRoot: boolean },
-  ): Promise<{ readonly primary: Who; readonly package: BootstrapPackage }>
+  ): Promise<{ readonly primary: PeerIdentity; readonly package: BootstrapPackage }>
   /** Shows who we are to whoever listens there. Never rejects. */
   tell(call: OneCall): Promise<Told>
 }
@@ -57,7 +57,7 @@ export interface Told {
 export interface OneCall {
   readonly credentials: PrimaryCredentials
   readonly addresses: readonly string[]
-  readonly who: Who
+  readonly who: PeerIdentity
   readonly signal: AbortSignal
 }
 
@@ -101,7 +101,7 @@ export interface FollowerService {
   /** Why the primary refuses this cluster, while it does. */
   readonly refusal: RefusalCode | undefined
   /** What was applied behind the primary's index, as far as it is remembered. */
-  recentAfter(index: number): Pick<Lead, 'frames' | 'isComplete'>
+  recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'>
   /** Runs a request at the primary. Rejects with `unavailable` when it cannot be asked, or its answer is missing. */
   forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply>
   /** Of the primary that is followed, or was last. */

@@ -1,4 +1,4 @@
-import { kindName } from './paths/guard-texts.js'
+import { kindName } from './guard-texts.js'
 import type { Straggler } from './roles/drain.js'
 import type { Kind } from './types.js'
 

@@ -1,5 +1,5 @@
 import type { EpochChain } from './roles/epoch.js'
-import type { Lead } from './secondary/recent-frames.js'
+import type { SurplusEntries } from './secondary/recent-frames.js'
 
 /** What the control plane (roles, records, API) and the data plane (streams, sync, cluster port) of replication share. */
 
@@ -26,7 +26,7 @@ export interface LogPlace {
 }
 
 /** Who speaks. Travels with every call between clusters, in both directions. */
-export interface Who {
+export interface PeerIdentity {
   /** Id of the replication set: equal on all members. */
   readonly setId: string
   /** Id of the speaking cluster itself. */
@@ -105,15 +105,15 @@ export interface BootstrapPackage {
 
 /** What a primary's streams ask of its control plane. All but `bootstrap` and `forward` answer at once. */
 export interface PrimaryHooks {
-  who(): Who
+  who(): PeerIdentity
   /** Called for every call with the caller's certificate name, before anything else. */
-  admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: Who }): Admission
+  admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: PeerIdentity }): Admission
   /** The addresses told to secondaries: the own one, then those of connected DR secondaries. */
   primaryAddresses(): readonly string[]
   /** Resolves once the registration of this certificate is durable as taken, which happens once. */
   bootstrap(
     caller: { readonly secondaryId: string; readonly commonName: string },
-    who: Who,
+    who: PeerIdentity,
     wantsDevRoot: boolean,
   ): Promise<BootstrapPackage>
   /** Runs a request that a performance secondary may not run itself; both sides agree on the bytes. */
@@ -131,11 +131,11 @@ export interface KeyFilter {
 
 /** What a follower asks of its control plane. */
 export interface SecondaryHooks {
-  who(): Who
+  who(): PeerIdentity
   /** Judges the primary that answered: a text refuses it (older or foreign epoch, other set). */
-  findObjection(primary: Who): string | undefined
+  findObjection(primary: PeerIdentity): string | undefined
   /** This primary is followed from now on. Awaited before anything of it is applied. */
-  takeEpochs(primary: Who): Promise<void>
+  takeEpochs(primary: PeerIdentity): Promise<void>
   /** True when clients read what is stored here: not before a first copy is complete. */
   servesReads(): boolean
   /** Awaited before the follower enters a state, so that a lab can hold it there. */
@@ -146,15 +146,15 @@ export interface SecondaryHooks {
   filterFingerprint(): string
   /** Rebuilds the trees from the data, when roots stay apart although the data is equal. */
   reindex(): Promise<void>
-  /** Awaited before keys are deleted because they are held back from now on. */
-  beforeHeldBack(): Promise<void>
+  /** Awaited before keys are deleted because they are filtered from now on. */
+  beforeFiltered(): Promise<void>
   /** Awaited before anything of a new primary is applied that does not know all we have. */
-  keepLead(lead: Lead): Promise<void>
+  keepLead(lead: SurplusEntries): Promise<void>
   /**
    * The primary was put back in time: it does not have what we have of its own epoch. Resolves once that is durable; then
    * nobody is followed until an operator says so.
    */
-  stopAhead(lead: Lead, primaryIndex: number): Promise<void>
+  stopAhead(lead: SurplusEntries, primaryIndex: number): Promise<void>
   /** A comparison is complete, and the data is the primary's but for what the filter holds back. */
   onCompared(): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */

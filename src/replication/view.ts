@@ -103,6 +103,6 @@ const arrivingMountsOf = (context: ReplicationContext): ReadonlySet<string> => {
   const id = findOwnFilterId(context)
   const { record } = settledFilter.current
   if (id === undefined || !record || settledFilter.is(filters.known(id).digest)) return NONE
-  const held = filters.compiled(id)?.heldMounts ?? NONE
-  return new Set([...filters.compile(record).heldMounts].filter((uuid) => !held.has(uuid)))
+  const filtered = filters.compiled(id)?.filteredMounts ?? NONE
+  return new Set([...filters.compile(record).filteredMounts].filter((uuid) => !filtered.has(uuid)))
 }

@@ -1,7 +1,7 @@
 import os from 'node:os'
-import type { ClusterStatus, ReplicationMode } from '../core/cluster-status.js'
+import type { ClusterStatus, ReplicationMode } from '../core/status/cluster-status.js'
 import type { ServerConfig } from './config/config.js'
-import type { Runtime } from './runtime.js'
+import type { Runtime } from './runtime/runtime.js'
 
 /** What status reads show, either of the runtime as it is or, while it is being rebuilt, as it was. */
 interface Reading {

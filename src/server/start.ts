@@ -3,8 +3,8 @@ import { formatHostPort, type Network, parseHostPort, routedNetwork, systemNetwo
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
 import type { ServerConfig } from './config/config.js'
-import type { DevCertificates } from './dev-tls.js'
-import { describeOwner, findLockOwner, findPortOwner } from './owner-of.js'
+import type { DevCertificates } from './dev/dev-tls.js'
+import { describeOwner, findLockOwner, findPortOwner } from './data/owner-of.js'
 import { Server } from './server.js'
 
 /** Why a server did not start: `taken` means that a port or the data directory belongs to somebody else. */

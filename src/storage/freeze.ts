@@ -1,4 +1,4 @@
-import type { Committer } from './committer.js'
+import type { Committer } from './commit/committer.js'
 import type { Engine, EngineSnapshot } from './engine/engine.js'
 import type { MerkleTree } from './trees/merkle.js'
 import type { Tree } from './keys.js'

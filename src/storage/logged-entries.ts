@@ -1,7 +1,7 @@
 import { type Change, operationOf } from './change.js'
 import type { FrameEntry } from './log/frame.js'
 import type { WalEntry, WalOperation } from './replicable.js'
-import type { LoggedEntry } from './stage.js'
+import type { LoggedEntry } from './commit/stage.js'
 
 /** What transactions of this cluster add to the log. */
 export const entriesOfOwn = (changes: readonly Change[]): LoggedEntry[] => {

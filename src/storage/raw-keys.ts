@@ -6,7 +6,7 @@ import type { Tree } from './keys.js'
  * - `d` + storage key: data, the stored value of a key
  * - `w` + 14 hex digits, the last index of a frame: the write-ahead log
  * - `i` + tree + 4 hex digits of the sub-page + storage key: the leaf hash of the key, 20 bytes
- * - `h` + tree + 4 hex digits: the held-back hash of a sub-page, 20 bytes
+ * - `h` + tree + 4 hex digits: the filtered hash of a sub-page, 20 bytes
  * - `m` + tree + 2 hex digits: the sub-page hashes of a page as of the last checkpoint, 5,120 bytes
  * - `s` + name: the store's own state
  *
@@ -27,8 +27,8 @@ export const leafPrefix = (tree: Tree): string => `i${TREE_LETTER[tree]}`
 export const subPagePrefix = (tree: Tree, subPage: number): string => leafPrefix(tree) + hex(subPage, 4)
 export const LEAF_KEY_START = 6
 
-export const heldPrefix = (tree: Tree): string => `h${TREE_LETTER[tree]}`
-export const heldKey = (tree: Tree, subPage: number): string => heldPrefix(tree) + hex(subPage, 4)
+export const filteredPrefix = (tree: Tree): string => `h${TREE_LETTER[tree]}`
+export const filteredKey = (tree: Tree, subPage: number): string => filteredPrefix(tree) + hex(subPage, 4)
 
 export const pagePrefix = (tree: Tree): string => `m${TREE_LETTER[tree]}`
 export const pageKey = (tree: Tree, page: number): string => pagePrefix(tree) + hex(page, 2)

@@ -59,19 +59,19 @@ export interface WalEntry {
 
 /**
  * `delta` = XOR of the key's old and new leaf hash: what this operation does to its sub-page. An operation with `held`
- * stands for keys that are held back from this cluster: `key` is empty, `value` undefined, and the delta changes the
- * held-back hash of that sub-page.
+ * stands for keys that are kept from this cluster: `key` is empty, `value` undefined, and the delta changes the
+ * filtered hash of that sub-page.
  */
 export interface WalOperation {
   readonly key: string
   readonly category: Exclude<Category, 'ignored'>
   readonly value: Buffer | undefined
   readonly delta: Buffer
-  readonly held?: { readonly subPage: number }
+  readonly filtered?: { readonly subPage: number }
 }
 
-/** The XOR of the leaf hashes of keys that count in a sub-page but are not stored here. All zero = nothing held back. */
-export interface HeldHash {
+/** The XOR of the leaf hashes of keys that count in a sub-page but are not stored here. All zero = nothing filtered. */
+export interface FilteredHash {
   readonly tree: Tree
   readonly subPage: number
   readonly hash: Buffer
@@ -86,8 +86,8 @@ export interface SubPageKeys {
   readonly subPage: number
   /** Leaf hash of every key, with the key. */
   readonly leaves: readonly { readonly key: string; readonly leaf: Buffer }[]
-  /** 20 bytes; absent when nothing is held back here. */
-  readonly held?: Buffer
+  /** 20 bytes; absent when nothing is filtered here. */
+  readonly filtered?: Buffer
 }
 
 /** The merkle hashes of one tree at one moment. 65,536 sub-pages, 16 to a group, 16 groups to a page, 256 pages. */
@@ -106,8 +106,8 @@ export interface SyncSnapshot {
   readonly position: WalPosition
   readonly trees: Readonly<Record<Tree, TreeHashes>>
   leaves(tree: Tree, subPages: readonly number[]): Promise<SubPageKeys[]>
-  /** Everything held back from this cluster: 20 bytes by sub-page, without the zeros. */
-  held(tree: Tree): Promise<ReadonlyMap<number, Buffer>>
+  /** Everything kept from this cluster: 20 bytes by sub-page, without the zeros. */
+  filtered(tree: Tree): Promise<ReadonlyMap<number, Buffer>>
   get(key: string): Buffer | undefined
   /** All data of a tree, in key order, in chunks; `after` goes on behind a key. */
   scan(tree: Tree, after?: string): AsyncIterable<readonly { readonly key: string; readonly value: Buffer }[]>
@@ -140,13 +140,13 @@ export interface ReplicableStore {
   applyEntries(entries: readonly WalEntry[], remote: RemotePosition): Promise<boolean>
   /**
    * Writes data of a resync without log entries: the log is cut, so that followers of this store resync too. With
-   * `remote` the resync is complete and the position stored. `held` sets held-back hashes to new values. When there is
+   * `remote` the resync is complete and the position stored. `held` sets filtered hashes to new values. When there is
    * nothing to write, the log is not cut. What `copy` has taken in since the last import is written along.
    */
   importMutations(
     mutations: readonly Mutation[],
     remote?: RemotePosition,
-    held?: readonly HeldHash[],
+    held?: readonly FilteredHash[],
     copy?: FirstCopy,
   ): Promise<void>
   /** Begins to take over whole trees of another store; this store has next to nothing of them. */

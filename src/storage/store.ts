@@ -3,21 +3,21 @@ import { SHORT_HASH_BYTES } from '../crypto/digest.js'
 import { LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
 import { changeBytes, type SubPageChange } from './change.js'
-import { type CommitListener, Committer } from './committer.js'
+import { type CommitListener, Committer } from './commit/committer.js'
 import type { StoreOptions } from './store-options.js'
 import { decodeFrame, EPOCH_BYTES, parseFrame } from './log/frame.js'
 import { FirstCopy } from './sync/first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from './trees/merkle.js'
-import { Draft } from './overlay.js'
+import { Draft } from './commit/overlay.js'
 import type { Category, Tree } from './keys.js'
 import { dataKey } from './raw-keys.js'
 import type * as Repl from './replicable.js'
 import { entriesOfForeign, entriesOfOwn } from './logged-entries.js'
-import { type LoggedEntry, type Stage, stageImport } from './stage.js'
+import { type LoggedEntry, type Stage, stageImport } from './commit/stage.js'
 import { freshHash } from './store-state.js'
-import { SteadyReads } from './sync/steady-reads.js'
-import { StoreTransaction } from './store-transaction.js'
+import { PinnedReads } from './sync/pinned-reads.js'
+import { StoreTransaction } from './commit/store-transaction.js'
 import { openSnapshot } from './sync/sync-snapshot.js'
 import { TreeScan } from './trees/tree-scan.js'
 import type { Trees } from './trees/trees.js'
@@ -42,7 +42,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   readonly #committer: Committer
   readonly #options: StoreOptions
   readonly #random: Random
-  readonly #steady: SteadyReads
+  readonly #steady: PinnedReads
   #writable = ALL_CATEGORIES
   #fenced: ReadonlySet<Category> = new Set()
 
@@ -50,7 +50,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     this.#options = options
     this.#random = random
     this.#committer = committer
-    this.#steady = new SteadyReads(options.engine)
+    this.#steady = new PinnedReads(options.engine)
     committer.onReopened(() => this.#steady.lose())
   }
 
@@ -105,7 +105,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   /** Resolves when everything written before survives power loss, and when it is remembered, outside of the data, that it did. */
   async settle(): Promise<void> {
-    await this.#committer.run((_batch, state) => ({ state, changes: [], held: [], isDurable: true }))
+    await this.#committer.run((_batch, state) => ({ state, changes: [], filtered: [], isDurable: true }))
     await this.#options.engine.settleAcknowledged()
   }
 
@@ -188,39 +188,39 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   async setEpoch(epoch: string): Promise<void> {
     if (!/^[\x21-\x7e]*$/.test(epoch) || epoch.length > EPOCH_BYTES) throw new Error('not an epoch')
-    await this.#committer.run((_batch, state) => ({ state: { ...state, epoch }, changes: [], held: [] }))
+    await this.#committer.run((_batch, state) => ({ state: { ...state, epoch }, changes: [], filtered: [] }))
   }
 
   async forgetRemote(): Promise<void> {
     await this.#committer.run((_batch, state) => ({
       state: { ...state, remote: undefined, isResyncing: false },
       changes: [],
-      held: [],
+      filtered: [],
     }))
   }
 
   async applyEntries(entries: readonly Repl.WalEntry[], remote: Repl.RemotePosition): Promise<boolean> {
     this.#committer.requireWritable()
     const draft = new Draft(this.#committer.overlay)
-    const held: SubPageChange[] = []
+    const filtered: SubPageChange[] = []
     for (const { operations } of entries) {
       for (const operation of operations) {
-        if (operation.held) {
-          held.push({ tree: operation.category, subPage: operation.held.subPage, delta: operation.delta })
+        if (operation.filtered) {
+          filtered.push({ tree: operation.category, subPage: operation.filtered.subPage, delta: operation.delta })
           continue
         }
         const { place } = draft.add(operation.key, operation.value)
         if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false
       }
     }
-    await this.#submit('applied', draft, entries.flatMap(entriesOfForeign), held, remote)
+    await this.#submit('applied', draft, entries.flatMap(entriesOfForeign), filtered, remote)
     return true
   }
 
   async importMutations(
     mutations: readonly Repl.Mutation[],
     remote?: Repl.RemotePosition,
-    held: readonly Repl.HeldHash[] = [],
+    filtered: readonly Repl.FilteredHash[] = [],
     copy?: FirstCopy,
   ): Promise<void> {
     this.#committer.requireWritable()
@@ -228,9 +228,9 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     for (const { key, value } of mutations) draft.add(key, value)
     const step = copy?.take()
     const copied = step?.copied ?? { keys: [], changes: [] }
-    const request = { changes: draft.changes, held, copied, remote, cutHash: freshHash(this.#random) }
+    const request = { changes: draft.changes, filtered, copied, remote, cutHash: freshHash(this.#random) }
     const stage: Stage = (batch, state, trees) => {
-      if (step && step.era !== this.#options.engine.era) throw moved()
+      if (step && step.engineVersion !== this.#options.engine.engineVersion) throw moved()
       return this.#steady.stage(stageImport(batch, state, trees, request))
     }
     await this.#committer.run(stage, draft.pending, step?.batch)
@@ -273,14 +273,14 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     joins: 'own' | 'applied',
     draft: Draft,
     entries: readonly LoggedEntry[],
-    held: readonly SubPageChange[],
+    filtered: readonly SubPageChange[],
     remote: Repl.RemotePosition | undefined,
   ): Promise<number> {
     let bytes = 0
     for (const change of draft.changes) bytes += changeBytes(change)
     const { changes, pending } = draft
     return new Promise((resolve, reject) => {
-      this.#committer.submit({ joins, bytes, changes, held, pending, entries, remote, resolve, reject })
+      this.#committer.submit({ joins, bytes, changes, filtered, pending, entries, remote, resolve, reject })
     })
   }
 }

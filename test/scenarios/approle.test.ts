@@ -130,7 +130,7 @@ it('takes the mount away under a filter and gives it back', () =>
     const filter = 'sys/replication/performance/primary/paths-filter/c'
     await on.ok(A, 'POST', filter, { mode: 'deny', paths: ['auth/approle/'] })
     const nil = (path: string) => `no handler for route "${path}". route entry found, but backend is nil.`
-    await on.wait(C, 'the mount to be held back', async () => {
+    await on.wait(C, 'the mount to be filtered', async () => {
       const { status } = await C.client.send('GET', 'auth/approle/role/free')
       return status === 404 ? undefined : `it answers ${status}`
     })

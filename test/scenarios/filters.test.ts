@@ -51,7 +51,7 @@ const readSecret = async (on: Drill, cluster: Cluster, mount: string, name: stri
 }
 
 const untilHeldBack = (on: Drill, cluster: Cluster) =>
-  on.wait(cluster, 'EU_data to be held back', async () => {
+  on.wait(cluster, 'EU_data to be filtered', async () => {
     const { status, json } = await cluster.client.send('GET', `EU_data/data/${euName}`)
     return status === 404 && JSON.stringify(json).includes('backend is nil') ? undefined : `it answers ${status}`
   })
@@ -116,7 +116,7 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
     const startedMs = on.elapsedMs
     expect((await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['EU_data'] })).status).toBe(204)
     await untilHeldBack(on, C)
-    on.note(`held back ${Math.round(on.elapsedMs - startedMs)} ms after the answer`)
+    on.note(`filtered ${Math.round(on.elapsedMs - startedMs)} ms after the answer`)
     for (const cluster of [C, D]) {
       await on.wait(
         cluster,

@@ -76,7 +76,7 @@ const isPending = async (cluster: Cluster): Promise<boolean> => {
 }
 
 const untilHeldBack = (on: Drill) =>
-  on.wait(C, 'the mount to be held back', async () => {
+  on.wait(C, 'the mount to be filtered', async () => {
     const { status } = await C.client.send('GET', 'eu/1')
     return status === 404 ? undefined : `it answers ${status}`
   })
@@ -178,7 +178,7 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     const watches = watchAll(new Set())
     await putUntilPurging(on)
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu', 'fr'] })
-    await on.wait(C, 'fr to be held back', async () => {
+    await on.wait(C, 'fr to be filtered', async () => {
       const { status } = await C.client.send('GET', 'fr/1')
       return status === 404 ? undefined : `it answers ${status}`
     })

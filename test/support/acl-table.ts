@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Acl } from '../../src/core/acl.js'
-import type { EntityView } from '../../src/core/acl-entity.js'
-import { mergeRules } from '../../src/core/acl-rules.js'
-import { parsePolicy } from '../../src/core/policy-text.js'
+import { Acl } from '../../src/core/acl/acl.js'
+import type { EntityView } from '../../src/core/acl/acl-entity.js'
+import { mergeRules } from '../../src/core/acl/acl-rules.js'
+import { parsePolicy } from '../../src/core/acl/policy-text.js'
 import type { JsonObject } from '../../src/logical/json.js'
 import type { Operation } from '../../src/logical/request.js'
 

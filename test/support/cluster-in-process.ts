@@ -7,7 +7,7 @@ import { createSystemRandom } from '../../src/base/random.js'
 import { Links } from '../../src/lab/links.js'
 import { lastLogLines, type ProcessPlan } from '../../src/lab/runner/child-process.js'
 import { InProcessServer } from '../../src/lab/runner/in-process.js'
-import { createDirectoryStorage } from '../../src/server/server-storage.js'
+import { createDirectoryStorage } from '../../src/server/data/server-storage.js'
 import type { ClusterServer } from './cluster-server.js'
 
 /** A server of ours in the process of the test: the same ports, the same files, no process of its own. */

@@ -1,6 +1,6 @@
 import { createSeededRandom } from '../../src/base/random.js'
-import { type AliasMount, IdentityDirectory } from '../../src/core/identity-directory.js'
-import { IdentityStore } from '../../src/core/identity.js'
+import { type AliasMount, IdentityDirectory } from '../../src/core/identity/identity-directory.js'
+import { IdentityStore } from '../../src/core/identity/identity.js'
 import { createIdentityBackend } from '../../src/secrets/identity/backend.js'
 import { BackendHarness } from './backend-harness.js'
 

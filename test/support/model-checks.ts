@@ -162,7 +162,7 @@ export const checkPromises = async (world: World, member: Member): Promise<void>
   if (performance.mode === 'secondary') await checkCanaries(world, member, performance)
 }
 
-/** Nothing that is stored names a key of a mount that is held back, once the filter has arrived. */
+/** Nothing that is stored names a key of a mount that is filtered, once the filter has arrived. */
 const checkCanaries = async (world: World, member: Member, status: Status): Promise<void> => {
   const above = await followed(world, member, 'performance', status)
   if (!above || (await findLag(above.primary.cluster.anonymous, member.cluster.anonymous, 'performance')) !== undefined)

@@ -1,5 +1,5 @@
 import type { EngineSource } from '../../src/storage/engine/engine-source.js'
-import { createMemoryStorage, type ServerStorage, type StepListener } from '../../src/server/server-storage.js'
+import { createMemoryStorage, type ServerStorage, type StepListener } from '../../src/server/data/server-storage.js'
 
 /** Storage in memory that lets the test look at every byte of the live generation. */
 export interface WatchedStorage extends ServerStorage {

@@ -13,7 +13,7 @@ import { createAuthority, issueCertificate } from '../../src/crypto/certificates
 import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 import { StreamServer } from '../../src/replication/primary/stream-server.js'
 import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
-import type { Lead } from '../../src/replication/secondary/recent-frames.js'
+import type { SurplusEntries } from '../../src/replication/secondary/recent-frames.js'
 import { Follower } from '../../src/replication/secondary/follower.js'
 import type {
   Admission,
@@ -26,7 +26,7 @@ import type {
   SecondaryHooks,
   ServerIdentity,
   StreamState,
-  Who,
+  PeerIdentity,
 } from '../../src/replication/types.js'
 import type { Engine } from '../../src/storage/engine/engine.js'
 import { LevelEngine } from '../../src/storage/engine/level-engine.js'
@@ -258,10 +258,10 @@ export class TestPrimary {
   readonly addresses: string[] = []
   readonly server: StreamServer
   readonly listener: ClusterListener
-  readonly who: Who
+  readonly who: PeerIdentity
   /** Runs when a secondary has been registered, before it is answered. */
   beforeBootstrapAnswer: () => Promise<void> = async () => undefined
-  admission: ((commonName: string, who: Who) => Admission | undefined) | undefined
+  admission: ((commonName: string, who: PeerIdentity) => Admission | undefined) | undefined
 
   private constructor(options: TestPrimaryOptions, listener: ClusterListener) {
     this.listener = listener
@@ -350,7 +350,7 @@ export class TestFollower {
   synced = 0
   reindexed = 0
   fingerprint = ''
-  readonly leads: Lead[] = []
+  readonly leads: SurplusEntries[] = []
   objection: string | undefined
   /** Called before a state is entered, and awaited. */
   onState: (state: HoldState, signal: AbortSignal) => Promise<void> = async () => undefined
@@ -400,12 +400,12 @@ export class TestFollower {
     )
   }
 
-  #hooks(who: Who): SecondaryHooks {
+  #hooks(who: PeerIdentity): SecondaryHooks {
     return {
       who: () => who,
       findObjection: () => this.objection,
       servesReads: () => true,
-      beforeHeldBack: async () => undefined,
+      beforeFiltered: async () => undefined,
       keepLead: async () => undefined,
       takeEpochs: async () => undefined,
       stopAhead: async (lead) => {
@@ -436,7 +436,7 @@ export const areEqual = (a: Store, b: Store, kind: Kind): boolean =>
   a.trees.replicated.root().equals(b.trees.replicated.root()) &&
   (kind === 'performance' || a.trees.local.root().equals(b.trees.local.root()))
 
-const whoOf = (set: TestSet, clusterId: string, epoch: string, clusterAddresses: readonly string[]): Who => ({
+const whoOf = (set: TestSet, clusterId: string, epoch: string, clusterAddresses: readonly string[]): PeerIdentity => ({
   setId: set.setId,
   clusterId,
   version: '1.20.4+ent',

@@ -8,7 +8,7 @@ import { clientOf } from '../../src/lab/cluster.js'
 import type { JsonObject } from '../../src/logical/json.js'
 import { parseBundle } from '../../src/replication/credentials/activation-token.js'
 import { primaryCredentialsOf } from '../../src/replication/credentials/ca.js'
-import type { ReceivedDown, WhoMessage } from '../../src/replication/rpc/messages.js'
+import type { ReceivedDown, PeerIdentityMessage } from '../../src/replication/rpc/messages.js'
 import { type FollowerStream, PrimaryConnection } from '../../src/replication/rpc/primary-connection.js'
 import { parseWho, toWhoMessage } from '../../src/replication/rpc/who.js'
 import { TIMES } from './replication-fixture.js'
@@ -19,11 +19,11 @@ export class RogueSecondary {
   readonly heard: ReceivedDown[] = []
   readonly #connection: PrimaryConnection
   readonly #stopped = new AbortController()
-  readonly #who: WhoMessage
+  readonly #who: PeerIdentityMessage
   #stream: FollowerStream | undefined
   #listening: Promise<void> = Promise.resolve()
 
-  private constructor(connection: PrimaryConnection, who: WhoMessage) {
+  private constructor(connection: PrimaryConnection, who: PeerIdentityMessage) {
     this.#connection = connection
     this.#who = who
   }

@@ -20,7 +20,7 @@ export interface TokenInfo extends TokenView {
 }
 
 /** A token to be made: the endpoint has judged it, the authority decides how long it lives. Seconds, 0 = not set. */
-export interface TokenWish {
+export interface TokenRequest {
   readonly namespace: NamespaceRef
   readonly path: string
   readonly type: TokenType
@@ -56,7 +56,7 @@ export interface TokenAuthority {
   find(presented: string): TokenInfo | undefined
   findByAccessor(accessor: string): TokenInfo | undefined
   listAccessors(namespaceId: string): Promise<string[]>
-  create(wish: TokenWish): Promise<IssuedToken>
+  create(request: TokenRequest): Promise<IssuedToken>
   /** `presented` is repeated in the answer. */
   renew(token: TokenInfo, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken>
   revokeTree(token: TokenInfo): Promise<void>

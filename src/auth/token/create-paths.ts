@@ -32,11 +32,11 @@ export const createPaths = ({ authority, roles, mountAccessor }: CreateDeps): Pa
     const hasSudo = authority.hasSudo(parent, aclPath(request, parent))
     const alias = values.entity_alias
     if (alias !== '') checkEntityAlias(alias, role)
-    const { wish, warnings } = decideCreation({ values, parent, hasSudo, role, path, namespace, isOrphanPath })
+    const { wanted, warnings } = decideCreation({ values, parent, hasSudo, role, path, namespace, isOrphanPath })
     const entityId =
-      alias === '' ? wish.entityId : await authority.aliasEntityId(mountAccessor(namespace.id), alias, namespace.id)
-    const issued = await authority.create({ ...wish, entityId })
-    const unknown = wish.policies
+      alias === '' ? wanted.entityId : await authority.aliasEntityId(mountAccessor(namespace.id), alias, namespace.id)
+    const issued = await authority.create({ ...wanted, entityId })
+    const unknown = wanted.policies
       .filter((name) => name !== 'root' && !authority.hasPolicy(namespace.id, name))
       .map((name) => `Policy ${JSON.stringify(name)} does not exist`)
     return { auth: issued.auth, warnings: [...warnings, ...issued.warnings, ...unknown] }

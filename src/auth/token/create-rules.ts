@@ -3,7 +3,7 @@ import type { Values } from '../../logical/fields.js'
 import { bool, int, pairs, string, stringList } from '../../logical/fields.js'
 import { invalid } from '../../logical/errors.js'
 import type { LoginAuth, TokenType } from '../../logical/request.js'
-import type { TokenInfo, TokenWish } from './authority.js'
+import type { TokenInfo, TokenRequest } from './authority.js'
 import { decidePolicies, matchesGlob } from './policies.js'
 import type { TokenRole } from './role-record.js'
 
@@ -33,7 +33,7 @@ interface CreateFacts {
   readonly role: TokenRole | undefined
   /** Of the request, below its namespace. */
   readonly path: string
-  readonly namespace: TokenWish['namespace']
+  readonly namespace: TokenRequest['namespace']
   /** create-orphan: nobody asks for sudo. */
   readonly isOrphanPath: boolean
 }
@@ -46,7 +46,7 @@ const CUSTOM_ID_WARNING =
  * What a parent, a role and a request make of a new token. Pure: the entity of an alias is filled in by the caller. Throws
  * 400, with the first rule that is broken.
  */
-export const decideCreation = (facts: CreateFacts): { wish: TokenWish; warnings: string[] } => {
+export const decideCreation = (facts: CreateFacts): { wanted: TokenRequest; warnings: string[] } => {
   const { values, parent, role, hasSudo, namespace } = facts
   const asked = parseAsked(values)
   refuseParent(parent)
@@ -68,7 +68,7 @@ export const decideCreation = (facts: CreateFacts): { wish: TokenWish; warnings:
   const isOrphan = decideOrphan(facts)
   if (asked.periodSeconds > 0 && !hasSudo) throw invalid('root or sudo privileges required to create periodic token')
   refuseEndlessRoot(parent, policies, asked, role)
-  const wish: TokenWish = {
+  const wanted: TokenRequest = {
     namespace,
     path: role?.pathSuffix ? `${facts.path}/${role.pathSuffix}` : facts.path,
     type,
@@ -90,8 +90,8 @@ export const decideCreation = (facts: CreateFacts): { wish: TokenWish; warnings:
     isRenewable: values.renewable && (role?.isRenewable ?? true),
     login: role && roleLogin(role, namespace.id),
   }
-  if (isBatch && wish.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
-  return { wish, warnings: [...(values.id === '' ? [] : [CUSTOM_ID_WARNING]), ...lesserWarnings(asked, role)] }
+  if (isBatch && wanted.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
+  return { wanted, warnings: [...(values.id === '' ? [] : [CUSTOM_ID_WARNING]), ...lesserWarnings(asked, role)] }
 }
 
 interface AskedTimes {

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { LabError } from '../../lab/lab-error.js'
-import type { GenerationVerification, ListedRecord } from '../../server/storage-inspection.js'
+import type { GenerationVerification, ListedRecord } from '../../server/data/storage-inspection.js'
 import { formatTable, type Output } from '../output.js'
 import { examples } from '../help.js'
 
@@ -140,12 +140,12 @@ const describeValues = (values: GenerationVerification['values']): string => {
   return `${values.damaged.length} do not open: ${values.damaged.join(', ')}`
 }
 
-type Inspection = typeof import('../../server/storage-inspection.js')
+type Inspection = typeof import('../../server/data/storage-inspection.js')
 
 /** What is wrong with the arguments is told without a stack. */
 const orUsage = async (run: (room: Inspection) => Promise<void>): Promise<void> => {
   // Loaded only here: the short commands start several times faster without it.
-  const room = await import('../../server/storage-inspection.js')
+  const room = await import('../../server/data/storage-inspection.js')
   try {
     await run(room)
   } catch (error) {

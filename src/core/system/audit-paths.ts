@@ -3,8 +3,8 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, pairs, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import type { AuditBroker } from '../audit.js'
-import type { AuditRecord } from '../audit-record.js'
+import type { AuditBroker } from '../audit/audit.js'
+import type { AuditRecord } from '../audit/audit-record.js'
 
 interface AuditPathDeps {
   readonly audit: AuditBroker

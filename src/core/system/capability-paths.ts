@@ -2,7 +2,7 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { commaList, string } from '../../logical/fields.js'
 import type { NamespaceRef, Response } from '../../logical/request.js'
-import type { Acl } from '../acl.js'
+import type { Acl } from '../acl/acl.js'
 
 /** The rules of a token, with the namespace that their paths are relative to. */
 export interface TokenAcl {

@@ -2,7 +2,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
-import type { GenerationAttempt } from '../generate-root.js'
+import type { GenerationAttempt } from '../seal/generate-root.js'
 import { bare } from './bare.js'
 
 /** The older name, and the one that newer clients ask first. */

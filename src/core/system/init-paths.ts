@@ -5,8 +5,8 @@ import { invalid } from '../../logical/errors.js'
 import { int, string, stringList, type Values } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
-import type { SealManager } from '../seal-manager.js'
-import { encryptShares, requirePgpKeys, toBase64, toHex } from '../share-input.js'
+import type { SealManager } from '../seal/seal-manager.js'
+import { encryptShares, requirePgpKeys, toBase64, toHex } from '../seal/share-input.js'
 import { bare, oldPath } from './bare.js'
 
 const INIT_FIELDS = {

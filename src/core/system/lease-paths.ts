@@ -4,7 +4,7 @@ import { type Call, definePath, type Handler, type PathSpec } from '../../logica
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import type { LeaseStore } from '../leases.js'
+import type { LeaseStore } from '../tokens/leases.js'
 
 const LEASE_FIELDS = {
   lease_id: string('The lease.'),

@@ -2,7 +2,7 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { NamespaceRef } from '../../logical/request.js'
-import type { OpenMount } from '../router.js'
+import type { OpenMount } from '../mounts/router.js'
 
 interface LockedUsersDeps {
   /** The mounts that serve. */

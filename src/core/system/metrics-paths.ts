@@ -1,7 +1,7 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { Request, Response } from '../../logical/request.js'
-import { type MetricReading, renderMetricsJson, renderPrometheus } from '../metrics.js'
+import { type MetricReading, renderMetricsJson, renderPrometheus } from '../status/metrics.js'
 
 interface MetricsPathDeps {
   readonly read: () => Promise<MetricReading>

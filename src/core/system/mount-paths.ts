@@ -2,10 +2,10 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, map, pairs, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import { type MountKind, routePath } from '../mount-entry.js'
-import type { MountTable } from '../mount-table.js'
-import type { MountService } from '../mounts.js'
-import type { Router } from '../router.js'
+import { type MountKind, routePath } from '../mounts/mount-entry.js'
+import type { MountTable } from '../mounts/mount-table.js'
+import type { MountService } from '../mounts/mounts.js'
+import type { Router } from '../mounts/router.js'
 import { renderMount, visibleMounts, withSlash } from './mount-view.js'
 
 export interface MountPathDeps {
@@ -61,7 +61,7 @@ const tablePaths = ({ kind, root, absent }: (typeof TABLES)[number], deps: Mount
         read: ({ request, values }) => {
           const found = locate(kind, withSlash(values.path))
           const entry = table.find(found.kind, request.namespace.id, found.path)
-          if (!entry || router.isHeldBack(entry, request)) {
+          if (!entry || router.isFiltered(entry, request)) {
             throw invalid(`${absent} ${withSlash(values.path)}`)
           }
           return { data: renderMount(entry, reportedVersion) }

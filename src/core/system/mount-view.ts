@@ -1,7 +1,7 @@
 import type { Request } from '../../logical/request.js'
-import type { Router } from '../router.js'
-import { renderMountConfig } from '../mount-config.js'
-import type { MountEntry } from '../mount-entry.js'
+import type { Router } from '../mounts/router.js'
+import { renderMountConfig } from '../mounts/mount-config.js'
+import type { MountEntry } from '../mounts/mount-entry.js'
 
 /** What a mount's plugin is said to run as: everything here is built in. */
 const BUILT_IN_VERSION = '+builtin.vault'
@@ -28,7 +28,7 @@ export const renderMount = (entry: MountEntry, reportedVersion: string): Record<
 
 /** The mounts of a table that whoever asks is shown: those that a path filter holds back are hidden. */
 export const visibleMounts = (entries: readonly MountEntry[], router: Router, request: Request): MountEntry[] =>
-  entries.filter((entry) => !router.isHeldBack(entry, request))
+  entries.filter((entry) => !router.isFiltered(entry, request))
 
 /** Adds the one slash that ends a mount path. */
 export const withSlash = (path: string): string => `${path.replace(/^\/+|\/+$/g, '')}/`

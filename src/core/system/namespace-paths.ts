@@ -3,8 +3,8 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { pairs, string } from '../../logical/fields.js'
 import type { NamespaceRef, Request } from '../../logical/request.js'
-import { newNamespaceId } from '../mounts.js'
-import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from '../namespaces.js'
+import { newNamespaceId } from '../mounts/mounts.js'
+import { type NamespaceEntry, type NamespaceStore, normalizeNamespacePath } from '../namespaces/namespaces.js'
 
 interface NamespacePathDeps {
   readonly namespaces: NamespaceStore
@@ -16,7 +16,7 @@ interface NamespacePathDeps {
   /** Throws 400 where a mount is in the way. Called within the transaction that makes the namespace. */
   readonly refuseTaken: (entry: NamespaceEntry) => void
   /** Gives a new namespace its mounts and policies. */
-  readonly furnish: (namespace: NamespaceRef) => Promise<void>
+  readonly createDefaults: (namespace: NamespaceRef) => Promise<void>
   /** Takes away everything a namespace holds. */
   readonly clear: (namespace: NamespaceRef) => Promise<void>
 }
@@ -97,7 +97,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
 }
 
 const create = async (
-  { namespaces, random, isHidden, refuseTaken, furnish }: NamespacePathDeps,
+  { namespaces, random, isHidden, refuseTaken, createDefaults: furnish }: NamespacePathDeps,
   request: Request,
   name: string,
   customMetadata: Readonly<Record<string, string>>,

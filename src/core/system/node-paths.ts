@@ -3,7 +3,7 @@ import os from 'node:os'
 import type { Clock } from '../../base/clock.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterStatus, LicenseKind } from '../cluster-status.js'
+import type { ClusterStatus, LicenseKind } from '../status/cluster-status.js'
 import { LICENSE_END } from './status-paths.js'
 
 interface InFlightRequest {

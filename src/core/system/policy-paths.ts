@@ -2,7 +2,7 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { type FieldTable, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
-import type { PolicyStore } from '../policies.js'
+import type { PolicyStore } from '../acl/policies.js'
 
 interface PolicyPathDeps {
   readonly policies: PolicyStore

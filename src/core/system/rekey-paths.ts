@@ -3,9 +3,9 @@ import { LIMITS } from '../../base/limits.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, int, string, stringList } from '../../logical/fields.js'
-import type { Rekey } from '../rekey.js'
-import type { RekeyBackup } from '../rekey-backup.js'
-import type { SealKeys } from '../seal-keys.js'
+import type { Rekey } from '../seal/rekey.js'
+import type { RekeyBackup } from '../seal/rekey-backup.js'
+import type { SealKeys } from '../seal/seal-keys.js'
 import { bare } from './bare.js'
 
 interface RekeyPathsDeps {

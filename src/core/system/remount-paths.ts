@@ -3,7 +3,7 @@ import type { Random } from '../../base/random.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, notFound } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
-import { routePath, SINGLETON_TYPES } from '../mount-entry.js'
+import { routePath, SINGLETON_TYPES } from '../mounts/mount-entry.js'
 import { locate, type MountPathDeps } from './mount-paths.js'
 import { withSlash } from './mount-view.js'
 

@@ -3,9 +3,9 @@ import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterStatus } from '../cluster-status.js'
-import type { SealManager } from '../seal-manager.js'
-import { requireKeyShare } from '../share-input.js'
+import type { ClusterStatus } from '../status/cluster-status.js'
+import type { SealManager } from '../seal/seal-manager.js'
+import { requireKeyShare } from '../seal/share-input.js'
 import { bare, oldPath } from './bare.js'
 
 interface SealPathsDeps {

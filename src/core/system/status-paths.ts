@@ -4,9 +4,9 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import { LogicalError } from '../../logical/errors.js'
 import { type Field, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterStatus } from '../cluster-status.js'
-import { decideHealth, type HealthState, healthCode } from '../health.js'
-import type { SealManager } from '../seal-manager.js'
+import type { ClusterStatus } from '../status/cluster-status.js'
+import { decideHealth, type HealthState, healthCode } from '../status/health.js'
+import type { SealManager } from '../seal/seal-manager.js'
 import { bare, oldPath } from './bare.js'
 
 interface StatusPathsDeps {

@@ -1,8 +1,8 @@
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
-import type { TokenEntry } from '../tokens.js'
-import type { Wrapping } from '../wrapping.js'
+import type { TokenEntry } from '../tokens/tokens.js'
+import type { Wrapping } from '../wrapping/wrapping.js'
 
 const TOKEN_FIELD = { token: string('The wrapping token; without it the token of the request is meant.') }
 

@@ -53,7 +53,7 @@ export const thisMachine = (): Machine => ({
   stateDirectory: labsDirectory(),
   clock: systemClock,
   async probeStorage() {
-    const { probeStorage } = await import('../../server/storage-probe.js')
+    const { probeStorage } = await import('../../server/data/storage-probe.js')
     await probeStorage(tmpdir())
   },
   isPortFree: isFree,

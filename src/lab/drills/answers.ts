@@ -3,7 +3,7 @@ import { describeError } from './describe.js'
 import type { CallValue, ExpectedAnswer } from './drill.js'
 import { findMismatch } from './matcher.js'
 import { durationOf } from './parse.js'
-import { DrillFailure, type Stage, type StageRequest } from './stage.js'
+import { DrillFailure, type DrillContext, type DrillRequest } from './drill-context.js'
 import { valueAt } from './variables.js'
 
 /** Requests that a drill file describes, and what it wants of their answers. */
@@ -32,10 +32,10 @@ const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | und
 }
 
 /** Makes a call of a drill file, again and again where it may take a while, and saves what it is to save. */
-export const makeCall = async (stage: Stage, given: CallValue): Promise<string> => {
+export const makeCall = async (stage: DrillContext, given: CallValue): Promise<string> => {
   const call = await stage.variables.resolve(given)
   const { expect, save = {}, within } = call
-  const request: StageRequest = { ...call, method: call.method ?? 'GET' }
+  const request: DrillRequest = { ...call, method: call.method ?? 'GET' }
   let answer = await stage.send(request).catch((error: unknown) => {
     if (within === undefined) throw error
     return undefined

@@ -4,7 +4,7 @@ import { describeError, describeStep } from './describe.js'
 import type { Step } from './drill.js'
 import type { DrillResult, StepResult } from './result.js'
 import type { DrillWatcher } from './run-drill.js'
-import type { Stage } from './stage.js'
+import type { DrillContext } from './drill-context.js'
 import { play } from './verbs/verbs.js'
 
 /** What is to be said of a drill as a whole, which the first thing that goes wrong decides. */
@@ -18,12 +18,12 @@ interface Verdict {
 export class StepPlayer {
   readonly results: StepResult[] = []
   readonly #drill: string
-  readonly #stage: Stage
+  readonly #stage: DrillContext
   readonly #watcher: DrillWatcher
   #lines: string[] = []
   #verdict: Verdict = { verdict: 'passed', error: null }
 
-  constructor(drill: string, stage: Stage, watcher: DrillWatcher) {
+  constructor(drill: string, stage: DrillContext, watcher: DrillWatcher) {
     this.#drill = drill
     this.#stage = stage
     this.#watcher = watcher

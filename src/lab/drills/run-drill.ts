@@ -13,7 +13,7 @@ import { StepPlayer } from './play-steps.js'
 import type { DrillEvent, DrillResult, ExpectationResult, Picture, StepResult } from './result.js'
 import { Sampler } from './sampler.js'
 import { LOAD_EXPECTATIONS } from './schema/expectations.js'
-import { Stage } from './stage.js'
+import { DrillContext } from './drill-context.js'
 import { versionsOf } from './versions.js'
 import { expectationsOf, type Slo, wantedOf } from './wanted.js'
 
@@ -58,7 +58,7 @@ class DrillRun {
   readonly #drill: Drill
   readonly #options: RunDrillOptions
   readonly #watcher: DrillWatcher
-  readonly #stage: Stage
+  readonly #stage: DrillContext
   readonly #player: StepPlayer
   readonly #witness: Witness
   readonly #told: DrillEvent[] = []
@@ -69,7 +69,7 @@ class DrillRun {
     this.#drill = drill
     this.#options = options
     this.#watcher = options.watcher ?? {}
-    this.#stage = new Stage(lab, {
+    this.#stage = new DrillContext(lab, {
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       signal: options.signal ?? new AbortController().signal,
     })

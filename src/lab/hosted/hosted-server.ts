@@ -1,6 +1,6 @@
 import { createPinoLog, fileSink } from '../../base/pino-log.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
-import { createDirectoryStorage, type ServerStorage } from '../../server/server-storage.js'
+import { createDirectoryStorage, type ServerStorage } from '../../server/data/server-storage.js'
 import type { Server } from '../../server/server.js'
 import { StartFailure, startServerFrom } from '../../server/start.js'
 import type { HostedFiles } from '../keeper/server-host.js'

@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log.js'
-import type { ServerStorage } from '../../server/server-storage.js'
+import type { ServerStorage } from '../../server/data/server-storage.js'
 import { LabError } from '../lab-error.js'
 import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
 

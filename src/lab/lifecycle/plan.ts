@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
-import { labTlsFiles, makeLabTls } from '../../server/lab-tls.js'
+import { labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { dialRoutesOf, hiddenRoutesOf, NOWHERE, planRoutes, type Reach, routeCount } from '../keeper/routes.js'
 import { LabError } from '../lab-error.js'

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createSystemRandom } from '../../base/random.js'
-import { checkImage } from '../../server/cluster-image.js'
+import { checkImage } from '../../server/lab/cluster-image.js'
 import {
   keyIdOf,
   openSealedFile,
@@ -9,7 +9,7 @@ import {
   SEAL_KEY_BYTES,
   SealedFileError,
   writeSealedFile,
-} from '../../server/sealed-file.js'
+} from '../../server/lab/sealed-file.js'
 import { LabError } from '../lab-error.js'
 import { makeDirectories } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'

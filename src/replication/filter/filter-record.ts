@@ -4,9 +4,9 @@ import { type CompiledFilter, compileFilter, type FilterRule, type MountFact, ty
 
 /** A filter as it is stored, below one key per secondary id. */
 export interface FilterRecord extends FilterRule {
-  /** Mounts that were held back when they were unmounted: their deletions are never to be shipped. */
+  /** Mounts that were filtered when they were unmounted: their deletions are never to be shipped. */
   readonly retired?: readonly string[]
-  /** Mounts that were moved while they were held back. They stay so wherever they are, until the filter is replaced. */
+  /** Mounts that were moved while they were filtered. They stay so wherever they are, until the filter is replaced. */
   readonly kept?: readonly string[]
   /** The paths as they were given, where they have followed their mounts since. */
   readonly asked?: readonly string[]
@@ -32,8 +32,8 @@ export const compileRecord = (
 ): CompiledFilter =>
   compileFilter(record, mounts, namespaces, [...(record.retired ?? []), ...(record.kept ?? []), ...more])
 
-const isHeld = (record: FilterRecord, mount: MountFact, namespaces: readonly NamespaceFact[]): boolean =>
-  compileRecord(record, [mount], namespaces).heldMounts.has(mount.uuid)
+const isFiltered = (record: FilterRecord, mount: MountFact, namespaces: readonly NamespaceFact[]): boolean =>
+  compileRecord(record, [mount], namespaces).filteredMounts.has(mount.uuid)
 
 const withId = (ids: readonly string[] | undefined, id: string): string[] =>
   [...(ids ?? []).filter((other) => other !== id), id].slice(-LIMITS.filterMountsKeptMax)
@@ -45,30 +45,30 @@ const withPaths = (record: FilterRecord, paths: readonly string[]): FilterRecord
 
 /**
  * The filter after a mount has moved or gone; the same one where it is not concerned. A rule follows the mounts that it
- * names, and what was held back stays held back under whatever name. Nothing is ever shown because of a move.
+ * names, and what was filtered stays filtered under whatever name. Nothing is ever shown because of a move.
  */
 export const followMount = (
   record: FilterRecord,
   { before, after }: MountChange,
   namespaces: readonly NamespaceFact[],
 ): FilterRecord => {
-  const wasHeld = isHeld(record, before, namespaces)
+  const wasFiltered = isFiltered(record, before, namespaces)
   if (!after) {
     const next = withoutGone(record, (path) => path === before.path)
-    if (!wasHeld) return next
+    if (!wasFiltered) return next
     const kept = (record.kept ?? []).filter((id) => id !== before.uuid)
     return { ...next, kept, retired: withId(record.retired, before.uuid) }
   }
   const paths = [...new Set(record.paths.map((path) => (path === before.path ? after.path : path)))]
-  if (wasHeld) return followHeld(withPaths(record, paths), after, namespaces)
+  if (wasFiltered) return followFiltered(withPaths(record, paths), after, namespaces)
   const moved = withPaths(record, paths)
-  return isHeld(moved, after, namespaces) ? { ...moved, revision: (record.revision ?? 0) + 1 } : moved
+  return isFiltered(moved, after, namespaces) ? { ...moved, revision: (record.revision ?? 0) + 1 } : moved
 }
 
 /** Shown by its path where the rule denies it; a rule that allows the new path, which nobody had, does not mean it. */
-const followHeld = (record: FilterRecord, after: MountFact, namespaces: readonly NamespaceFact[]): FilterRecord => {
+const followFiltered = (record: FilterRecord, after: MountFact, namespaces: readonly NamespaceFact[]): FilterRecord => {
   const { mode, paths } = record
-  const isNamed = isHeld({ mode, paths }, after, namespaces)
+  const isNamed = isFiltered({ mode, paths }, after, namespaces)
   const shown =
     mode === 'allow' ? paths.filter((path) => path !== after.path) : isNamed ? paths : [...paths, after.path]
   return { ...withPaths(record, shown), kept: withId(record.kept, after.uuid) }

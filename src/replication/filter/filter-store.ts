@@ -29,7 +29,7 @@ interface FilterStoreOptions {
   readonly mounts: () => readonly MountFact[]
   readonly namespaces: () => readonly NamespaceFact[]
   /** A mount that was shown has moved to where these filters hold it back. */
-  readonly onMoreHeld?: (ids: readonly string[]) => void
+  readonly onMoreFiltered?: (ids: readonly string[]) => void
 }
 
 /**
@@ -66,7 +66,7 @@ export class FilterStore {
   }
 
   /**
-   * The rule against the mounts and namespaces as they are. A mount that was held back and has just gone stays held back,
+   * The rule against the mounts and namespaces as they are. A mount that was filtered and has just gone stays filtered,
    * for its data is deleted key by key after it.
    */
   compiled(id: string): CompiledFilter | undefined {
@@ -128,7 +128,7 @@ export class FilterStore {
     const namespaces = this.#options.namespaces()
     const { uuid } = change.before
     const moving = [...this.#ids]
-      .filter((id) => this.#isHeldNow(tx, id, change.before))
+      .filter((id) => this.#isFilteredNow(tx, id, change.before))
       .map((id): InMotion => ({ id, uuid }))
     const followed = this.#rewrite(tx, (record) => followMount(record, change, namespaces))
     for (const motion of moving) this.#inMotion.add(motion)
@@ -137,7 +137,7 @@ export class FilterStore {
       for (const motion of moving) this.#inMotion.delete(motion)
       for (const { id } of [...moving, ...followed]) this.invalidate(id)
       const holdingMore = followed.filter((row) => row.holdsMore).map(({ id }) => id)
-      if (holdingMore.length > 0) this.#options.onMoreHeld?.(holdingMore)
+      if (holdingMore.length > 0) this.#options.onMoreFiltered?.(holdingMore)
     }
   }
 
@@ -149,9 +149,11 @@ export class FilterStore {
     }
   }
 
-  #isHeldNow(tx: ReadStorage, id: string, mount: MountFact): boolean {
+  #isFilteredNow(tx: ReadStorage, id: string, mount: MountFact): boolean {
     const record = readJson<FilterRecord>(tx, filterKey(id))
-    return record !== undefined && compileRecord(record, [mount], this.#options.namespaces()).heldMounts.has(mount.uuid)
+    return (
+      record !== undefined && compileRecord(record, [mount], this.#options.namespaces()).filteredMounts.has(mount.uuid)
+    )
   }
 
   /** Returns the filters that are other ones now. */
@@ -189,9 +191,9 @@ export class FilterStore {
   }
 }
 
-/** Mounts that were held back a moment ago and that there are no more. */
+/** Mounts that were filtered a moment ago and that there are no more. */
 const goneOf = (filter: CompiledFilter | undefined, mounts: readonly MountFact[]): string[] => {
   if (!filter) return []
   const living = new Set(mounts.map(({ uuid }) => uuid))
-  return [...filter.heldMounts].filter((uuid) => !living.has(uuid))
+  return [...filter.filteredMounts].filter((uuid) => !living.has(uuid))
 }

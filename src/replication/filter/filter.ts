@@ -3,7 +3,7 @@ import { findMountOf } from '../../storage/keys.js'
 
 /**
  * Path filters, as pure functions: which mounts and namespaces a rule keeps from a performance secondary, and which
- * storage keys that means. Never held back: local mounts, which are not replicated anyway, and what every namespace
+ * storage keys that means. Never filtered: local mounts, which are not replicated anyway, and what every namespace
  * needs to work at all.
  */
 export interface FilterRule {
@@ -31,11 +31,11 @@ export interface NamespaceFact {
 
 export interface CompiledFilter {
   /** True for a storage key that must not leave for this secondary, not even its name. */
-  isHeldBack(key: string): boolean
+  isFiltered(key: string): boolean
   /** Equal wherever the same rule meets the same mounts. */
   readonly fingerprint: string
-  /** Ids of the mounts that are held back. */
-  readonly heldMounts: ReadonlySet<string>
+  /** Ids of the mounts that are filtered. */
+  readonly filteredMounts: ReadonlySet<string>
   /** Paths of the namespaces that vanish. */
   readonly hiddenNamespaces: ReadonlySet<string>
   /** What falls under the rule without being named in it, sorted. */
@@ -46,7 +46,7 @@ export interface CompiledFilter {
 /** There is one of each per namespace, and nothing works without them. */
 const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'identity', 'token', 'cubbyhole'])
 
-const canBeHeld = (mount: MountFact): boolean => !mount.isLocal && !SINGLETON_TYPES.has(mount.type)
+const canBeFiltered = (mount: MountFact): boolean => !mount.isLocal && !SINGLETON_TYPES.has(mount.type)
 
 /** `secret`, `/secret/` and `secret/` are one path; undefined for what names nothing. */
 export const normalizePath = (path: string): string | undefined => {
@@ -96,7 +96,7 @@ const isHidden = (rule: FilterRule, namespace: NamespaceFact, namespacePaths: Re
   return !isCovered && !rule.paths.some((path) => path.startsWith(namespace.path))
 }
 
-/** `anyway`: mounts that are held back whatever the rule says: unmounted ones, whose last deletions name keys, too, and moved ones. */
+/** `anyway`: mounts that are filtered whatever the rule says: unmounted ones, whose last deletions name keys, too, and moved ones. */
 export const compileFilter = (
   rule: FilterRule,
   mounts: readonly MountFact[],
@@ -105,24 +105,24 @@ export const compileFilter = (
 ): CompiledFilter => {
   const namespacePaths = new Set(namespaces.map((namespace) => namespace.path).filter((path) => path !== ''))
   const named = new Set(rule.paths)
-  const held = new Set(anyway)
+  const filtered = new Set(anyway)
   const dynamicMounts: string[] = []
   for (const mount of mounts) {
-    if (!canBeHeld(mount)) continue
+    if (!canBeFiltered(mount)) continue
     const isCovered = coversMount(rule, mount, namespacePaths)
-    if (isCovered === (rule.mode === 'deny')) held.add(mount.uuid)
-    if (isCovered && !named.has(mount.path) && held.has(mount.uuid) === (rule.mode === 'deny'))
+    if (isCovered === (rule.mode === 'deny')) filtered.add(mount.uuid)
+    if (isCovered && !named.has(mount.path) && filtered.has(mount.uuid) === (rule.mode === 'deny'))
       dynamicMounts.push(mount.path)
   }
   const isDynamic = (namespace: NamespaceFact) =>
     namespace.path !== '' && !named.has(namespace.path) && coversNamespace(rule, namespace, namespacePaths)
   return {
-    isHeldBack(key) {
+    isFiltered(key) {
       const place = findMountOf(key)
-      return place?.category === 'replicated' && held.has(place.uuid)
+      return place?.category === 'replicated' && filtered.has(place.uuid)
     },
-    fingerprint: sha256Hex([rule.mode, ...rule.paths, '', ...[...held].sort()].join('\n')),
-    heldMounts: held,
+    fingerprint: sha256Hex([rule.mode, ...rule.paths, '', ...[...filtered].sort()].join('\n')),
+    filteredMounts: filtered,
     hiddenNamespaces: new Set(namespaces.filter((row) => isHidden(rule, row, namespacePaths)).map((row) => row.path)),
     dynamicMounts: dynamicMounts.sort(),
     dynamicNamespaces: namespaces

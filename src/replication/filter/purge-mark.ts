@@ -4,7 +4,7 @@ import type { ReadStorage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/keys.js'
 
 /**
- * Set from the moment a filter names data that lies here until the files that held it are destroyed. Never leaves. It is
+ * Set from the moment a filter names data that lies here until the files that contained it are destroyed. Never leaves. It is
  * stored in plain, since it is looked at while a cluster is sealed, too; so each carries an id of its own, by which one
  * that is written anew is told apart from the one before.
  */

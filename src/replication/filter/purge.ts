@@ -9,7 +9,7 @@ interface PurgeOptions {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'isResyncing' | 'remotePosition'>
   /** Ids of the mounts that a filter keeps from this cluster, or from the one it is a DR copy of. */
-  readonly heldMounts: () => ReadonlySet<string>
+  readonly filteredMounts: () => ReadonlySet<string>
   /** Asks for a new generation of the directory with what is left. The mark does not go with it. */
   readonly destroy: () => void
   readonly random: Random
@@ -21,7 +21,7 @@ interface PurgeOptions {
  * the files; so it is marked before the first of it is deleted, and once nothing of it is left the remaining data moves to
  * a new generation. The mark survives a crash anywhere between, and a change of role.
  */
-export class HeldDataPurge {
+export class FilteredDataPurge {
   readonly #options: PurgeOptions
   #checking: Promise<void> = Promise.resolve()
   #isAgain = false
@@ -36,7 +36,7 @@ export class HeldDataPurge {
     this.#options = options
   }
 
-  /** Resolves once the mark is durable. To be awaited before anything is deleted because it is held back. */
+  /** Resolves once the mark is durable. To be awaited before anything is deleted because it is filtered. */
   async mark(): Promise<void> {
     this.#isGone = false
     if (this.#stage === 'deleted' && !this.#isBeingDestroyed) return
@@ -47,7 +47,7 @@ export class HeldDataPurge {
     })
   }
 
-  /** False until the files that held what the filter takes away are destroyed, as far as is known here. */
+  /** False until the files that contained what the filter takes away are destroyed, as far as is known here. */
   get isSettled(): boolean {
     return !this.#isUnclear && this.#stage === undefined
   }
@@ -79,7 +79,7 @@ export class HeldDataPurge {
       this.#isAgain = false
       this.#isLooking = true
       await this.#look().catch((error: unknown) =>
-        this.#options.log.error('held-back data was not destroyed', { error: String(error) }),
+        this.#options.log.error('filtered data was not destroyed', { error: String(error) }),
       )
       this.#isLooking = false
     })
@@ -97,9 +97,9 @@ export class HeldDataPurge {
 
   async #look(): Promise<void> {
     if (this.#isDone) return
-    const { storage, store, heldMounts, destroy } = this.#options
-    const held = heldMounts()
-    const hasData = held.size > 0 && (await this.#hasDataOf(held))
+    const { storage, store, filteredMounts: heldMounts, destroy } = this.#options
+    const filtered = heldMounts()
+    const hasData = filtered.size > 0 && (await this.#hasDataOf(filtered))
     if (hasData) {
       this.#isGone = false
       const stage = this.#stage
@@ -111,8 +111,8 @@ export class HeldDataPurge {
     // What was looked at is not what is asked for any more.
     if (this.#isAgain || !this.#stage) return
     // Lifted before it took effect: nothing was taken away.
-    if (held.size === 0 && this.#stage === 'hidden') return storage.write((tx) => tx.delete(KEYS.purgeMark))
-    if (store.isResyncing || (held.size > 0 && !store.remotePosition)) return
+    if (filtered.size === 0 && this.#stage === 'hidden') return storage.write((tx) => tx.delete(KEYS.purgeMark))
+    if (store.isResyncing || (filtered.size > 0 && !store.remotePosition)) return
     this.#isGone = true
     this.#isBeingDestroyed = true
     destroy()
@@ -121,7 +121,7 @@ export class HeldDataPurge {
   async #write(stage: PurgeStage): Promise<void> {
     const { storage, random, log } = this.#options
     await storage.write((tx) => tx.put(KEYS.purgeMark, makePurgeMark(stage, random)))
-    log.info('held-back data is to be destroyed', { stage })
+    log.info('filtered data is to be destroyed', { stage })
   }
 
   async #hasDataOf(mounts: ReadonlySet<string>): Promise<boolean> {

@@ -79,11 +79,11 @@ const namespaceOf = (value: JsonValue | undefined): NamespaceRef => {
 const headersOf = (value: JsonValue | undefined): Record<string, string | string[]> => {
   const headers: Record<string, string | string[]> = Object.create(null)
   let bytes = 0
-  for (const [name, held] of Object.entries(objectOf('headers', value))) {
-    const values = (Array.isArray(held) ? held : [held]).map((text) => textOf('header', text, LIMITS.headerBytesMax))
+  for (const [name, given] of Object.entries(objectOf('headers', value))) {
+    const values = (Array.isArray(given) ? given : [given]).map((text) => textOf('header', text, LIMITS.headerBytesMax))
     bytes += Buffer.byteLength(name) + values.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
     if (bytes > LIMITS.headerBytesMax) throw junk('header')
-    if (!SECRET_HEADERS.has(name)) headers[name] = Array.isArray(held) ? values : (values[0] ?? '')
+    if (!SECRET_HEADERS.has(name)) headers[name] = Array.isArray(given) ? values : (values[0] ?? '')
   }
   return headers
 }

@@ -4,9 +4,9 @@ import type { Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../context.js'
 import { checkIsPrimary, isValidId } from '../roles/decide-primary.js'
 import { type FilterRule, findSingleton, findUnknown, normalizePath, normalizePaths } from '../filter/filter.js'
-import { GUARDS } from './guard-texts.js'
+import { GUARDS } from '../guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
-import { insist } from '../roles/roles.js'
+import { orThrow } from '../roles/roles.js'
 import { ownFilterId } from '../roles/secondary-role.js'
 import { isCopy, type PrimaryRecord } from '../roles/state.js'
 import { WARNINGS } from '../texts.js'
@@ -98,7 +98,7 @@ const parseRule = (
  */
 const resolve = (context: ReplicationContext, id: string): { record: PrimaryRecord; secondaryId: string } => {
   const { roles } = context
-  insist(checkIsPrimary('performance', roles.facts()))
+  orThrow(checkIsPrimary('performance', roles.facts()))
   const record = roles.record('performance')
   if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary('performance'))
   if (!isValidId(id)) throw unsupportedPath()

@@ -13,13 +13,13 @@ import {
   type TokenRequest,
 } from '../roles/decide-primary.js'
 import type { Straggler } from '../roles/drain.js'
-import { GUARDS } from './guard-texts.js'
+import { GUARDS } from '../guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
-import { insist, refusalToError } from '../roles/roles.js'
+import { orThrow, refusalToError } from '../roles/roles.js'
 import { type PrimaryRecord, type Registration, registeredIds } from '../roles/state.js'
 import { withScheme } from './status.js'
 import { WARNINGS } from '../texts.js'
-import { lastIndexOf } from '../roles/upkeep.js'
+import { lastIndexOf } from '../roles/tree-maintenance.js'
 import type { Kind } from '../types.js'
 import { hasPublicKeyTokens } from '../version.js'
 
@@ -101,7 +101,7 @@ export const issueToken = (context: ReplicationContext, kind: Kind, fields: Issu
       ttlSeconds: fields.ttlSeconds,
       publicKey: judgePublicKey(fields.publicKey, publicKey, host.identity.reportedVersion),
     } as const
-    insist(decideIssueToken(kind, roles.facts(), request, registered))
+    orThrow(decideIssueToken(kind, roles.facts(), request, registered))
     if (record.mode !== 'primary') throw invalid(GUARDS.notPrimary(kind))
     const { bundle, registration } = await register(context, kind, record, fields)
     await roles.update(kind, (latest) => (latest.mode === 'primary' ? withRegistration(latest, registration) : latest))
@@ -162,7 +162,7 @@ const withRegistration = (record: PrimaryRecord, row: Registration): PrimaryReco
 export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: string): Promise<undefined> =>
   context.roles.exclusively(async () => {
     const { roles, filters, managers } = context
-    insist(decideRevoke(kind, roles.facts(), id))
+    orThrow(decideRevoke(kind, roles.facts(), id))
     const record = roles.record(kind)
     const row = record.mode === 'primary' ? record.registrations.find((candidate) => candidate.id === id) : undefined
     if (record.mode !== 'primary' || !row) return undefined

@@ -14,10 +14,10 @@ import {
   parseUpdateForm,
 } from '../roles/decide-secondary.js'
 import { keepDevRoot, plantDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
-import { GUARDS } from './guard-texts.js'
+import { GUARDS } from '../guard-texts.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
 import { keepForeseeableLoss, keepPromotionLoss } from '../roles/keep-losses.js'
-import { insist, refusalToError } from '../roles/roles.js'
+import { orThrow, refusalToError } from '../roles/roles.js'
 import { whoOfJoiner } from '../roles/secondary-role.js'
 import { exchangeKeyKey, setIdOf } from '../roles/state.js'
 import { withScheme } from './status.js'
@@ -146,7 +146,7 @@ const redeem = (
     {
       host,
       dataPlane,
-      checkBundle: (facts) => insist(checkBundle(kind, setId, facts)),
+      checkBundle: (facts) => orThrow(checkBundle(kind, setId, facts)),
       wantsDevRoot: setId === undefined && wantsDevRoot(host, kind),
       who: (bundleSetId) => whoOfJoiner(host, roles.record(kind), bundleSetId, setId !== undefined),
     },

@@ -1,7 +1,7 @@
 import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../context.js'
-import { DR_GATE_TEXT, GUARDS } from './guard-texts.js'
+import { DR_GATE_TEXT, GUARDS } from '../guard-texts.js'
 import { isSecondaryStage } from '../roles/machine.js'
 import { KINDS } from '../roles/roles.js'
 import { WARNINGS } from '../texts.js'

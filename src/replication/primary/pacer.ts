@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.js'
 const REST = 2
 const REST_MAX_MS = 100
 
-/** Leaves room for those who write: while there are writes, a copy rests between its pieces; else it goes on at once. */
+/** Leaves room for those who write: while there are writes, a copy rests between its slices; else it goes on at once. */
 export class Pacer {
   readonly #clock: Clock
   readonly #lastIndex: () => number
@@ -22,7 +22,7 @@ export class Pacer {
     this.#sinceMs = clock.monotonic()
   }
 
-  /** To be awaited between two pieces. */
+  /** To be awaited between two slices. */
   async rest(): Promise<void> {
     const index = this.#lastIndex()
     const workedMs = this.#clock.monotonic() - this.#sinceMs

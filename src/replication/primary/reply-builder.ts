@@ -1,7 +1,7 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF } from '../../storage/trees/leaf.js'
 import { Packer } from '../../storage/sync/packed.js'
-import type { CallerSubPage, FetchKeysReply, HeldBackMessage } from '../rpc/messages.js'
+import type { CallerSubPage, FetchKeysReply, FilteredSubPageMessage } from '../rpc/messages.js'
 
 /** Roughly what one reply holds; large enough for few round trips, small enough to push back finely. */
 const REPLY_BYTES = 256 * 1024
@@ -10,15 +10,15 @@ const REPLY_BYTES = 256 * 1024
 export interface Difference {
   readonly missing: readonly string[]
   readonly unknown: readonly Buffer[]
-  /** 20 bytes; all zero when nothing is withheld. */
-  readonly held: Buffer
+  /** 20 bytes; all zero when nothing is filtered. */
+  readonly filtered: Buffer
 }
 
 /** Gathers entries into replies of bounded size. */
 export class ReplyBuilder {
   readonly #entries = new Packer(REPLY_BYTES)
   #unknown: CallerSubPage[] = []
-  #held: HeldBackMessage[] = []
+  #filtered: FilteredSubPageMessage[] = []
   #unknownBytes = 0
 
   /** True when the reply is full. */
@@ -32,13 +32,13 @@ export class ReplyBuilder {
       this.#unknown.push({ sub_page: subPage, leaves: Buffer.concat(difference.unknown) })
       this.#unknownBytes += difference.unknown.length * HASH
     }
-    if (!difference.held.equals(NO_LEAF)) this.#held.push({ sub_page: subPage, hash: difference.held })
+    if (!difference.filtered.equals(NO_LEAF)) this.#filtered.push({ sub_page: subPage, hash: difference.filtered })
   }
 
   take(): FetchKeysReply {
-    const reply = { entries: this.#entries.take(), unknown: this.#unknown, held_back: this.#held }
+    const reply = { entries: this.#entries.take(), unknown: this.#unknown, filtered: this.#filtered }
     this.#unknown = []
-    this.#held = []
+    this.#filtered = []
     this.#unknownBytes = 0
     return reply
   }

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryStream } from '../rpc/service.js'
 import { refusalError } from '../rpc/refusal.js'
-import type { SecondaryView, StreamState, Who } from '../types.js'
+import type { SecondaryView, StreamState, PeerIdentity } from '../types.js'
 
 interface Seen {
-  who: Who
+  who: PeerIdentity
   stream: PrimaryStream | undefined
   commonName: string
   lastHeartbeatMs: number | undefined
@@ -51,7 +51,7 @@ export class SecondaryRegistry {
   }
 
   /** Takes a new stream in; an older one of the same id is ended. Throws `superseded` when it is the older one. */
-  opened(secondaryId: string, commonName: string, who: Who, stream: PrimaryStream): void {
+  opened(secondaryId: string, commonName: string, who: PeerIdentity, stream: PrimaryStream): void {
     const before = this.#seen.get(secondaryId)
     if (before && isOlder(who, before.who)) {
       throw refusalError(
@@ -95,7 +95,7 @@ export class SecondaryRegistry {
   }
 
   /** An echo without a stream, as after a revocation or from a superseded cluster, leaves no trace. */
-  heard(secondaryId: string, who: Who, heartbeat: Heartbeat): void {
+  heard(secondaryId: string, who: PeerIdentity, heartbeat: Heartbeat): void {
     const seen = this.#seen.get(secondaryId)
     if (!seen?.stream || seen.who.clusterId !== who.clusterId) return
     const isMoved =
@@ -136,7 +136,7 @@ export class SecondaryRegistry {
   }
 }
 
-const isOlder = (newcomer: Who, known: Who): boolean =>
+const isOlder = (newcomer: PeerIdentity, known: PeerIdentity): boolean =>
   newcomer.clusterId !== known.clusterId && (newcomer.incarnation ?? 0) < (known.incarnation ?? 0)
 
 const toView = (secondaryId: string, seen: Seen): SecondaryView => ({

@@ -2,11 +2,11 @@ import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
-import type { PieceMessage, PositionMessage } from '../rpc/messages.js'
+import type { FrameSliceMessage, PositionMessage } from '../rpc/messages.js'
 import type { PrimaryStream } from '../rpc/service.js'
-import { heldDigest } from '../filter/held-digest.js'
+import { filteredDigest } from '../filter/filtered-digest.js'
 import type { KeyFilter, Kind, StreamState } from '../types.js'
-import { addPiece, pieceOf } from './piece.js'
+import { addSlice, sliceOf } from './frame-slice.js'
 import type { SyncSession, SyncSessions } from './sync-sessions.js'
 
 interface ShipperOptions {
@@ -42,7 +42,7 @@ export class Shipper {
   #wakers = new Set<() => void>()
   #lostPlace: string | undefined
   #start: PositionMessage | undefined
-  /** The log index at which what is withheld changed, until it was acted upon. */
+  /** The log index at which what is filtered changed, until it was acted upon. */
   #filterChangedAt: number | undefined
   /** The filter that what the secondary has was compared under, by its fingerprint; undefined where that is not sure. */
   #comparedUnder: string | undefined
@@ -75,7 +75,7 @@ export class Shipper {
     }
   }
 
-  /** What is withheld is about to change by the log's newest entry: ships up to it, then has everything compared. */
+  /** What is filtered is about to change by the log's newest entry: ships up to it, then has everything compared. */
   filterChanged(): void {
     this.#comparedUnder = undefined
     this.#filterChangedAt = this.#options.store.position.index
@@ -145,14 +145,14 @@ export class Shipper {
   async #send(frames: readonly Frame[]): Promise<void> {
     const { kind, store, stream } = this.#options
     const filter = this.#options.filter()
-    const pieces: PieceMessage[] = []
+    const slices: FrameSliceMessage[] = []
     let bytes = 0
     for (const frame of frames) {
-      const piece = pieceOf(store, frame, { kind, filter })
-      bytes += piece.frame.length
-      addPiece(pieces, piece)
+      const slice = sliceOf(store, frame, { kind, filter })
+      bytes += slice.frame.length
+      addSlice(slices, slice)
     }
-    await stream.send({ shipment: { pieces, last_index: lastIndexOf(store, kind) } }, bytes)
+    await stream.send({ shipment: { slices, last_index: lastIndexOf(store, kind) } }, bytes)
   }
 
   /** Offers a session and waits until the secondary says where to go on. */
@@ -176,7 +176,7 @@ export class Shipper {
         local_root: kind === 'dr' ? trees.local.root() : Buffer.alloc(0),
         is_filtered: filter !== undefined,
         is_filter_new: filter !== undefined && filter.fingerprint !== this.#comparedUnder,
-        held_digest: heldDigest(await session.snapshot.held('replicated')),
+        filtered_digest: filteredDigest(await session.snapshot.filtered('replicated')),
         reason,
       },
     })

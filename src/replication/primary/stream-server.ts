@@ -23,7 +23,7 @@ import type {
   PositionMessage,
   SubPageHashesReply,
   SubPageHashesRequest,
-  WhoMessage,
+  PeerIdentityMessage,
 } from '../rpc/messages.js'
 import { countedService } from '../rpc/counted-service.js'
 import { refusalError } from '../rpc/refusal.js'
@@ -36,7 +36,7 @@ import {
   type Refusal,
   type RpcMethod,
   type ServerIdentity,
-  type Who,
+  type PeerIdentity,
 } from '../types.js'
 import { Pacer } from './pacer.js'
 import { SecondaryRegistry } from './secondary-registry.js'
@@ -91,7 +91,7 @@ export class StreamServer implements ClusterService {
     }
   }
 
-  /** To be called when what is withheld from a secondary has changed, before the change is answered. */
+  /** To be called when what is kept from a secondary has changed, before the change is answered. */
   filterChanged(secondaryId: string): void {
     this.#shippers.get(secondaryId)?.filterChanged()
   }
@@ -247,7 +247,11 @@ export class StreamServer implements ClusterService {
     throw refusalError('rewound', `the log of this primary does not lead through index ${position.index} any more`)
   }
 
-  #admit(method: RpcMethod, caller: Caller, message: WhoMessage | null): { secondaryId: string; who: Who } {
+  #admit(
+    method: RpcMethod,
+    caller: Caller,
+    message: PeerIdentityMessage | null,
+  ): { secondaryId: string; who: PeerIdentity } {
     if (this.#isStopped) throw refusalError('unavailable', 'the primary is stopping')
     const who = parseWho(message)
     const admission = this.#options.hooks.admit({ method, commonName: caller.commonName, who })
@@ -255,7 +259,7 @@ export class StreamServer implements ClusterService {
     return { secondaryId: admission.secondaryId, who }
   }
 
-  #who(): WhoMessage {
+  #who(): PeerIdentityMessage {
     return toWhoMessage(this.#options.hooks.who())
   }
 }

@@ -6,7 +6,7 @@ import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/r
 import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply } from '../rpc/messages.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { KeyFilter } from '../types.js'
-import type { Audience } from './piece.js'
+import type { Audience } from './frame-slice.js'
 import { type Difference, ReplyBuilder } from './reply-builder.js'
 
 const PAGES = 256
@@ -45,7 +45,7 @@ export class SyncSession {
     return Buffer.concat(groups.map((group) => this.snapshot.trees[tree].subPages(group)))
   }
 
-  /** All of a tree. Only where nothing is withheld. */
+  /** All of a tree. Only where nothing is filtered. */
   async *fetchTree(tree: Tree): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
     if (tree === 'replicated' && this.#audience.filter) throw refusalError('failed', 'this copy is filtered')
@@ -56,7 +56,7 @@ export class SyncSession {
     yield reply.take()
   }
 
-  /** What the caller lacks of sub-pages, which of its leaves are unknown here, and what is withheld. */
+  /** What the caller lacks of sub-pages, which of its leaves are unknown here, and what is filtered. */
   async *fetchSubPages(tree: Tree, asked: readonly CallerSubPage[]): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
     const filter = tree === 'replicated' ? this.#audience.filter : undefined
@@ -89,13 +89,13 @@ const compare = (asked: CallerSubPage, own: SubPageKeys | undefined, filter: Key
     const leaf = asked.leaves.subarray(at, at + HASH)
     theirs.set(leaf.toString('latin1'), leaf)
   }
-  const held = Buffer.from(own?.held ?? NO_LEAF)
+  const filtered = Buffer.from(own?.filtered ?? NO_LEAF)
   const missing: string[] = []
   for (const { key, leaf } of own?.leaves ?? []) {
-    if (filter && !filter.shows(key)) xorInto(held, 0, leaf)
+    if (filter && !filter.shows(key)) xorInto(filtered, 0, leaf)
     else if (!theirs.delete(leaf.toString('latin1'))) missing.push(key)
   }
-  return { missing, unknown: [...theirs.values()], held }
+  return { missing, unknown: [...theirs.values()], filtered: filtered }
 }
 
 /** The open sessions of a primary, bounded in number: each holds a snapshot and the log behind it. */

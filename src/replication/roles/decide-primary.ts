@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.js'
-import { DR_GATE_TEXT, GUARDS } from '../paths/guard-texts.js'
+import { DR_GATE_TEXT, GUARDS } from '../guard-texts.js'
 import { accept, type Decision, type Facts, isDormant, isSecondaryStage, type Refusal, refuse } from './machine.js'
 import type { Kind } from '../types.js'
 

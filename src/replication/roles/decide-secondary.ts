@@ -1,5 +1,5 @@
 import type { Check } from './decide-primary.js'
-import { CATCHING_UP_TEXT, DR_GATE_TEXT, GUARDS, INCOMPLETE_TEXT } from '../paths/guard-texts.js'
+import { CATCHING_UP_TEXT, DR_GATE_TEXT, GUARDS, INCOMPLETE_TEXT } from '../guard-texts.js'
 import { accept, type Decision, type Effect, type Facts, isDormant, isSecondaryStage, refuse } from './machine.js'
 import type { Kind } from '../types.js'
 

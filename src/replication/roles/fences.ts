@@ -3,7 +3,7 @@ import { compareEpochs, currentEpoch, extendChain, findSurplus, isOvertakenBy } 
 import type { ReplicationHost } from '../host.js'
 import type { Roles } from './roles.js'
 import type { Fence, PrimaryRecord } from './state.js'
-import type { Kind, Overtaker, Refusal, Who } from '../types.js'
+import type { Kind, Overtaker, Refusal, PeerIdentity } from '../types.js'
 
 interface FencesOptions {
   readonly host: Pick<ReplicationHost, 'clock' | 'log' | 'random' | 'store'>
@@ -32,7 +32,7 @@ export class Fences {
   }
 
   /** Takes note of another primary of the set, or of one that follows another primary. True when it goes beyond this one. */
-  meet(kind: Kind, other: Who): boolean {
+  meet(kind: Kind, other: PeerIdentity): boolean {
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || !isOvertakenBy(record.epochs, other.epochs)) return false
     const known = this.#met.get(kind) ?? record.fenced
@@ -51,7 +51,7 @@ export class Fences {
    * The one that had overtaken this primary is about to follow it, as an operator wants: this one goes on with an epoch
    * that is above the other's. Nobody is fed meanwhile, so no log is followed over that point unnoticed.
    */
-  async liftFor(kind: Kind, who: Who): Promise<void> {
+  async liftFor(kind: Kind, who: PeerIdentity): Promise<void> {
     const fence = this.of(kind)
     if (fence?.by === undefined || fence.by.clusterId !== who.clusterId) return
     const { host, roles } = this.#options
@@ -79,7 +79,7 @@ export class Fences {
     host.log.warn('no longer fenced: the newer primary follows this one', { kind, cluster_id: who.clusterId })
   }
 
-  #fence(kind: Kind, record: PrimaryRecord, other: Who, sinceMs: number | undefined): void {
+  #fence(kind: Kind, record: PrimaryRecord, other: PeerIdentity, sinceMs: number | undefined): void {
     const { host, roles, onFenced } = this.#options
     const epoch = currentEpoch(record.epochs)?.id ?? ''
     const byEpoch = currentEpoch(other.epochs)?.id ?? ''
@@ -105,12 +105,12 @@ export class Fences {
 }
 
 /** A follower knows the epochs of the newer primary, and does not say who that is. */
-const overtakerOf = ({ isPrimary, clusterId, epochs, apiAddress, clusterAddresses }: Who): Overtaker =>
+const overtakerOf = ({ isPrimary, clusterId, epochs, apiAddress, clusterAddresses }: PeerIdentity): Overtaker =>
   isPrimary
     ? { clusterId, epochs, apiAddress, clusterAddresses }
     : { clusterId: '', epochs, apiAddress: '', clusterAddresses: [] }
 
-const isNamedNow = (known: Overtaker, other: Who): boolean =>
+const isNamedNow = (known: Overtaker, other: PeerIdentity): boolean =>
   known.clusterId === '' && other.isPrimary === true && compareEpochs(known.epochs, other.epochs) === 'same'
 
 const fencedText = ({ byEpoch, by }: Fence): string => {

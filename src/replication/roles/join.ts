@@ -5,12 +5,12 @@ import { loadCaPems } from '../credentials/ca-files.js'
 import { primaryCredentialsOf } from '../credentials/ca.js'
 import { findCommonName } from '../../crypto/certificates.js'
 import type { BundleFacts } from './decide-secondary.js'
-import { GUARDS } from '../paths/guard-texts.js'
+import { GUARDS } from '../guard-texts.js'
 import type { ReplicationHost, WrappedCall } from '../host.js'
 import type { DataPlane } from '../services.js'
 import { type Credentials, exchangeKeyKey } from './state.js'
 import { withScheme } from '../paths/status.js'
-import type { BootstrapPackage, Kind, Who } from '../types.js'
+import type { BootstrapPackage, Kind, PeerIdentity } from '../types.js'
 
 /** What enable and update-primary are told about the primary. */
 export interface JoinFields {
@@ -26,7 +26,7 @@ export interface JoinFields {
 export interface Joined {
   readonly bundle: Bundle
   readonly credentials: Credentials
-  readonly primary: Who
+  readonly primary: PeerIdentity
   readonly package: BootstrapPackage
 }
 
@@ -38,7 +38,7 @@ interface JoinDeps {
   /** Asks a development server for its root token. */
   readonly wantsDevRoot: boolean
   /** What we say of ourselves as a member of that set. */
-  readonly who: (setId: string) => Who
+  readonly who: (setId: string) => PeerIdentity
 }
 
 /**

@@ -4,7 +4,7 @@ import { ownIndexOf } from './alignment.js'
 import { chainUpTo, currentEpoch, type EpochChain, findSurplus } from './epoch.js'
 import { collectSuffix, isOwnOf, type Loss, lossIdFor, type LostSuffix, readLosses, writeLoss } from './losses.js'
 import type { ReplicationHost } from '../host.js'
-import { type Lead, leadOf } from '../secondary/recent-frames.js'
+import { type SurplusEntries, surplusEntriesOf } from '../secondary/recent-frames.js'
 import type { Frame } from '../../storage/replicable.js'
 import { epochIdOf, isCopy, readRecord } from './state.js'
 import type { Kind } from '../types.js'
@@ -39,8 +39,10 @@ export const keepForeseeableLoss = async (
   const surplus = place && findSurplus(chainUpTo(record.epochs, place.epoch), newer)
   if (!place || !surplus) return
   await managers[kind].stopFollowing()
-  const lead = leadOf(host.store.remotePosition ?? place, surplus, (index) => managers[kind].recentAfter(index))
-  if (lead) await keepLeadLoss(host, kind, lead, LOSS_REASONS.overtaken)
+  const lead = surplusEntriesOf(host.store.remotePosition ?? place, surplus, (index) =>
+    managers[kind].recentAfter(index),
+  )
+  if (lead) await keepSurplusLoss(host, kind, lead, LOSS_REASONS.overtaken)
 }
 
 const keepOwnLoss = async (host: ReplicationHost, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
@@ -87,12 +89,17 @@ export const keepPromotionLoss = async (
  * A follower gives up what its primary, or the one that took its place, does not have: listed and kept aside, as the
  * old primary itself would list it. A list that was made before stays as it is.
  */
-export const keepLeadLoss = async (host: ReplicationHost, kind: Kind, lead: Lead, why: LossReason): Promise<void> => {
+export const keepSurplusLoss = async (
+  host: ReplicationHost,
+  kind: Kind,
+  lead: SurplusEntries,
+  why: LossReason,
+): Promise<void> => {
   const { epoch, forkIndex, lastIndex, isForkSure } = lead
   const firstIndex = forkIndex + 1
   const known = await readLosses(host.storage)
   if (known.some((loss) => loss.epoch === epoch && loss.firstIndex === firstIndex)) return
-  const { frames, isTrimmed, ...lost } = await collectLead(host, kind, lead)
+  const { frames, isTrimmed, ...lost } = await collectSurplus(host, kind, lead)
   const { entries } = lost
   const isComplete = isForkSure && !isTrimmed
   if (entries.length === 0 && isComplete) return
@@ -102,7 +109,7 @@ export const keepLeadLoss = async (host: ReplicationHost, kind: Kind, lead: Lead
 }
 
 /** From what the follower remembers; where that does not reach back, a DR copy has it in its own log. */
-const collectLead = (host: ReplicationHost, kind: Kind, lead: Lead): Promise<LostSuffix> => {
+const collectSurplus = (host: ReplicationHost, kind: Kind, lead: SurplusEntries): Promise<LostSuffix> => {
   const { forkIndex, lastIndex, isComplete, frames } = lead
   const ownIndex = isComplete || kind !== 'dr' ? undefined : ownIndexOf(host, forkIndex)
   if (ownIndex !== undefined) return collectOwn(host, kind, ownIndex, forkIndex)

@@ -105,7 +105,7 @@ class BoundedSuffix {
   }
 }
 
-/** What is held back has no key, and the role that a failover changes is no loss. */
+/** What is filtered has no key, and the role that a failover changes is no loss. */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {

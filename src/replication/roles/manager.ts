@@ -14,13 +14,13 @@ import { PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
 import { ownFilterId, SecondaryRole } from './secondary-role.js'
 import type { SettledFilter } from '../filter/settled-filter.js'
-import type { Lead } from '../secondary/recent-frames.js'
+import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
 import { statusOf } from './status-facts.js'
 import type { StatusFacts } from '../paths/status.js'
 import type { Kind, LogPlace, SecondaryView } from '../types.js'
-import { lastIndexOf, type Upkeep } from './upkeep.js'
+import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
 
 interface ManagerOptions {
   readonly kind: Kind
@@ -31,13 +31,13 @@ interface ManagerOptions {
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
   readonly holds: Holds
-  readonly upkeep: Upkeep
+  readonly upkeep: TreeMaintenance
   readonly standbys: () => readonly SecondaryView[]
   /** The secondaries of this kind came, went or moved. */
   readonly onSecondariesChange: () => void
   readonly finishBootstrap: () => Promise<void>
   /** Data is about to be deleted because a filter holds it back. */
-  readonly beforeHeldBack: () => Promise<void>
+  readonly beforeFiltered: () => Promise<void>
   readonly isFilterInEffect: () => boolean
 }
 
@@ -79,7 +79,7 @@ export class Manager {
   }
 
   /** What was received behind the primary's index, as far as it is remembered. */
-  recentAfter(index: number): Pick<Lead, 'frames' | 'isComplete'> {
+  recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#follower?.recentAfter(index) ?? { frames: [], isComplete: false }
   }
 

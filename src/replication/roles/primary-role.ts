@@ -19,7 +19,7 @@ import type {
   PrimaryHooks,
   RpcMethod,
   SecondaryView,
-  Who,
+  PeerIdentity,
 } from '../types.js'
 import { findVersionObjection } from '../version.js'
 
@@ -41,7 +41,7 @@ export class PrimaryRole implements PrimaryHooks {
     this.#options = options
   }
 
-  who(): Who {
+  who(): PeerIdentity {
     const { clusterId, reportedVersion, apiAddress } = this.#options.host.identity
     const record = this.#record()
     return {
@@ -55,7 +55,7 @@ export class PrimaryRole implements PrimaryHooks {
     }
   }
 
-  admit({ method, commonName, who }: { method: RpcMethod; commonName: string; who: Who }): Admission {
+  admit({ method, commonName, who }: { method: RpcMethod; commonName: string; who: PeerIdentity }): Admission {
     const { host, kind } = this.#options
     const record = this.#options.roles.record(kind)
     if (record.mode !== 'primary' || this.#options.roles.isLeaving) {
@@ -74,7 +74,7 @@ export class PrimaryRole implements PrimaryHooks {
     return { ok: true, secondaryId: row.id }
   }
 
-  #objectionTo(row: Registration, method: RpcMethod, who: Who): Admission | undefined {
+  #objectionTo(row: Registration, method: RpcMethod, who: PeerIdentity): Admission | undefined {
     const { fences, kind } = this.#options
     fences.meet(kind, who)
     const fence = fences.of(kind)
@@ -105,7 +105,7 @@ export class PrimaryRole implements PrimaryHooks {
 
   async bootstrap(
     { secondaryId, commonName }: { readonly secondaryId: string; readonly commonName: string },
-    who: Who,
+    who: PeerIdentity,
     wantsDevRoot: boolean,
   ): Promise<BootstrapPackage> {
     const { roles, kind, host, fences } = this.#options
@@ -148,7 +148,7 @@ export class PrimaryRole implements PrimaryHooks {
     const { filters } = this.#options
     const filter = () => filters.compiled(filterIdOf(this.#record(), secondaryId, filters))
     return {
-      isHeldBack: (uuid) => filter()?.heldMounts.has(uuid) ?? false,
+      isFiltered: (uuid) => filter()?.filteredMounts.has(uuid) ?? false,
       hidesNamespace: (path) => filter()?.hiddenNamespaces.has(path) ?? false,
     }
   }
@@ -158,7 +158,7 @@ export class PrimaryRole implements PrimaryHooks {
     if (kind !== 'performance') return undefined
     const record = this.#record()
     const compiled = filters.compiled(filterIdOf(record, secondaryId, filters))
-    return compiled && { fingerprint: compiled.fingerprint, shows: (key) => !compiled.isHeldBack(key) }
+    return compiled && { fingerprint: compiled.fingerprint, shows: (key) => !compiled.isFiltered(key) }
   }
 
   #record(): PrimaryRecord {
@@ -172,7 +172,7 @@ export class PrimaryRole implements PrimaryHooks {
   }
 
   /** Keeps where a secondary lives for the time when it is away, and which of two with one id counts. */
-  #remember(row: Registration, who: Who): void {
+  #remember(row: Registration, who: PeerIdentity): void {
     const { roles, kind, host } = this.#options
     const known = addressesOf(who)
     const incarnation = who.incarnation ?? 0
@@ -200,7 +200,7 @@ type Refused = Extract<Admission, { ok: false }>
 
 const refused = (code: Refused['code'], text: string): Refused => ({ ok: false, code, text })
 
-const addressesOf = (who: Who): Pick<Registration, 'apiAddress' | 'clusterAddress'> => ({
+const addressesOf = (who: PeerIdentity): Pick<Registration, 'apiAddress' | 'clusterAddress'> => ({
   apiAddress: who.apiAddress,
   clusterAddress: who.clusterAddresses[0] ?? '',
 })

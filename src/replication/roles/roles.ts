@@ -1,7 +1,7 @@
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { LogicalError } from '../../logical/errors.js'
 import { applyEffect, type Ingredients, type Records } from './apply-effect.js'
-import { RESTARTING_TEXT } from '../paths/guard-texts.js'
+import { RESTARTING_TEXT } from '../guard-texts.js'
 import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host.js'
 import type { Decision, Effect, Facts, Refusal } from './machine.js'
 import { deleteOperationToken } from '../credentials/operation-token.js'
@@ -151,6 +151,6 @@ const joiningOf = (records: Records): FreshStart['joining'] => {
 export const refusalToError = (refusal: Refusal): LogicalError => new LogicalError(refusal.code, refusal.reason)
 
 /** Throws what a check refused. */
-export const insist = (check: { readonly ok: true } | Refusal): void => {
+export const orThrow = (check: { readonly ok: true } | Refusal): void => {
   if (!check.ok) throw refusalToError(check)
 }

@@ -3,12 +3,12 @@ import { compareEpochs, isOvertakenBy } from './epoch.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
-import { keepLeadLoss, LOSS_REASONS } from './keep-losses.js'
+import { keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
 import type { Roles } from './roles.js'
-import type { Lead } from '../secondary/recent-frames.js'
+import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
 import type { SettledFilter } from '../filter/settled-filter.js'
-import type { HoldState, Kind, SecondaryHooks, Who } from '../types.js'
+import type { HoldState, Kind, SecondaryHooks, PeerIdentity } from '../types.js'
 
 /** No rule has this fingerprint. */
 const UNSETTLED = 'unsettled'
@@ -24,7 +24,7 @@ interface SecondaryRoleOptions {
   /** The first copy is complete: what turns bootstrapping into secondary. */
   readonly finishBootstrap: () => Promise<void>
   readonly reindex: () => Promise<void>
-  readonly beforeHeldBack: () => Promise<void>
+  readonly beforeFiltered: () => Promise<void>
   /** False while data that the filter takes away is still here, or may be. */
   readonly isFilterInEffect: () => boolean
 }
@@ -37,12 +37,12 @@ export class SecondaryRole implements SecondaryHooks {
     this.#options = options
   }
 
-  who(): Who {
+  who(): PeerIdentity {
     return whoOfSecondary(this.#options.host, this.#record())
   }
 
   /** A primary that is older than what we have followed would take us back; its own fencing is told by our epochs. */
-  findObjection(primary: Who): string | undefined {
+  findObjection(primary: PeerIdentity): string | undefined {
     const record = this.#record()
     if (primary.setId !== record.setId) return 'the primary belongs to another replication set'
     if (primary.clusterId === this.#options.host.identity.clusterId) return 'a cluster cannot be its own secondary'
@@ -53,7 +53,7 @@ export class SecondaryRole implements SecondaryHooks {
       : 'the primary belongs to an older epoch of this set'
   }
 
-  takeEpochs(primary: Who): Promise<void> {
+  takeEpochs(primary: PeerIdentity): Promise<void> {
     return this.#update((record) =>
       compareEpochs(record.epochs, primary.epochs) === 'same' ? record : { ...record, epochs: primary.epochs },
     )
@@ -93,14 +93,14 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#options.reindex()
   }
 
-  keepLead(lead: Lead): Promise<void> {
-    return keepLeadLoss(this.#options.host, this.#options.kind, lead, LOSS_REASONS.overtaken)
+  keepLead(surplus: SurplusEntries): Promise<void> {
+    return keepSurplusLoss(this.#options.host, this.#options.kind, surplus, LOSS_REASONS.overtaken)
   }
 
-  async stopAhead(lead: Lead, primaryIndex: number): Promise<void> {
+  async stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void> {
     const { host, kind } = this.#options
-    await keepLeadLoss(host, kind, lead, LOSS_REASONS.rewound)
-    const { epoch, forkIndex: commonIndex, lastIndex: index } = lead
+    await keepSurplusLoss(host, kind, surplus, LOSS_REASONS.rewound)
+    const { epoch, forkIndex: commonIndex, lastIndex: index } = surplus
     const ahead = { epoch, index, commonIndex, primaryIndex, sinceMs: host.clock.now() }
     await this.#update((record) => ({ ...record, ahead }))
     host.log.error('ahead of the primary, which was put back in time; following nobody until told to', {
@@ -109,8 +109,8 @@ export class SecondaryRole implements SecondaryHooks {
     })
   }
 
-  beforeHeldBack(): Promise<void> {
-    return this.#options.beforeHeldBack()
+  beforeFiltered(): Promise<void> {
+    return this.#options.beforeFiltered()
   }
 
   /** Not awaited: a promotion under way waits for the follower to stop, and must not find it waiting in turn. */
@@ -155,7 +155,7 @@ export class SecondaryRole implements SecondaryHooks {
 const whoOfSecondary = (
   host: Pick<ReplicationHost, 'identity'>,
   record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
-): Who => ({
+): PeerIdentity => ({
   setId: record.setId,
   clusterId: host.identity.clusterId,
   version: host.identity.reportedVersion,
@@ -175,7 +175,7 @@ export const whoOfJoiner = (
   record: KindRecord,
   setId: string,
   isMember: boolean,
-): Who => {
+): PeerIdentity => {
   const plain = whoOfSecondary(host, { setId, epochs: [], incarnation: 0 })
   if (!isMember || record.mode !== 'secondary') return plain
   if (record.overtaker) return { ...plain, epochs: record.overtaker.epochs }

@@ -3,13 +3,13 @@ import type { StatusFacts } from '../paths/status.js'
 import type { FollowerService, PrimaryService } from '../services.js'
 import type { Kind } from '../types.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
-import { lastIndexOf, merkleRootOf, type Upkeep } from './upkeep.js'
+import { lastIndexOf, merkleRootOf, type TreeMaintenance } from './tree-maintenance.js'
 
 /** What runs of a kind, as far as its status shows it. */
 interface Running {
   readonly kind: Kind
   readonly host: ReplicationHost
-  readonly upkeep: Upkeep
+  readonly upkeep: TreeMaintenance
   /** The secondaries of a primary. */
   readonly views: ReturnType<PrimaryService['registry']['views']>
   readonly follower: FollowerService | undefined

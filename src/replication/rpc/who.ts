@@ -1,7 +1,7 @@
 import type { RemotePosition } from '../../storage/replicable.js'
 import type { EpochChain } from '../roles/epoch.js'
-import type { Who } from '../types.js'
-import type { EpochMessage, PositionMessage, WhoMessage } from './messages.js'
+import type { PeerIdentity } from '../types.js'
+import type { EpochMessage, PositionMessage, PeerIdentityMessage } from './messages.js'
 
 /** Conversions between what travels with every call and its form inside. */
 
@@ -24,7 +24,7 @@ const parseEpochs = (rows: readonly EpochMessage[] = []): EpochChain =>
     ...(row.begin_index > 0 && { beginIndex: row.begin_index, alignedFrom: row.aligned_from }),
   }))
 
-export const toWhoMessage = (who: Who): WhoMessage => ({
+export const toWhoMessage = (who: PeerIdentity): PeerIdentityMessage => ({
   set_id: who.setId,
   cluster_id: who.clusterId,
   version: who.version,
@@ -36,7 +36,7 @@ export const toWhoMessage = (who: Who): WhoMessage => ({
 })
 
 /** A caller that says nothing about itself gets empty fields, which no set and no epoch match. */
-export const parseWho = (message: WhoMessage | null | undefined): Who => ({
+export const parseWho = (message: PeerIdentityMessage | null | undefined): PeerIdentity => ({
   setId: message?.set_id ?? '',
   clusterId: message?.cluster_id ?? '',
   version: message?.version ?? '',

@@ -1,6 +1,6 @@
 import type { ReplicableStore, RemotePosition, WalEntry } from '../../storage/replicable.js'
 import type { Received, RecentFrames } from './recent-frames.js'
-import type { PieceMessage } from '../rpc/messages.js'
+import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { LogPlace } from '../types.js'
 
 /** Pieces applied as one durable batch, at most. */
@@ -12,7 +12,7 @@ type Applied = { readonly ok: true } | { readonly ok: false; readonly reason: st
 const APPLIED: Applied = { ok: true }
 
 /**
- * Takes received pieces of the primary's log into the store: in order, without gaps, several as one batch together with
+ * Takes received slices of the primary's log into the store: in order, without gaps, several as one batch together with
  * the place reached, so that a crash leaves all of them or none. What does not follow on what is here changes nothing.
  */
 export class Applier {
@@ -41,10 +41,10 @@ export class Applier {
     this.#position = { ...this.#position, epoch: this.#epoch }
   }
 
-  /** All of it, or up to the first piece that does not fit. */
-  async apply(pieces: readonly PieceMessage[]): Promise<Applied> {
-    for (let at = 0; at < pieces.length; ) {
-      const merged = takeSome(pieces, at)
+  /** All of it, or up to the first slice that does not fit. */
+  async apply(slices: readonly FrameSliceMessage[]): Promise<Applied> {
+    for (let at = 0; at < slices.length; ) {
+      const merged = takeSome(slices, at)
       const applied = await this.#applyMerged(merged)
       if (!applied.ok) return applied
       at += merged.length
@@ -63,23 +63,23 @@ export class Applier {
     this.#stored = position
   }
 
-  async #applyMerged(pieces: readonly PieceMessage[]): Promise<Applied> {
+  async #applyMerged(slices: readonly FrameSliceMessage[]): Promise<Applied> {
     let { index, hash } = this.#position
     const entries: WalEntry[] = []
     const received: Received[] = []
-    for (const piece of pieces) {
-      if (piece.first_index !== index + 1) return refuse(`expected index ${index + 1}, got ${piece.first_index}`)
-      if (piece.frame.length > 0) {
-        const frame = this.#store.parseFrame(piece.frame)
-        if (frame?.firstIndex !== piece.first_index || frame.lastIndex !== piece.last_index) {
-          return refuse(`the frame at ${piece.first_index} is damaged`)
+    for (const slice of slices) {
+      if (slice.first_index !== index + 1) return refuse(`expected index ${index + 1}, got ${slice.first_index}`)
+      if (slice.frame.length > 0) {
+        const frame = this.#store.parseFrame(slice.frame)
+        if (frame?.firstIndex !== slice.first_index || frame.lastIndex !== slice.last_index) {
+          return refuse(`the frame at ${slice.first_index} is damaged`)
         }
-        if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${piece.first_index} does not chain`)
-        received.push({ frame, hash: piece.hash })
+        if (!frame.previousHash.equals(hash)) return refuse(`the frame at ${slice.first_index} does not chain`)
+        received.push({ frame, hash: slice.hash })
         for (const entry of this.#store.decodeFrame(frame)) if (entry.operations.length > 0) entries.push(entry)
       }
-      index = piece.last_index
-      hash = piece.hash
+      index = slice.last_index
+      hash = slice.hash
     }
     const position = { index, hash, epoch: this.#epoch }
     if (entries.length > 0) {
@@ -95,13 +95,13 @@ export class Applier {
 
 const refuse = (reason: string): Applied => ({ ok: false, reason })
 
-const takeSome = (pieces: readonly PieceMessage[], from: number): PieceMessage[] => {
-  const taken: PieceMessage[] = []
+const takeSome = (slices: readonly FrameSliceMessage[], from: number): FrameSliceMessage[] => {
+  const taken: FrameSliceMessage[] = []
   let bytes = 0
-  for (const piece of pieces.slice(from, from + MERGED_PIECES_MAX)) {
-    bytes += piece.frame.length
+  for (const slice of slices.slice(from, from + MERGED_PIECES_MAX)) {
+    bytes += slice.frame.length
     if (taken.length > 0 && bytes > MERGED_BYTES_MAX) break
-    taken.push(piece)
+    taken.push(slice)
   }
   return taken
 }

@@ -2,19 +2,19 @@ import { LogicalError } from '../../logical/errors.js'
 import { type ConnectOptions, connectPrimary } from '../rpc/primary-connection.js'
 import { refusalCodeOf } from '../rpc/refusal.js'
 import { parseWho, toWhoMessage } from '../rpc/who.js'
-import type { BootstrapPackage, ReplicationTimes, Who } from '../types.js'
+import type { BootstrapPackage, ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
   /** Where the primary may be, best first. */
   readonly addresses: readonly string[]
   readonly times: ReplicationTimes
-  readonly who: Who
+  readonly who: PeerIdentity
   readonly wantsDevRoot?: boolean | undefined
 }
 
 interface Bootstrapped {
   readonly package: BootstrapPackage
-  readonly primary: Who
+  readonly primary: PeerIdentity
   /** `host:port` that answered. */
   readonly address: string
 }

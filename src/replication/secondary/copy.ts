@@ -16,5 +16,5 @@ export const copyTree = async (
   const request = { who: who(), session, tree: treeNumber(tree), is_whole: true, sub_pages: [] }
   const replaced = await writer.copy(tree, connection.fetchKeys(request))
   const left = [...own].filter((key) => !replaced.has(key))
-  await writer.add({ mutations: left.map((key) => ({ key, value: undefined })), held: [] })
+  await writer.add({ mutations: left.map((key) => ({ key, value: undefined })), filtered: [] })
 }

@@ -2,7 +2,7 @@ import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import type { Tree } from '../../storage/keys.js'
 import type { TreeHashes } from '../../storage/replicable.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
-import type { WhoMessage } from '../rpc/messages.js'
+import type { PeerIdentityMessage } from '../rpc/messages.js'
 
 const GROUPS = 4096
 const FAN_OUT = 16
@@ -12,7 +12,7 @@ const GROUPS_PER_CALL = 1024
 export interface DiffCall {
   readonly connection: Pick<PrimaryConnection, 'conflictingPages' | 'subPageHashes' | 'fetchKeys'>
   readonly session: string
-  readonly who: () => WhoMessage
+  readonly who: () => PeerIdentityMessage
   readonly signal: AbortSignal
 }
 
@@ -36,7 +36,7 @@ export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes)
   return subPages
 }
 
-/** The sub-pages in which there is anything, stored or held back: an empty one has a hash of zeros. */
+/** The sub-pages in which there is anything, stored or filtered: an empty one has a hash of zeros. */
 export const usedSubPages = (own: TreeHashes): number[] => {
   const used: number[] = []
   for (let group = 0; group < GROUPS; group++)

@@ -2,7 +2,7 @@ import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF } from '../../storage/trees/leaf.js'
 import { unpackAll } from '../../storage/sync/packed.js'
 import { categoryOf, type Tree } from '../../storage/keys.js'
-import type { HeldHash, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
+import type { FilteredHash, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import { type DiffCall, treeNumber } from './diff.js'
 import type { Step } from './step-writer.js'
@@ -56,27 +56,27 @@ async function* fetchGroup(call: DiffCall, tree: Tree, group: readonly SubPageKe
   const rows = new Map(group.map((row) => [row.subPage, row]))
   const isReplaced = new Set<string>()
   const unknown = new Set<string>()
-  const held = new Map<number, Buffer>()
+  const filtered = new Map<number, Buffer>()
   for await (const reply of connection.fetchKeys(request)) {
-    noteDifferences(reply, rows, unknown, held)
+    noteDifferences(reply, rows, unknown, filtered)
     const mutations = unpackAll(reply.entries)
     for (const { key } of mutations) {
       if (categoryOf(key) !== tree) throw new Error('entries of a tree with a key of another')
       isReplaced.add(key)
     }
-    if (mutations.length > 0) yield { mutations, held: [] }
+    if (mutations.length > 0) yield { mutations, filtered: [] }
   }
   const deleted = [...unknown].filter((key) => !isReplaced.has(key)).map((key) => ({ key, value: undefined }))
-  yield { mutations: deleted, held: heldChanges(tree, group, held) }
+  yield { mutations: deleted, filtered: filteredChanges(tree, group, filtered) }
 }
 
 const noteDifferences = (
   reply: FetchKeysReply,
   rows: ReadonlyMap<number, SubPageKeys>,
   unknown: Set<string>,
-  held: Map<number, Buffer>,
+  filtered: Map<number, Buffer>,
 ): void => {
-  for (const { sub_page, hash } of reply.held_back) held.set(sub_page, hash)
+  for (const { sub_page, hash } of reply.filtered) filtered.set(sub_page, hash)
   for (const { sub_page, leaves } of reply.unknown) {
     const gone = new Set<string>()
     for (let at = 0; at < leaves.length; at += HASH) gone.add(leaves.toString('latin1', at, at + HASH))
@@ -85,9 +85,13 @@ const noteDifferences = (
   }
 }
 
-/** Held-back hashes that are to become what the primary says; nothing said means nothing held back. */
-const heldChanges = (tree: Tree, group: readonly SubPageKeys[], theirs: ReadonlyMap<number, Buffer>): HeldHash[] =>
-  group.flatMap(({ subPage, held = NO_LEAF }) => {
+/** Filtered hashes that are to become what the primary says; nothing said means nothing filtered. */
+const filteredChanges = (
+  tree: Tree,
+  group: readonly SubPageKeys[],
+  theirs: ReadonlyMap<number, Buffer>,
+): FilteredHash[] =>
+  group.flatMap(({ subPage, filtered: filtered = NO_LEAF }) => {
     const hash = theirs.get(subPage) ?? NO_LEAF
-    return hash.equals(held) ? [] : [{ tree, subPage, hash }]
+    return hash.equals(filtered) ? [] : [{ tree, subPage, hash }]
   })

@@ -1,10 +1,18 @@
 import { LogicalError } from '../../logical/errors.js'
 import type { EpochChain } from '../roles/epoch.js'
 import type { ForwardReply } from '../services.js'
-import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
 import { PrimaryConnection } from '../rpc/primary-connection.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import type { ConnectionState, LogPlace, PrimaryView, RefusalCode, StreamState, SyncProgress, Who } from '../types.js'
+import type {
+  ConnectionState,
+  LogPlace,
+  PrimaryView,
+  RefusalCode,
+  StreamState,
+  SyncProgress,
+  PeerIdentity,
+} from '../types.js'
 import { Addresses } from './addresses.js'
 import { Backoff, Pause } from './backoff.js'
 import { forwardOver } from './forward-over.js'
@@ -12,7 +20,7 @@ import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
 import { epochOf, KnownPrimary } from './known-primary.js'
 import { followOver, type LinkEvents } from './link.js'
-import { type Lead, RecentFrames } from './recent-frames.js'
+import { type SurplusEntries, RecentFrames } from './recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
 
 /** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
@@ -113,7 +121,7 @@ export class Follower {
   }
 
   /** What was applied behind the primary's index, as far as it is remembered. */
-  recentAfter(index: number): Pick<Lead, 'frames' | 'isComplete'> {
+  recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#recent.after(index)
   }
 
@@ -225,7 +233,7 @@ export class Follower {
     }
   }
 
-  #heard(primary: Who, addresses: readonly string[], lastIndex: number): void {
+  #heard(primary: PeerIdentity, addresses: readonly string[], lastIndex: number): void {
     const objection = this.#options.hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', objection)
     this.#primary.heard(primary, lastIndex)

@@ -1,5 +1,5 @@
 import { LogicalError } from '../../logical/errors.js'
-import { PRIMARY_UNREACHABLE_TEXT } from '../paths/guard-texts.js'
+import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parseWho, toWhoMessage } from '../rpc/who.js'

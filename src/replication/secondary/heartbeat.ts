@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import { parseWho, toWhoMessage } from '../rpc/who.js'
-import type { ReplicationTimes, StreamState, Who } from '../types.js'
+import type { ReplicationTimes, StreamState, PeerIdentity } from '../types.js'
 
 /** What the last answered heartbeat said. */
 interface Pulse {
@@ -14,9 +14,9 @@ interface Pulse {
 interface HeartbeatOptions {
   readonly clock: Clock
   readonly times: ReplicationTimes
-  readonly who: () => Who
+  readonly who: () => PeerIdentity
   readonly progress: () => { readonly appliedIndex: number; readonly state: StreamState }
-  readonly onReply: (reply: { primary: Who; addresses: readonly string[]; lastIndex: number }) => void
+  readonly onReply: (reply: { primary: PeerIdentity; addresses: readonly string[]; lastIndex: number }) => void
 }
 
 /** Announcements remembered while they are not reached; beyond them the oldest one stands for its successors. */

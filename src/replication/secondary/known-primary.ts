@@ -1,5 +1,5 @@
 import { currentEpoch, type EpochChain } from '../roles/epoch.js'
-import type { LogPlace, PrimaryView, Who } from '../types.js'
+import type { LogPlace, PrimaryView, PeerIdentity } from '../types.js'
 import type { Heartbeat } from './heartbeat.js'
 
 /**
@@ -7,13 +7,13 @@ import type { Heartbeat } from './heartbeat.js'
  * on with the next one.
  */
 export class KnownPrimary {
-  #who: Who | undefined
+  #who: PeerIdentity | undefined
   /** Its first sign of life; the heartbeats come after it. */
   #acceptedMs: number | undefined
   #announced: LogPlace | undefined
 
   /** Undefined until it has answered once. */
-  get who(): Who | undefined {
+  get who(): PeerIdentity | undefined {
     return this.#who
   }
 
@@ -27,12 +27,12 @@ export class KnownPrimary {
   }
 
   /** It has taken this cluster. */
-  accepted(who: Who, lastIndex: number, nowMs: number): void {
+  accepted(who: PeerIdentity, lastIndex: number, nowMs: number): void {
     this.#acceptedMs = nowMs
     this.heard(who, lastIndex)
   }
 
-  heard(who: Who, lastIndex: number): void {
+  heard(who: PeerIdentity, lastIndex: number): void {
     this.#who = who
     this.announce(lastIndex)
   }
@@ -64,4 +64,4 @@ export class KnownPrimary {
   }
 }
 
-export const epochOf = ({ epochs }: Who): string => currentEpoch(epochs)?.id ?? ''
+export const epochOf = ({ epochs }: PeerIdentity): string => currentEpoch(epochs)?.id ?? ''

@@ -4,16 +4,16 @@ import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/who.js'
-import type { LogPlace, StreamState, SyncProgress, Who } from '../types.js'
+import type { LogPlace, StreamState, SyncProgress, PeerIdentity } from '../types.js'
 import type { FollowerOptions } from './follower-options.js'
 import type { Heartbeat } from './heartbeat.js'
-import { leadOf, type RecentFrames } from './recent-frames.js'
+import { surplusEntriesOf, type RecentFrames } from './recent-frames.js'
 import { StreamReader } from './stream-reader.js'
 
 /** What one connection tells the follower while it lasts. */
 export interface LinkEvents {
   /** The primary has taken us, and we it; `lastIndex` is to be reached. */
-  onAccepted(primary: Who, lastIndex: number): void
+  onAccepted(primary: PeerIdentity, lastIndex: number): void
   enter(state: StreamState): void
   onProgress(progress: SyncProgress): void
   onAnnounced(lastIndex: number): void
@@ -47,7 +47,7 @@ export const followOver = async (
     const { primary, rest, place } = await openStream(stream, options, events)
     const { hooks } = options
     const surplus = place && findSurplus(chainUpTo(hooks.who().epochs, place.epoch), primary.epochs)
-    const lead = place && surplus && leadOf(place, surplus, (index) => events.recent.after(index))
+    const lead = place && surplus && surplusEntriesOf(place, surplus, (index) => events.recent.after(index))
     if (lead) await hooks.keepLead(lead)
     await hooks.takeEpochs(primary)
     const reader = new StreamReader(connection, stream, {
@@ -113,7 +113,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
   }
 }
 
-const parseAccepted = (first: ReceivedDown | undefined): { primary: Who; lastIndex: number } => {
+const parseAccepted = (first: ReceivedDown | undefined): { primary: PeerIdentity; lastIndex: number } => {
   if (first?.message !== 'accepted' || !first.accepted) {
     throw new LogicalError('unavailable', 'the primary answered out of turn')
   }

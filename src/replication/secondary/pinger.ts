@@ -1,19 +1,19 @@
 import { LogicalError } from '../../logical/errors.js'
 import { type ConnectOptions, PrimaryConnection } from '../rpc/primary-connection.js'
 import { parseWho, toWhoMessage } from '../rpc/who.js'
-import type { ReplicationTimes, Who } from '../types.js'
+import type { ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface PingOptions extends Omit<ConnectOptions, 'times'> {
   readonly times: ReplicationTimes
-  readonly who: Who
+  readonly who: PeerIdentity
   /** A text refuses the primary that answered. */
-  readonly findObjection: (primary: Who) => string | undefined
+  readonly findObjection: (primary: PeerIdentity) => string | undefined
 }
 
 export interface Pong {
   /** The address that answered, as it was given. */
   readonly address: string
-  readonly primary: Who
+  readonly primary: PeerIdentity
 }
 
 /**
@@ -34,7 +34,7 @@ export const pingPrimaries = async (addresses: readonly string[], options: PingO
   throw new LogicalError('unavailable', failures.join('; '))
 }
 
-const ping = async (address: string, options: PingOptions): Promise<Who> => {
+const ping = async (address: string, options: PingOptions): Promise<PeerIdentity> => {
   const timeoutMs = options.times.pingTimeoutMs
   const startMs = options.clock.monotonic()
   const times = { ...options.times, connectTimeoutMs: timeoutMs }

@@ -7,7 +7,7 @@ const BYTES_MAX = 8 * 1024 * 1024
 const POSITIONS_MAX = 50_000
 
 /** What a follower has beyond the point from which another primary goes on. */
-export interface Lead {
+export interface SurplusEntries {
   /** The epoch that the surplus is of. */
   readonly epoch: string
   /** The last index of that epoch's log that the new primary builds on. */
@@ -22,11 +22,11 @@ export interface Lead {
 }
 
 /** What a follower at `place` gives up; undefined when that is nothing. */
-export const leadOf = (
+export const surplusEntriesOf = (
   place: { readonly index: number; readonly epoch: string },
   { after = place.index, isWhole }: Surplus,
-  recentAfter: (index: number) => Pick<Lead, 'frames' | 'isComplete'>,
-): Lead | undefined => {
+  recentAfter: (index: number) => Pick<SurplusEntries, 'frames' | 'isComplete'>,
+): SurplusEntries | undefined => {
   if (isWhole && after >= place.index) return undefined
   const forkIndex = Math.min(after, place.index)
   return { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isWhole, ...recentAfter(forkIndex) }
@@ -78,7 +78,7 @@ export class RecentFrames {
     }
   }
 
-  after(index: number): Pick<Lead, 'frames' | 'isComplete'> {
+  after(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     const frames = this.#received.map(({ frame }) => frame).filter((frame) => frame.lastIndex > index)
     return { frames, isComplete: this.#start !== undefined && this.#start.index <= index }
   }

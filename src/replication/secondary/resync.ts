@@ -2,8 +2,8 @@ import type { Log } from '../../base/log.js'
 import type { Tree } from '../../storage/keys.js'
 import type { RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
-import type { ResyncNeeded, WhoMessage } from '../rpc/messages.js'
-import { heldDigest } from '../filter/held-digest.js'
+import type { ResyncNeeded, PeerIdentityMessage } from '../rpc/messages.js'
+import { filteredDigest } from '../filter/filtered-digest.js'
 import type { Kind, SecondaryHooks, StreamState, SyncProgress } from '../types.js'
 import { copyTree } from './copy.js'
 import { type DiffCall, findConflicts, usedSubPages } from './diff.js'
@@ -15,7 +15,7 @@ export interface ResyncOptions {
   readonly store: ReplicableStore
   readonly hooks: SecondaryHooks
   readonly log: Log
-  readonly who: () => WhoMessage
+  readonly who: () => PeerIdentityMessage
   readonly enter: (state: StreamState) => void
   readonly onProgress: (progress: SyncProgress) => void
 }
@@ -81,14 +81,14 @@ const isEqual = (store: ReplicableStore, kind: Kind, offer: ResyncNeeded): boole
 
 const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer: ResyncNeeded): Promise<Plan> => {
   const root = tree === 'local' ? offer.local_root : offer.replicated_root
-  const held = await snapshot.held(tree)
+  const filtered = await snapshot.filtered(tree)
   const isFiltered = tree === 'replicated' && offer.is_filtered
   const compareAll = isFiltered
     ? offer.is_filter_new
-    : tree === 'replicated' && !heldDigest(held).equals(offer.held_digest)
+    : tree === 'replicated' && !filteredDigest(filtered).equals(offer.filtered_digest)
   if (!compareAll && snapshot.trees[tree].root().equals(root)) return { tree, how: 'equal' }
-  // A whole tree comes without what is held back.
-  const isWhole = tree === 'local' || (!isFiltered && !compareAll && held.size === 0)
+  // A whole tree comes without what is filtered.
+  const isWhole = tree === 'local' || (!isFiltered && !compareAll && filtered.size === 0)
   const own = isWhole ? await fewKeys(snapshot, tree) : undefined
   if (own) return { tree, how: 'whole', own }
   const conflicts = await findConflicts(call, tree, snapshot.trees[tree])

@@ -1,12 +1,12 @@
 import type { Tree } from '../../storage/keys.js'
-import type { FirstCopy, HeldHash, Mutation, RemotePosition, ReplicableStore } from '../../storage/replicable.js'
+import type { FirstCopy, FilteredHash, Mutation, RemotePosition, ReplicableStore } from '../../storage/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import type { SecondaryHooks, SyncProgress } from '../types.js'
 
 /** What one step of a sync writes. */
 export interface Step {
   readonly mutations: readonly Mutation[]
-  readonly held: readonly HeldHash[]
+  readonly filtered: readonly FilteredHash[]
 }
 
 /** What one import writes: large enough that the disk is not waited for often. */
@@ -17,10 +17,10 @@ const COPY_BYTES = 1024 * 1024
 /** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */
 export class StepWriter {
   readonly #store: ReplicableStore
-  readonly #hooks: Pick<SecondaryHooks, 'beforeHeldBack'>
+  readonly #hooks: Pick<SecondaryHooks, 'beforeFiltered'>
   readonly #onProgress: (progress: SyncProgress) => void
   #mutations: Mutation[] = []
-  #held: HeldHash[] = []
+  #filtered: FilteredHash[] = []
   #bytes = 0
   #copy: FirstCopy | undefined
   #writing: Promise<void> = Promise.resolve()
@@ -29,7 +29,7 @@ export class StepWriter {
 
   constructor(
     store: ReplicableStore,
-    hooks: Pick<SecondaryHooks, 'beforeHeldBack'>,
+    hooks: Pick<SecondaryHooks, 'beforeFiltered'>,
     onProgress: (progress: SyncProgress) => void,
   ) {
     this.#store = store
@@ -37,15 +37,15 @@ export class StepWriter {
     this.#onProgress = onProgress
   }
 
-  async add({ mutations, held }: Step): Promise<void> {
-    if (held.length > 0 && mutations.some(({ value }) => value === undefined)) await this.#hooks.beforeHeldBack()
+  async add({ mutations, filtered: filtered }: Step): Promise<void> {
+    if (filtered.length > 0 && mutations.some(({ value }) => value === undefined)) await this.#hooks.beforeFiltered()
     for (const mutation of mutations) {
       this.#mutations.push(mutation)
       this.#bytes += mutation.key.length + (mutation.value?.length ?? 0)
     }
-    this.#held.push(...held)
-    this.#bytes += held.length * 24
-    this.changes += mutations.length + held.length
+    this.#filtered.push(...filtered)
+    this.#bytes += filtered.length * 24
+    this.changes += mutations.length + filtered.length
     this.#report()
     if (this.#bytes >= IMPORT_BYTES) await this.#write(undefined)
   }
@@ -86,12 +86,12 @@ export class StepWriter {
   async #write(position: RemotePosition | undefined): Promise<void> {
     await this.#written()
     const mutations = this.#mutations
-    const held = this.#held
+    const filtered = this.#filtered
     this.#mutations = []
-    this.#held = []
+    this.#filtered = []
     this.#bytes = 0
     // Awaited before the next import; a failure meanwhile is kept for then.
-    this.#writing = this.#store.importMutations(mutations, position, held, this.#copy).catch((error: unknown) => {
+    this.#writing = this.#store.importMutations(mutations, position, filtered, this.#copy).catch((error: unknown) => {
       this.#failure = error
     })
   }

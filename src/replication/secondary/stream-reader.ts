@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { RemotePosition, ReplicableStore } from '../../storage/replicable.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
-import type { PieceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
+import type { FrameSliceMessage, ReceivedDown, ResyncNeeded } from '../rpc/messages.js'
 import type { LogPlace, SecondaryHooks, StreamState } from '../types.js'
 import { Applier } from './applier.js'
 import type { RecentFrames } from './recent-frames.js'
@@ -60,25 +60,25 @@ export class StreamReader {
   }
 
   async #take(messages: readonly ReceivedDown[], signal: AbortSignal): Promise<void> {
-    let pieces: PieceMessage[] = []
+    let slices: FrameSliceMessage[] = []
     let isShipped = false
     for (const down of messages) {
       if (down.message === 'shipment' && down.shipment) {
         this.#options.onAnnounced(down.shipment.last_index)
-        if (this.#applier) pieces.push(...down.shipment.pieces)
+        if (this.#applier) slices.push(...down.shipment.slices)
         isShipped = true
       } else if (down.message === 'addresses' && down.addresses) {
         this.#options.onAddresses(down.addresses.addresses)
       } else if (down.message === 'resync' && down.resync) {
         // What came before the offer is contained in it.
-        pieces = []
+        slices = []
         isShipped = false
         this.#applier = undefined
         await this.#resync(down.resync, signal)
       }
     }
     if (!this.#applier || !isShipped) return
-    if (pieces.length > 0) await this.#apply(this.#applier, pieces, signal)
+    if (slices.length > 0) await this.#apply(this.#applier, slices, signal)
     else await this.#found(this.#applier)
   }
 
@@ -96,9 +96,9 @@ export class StreamReader {
     this.#options.enter('stream-wals')
   }
 
-  async #apply(applier: Applier, pieces: readonly PieceMessage[], signal: AbortSignal): Promise<void> {
+  async #apply(applier: Applier, slices: readonly FrameSliceMessage[], signal: AbortSignal): Promise<void> {
     await this.#hooks.beforeState('apply', signal)
-    const applied = await applier.apply(pieces)
+    const applied = await applier.apply(slices)
     const { index, epoch } = applier.position
     if (epoch === this.#options.epoch) this.#options.onApplied(applier.position)
     if (!applied.ok) return this.#losePlace(applied.reason)

@@ -5,7 +5,7 @@ import type { Findings } from './tree.js'
 import type { Sourced } from './values.js'
 import type { Environment } from './environment.js'
 import { addressOfInterface } from '../interfaces.js'
-import { fromVariable, type Settled } from './settled.js'
+import { fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>
 
@@ -14,7 +14,7 @@ export const resolveAddresses = (
   env: Environment,
   files: FileSettings,
   listeners: readonly ListenerConfig[],
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): Addresses => {
   const first = listeners[0]

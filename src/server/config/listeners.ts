@@ -8,7 +8,7 @@ import type { Findings, Stanza } from './tree.js'
 import { type Sourced, textOf } from './values.js'
 import type { Environment } from './environment.js'
 import type { ServerFlags } from './flags.js'
-import { DEFAULT_ORIGIN, fromFlag, fromVariable, type Settled } from './settled.js'
+import { DEFAULT_ORIGIN, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 const TLS_VERSIONS: Readonly<Record<string, string>> = {
   tls10: 'TLSv1',
@@ -22,7 +22,7 @@ export const resolveListeners = (
   flags: ServerFlags,
   env: Environment,
   files: FileSettings,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): ListenerConfig[] => {
   const configured = files.listeners.filter((stanza) => {
@@ -47,7 +47,12 @@ export const resolveListeners = (
   return [...first, ...listeners]
 }
 
-const devListener = (flags: ServerFlags, env: Environment, settled: Settled, findings: Findings): ListenerConfig => {
+const devListener = (
+  flags: ServerFlags,
+  env: Environment,
+  settled: ResolvedSettings,
+  findings: Findings,
+): ListenerConfig => {
   const address =
     fromFlag('-dev-listen-address', flags.devListenAddress || undefined) ??
     fromVariable(env, 'VAULT_DEV_LISTEN_ADDRESS')
@@ -76,7 +81,7 @@ const MADE_AT_START: ListenerTls = {
 const resolveListener = (
   stanza: Stanza,
   name: string,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
   tls?: ListenerTls,
 ): ListenerConfig => {
@@ -107,7 +112,12 @@ const resolveListener = (
   }
 }
 
-const resolveTls = ({ values, origin }: Stanza, name: string, settled: Settled, findings: Findings): ListenerTls => {
+const resolveTls = (
+  { values, origin }: Stanza,
+  name: string,
+  settled: ResolvedSettings,
+  findings: Findings,
+): ListenerTls => {
   const at = (key: string) => `${name}.${key}`
   const text = (key: string, fallback = '') => settled.text(at(key), [nonEmpty(values[key])], fallback)
   const certFile = text('tls_cert_file')

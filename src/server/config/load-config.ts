@@ -11,7 +11,7 @@ import { resolveStorage } from './storage.js'
 import type { Findings, Problem } from './tree.js'
 import type { Environment } from './environment.js'
 import type { ServerFlags } from './flags.js'
-import { fromFlag, fromVariable, Settled, type ShownSetting } from './settled.js'
+import { fromFlag, fromVariable, ResolvedSettings, type ShownSetting } from './resolved-settings.js'
 
 export interface LoadedConfig {
   /** Undefined when there are problems. */
@@ -25,7 +25,7 @@ export interface LoadedConfig {
 /** Puts flags, environment, files and defaults together. Everything that is wrong is listed, not only the first thing. */
 export const loadConfig = (flags: ServerFlags, env: Environment): LoadedConfig => {
   const findings: Findings = { problems: [], warnings: [] }
-  const settled = new Settled()
+  const settled = new ResolvedSettings()
   const files = emptyFileSettings()
   for (const given of flags.configs) readConfigPath(given, files, findings)
   if (env.VAULT_LOCAL_CONFIG) readConfigText(env.VAULT_LOCAL_CONFIG, 'VAULT_LOCAL_CONFIG', files, findings)
@@ -58,7 +58,7 @@ const assemble = (
   files: FileSettings,
   flags: ServerFlags,
   parts: Parts,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): ServerConfig => ({
   listeners: parts.listeners,
@@ -90,7 +90,7 @@ const assemble = (
 
 const resolveLeaseTtls = (
   { root }: FileSettings,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): Pick<ServerConfig, 'defaultLeaseTtlSeconds' | 'maxLeaseTtlSeconds'> => {
   const seconds = (name: string, fallback: number) =>
@@ -107,7 +107,7 @@ const resolveLeaseTtls = (
 }
 
 /** Flags and variables of development mode have no effect without it, empty or not. */
-const resolveDev = (flags: ServerFlags, env: Environment, settled: Settled): DevConfig | undefined => {
+const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSettings): DevConfig | undefined => {
   if (!flags.dev) return undefined
   const kvVersion = flags.devNoKv ? undefined : flags.devKvV1 ? '1' : '2'
   const kvFlag = flags.devNoKv ? '-dev-no-kv' : flags.devKvV1 ? '-dev-kv-v1' : '-dev'
@@ -131,7 +131,7 @@ const resolveDev = (flags: ServerFlags, env: Environment, settled: Settled): Dev
 }
 
 /** What was given and is read here without effect. */
-const noteAccepted = ({ root }: FileSettings, settled: Settled): void => {
+const noteAccepted = ({ root }: FileSettings, settled: ResolvedSettings): void => {
   const known = new Set(settled.rows.map(({ name }) => name))
   for (const [name, { value, origin }] of Object.entries(root)) {
     if (!known.has(name)) settled.note(`${name} (without effect)`, String(value), origin)

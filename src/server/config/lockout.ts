@@ -1,7 +1,7 @@
 import { LOCKABLE_METHODS, type LockableMethod, type LockoutConfig } from './config.js'
 import type { FileSettings } from './file.js'
 import type { Environment } from './environment.js'
-import type { Settled } from './settled.js'
+import type { ResolvedSettings } from './resolved-settings.js'
 
 const DEFAULTS: LockoutConfig = { threshold: 5, durationMs: 900_000, counterResetMs: 900_000 }
 
@@ -10,7 +10,7 @@ export const resolveLockouts = (
   files: FileSettings,
   env: Environment,
   isDev: boolean,
-  settled: Settled,
+  settled: ResolvedSettings,
 ): Record<LockableMethod, LockoutConfig | undefined> => {
   const resolve = (method: LockableMethod) => resolveLockout(method, files, env, isDev, settled)
   return Object.fromEntries(LOCKABLE_METHODS.map((method) => [method, resolve(method)])) as Record<
@@ -25,7 +25,7 @@ const resolveLockout = (
   files: FileSettings,
   env: Environment,
   isDev: boolean,
-  settled: Settled,
+  settled: ResolvedSettings,
 ): LockoutConfig | undefined => {
   const isDisabled = ['true', '1'].includes(env.VAULT_DISABLE_USER_LOCKOUT ?? '')
   const stanza = { ...files.userLockout.all, ...files.userLockout[method] }

@@ -4,7 +4,7 @@ import type { FileSettings } from './file.js'
 import type { Findings } from './tree.js'
 import type { Environment } from './environment.js'
 import type { ServerFlags } from './flags.js'
-import { fromFlag, fromVariable, type Settled } from './settled.js'
+import { fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 const LEVELS: Readonly<Record<string, LogLevel>> = {
   trace: 'trace',
@@ -20,7 +20,7 @@ export const resolveLog = (
   flags: ServerFlags,
   env: Environment,
   { root }: FileSettings,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): LogConfig => {
   const levelSources = [

@@ -4,7 +4,7 @@ import { OWN_KEYS } from './tables.js'
 import type { Findings } from './tree.js'
 import { coerceText, type Sourced } from './values.js'
 import type { Environment } from './environment.js'
-import type { Settled } from './settled.js'
+import type { ResolvedSettings } from './resolved-settings.js'
 
 const WAL_RETENTION_ENTRIES_MIN = 16
 const LICENSES: ReadonlySet<string> = new Set(['enterprise', 'plus', 'none'])
@@ -14,7 +14,7 @@ export const resolveOwnSettings = (
   stanza: Readonly<Record<string, Sourced>>,
   env: Environment,
   isDev: boolean,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): OwnSettings => {
   const given = { ...stanza, ...readEnvironment(env, findings) }

@@ -3,7 +3,7 @@ import type { OwnSettings, SealConfig } from './config.js'
 import type { Findings, Stanza } from './tree.js'
 import { textOf } from './values.js'
 import type { Environment } from './environment.js'
-import { DEFAULT_ORIGIN, type Settled } from './settled.js'
+import { DEFAULT_ORIGIN, type ResolvedSettings } from './resolved-settings.js'
 
 const KEY_BYTES = 32
 
@@ -12,7 +12,7 @@ export const resolveSeal = (
   stanza: Stanza | undefined,
   own: OwnSettings,
   env: Environment,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): SealConfig => {
   settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)

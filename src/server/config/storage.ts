@@ -5,14 +5,14 @@ import type { Findings, Stanza } from './tree.js'
 import { textOf } from './values.js'
 import type { Environment } from './environment.js'
 import type { ServerFlags } from './flags.js'
-import { DEFAULT_ORIGIN, fromFlag, fromVariable, type Settled } from './settled.js'
+import { DEFAULT_ORIGIN, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 /** Where the data lies, and under which label the API shows it. */
 export const resolveStorage = (
   flags: ServerFlags,
   env: Environment,
   files: FileSettings,
-  settled: Settled,
+  settled: ResolvedSettings,
   findings: Findings,
 ): StorageConfig => {
   const stanza = files.storage

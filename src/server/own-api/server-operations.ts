@@ -1,5 +1,5 @@
 import { HOLD_STATES } from '../../replication/holds.js'
-import { DISK_STATES } from '../disk-faults.js'
+import { DISK_STATES } from '../data/disk-faults.js'
 import { flag, listOf, object, oneOf, orNull, type OwnOperation, text, whole } from './operation.js'
 
 const kind = oneOf('dr', 'performance')

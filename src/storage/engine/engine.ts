@@ -5,7 +5,7 @@
 export interface Engine {
   readonly name: 'level' | 'memory'
   /** Changes when a batch begun before may no longer be written, because it would go elsewhere or unseen. Undefined: never. */
-  readonly era?: number | undefined
+  readonly engineVersion?: number | undefined
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined
   /** Whether the key holds anything, whatever its size. */
   has(key: string, snapshot?: EngineSnapshot): boolean

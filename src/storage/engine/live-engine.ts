@@ -2,7 +2,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** An engine that is, or was, behind a live one, and how many snapshots and scans of it are open. */
-class Tenant {
+class EngineHandle {
   readonly engine: Engine
   #readers = 0
   #onIdle: () => void = () => undefined
@@ -29,20 +29,20 @@ class Tenant {
 }
 
 class LiveSnapshot implements EngineSnapshot {
-  readonly tenant: Tenant
+  readonly handle: EngineHandle
   readonly inner: EngineSnapshot
   #isOpen = true
 
-  constructor(tenant: Tenant) {
-    this.tenant = tenant
-    this.inner = tenant.engine.snapshot()
-    tenant.enter()
+  constructor(handle: EngineHandle) {
+    this.handle = handle
+    this.inner = handle.engine.snapshot()
+    handle.enter()
   }
 
   async close(): Promise<void> {
     if (!this.#isOpen) return
     this.#isOpen = false
-    await this.inner.close().finally(() => this.tenant.leave())
+    await this.inner.close().finally(() => this.handle.leave())
   }
 }
 
@@ -56,88 +56,88 @@ const liveOf = (snapshot: EngineSnapshot): LiveSnapshot => {
  * behind it now, and what was opened before a change goes on reading from the engine it was opened on.
  */
 export class LiveEngine implements Engine {
-  #tenant: Tenant
+  #handle: EngineHandle
   #written: Set<string> | undefined
-  #era = 0
+  #engineVersion = 0
 
   constructor(engine: Engine) {
-    this.#tenant = new Tenant(engine)
+    this.#handle = new EngineHandle(engine)
   }
 
   get name(): Engine['name'] {
-    return this.#tenant.engine.name
+    return this.#handle.engine.name
   }
 
-  get era(): number {
-    return this.#era
+  get engineVersion(): number {
+    return this.#engineVersion
   }
 
   get(key: string, snapshot?: EngineSnapshot): Buffer | undefined {
-    if (snapshot === undefined) return this.#tenant.engine.get(key)
-    const { tenant, inner } = liveOf(snapshot)
-    return tenant.engine.get(key, inner)
+    if (snapshot === undefined) return this.#handle.engine.get(key)
+    const { handle, inner } = liveOf(snapshot)
+    return handle.engine.get(key, inner)
   }
 
   has(key: string, snapshot?: EngineSnapshot): boolean {
-    if (snapshot === undefined) return this.#tenant.engine.has(key)
-    const { tenant, inner } = liveOf(snapshot)
-    return tenant.engine.has(key, inner)
+    if (snapshot === undefined) return this.#handle.engine.has(key)
+    const { handle, inner } = liveOf(snapshot)
+    return handle.engine.has(key, inner)
   }
 
   async *scan(range: KeyRange, { snapshot, ...options }: ScanOptions = {}): AsyncGenerator<readonly Entry[]> {
     const found = snapshot && liveOf(snapshot)
-    const tenant = found?.tenant ?? this.#tenant
-    tenant.enter()
+    const handle = found?.handle ?? this.#handle
+    handle.enter()
     try {
-      yield* tenant.engine.scan(range, found ? { ...options, snapshot: found.inner } : options)
+      yield* handle.engine.scan(range, found ? { ...options, snapshot: found.inner } : options)
     } catch (error) {
-      if (tenant === this.#tenant) throw error
+      if (handle === this.#handle) throw error
       throw new LogicalError('unavailable', 'the storage was moved while it was read; try again', { cause: error })
     } finally {
-      tenant.leave()
+      handle.leave()
     }
   }
 
   batch(): EngineBatch {
-    const batch = this.#tenant.engine.batch()
+    const batch = this.#handle.engine.batch()
     return this.#written ? recordKeys(batch, (key) => this.#written?.add(key)) : batch
   }
 
   snapshot(): EngineSnapshot {
-    return new LiveSnapshot(this.#tenant)
+    return new LiveSnapshot(this.#handle)
   }
 
   get acknowledged(): Acknowledged | undefined {
-    return this.#tenant.engine.acknowledged
+    return this.#handle.engine.acknowledged
   }
 
   acknowledge(next: Acknowledged | undefined): void {
-    this.#tenant.engine.acknowledge(next)
+    this.#handle.engine.acknowledge(next)
   }
 
   settleAcknowledged(): Promise<void> {
-    return this.#tenant.engine.settleAcknowledged()
+    return this.#handle.engine.settleAcknowledged()
   }
 
   findDamage(): Promise<readonly string[]> {
-    return this.#tenant.engine.findDamage()
+    return this.#handle.engine.findDamage()
   }
 
   sizeBytes(): Promise<number> {
-    return this.#tenant.engine.sizeBytes()
+    return this.#handle.engine.sizeBytes()
   }
 
   reopen(): Promise<void> {
-    return this.#tenant.engine.reopen()
+    return this.#handle.engine.reopen()
   }
 
   close(): Promise<void> {
-    return this.#tenant.engine.close()
+    return this.#handle.engine.close()
   }
 
   /** Remembers which keys are written from now on. A batch begun before escapes it. */
   follow(): void {
-    this.#era++
+    this.#engineVersion++
     this.#written = new Set()
   }
 
@@ -158,10 +158,10 @@ export class LiveEngine implements Engine {
   }
 
   /** Returns what was behind it until now. */
-  switchTo(engine: Engine): Tenant {
-    const before = this.#tenant
-    this.#era++
-    this.#tenant = new Tenant(engine)
+  switchTo(engine: Engine): EngineHandle {
+    const before = this.#handle
+    this.#engineVersion++
+    this.#handle = new EngineHandle(engine)
     this.unfollow()
     return before
   }

@@ -71,8 +71,8 @@ const watchPredecessor = (inner: Predecessor, watch: DiskWatch): Predecessor => 
 
 const watchEngine = (inner: Engine, watch: DiskWatch): Engine => ({
   name: inner.name,
-  get era() {
-    return inner.era
+  get engineVersion() {
+    return inner.engineVersion
   },
   get: (key, snapshot) => {
     watch.beforeRead()

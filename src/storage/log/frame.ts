@@ -10,7 +10,7 @@ import type { Frame, WalEntry, WalOperation } from '../replicable.js'
  * length of the body 4.
  *
  * Body, per entry: length of the rest 4, number of operations 4, then per operation: flags 1, delta 20, and either a
- * sub-page 2 (held back) or length of the key 4, key, and unless deleted length of the value 4, value.
+ * sub-page 2 (filtered) or length of the key 4, key, and unless deleted length of the value 4, value.
  */
 const HEADER_BYTES = 104
 const MAGIC = 0x5557
@@ -26,21 +26,21 @@ const OP_HELD = 4
 const OP_FIXED_BYTES = 1 + SHORT_HASH_BYTES
 
 const operationBytes = (operation: WalOperation): number => {
-  if (operation.held) return OP_FIXED_BYTES + 2
+  if (operation.filtered) return OP_FIXED_BYTES + 2
   const value = operation.value === undefined ? 0 : 4 + operation.value.length
   return OP_FIXED_BYTES + 4 + Buffer.byteLength(operation.key) + value
 }
 
 const operationFlags = (operation: WalOperation): number =>
   (operation.category === 'local' ? OP_LOCAL : 0) |
-  (operation.held ? OP_HELD : operation.value === undefined ? OP_DELETE : 0)
+  (operation.filtered ? OP_HELD : operation.value === undefined ? OP_DELETE : 0)
 
 /** Writes an operation and returns where it ends. */
 const writeOperation = (out: Buffer, start: number, operation: WalOperation): number => {
   out[start] = operationFlags(operation)
   operation.delta.copy(out, start + 1)
   let at = start + OP_FIXED_BYTES
-  if (operation.held) return out.writeUInt16BE(operation.held.subPage, at)
+  if (operation.filtered) return out.writeUInt16BE(operation.filtered.subPage, at)
   const keyBytes = out.write(operation.key, at + 4)
   out.writeUInt32BE(keyBytes, at)
   at += 4 + keyBytes
@@ -175,7 +175,7 @@ const decodeOperations = (entry: Buffer): WalOperation[] => {
     const delta = entry.subarray(at + 1, at + OP_FIXED_BYTES)
     at += OP_FIXED_BYTES
     if ((flags & OP_HELD) !== 0) {
-      operations.push({ key: '', category, value: undefined, delta, held: { subPage: entry.readUInt16BE(at) } })
+      operations.push({ key: '', category, value: undefined, delta, filtered: { subPage: entry.readUInt16BE(at) } })
       at += 2
       continue
     }

@@ -1,6 +1,6 @@
 import type { EngineBatch } from '../engine/engine.js'
 import { walKey } from '../raw-keys.js'
-import type { Staged } from '../stage.js'
+import type { Staged } from '../commit/stage.js'
 import type { StoreState } from '../store-state.js'
 import type { Trees } from '../trees/trees.js'
 import type { Wal } from './wal.js'
@@ -14,10 +14,10 @@ export const stageTrim = (
   state: StoreState,
   trees: Trees,
   wal: Wal,
-  isHeld: boolean,
+  isPinned: boolean,
 ): Staged | undefined => {
   const { stale } = wal
-  const excess = wal.excess(isHeld)
+  const excess = wal.excess(isPinned)
   const end = excess.at(-1)
   if (end === undefined && stale.length === 0) return undefined
   for (const index of stale) batch.delete(walKey(index))
@@ -28,7 +28,7 @@ export const stageTrim = (
   return {
     state: { ...state, base, checkpoint: isBehind ? state.last.index : state.checkpoint },
     changes: [],
-    held: [],
+    filtered: [],
     after: () => {
       saved?.()
       wal.dropStale(stale.length)
@@ -47,5 +47,5 @@ const requireHash = (wal: Wal, index: number): Buffer => {
 export const stageCheckpoint = (batch: EngineBatch, state: StoreState, trees: Trees): Staged | undefined => {
   if (state.checkpoint === state.last.index) return undefined
   const after = trees.putCheckpoint(batch)
-  return { state: { ...state, checkpoint: state.last.index }, changes: [], held: [], after }
+  return { state: { ...state, checkpoint: state.last.index }, changes: [], filtered: [], after }
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Stage } from '../stage.js'
+import type { Stage } from '../commit/stage.js'
 import { stageTrim } from './trim.js'
 import type { Wal } from './wal.js'
 
@@ -32,10 +32,10 @@ export class Trimmer {
   /** Holds back trimming until the result is called. */
   hold(): () => void {
     this.#holds++
-    let isHeld = true
+    let isPinned = true
     return () => {
-      if (!isHeld) return
-      isHeld = false
+      if (!isPinned) return
+      isPinned = false
       this.#holds--
       this.schedule()
     }

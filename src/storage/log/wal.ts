@@ -113,21 +113,21 @@ export class Wal {
   }
 
   /** Last indexes of frames to trim now, oldest first. While a snapshot holds the log back it may grow to a hard bound. */
-  excess(isHeld: boolean): readonly number[] {
-    const { entries, bytes } = this.#bounds(isHeld)
+  excess(isPinned: boolean): readonly number[] {
+    const { entries, bytes } = this.#bounds(isPinned)
     return this.#extent.excess(entries, bytes, TRIM_FRAMES_MAX)
   }
 
-  hasExcess(isHeld: boolean): boolean {
-    const { entries, bytes } = this.#bounds(isHeld)
+  hasExcess(isPinned: boolean): boolean {
+    const { entries, bytes } = this.#bounds(isPinned)
     return this.#stale.length > 0 || this.#extent.isOver(entries, bytes)
   }
 
-  #bounds(isHeld: boolean): { readonly entries: number; readonly bytes: number } {
-    if (!isHeld) return this.#retention
+  #bounds(isPinned: boolean): { readonly entries: number; readonly bytes: number } {
+    if (!isPinned) return this.#retention
     return {
-      entries: Math.max(this.#retention.entries, LIMITS.walHeldEntriesMax),
-      bytes: Math.max(this.#retention.bytes, LIMITS.walHeldBytesMax),
+      entries: Math.max(this.#retention.entries, LIMITS.walPinnedEntriesMax),
+      bytes: Math.max(this.#retention.bytes, LIMITS.walPinnedBytesMax),
     }
   }
 

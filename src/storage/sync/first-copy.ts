@@ -6,20 +6,20 @@ import { unpack } from './packed.js'
 import { categoryOf, type Tree } from '../keys.js'
 import { dataKey } from '../raw-keys.js'
 import type * as Repl from '../replicable.js'
-import type { Copied } from '../stage.js'
+import type { Copied } from '../commit/stage.js'
 import { TREES, type Trees } from '../trees/trees.js'
 
 /** What was taken in between two imports: a batch with data and leaves, and what it does. */
 interface CopyStep {
   readonly batch: EngineBatch
   /** The engine's when the batch was begun: in another one the batch is not to be written. */
-  readonly era: number | undefined
+  readonly engineVersion: number | undefined
   readonly copied: Copied
 }
 
 /**
  * The first copy of another store's trees. What comes is hashed where it lies and put into the next batch while the one
- * before it is being written; nothing is looked up but in the few sub-pages that held something at the beginning. Nobody
+ * before it is being written; nothing is looked up but in the few sub-pages that had something at the beginning. Nobody
  * else writes keys of these trees meanwhile; if somebody did, the roots would differ in the end, and be compared.
  */
 export class FirstCopy implements Repl.FirstCopy {
@@ -27,7 +27,7 @@ export class FirstCopy implements Repl.FirstCopy {
   readonly #engine: Engine
   readonly #isUsed: Readonly<Record<Tree, Uint8Array>>
   #batch: EngineBatch | undefined
-  #era: number | undefined
+  #engineVersion: number | undefined
   #copied = new CopiedKeys()
   #bytes = 0
   /** Below it all keys are of one tree. */
@@ -61,7 +61,7 @@ export class FirstCopy implements Repl.FirstCopy {
     for (const tree of TREES) {
       for (const { key, subPage, leaf } of copied.leaves(tree)) batch.put(indexKey(tree, subPage, key), leaf)
     }
-    return { batch, era: this.#era, copied: { keys: copied.keys, changes: copied } }
+    return { batch, engineVersion: this.#engineVersion, copied: { keys: copied.keys, changes: copied } }
   }
 
   discard(): void {
@@ -71,7 +71,7 @@ export class FirstCopy implements Repl.FirstCopy {
 
   #begin(): EngineBatch {
     this.#batch = this.#engine.batch()
-    this.#era = this.#engine.era
+    this.#engineVersion = this.#engine.engineVersion
     return this.#batch
   }
 

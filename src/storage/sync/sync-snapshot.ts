@@ -1,10 +1,10 @@
-import type { Committer } from '../committer.js'
+import type { Committer } from '../commit/committer.js'
 import { type Engine, type EngineSnapshot, type Entry, prefixRange } from '../engine/engine.js'
 import { nextTurn } from '../../base/turn.js'
 import { freeze } from '../freeze.js'
 import { compareKeys } from '../engine/ordered-map.js'
 import { FAMILIES, type Tree } from '../keys.js'
-import { DATA_PREFIX, dataKey, heldKey, heldPrefix, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
+import { DATA_PREFIX, dataKey, filteredKey, filteredPrefix, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
 import type { SubPageKeys, SyncSnapshot } from '../replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'
 
@@ -24,7 +24,7 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
       }
       return found.flat()
     },
-    held: (tree) => readHeld(engine, snapshot, tree),
+    filtered: (tree) => readFiltered(engine, snapshot, tree),
     get: (key) => engine.get(dataKey(key), snapshot),
     scan: (tree, after) => scanTree(engine, snapshot, tree, after),
     close: async () => {
@@ -34,12 +34,12 @@ export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot
   }
 }
 
-const readHeld = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree): Promise<Map<number, Buffer>> => {
-  const held = new Map<number, Buffer>()
-  for await (const chunk of engine.scan(prefixRange(heldPrefix(tree)), { snapshot })) {
-    for (const { key, value } of chunk) held.set(Number.parseInt(key.slice(2), 16), value)
+const readFiltered = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree): Promise<Map<number, Buffer>> => {
+  const filtered = new Map<number, Buffer>()
+  for await (const chunk of engine.scan(prefixRange(filteredPrefix(tree)), { snapshot })) {
+    for (const { key, value } of chunk) filtered.set(Number.parseInt(key.slice(2), 16), value)
   }
-  return held
+  return filtered
 }
 
 /** To begin a scan takes about as long as to read the leaves of so many sub-pages. */
@@ -85,8 +85,8 @@ const readRun = async (
   }
   const rows: SubPageKeys[] = []
   for (const [subPage, found] of leaves) {
-    const held = engine.get(heldKey(tree, subPage), snapshot)
-    rows.push(held === undefined ? { subPage, leaves: found } : { subPage, leaves: found, held })
+    const filtered = engine.get(filteredKey(tree, subPage), snapshot)
+    rows.push(filtered === undefined ? { subPage, leaves: found } : { subPage, leaves: found, filtered: filtered })
     if (rows.length % LOOKUPS_PER_TURN === 0) await nextTurn()
   }
   return rows

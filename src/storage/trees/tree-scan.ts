@@ -1,13 +1,13 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import type { SubPageChange } from '../change.js'
 import { indexKey } from '../change.js'
-import type { Committer } from '../committer.js'
-import type { Stage } from '../stage.js'
+import type { Committer } from '../commit/committer.js'
+import type { Stage } from '../commit/stage.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { type Frozen, freeze } from '../freeze.js'
 import { leafHash, NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
 import { categoryOf, findCategory, type Tree } from '../keys.js'
-import { DATA_PREFIX, dataKey, heldKey, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
+import { DATA_PREFIX, dataKey, filteredKey, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
 import type { CorruptPages, RebuildOptions, TreeReport } from '../replicable.js'
 import { compareTrees, reportPages, type SubPages, type Sums } from './tree-sums.js'
 import { TREES } from './trees.js'
@@ -100,8 +100,8 @@ export class TreeScan {
         for (const subPage of corrupt[tree]) {
           const right = Buffer.from(sums[tree].subarray(subPage * HASH, (subPage + 1) * HASH))
           for (const delta of later[tree].get(subPage) ?? []) xorInto(right, 0, delta)
-          xorInto(right, 0, this.#engine.get(heldKey(tree, subPage), frozen.snapshot) ?? NO_LEAF)
-          xorInto(right, 0, trees.held(tree, subPage) ?? NO_LEAF)
+          xorInto(right, 0, this.#engine.get(filteredKey(tree, subPage), frozen.snapshot) ?? NO_LEAF)
+          xorInto(right, 0, trees.filtered(tree, subPage) ?? NO_LEAF)
           changes.push({ tree, subPage, delta: xorOf(trees[tree].subPage(subPage), right) })
         }
       }
@@ -113,10 +113,10 @@ export class TreeScan {
       if (changes.length === 0) return undefined
       if (skipFlush) {
         // Pages on disk are no longer to be trusted: a start before the next checkpoint goes by the leaves.
-        return { state: { ...state, checkpoint: undefined }, changes, held: [] }
+        return { state: { ...state, checkpoint: undefined }, changes, filtered: [] }
       }
       const after = trees.putCheckpoint(batch, changes)
-      return { state: { ...state, checkpoint: state.last.index }, changes, held: [], after }
+      return { state: { ...state, checkpoint: state.last.index }, changes, filtered: [], after }
     }
   }
 

@@ -3,7 +3,7 @@ import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.
 import { leafHash, subPageOf, xorInto } from './leaf.js'
 import { type MerkleTree, PAGES, pageOf, SUB_PAGES } from './merkle.js'
 import { findCategory, type Tree } from '../keys.js'
-import { DATA_PREFIX, heldPrefix } from '../raw-keys.js'
+import { DATA_PREFIX, filteredPrefix } from '../raw-keys.js'
 import type { CorruptPages, RebuildOptions } from '../replicable.js'
 import { sumLeaves, TREES } from './trees.js'
 
@@ -12,7 +12,7 @@ export type Sums = Readonly<Record<Tree, Buffer>>
 export type SubPages = Readonly<Record<Tree, readonly number[]>>
 
 interface Comparison {
-  /** What the sub-page hashes must be, held-back hashes included. */
+  /** What the sub-page hashes must be, filtered hashes included. */
   readonly sums: Sums
   /** Sub-pages that the tree or the leaf records have wrong, and those that the leaf records have wrong. */
   readonly corrupt: SubPages
@@ -51,7 +51,7 @@ export const compareTrees = async (
   const corrupt: Record<Tree, number[]> = { replicated: [], local: [] }
   for (const tree of TREES) {
     unindexed[tree] = differing(sums[tree], leafSums[tree])
-    await addHeld(engine, snapshot, tree, sums[tree])
+    await addFiltered(engine, snapshot, tree, sums[tree])
     const inTree = differing(sums[tree], allSubPages(trees[tree]))
     // Where the tree, which only ever follows what is written, agrees with the data, only the index of it is wrong.
     const lost = unindexed[tree].filter(isAmong(inTree))
@@ -89,8 +89,8 @@ const sumData = async (
   return sums
 }
 
-const addHeld = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree, sums: Buffer): Promise<void> => {
-  for await (const chunk of engine.scan(prefixRange(heldPrefix(tree)), { snapshot })) {
+const addFiltered = async (engine: Engine, snapshot: EngineSnapshot, tree: Tree, sums: Buffer): Promise<void> => {
+  for await (const chunk of engine.scan(prefixRange(filteredPrefix(tree)), { snapshot })) {
     for (const { key, value } of chunk) xorInto(sums, Number.parseInt(key.slice(2), 16) * HASH, value)
   }
 }

@@ -6,16 +6,16 @@ import { decodeFrame } from '../log/frame.js'
 import { NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
 import { MerkleTree, PAGE_BYTES, SUB_PAGES } from './merkle.js'
 import type { Tree } from '../keys.js'
-import { heldKey, heldPrefix, LEAF_KEY_START, leafPrefix, pageKey, pagePrefix } from '../raw-keys.js'
-import type { Frame, HeldHash } from '../replicable.js'
+import { filteredKey, filteredPrefix, LEAF_KEY_START, leafPrefix, pageKey, pagePrefix } from '../raw-keys.js'
+import type { Frame, FilteredHash } from '../replicable.js'
 
 export const TREES: readonly Tree[] = ['replicated', 'local']
 
-/** Both merkle trees with what is held back from this cluster, as of the last commit. */
+/** Both merkle trees with what is kept from this cluster, as of the last commit. */
 export class Trees {
   readonly replicated = new MerkleTree()
   readonly local = new MerkleTree()
-  readonly #held: Record<Tree, Map<number, Buffer>> = { replicated: new Map(), local: new Map() }
+  readonly #filtered: Record<Tree, Map<number, Buffer>> = { replicated: new Map(), local: new Map() }
 
   apply(changes: Iterable<SubPageChange>): void {
     for (const { tree, subPage, delta } of changes) this[tree].change(subPage, delta)
@@ -23,28 +23,28 @@ export class Trees {
 
   /** True when no stored key is in the sub-page. */
   isEmpty(tree: Tree, subPage: number): boolean {
-    return this[tree].isZero(subPage) && !this.#held[tree].has(subPage)
+    return this[tree].isZero(subPage) && !this.#filtered[tree].has(subPage)
   }
 
   /** 1 for each sub-page that a stored key is in. */
   usedSubPages(tree: Tree): Uint8Array {
     const used = this[tree].usedSubPages()
-    for (const subPage of this.#held[tree].keys()) used[subPage] = 1
+    for (const subPage of this.#filtered[tree].keys()) used[subPage] = 1
     return used
   }
 
-  held(tree: Tree, subPage: number): Buffer | undefined {
-    return this.#held[tree].get(subPage)
+  filtered(tree: Tree, subPage: number): Buffer | undefined {
+    return this.#filtered[tree].get(subPage)
   }
 
-  setHeld({ tree, subPage, hash }: HeldHash): void {
-    if (hash.equals(NO_LEAF)) this.#held[tree].delete(subPage)
-    else this.#held[tree].set(subPage, hash)
+  setFiltered({ tree, subPage, hash }: FilteredHash): void {
+    if (hash.equals(NO_LEAF)) this.#filtered[tree].delete(subPage)
+    else this.#filtered[tree].set(subPage, hash)
   }
 
-  /** What setting a held-back hash does to its sub-page. */
-  heldDelta({ tree, subPage, hash }: HeldHash): SubPageChange {
-    return { tree, subPage, delta: xorOf(this.held(tree, subPage) ?? NO_LEAF, hash) }
+  /** What setting a filtered hash does to its sub-page. */
+  filteredDelta({ tree, subPage, hash }: FilteredHash): SubPageChange {
+    return { tree, subPage, delta: xorOf(this.filtered(tree, subPage) ?? NO_LEAF, hash) }
   }
 
   /** Writes the pages that changed since the last checkpoint; call the result when the batch is durable. */
@@ -62,9 +62,9 @@ export class Trees {
     }
   }
 
-  /** Reads the pages of the last checkpoint and what is held back. */
+  /** Reads the pages of the last checkpoint and what is filtered. */
   async load(engine: Engine): Promise<void> {
-    await this.#loadHeld(engine)
+    await this.#loadFiltered(engine)
     for (const tree of TREES) {
       for await (const chunk of engine.scan(prefixRange(pagePrefix(tree)))) {
         for (const { key, value } of chunk) {
@@ -76,10 +76,10 @@ export class Trees {
 
   /** Computes the trees from the leaf hashes on disk: for when there is no usable checkpoint. */
   async loadFromLeaves(engine: Engine): Promise<void> {
-    await this.#loadHeld(engine)
+    await this.#loadFiltered(engine)
     for (const tree of TREES) {
       const hashes = await sumLeaves(engine, tree)
-      for (const [subPage, held] of this.#held[tree]) xorInto(hashes, subPage * HASH, held)
+      for (const [subPage, filtered] of this.#filtered[tree]) xorInto(hashes, subPage * HASH, filtered)
       for (let subPage = 0; subPage < SUB_PAGES; subPage++) {
         const hash = hashes.subarray(subPage * HASH, (subPage + 1) * HASH)
         this[tree].setSubPage(subPage, hash)
@@ -90,16 +90,16 @@ export class Trees {
   /** Takes over what a frame behind the checkpoint did. */
   replay(frame: Frame): void {
     for (const { operations } of decodeFrame(frame)) {
-      for (const { key, category, delta, held } of operations) {
-        this[category].change(held?.subPage ?? subPageOf(key), delta)
+      for (const { key, category, delta, filtered: filtered } of operations) {
+        this[category].change(filtered?.subPage ?? subPageOf(key), delta)
       }
     }
   }
 
-  async #loadHeld(engine: Engine): Promise<void> {
+  async #loadFiltered(engine: Engine): Promise<void> {
     for (const tree of TREES) {
-      for await (const chunk of engine.scan(prefixRange(heldPrefix(tree)))) {
-        for (const { key, value } of chunk) this.#held[tree].set(Number.parseInt(key.slice(2), 16), value)
+      for await (const chunk of engine.scan(prefixRange(filteredPrefix(tree)))) {
+        for (const { key, value } of chunk) this.#filtered[tree].set(Number.parseInt(key.slice(2), 16), value)
       }
     }
   }
@@ -123,19 +123,19 @@ export const sumLeaves = async (
   return hashes
 }
 
-/** Held-back hashes after a batch of changes to them. */
-export const nextHeld = (trees: Trees, deltas: readonly SubPageChange[]): HeldHash[] => {
-  const next = new Map<string, HeldHash>()
+/** Filtered hashes after a batch of changes to them. */
+export const nextFiltered = (trees: Trees, deltas: readonly SubPageChange[]): FilteredHash[] => {
+  const next = new Map<string, FilteredHash>()
   for (const { tree, subPage, delta } of deltas) {
-    const key = heldKey(tree, subPage)
-    const before = next.get(key)?.hash ?? trees.held(tree, subPage) ?? NO_LEAF
+    const key = filteredKey(tree, subPage)
+    const before = next.get(key)?.hash ?? trees.filtered(tree, subPage) ?? NO_LEAF
     next.set(key, { tree, subPage, hash: xorOf(before, delta) })
   }
   return [...next.values()]
 }
 
-export const putHeld = (batch: EngineBatch, { tree, subPage, hash }: HeldHash): void => {
-  const key = heldKey(tree, subPage)
+export const putFiltered = (batch: EngineBatch, { tree, subPage, hash }: FilteredHash): void => {
+  const key = filteredKey(tree, subPage)
   if (hash.equals(NO_LEAF)) batch.delete(key)
   else batch.put(key, hash)
 }

@@ -5,7 +5,7 @@ import { afterAll, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { type LabCluster, startLabOf } from '../../../src/index.js'
-import { createDirectoryStorage } from '../../../src/server/server-storage.js'
+import { createDirectoryStorage } from '../../../src/server/data/server-storage.js'
 
 /** One bit of one file of a stopped server is turned over. What it serves after that is what was written, or it says why not. */
 const FLIPS = 60

@@ -3,7 +3,7 @@ import { listDrills, loadDrill } from '../../../src/lab/drills/catalogue.js'
 import { DRILL_BREAKS, hurried } from '../../support/drill-breaks.js'
 import { playInProcess } from '../../support/drill-player.js'
 
-/** What a drill asserts can be false: with a step withheld, or a fault planted, it fails and says what does not hold. */
+/** What a drill asserts can be false: with a step left out, or a fault planted, it fails and says what does not hold. */
 it.each(DRILL_BREAKS)('$drill fails when $what', async ({ drill, change, fails }) => {
   const { verdict, error, steps, expectations } = await playInProcess(hurried(change(loadDrill(drill))))
   expect(error).toBeNull()

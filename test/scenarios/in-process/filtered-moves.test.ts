@@ -138,7 +138,7 @@ it('a mount that is moved to where a filter denies it leaves the secondary; dele
   await client.write('sys/remount', { from: 'shown', to: 'soon' })
   await waitFor(
     systemClock,
-    'the mount to be held back',
+    'the mount to be filtered',
     async () => {
       const answer = await asker(C.client)('GET', 'soon/a')
       return answer === NIL('soon/a') ? undefined : answer

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Acl } from '../../../src/core/acl.js'
+import { Acl } from '../../../src/core/acl/acl.js'
 import { aclOf } from '../../support/acl-table.js'
 
 describe('capabilities of a path', () => {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { AuditBroker } from '../../../src/core/audit.js'
+import type { AuditBroker } from '../../../src/core/audit/audit.js'
 import { createAudit, sampleEntry } from '../../support/audit-samples.js'
 import { refusal } from '../../support/backend-harness.js'
 

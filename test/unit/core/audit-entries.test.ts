@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { AuditResponseEntry } from '../../../src/core/audit-entry.js'
+import type { AuditResponseEntry } from '../../../src/core/audit/audit-entry.js'
 import { LogicalError, permissionDenied } from '../../../src/logical/errors.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import { sha256Hex } from '../../../src/crypto/digest.js'

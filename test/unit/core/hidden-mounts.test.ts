@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { type Log, silentLog } from '../../../src/base/log.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { defaultMounts, entryKey, type MountEntry } from '../../../src/core/mount-entry.js'
-import { MountTable } from '../../../src/core/mount-table.js'
-import { NamespaceStore } from '../../../src/core/namespaces.js'
-import { type Presence, Router } from '../../../src/core/router.js'
+import { defaultMounts, entryKey, type MountEntry } from '../../../src/core/mounts/mount-entry.js'
+import { MountTable } from '../../../src/core/mounts/mount-table.js'
+import { NamespaceStore } from '../../../src/core/namespaces/namespaces.js'
+import { type Presence, Router } from '../../../src/core/mounts/router.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { putJson } from '../../../src/logical/storage.js'
@@ -46,7 +46,7 @@ const createRouter = (log: Log, presence: Presence = 'here') => {
 
 test.each<[Presence, string | undefined]>([
   ['here', undefined],
-  ['held-back', 'not-found: no handler for route "same/x". route entry found, but backend is nil.'],
+  ['filtered', 'not-found: no handler for route "same/x". route entry found, but backend is nil.'],
   ['arriving', 'unavailable: the data of "same/" is still arriving on this cluster'],
   ['stranded', 'unavailable: the data of "same/" has not arrived on this cluster, which follows no primary'],
 ])('data that is %s', (presence, text) => {

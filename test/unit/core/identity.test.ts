@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { IdentityStore } from '../../../src/core/identity.js'
+import { IdentityStore } from '../../../src/core/identity/identity.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { refusal } from '../../support/backend-harness.js'
 import { MemoryStorage } from '../../support/memory-storage.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readInRoom } from '../../../src/core/large-answers.js'
+import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
 import { RawJson } from '../../../src/logical/json.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { EntityView } from '../../../src/core/acl-entity.js'
-import { PolicyStore } from '../../../src/core/policies.js'
+import type { EntityView } from '../../../src/core/acl/acl-entity.js'
+import { PolicyStore } from '../../../src/core/acl/policies.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { PolicyStore } from '../../../src/core/policies.js'
+import { PolicyStore } from '../../../src/core/acl/policies.js'
 import { capabilityPaths } from '../../../src/core/system/capability-paths.js'
 import { policyPaths } from '../../../src/core/system/policy-paths.js'
 import type { PathSpec } from '../../../src/logical/backend.js'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bitsOf } from '../../../src/core/acl-capabilities.js'
-import { mergeRules } from '../../../src/core/acl-rules.js'
-import { DEFAULT_POLICY_TEXT, WRAPPING_POLICY_TEXT } from '../../../src/core/policy-builtin.js'
-import { parsePolicy } from '../../../src/core/policy-text.js'
+import { bitsOf } from '../../../src/core/acl/acl-capabilities.js'
+import { mergeRules } from '../../../src/core/acl/acl-rules.js'
+import { DEFAULT_POLICY_TEXT, WRAPPING_POLICY_TEXT } from '../../../src/core/acl/policy-builtin.js'
+import { parsePolicy } from '../../../src/core/acl/policy-text.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 
 const READ = bitsOf(['read'])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ClusterStatus } from '../../../src/core/cluster-status.js'
+import type { ClusterStatus } from '../../../src/core/status/cluster-status.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { createSeal, initWith } from '../../support/seal-fixture.js'
 

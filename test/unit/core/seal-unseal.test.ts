@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
-import type { SealMaterial } from '../../../src/core/seal-records.js'
+import type { SealMaterial } from '../../../src/core/seal/seal-records.js'
 import { createStaticSeal, type SealKey } from '../../../src/seal/auto-seal.js'
-import { createSealStorage } from '../../../src/server/seal-parts.js'
+import { createSealStorage } from '../../../src/server/wiring/seal-parts.js'
 import { createSeal, initWith, openStore } from '../../support/seal-fixture.js'
 
 const FIVE = { secret_shares: 5, secret_threshold: 3 }

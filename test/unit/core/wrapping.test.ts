@@ -1,10 +1,10 @@
 import { beforeEach, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { Wrapping } from '../../../src/core/wrapping.js'
+import { Wrapping } from '../../../src/core/wrapping/wrapping.js'
 import { deriveKey } from '../../../src/crypto/digest.js'
 import type { NamespaceRef } from '../../../src/logical/request.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
-import { createWrappingSigner } from '../../../src/server/wrapping-signer.js'
+import { createWrappingSigner } from '../../../src/server/wiring/wrapping-signer.js'
 import { refusal } from '../../support/backend-harness.js'
 import { TEAM, TokenWorld } from '../../support/token-world.js'
 

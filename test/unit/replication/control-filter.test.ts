@@ -42,17 +42,17 @@ const compile = (mode: 'allow' | 'deny', ...paths: string[]) => compileFilter({ 
 
 test('deny keeps what is named back and nothing else', () => {
   const filter = compile('deny', 'EU_data/')
-  expect(filter.isHeldBack('logical/eu/secret')).toBe(true)
-  expect(filter.isHeldBack('logical/us/secret')).toBe(false)
-  expect(filter.isHeldBack('core/mounts/eu')).toBe(false)
+  expect(filter.isFiltered('logical/eu/secret')).toBe(true)
+  expect(filter.isFiltered('logical/us/secret')).toBe(false)
+  expect(filter.isFiltered('core/mounts/eu')).toBe(false)
   expect(filter.dynamicMounts).toEqual([])
 })
 
 test('allow keeps everything back but what is named, local mounts, and what every namespace needs', () => {
   const filter = compile('allow', 'US_data/')
-  expect([...filter.heldMounts].sort()).toEqual(['eu', 'nkv', 'nrole', 'role'])
-  expect(filter.isHeldBack('auth/role/salt')).toBe(true)
-  expect(filter.isHeldBack('logical/sys/x')).toBe(false)
+  expect([...filter.filteredMounts].sort()).toEqual(['eu', 'nkv', 'nrole', 'role'])
+  expect(filter.isFiltered('auth/role/salt')).toBe(true)
+  expect(filter.isFiltered('logical/sys/x')).toBe(false)
   expect([...filter.hiddenNamespaces].sort()).toEqual(['ns1/', 'ns1/child/', 'other/'])
 })
 
@@ -60,14 +60,14 @@ test.each(['allow', 'deny'] as const)('%s of a namespace means all in it, and li
   const filter = compile(mode, 'ns1/')
   expect(filter.dynamicMounts).toEqual(['ns1/auth/approle/', 'ns1/kv/'])
   expect(filter.dynamicNamespaces).toEqual(['ns1/child/'])
-  expect(filter.heldMounts.has('nkv')).toBe(mode === 'deny')
+  expect(filter.filteredMounts.has('nkv')).toBe(mode === 'deny')
   expect([...filter.hiddenNamespaces].sort()).toEqual(mode === 'deny' ? ['ns1/', 'ns1/child/'] : ['other/'])
 })
 
 test('a namespace stays while something in it is allowed', () => {
   const filter = compile('allow', 'ns1/kv/')
-  expect(filter.heldMounts.has('nkv')).toBe(false)
-  expect(filter.heldMounts.has('nrole')).toBe(true)
+  expect(filter.filteredMounts.has('nkv')).toBe(false)
+  expect(filter.filteredMounts.has('nrole')).toBe(true)
   expect(filter.hiddenNamespaces.has('ns1/')).toBe(false)
 })
 
@@ -84,7 +84,7 @@ test('singletons cannot be filtered; unknown paths and paths below a mount are p
     'EU_data/a/',
     'nothing/',
   ])
-  expect(compile('deny', 'EU_data/a/').heldMounts.size).toBe(0)
+  expect(compile('deny', 'EU_data/a/').filteredMounts.size).toBe(0)
 })
 
 test('fingerprints are equal for equal rules over equal mounts, and differ otherwise', () => {
@@ -106,7 +106,12 @@ const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   const storage = new MemoryStorage()
   const more: string[] = []
   const onMoreHeld = (ids: readonly string[]) => more.push(...ids)
-  const filters = new FilterStore({ storage, mounts: () => mounts, namespaces: () => NAMESPACES, onMoreHeld })
+  const filters = new FilterStore({
+    storage,
+    mounts: () => mounts,
+    namespaces: () => NAMESPACES,
+    onMoreFiltered: onMoreHeld,
+  })
   await filters.put('c', { mode, paths })
   const change = async (before: MountFact, after: MountFact | undefined, fails = false): Promise<void> => {
     let settled = () => {}
@@ -116,13 +121,13 @@ const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
       if (fails) throw new Error('no space left on device')
     })
     // The table says the new path, the record is not stored yet.
-    expect(filters.compiled('c')?.heldMounts.has(before.uuid)).toBe(true)
+    expect(filters.compiled('c')?.filteredMounts.has(before.uuid)).toBe(true)
     await stored.finally(() => {
       if (fails) mounts = MOUNTS
       settled()
     })
   }
-  const shows = (uuid: string) => !filters.compiled('c')?.isHeldBack(`logical/${uuid}/secret`)
+  const shows = (uuid: string) => !filters.compiled('c')?.isFiltered(`logical/${uuid}/secret`)
   const add = (row: MountFact) => {
     mounts = [...mounts, row]
   }
@@ -170,15 +175,15 @@ test('a mount that is allowed stays allowed by its new path, and what it was all
   }
   await follow(US, move(US, 'here/'))
   expect(filters.find('c')?.paths).toEqual(['here/', 'ns1/'])
-  expect(filters.compiled('c')?.heldMounts.has('us')).toBe(false)
+  expect(filters.compiled('c')?.filteredMounts.has('us')).toBe(false)
   expect(filters.known('c').digest, 'nothing has to be compared').toBe(digest)
   // What was allowed with its namespace only is not allowed outside of it.
   await follow(NKV, move(NKV, 'kv/'))
-  expect(filters.compiled('c')?.heldMounts.has('nkv')).toBe(true)
+  expect(filters.compiled('c')?.filteredMounts.has('nkv')).toBe(true)
   expect(filters.known('c').digest).not.toBe(digest)
 })
 
-test('a mount that is unmounted leaves the rule, and stays held back itself until the last of it is deleted', async () => {
+test('a mount that is unmounted leaves the rule, and stays filtered itself until the last of it is deleted', async () => {
   const world = await createWorld('deny', 'EU_data/', 'US_data/')
   await world.change(EU, undefined)
   world.add(mount('new', 'EU_data/'))

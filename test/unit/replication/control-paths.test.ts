@@ -242,18 +242,18 @@ test('a filter that names what is not there, or nothing, says what comes of it',
   expect(await put({ mode: 'deny', paths: ['secret'] })).toBeUndefined()
 })
 
-test('an unmounted path leaves the filters, and a new mount at that path is not held back', async () => {
+test('an unmounted path leaves the filters, and a new mount at that path is not filtered', async () => {
   const a = await start('a')
   await a.change('replication/performance/primary/enable')
   const filter = 'replication/performance/primary/paths-filter/c'
   await a.post(filter, { mode: 'deny', paths: 'secret' })
   const { filters } = a.replication
-  expect(filters.compiled('c')?.isHeldBack('logical/m1/x')).toBe(true)
+  expect(filters.compiled('c')?.isFiltered('logical/m1/x')).toBe(true)
   await a.moveMount('m1')
   a.mounts = [{ uuid: 'm9', path: 'secret/', namespacePath: '', type: 'kv', isLocal: false }]
   expect(filters.find('c')?.paths).toEqual([])
-  expect(filters.compiled('c')?.isHeldBack('logical/m9/x')).toBe(false)
-  expect(filters.compiled('c')?.isHeldBack('logical/m1/x'), 'the deletions of its keys').toBe(true)
+  expect(filters.compiled('c')?.isFiltered('logical/m9/x')).toBe(false)
+  expect(filters.compiled('c')?.isFiltered('logical/m1/x'), 'the deletions of its keys').toBe(true)
 })
 
 test('a token that is null is none, and forgets no primary', async () => {

@@ -407,17 +407,17 @@ test('a filter written before a secondary joins keeps data from it, and lifting 
   const a = await start('a')
   const c = await start('c')
   await enable(a, 'performance')
-  await a.writeValue(SHARED_KEY, 'held back')
+  await a.writeValue(SHARED_KEY, 'filtered')
   const path = 'replication/performance/primary/paths-filter/c'
   expect(await a.post(path, { mode: 'deny', paths: 'secret' })).toBeUndefined()
   await join(c, 'performance', a, 'c')
   expect(c.readValue(SHARED_KEY)).toBeUndefined()
   expect((await a.call('read', path))?.data).toEqual({ mode: 'deny', paths: ['secret/'] })
-  expect(c.replication.view.ownFilter?.heldMounts).toEqual(new Set(['m1']))
+  expect(c.replication.view.ownFilter?.filteredMounts).toEqual(new Set(['m1']))
   const token = { force: false }
   expect(await refusal(c.post('replication/performance/secondary/promote', token))).toContain('deny secret/')
   await a.call('delete', path)
-  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
 test('a promotion that is forced in the middle of a sync has sound trees and says what it gave up', async () => {

@@ -14,7 +14,7 @@ it.each(['sys/token/x', 'core/replication/purge'])(
     const { store } = await openFixture()
     const packer = new Packer(64)
     packer.add(key, bytes('1'))
-    const reply: FetchKeysReply = { entries: packer.take(), unknown: [], held_back: [] }
+    const reply: FetchKeysReply = { entries: packer.take(), unknown: [], filtered: [] }
     const connection: DiffCall['connection'] = {
       conflictingPages: unasked,
       subPageHashes: unasked,

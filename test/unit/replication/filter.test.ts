@@ -38,7 +38,7 @@ const fill = async (store: Store): Promise<void> => {
 }
 
 describe('a filtered secondary', () => {
-  test('gets neither name nor value of what is withheld, and its root is equal', async () => {
+  test('gets neither name nor value of what is filtered, and its root is equal', async () => {
     const [a, b] = [await openStore(), await openStore()]
     await fill(a)
     const { secondary } = await pair('performance', a, b, {
@@ -132,7 +132,7 @@ describe('a filtered secondary', () => {
     expect(await resyncBytes('new')).toBeGreaterThan(leafBytes)
   })
 
-  test('hands what was withheld down to its own copy only as hashes', async () => {
+  test('hands what was filtered down to its own copy only as hashes', async () => {
     const [a, c, d] = [await openStore(), await openStore(), await openStore()]
     await fill(a)
     const { secondary, primary } = await pair('performance', a, c)

@@ -6,7 +6,7 @@ import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
 import { Addresses } from '../../../src/replication/secondary/addresses.js'
 import { Applier } from '../../../src/replication/secondary/applier.js'
 import { Backoff } from '../../../src/replication/secondary/backoff.js'
-import type { PieceMessage } from '../../../src/replication/rpc/messages.js'
+import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { Store } from '../../../src/storage/store.js'
 import { openStore, put } from '../../support/replication-fixture.js'
 
@@ -54,7 +54,7 @@ test('back-off doubles to its limit, stays within a fifth of that, and begins an
   expect(backoff.next()).toBeLessThanOrEqual(60)
 })
 
-const piecesOf = async (store: Store): Promise<PieceMessage[]> => {
+const piecesOf = async (store: Store): Promise<FrameSliceMessage[]> => {
   const frames = (await store.framesAfter(0, 1 << 30)) ?? []
   return frames.map((frame) => ({
     first_index: frame.firstIndex,
@@ -68,23 +68,23 @@ const begin = async () => {
   const [a, b] = [await openStore(), await openStore()]
   const start = { index: 0, hash: a.position.hash, epoch: 'e' }
   for (let i = 0; i < 5; i++) await put(a, `logical/x/${i}`, `value ${i}`)
-  return { a, b, applier: new Applier(b, start, 'e'), pieces: await piecesOf(a) }
+  return { a, b, applier: new Applier(b, start, 'e'), slices: await piecesOf(a) }
 }
 
 describe('what is received', () => {
   test('is applied in order as one batch, with the place reached', async () => {
-    const { a, b, applier, pieces } = await begin()
+    const { a, b, applier, slices } = await begin()
     let commits = 0
     b.onCommit(() => commits++)
-    expect(await applier.apply(pieces)).toEqual({ ok: true })
+    expect(await applier.apply(slices)).toEqual({ ok: true })
     expect(commits).toBe(1)
     expect(b.remotePosition).toMatchObject({ index: 5, epoch: 'e' })
     expect(b.trees.replicated.root()).toEqual(a.trees.replicated.root())
   })
 
   test('goes on in another epoch only from a place that the new primary has found', async () => {
-    const { b, applier, pieces } = await begin()
-    await applier.apply(pieces)
+    const { b, applier, slices } = await begin()
+    await applier.apply(slices)
     const place = b.remotePosition
     if (!place) throw new Error('nothing was applied')
     const next = new Applier(b, place, 'next')
@@ -96,38 +96,38 @@ describe('what is received', () => {
   })
 
   test('is refused when something is missing, out of order, repeated or damaged', async () => {
-    const damage = (piece: PieceMessage | undefined): PieceMessage => {
-      if (!piece) throw new Error('no such piece')
-      const frame = Buffer.from(piece.frame)
+    const damage = (slice: FrameSliceMessage | undefined): FrameSliceMessage => {
+      if (!slice) throw new Error('no such slice')
+      const frame = Buffer.from(slice.frame)
       frame[frame.length - 1] = (frame[frame.length - 1] ?? 0) ^ 1
-      return { ...piece, frame }
+      return { ...slice, frame }
     }
-    const wrong: readonly ((pieces: PieceMessage[]) => PieceMessage[])[] = [
-      (pieces) => pieces.slice(1),
-      (pieces) => [...pieces.slice(0, 2), ...pieces.slice(3)],
-      (pieces) => [...pieces].reverse(),
-      (pieces) => [...pieces.slice(0, 1), ...pieces],
-      (pieces) => [damage(pieces[0])],
+    const wrong: readonly ((slices: FrameSliceMessage[]) => FrameSliceMessage[])[] = [
+      (slices) => slices.slice(1),
+      (slices) => [...slices.slice(0, 2), ...slices.slice(3)],
+      (slices) => [...slices].reverse(),
+      (slices) => [...slices.slice(0, 1), ...slices],
+      (slices) => [damage(slices[0])],
     ]
     for (const change of wrong) {
-      const { b, applier, pieces } = await begin()
-      const applied = await applier.apply(change(pieces))
+      const { b, applier, slices } = await begin()
+      const applied = await applier.apply(change(slices))
       expect(applied.ok).toBe(false)
       expect(b.remotePosition).toBeUndefined()
     }
   })
 
   test('is refused, and changes nothing, when the data here is another', async () => {
-    const { b, applier, pieces } = await begin()
+    const { b, applier, slices } = await begin()
     await put(b, 'logical/x/3', 'own')
-    const applied = await applier.apply(pieces)
+    const applied = await applier.apply(slices)
     expect(applied.ok).toBe(false)
     expect(b.get('logical/x/0')).toBeUndefined()
   })
 
   test('moves the place without content in memory, and stores it when flushed', async () => {
-    const { b, applier, pieces } = await begin()
-    await applier.apply(pieces)
+    const { b, applier, slices } = await begin()
+    await applier.apply(slices)
     await applier.apply([{ first_index: 6, last_index: 40, hash: Buffer.alloc(20, 7), frame: Buffer.alloc(0) }])
     expect(applier.position.index).toBe(40)
     expect(b.remotePosition?.index).toBe(5)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { addPiece, pieceOf } from '../../../src/replication/primary/piece.js'
-import type { PieceMessage } from '../../../src/replication/rpc/messages.js'
+import { addSlice, sliceOf } from '../../../src/replication/primary/frame-slice.js'
+import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { KeyFilter } from '../../../src/replication/types.js'
 import type { Frame } from '../../../src/storage/replicable.js'
 import type { Store } from '../../../src/storage/store.js'
@@ -21,8 +21,8 @@ const written = async (...keys: string[]): Promise<{ store: Store; frame: Frame 
   return { store, frame: await lastFrame(store) }
 }
 
-const keysIn = (store: Store, piece: PieceMessage): string[] => {
-  const frame = store.parseFrame(piece.frame)
+const keysIn = (store: Store, slice: FrameSliceMessage): string[] => {
+  const frame = store.parseFrame(slice.frame)
   return frame ? store.decodeFrame(frame).flatMap((entry) => entry.operations.map((operation) => operation.key)) : []
 }
 
@@ -32,35 +32,35 @@ const deny: KeyFilter = { fingerprint: 'deny', shows: (key) => !key.startsWith('
 describe('a frame on its way to a secondary', () => {
   test('is sent as the bytes it is to a copy, and where nothing in it is local', async () => {
     const mixed = await written('logical/a', 'sys/token/id/1')
-    expect(pieceOf(mixed.store, mixed.frame, { kind: 'dr', ...everything }).frame).toBe(mixed.frame.bytes)
+    expect(sliceOf(mixed.store, mixed.frame, { kind: 'dr', ...everything }).frame).toBe(mixed.frame.bytes)
     const shared = await written('logical/a', 'sys/policy/root/p')
-    expect(pieceOf(shared.store, shared.frame, { kind: 'performance', ...everything }).frame).toBe(shared.frame.bytes)
+    expect(sliceOf(shared.store, shared.frame, { kind: 'performance', ...everything }).frame).toBe(shared.frame.bytes)
   })
 
   test('loses its local keys on the way to a performance secondary', async () => {
     const { store, frame } = await written('logical/a', 'sys/token/id/1')
-    const piece = pieceOf(store, frame, { kind: 'performance', ...everything })
-    expect(keysIn(store, piece)).toEqual(['logical/a'])
-    expect(piece.frame.includes('sys/token')).toBe(false)
-    expect(piece.hash).toEqual(frame.hash)
-    expect(store.parseFrame(piece.frame)?.previousHash).toEqual(frame.previousHash)
+    const slice = sliceOf(store, frame, { kind: 'performance', ...everything })
+    expect(keysIn(store, slice)).toEqual(['logical/a'])
+    expect(slice.frame.includes('sys/token')).toBe(false)
+    expect(slice.hash).toEqual(frame.hash)
+    expect(store.parseFrame(slice.frame)?.previousHash).toEqual(frame.previousHash)
   })
 
   test('is only a place in the log when all of it is local', async () => {
     const { store, frame } = await written('sys/token/id/1', 'cubbyhole/1/x')
-    const piece = pieceOf(store, frame, { kind: 'performance', ...everything })
-    expect(piece).toMatchObject({ first_index: 1, last_index: 1 })
-    expect(piece.frame).toHaveLength(0)
+    const slice = sliceOf(store, frame, { kind: 'performance', ...everything })
+    expect(slice).toMatchObject({ first_index: 1, last_index: 1 })
+    expect(slice.frame).toHaveLength(0)
   })
 
-  test('carries neither name nor value of a withheld key, only what it does to its sub-page', async () => {
+  test('carries neither name nor value of a filtered key, only what it does to its sub-page', async () => {
     const { store, frame } = await written('logical/open/a', 'logical/secret/b')
-    const piece = pieceOf(store, frame, { kind: 'performance', filter: deny })
-    expect(piece.frame.includes('logical/secret')).toBe(false)
-    expect(piece.frame.includes('VALUE of logical/secret')).toBe(false)
-    const parsed = store.parseFrame(piece.frame)
+    const slice = sliceOf(store, frame, { kind: 'performance', filter: deny })
+    expect(slice.frame.includes('logical/secret')).toBe(false)
+    expect(slice.frame.includes('VALUE of logical/secret')).toBe(false)
+    const parsed = store.parseFrame(slice.frame)
     const operations = parsed ? store.decodeFrame(parsed).flatMap((entry) => entry.operations) : []
-    expect(operations.map(({ key, held }) => ({ key, isHeld: held !== undefined }))).toEqual([
+    expect(operations.map(({ key, filtered: held }) => ({ key, isHeld: held !== undefined }))).toEqual([
       { key: 'logical/open/a', isHeld: false },
       { key: '', isHeld: true },
     ])
@@ -69,20 +69,20 @@ describe('a frame on its way to a secondary', () => {
 
 test('stretches without content grow together, and never over one with content', () => {
   const nothing = Buffer.alloc(0)
-  const stretch = (first_index: number, last_index: number, frame: Buffer = nothing): PieceMessage => ({
+  const stretch = (first_index: number, last_index: number, frame: Buffer = nothing): FrameSliceMessage => ({
     first_index,
     last_index,
     hash: Buffer.from([last_index]),
     frame,
   })
-  const pieces: PieceMessage[] = []
-  for (const piece of [stretch(1, 2), stretch(3, 3), stretch(4, 4, Buffer.from('x')), stretch(5, 5), stretch(6, 9)]) {
-    addPiece(pieces, piece)
+  const slices: FrameSliceMessage[] = []
+  for (const slice of [stretch(1, 2), stretch(3, 3), stretch(4, 4, Buffer.from('x')), stretch(5, 5), stretch(6, 9)]) {
+    addSlice(slices, slice)
   }
-  expect(pieces.map(({ first_index, last_index }) => [first_index, last_index])).toEqual([
+  expect(slices.map(({ first_index, last_index }) => [first_index, last_index])).toEqual([
     [1, 3],
     [4, 4],
     [5, 9],
   ])
-  expect(pieces[2]?.hash).toEqual(Buffer.from([9]))
+  expect(slices[2]?.hash).toEqual(Buffer.from([9]))
 })

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { HeldDataPurge } from '../../../src/replication/filter/purge.js'
+import { FilteredDataPurge } from '../../../src/replication/filter/purge.js'
 import { readPurgeStage } from '../../../src/replication/filter/purge-mark.js'
 import { KEYS } from '../../../src/storage/keys.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
@@ -13,10 +13,10 @@ let held: Set<string>
 let isResyncing: boolean
 let hasPosition: boolean
 let asked: number
-let purge: HeldDataPurge
+let purge: FilteredDataPurge
 
-const make = (): HeldDataPurge =>
-  new HeldDataPurge({
+const make = (): FilteredDataPurge =>
+  new FilteredDataPurge({
     storage,
     store: {
       get isResyncing() {
@@ -26,7 +26,7 @@ const make = (): HeldDataPurge =>
         return hasPosition ? { index: 1, hash: Buffer.alloc(20), epoch: '' } : undefined
       },
     },
-    heldMounts: () => held,
+    filteredMounts: () => held,
     destroy: () => asked++,
     random: createSeededRandom('purge'),
     log: silentLog,

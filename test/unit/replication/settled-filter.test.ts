@@ -38,7 +38,7 @@ const filteredPair = async () => {
   const a = await ControlCluster.start('a', clusters)
   const c = await ControlCluster.start('c', clusters)
   await a.change('replication/performance/primary/enable')
-  await a.writeValue(SHARED_KEY, 'held back')
+  await a.writeValue(SHARED_KEY, 'filtered')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'secret' })
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
   await until(streams(c))
@@ -46,10 +46,10 @@ const filteredPair = async () => {
   return { a, c }
 }
 
-test('a new registration has no filter: what the old one held back comes', async () => {
+test('a new registration has no filter: what the old one filtered comes', async () => {
   const { a, c } = await filteredPair()
   await c.change(UPDATE, { token: await issue(a, 'c2') })
-  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.readValue(SHARED_KEY) === 'filtered')
   await until(streams(c))
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
@@ -58,14 +58,14 @@ test('revoked and taken back under another id it has everything, too', async () 
   const { a, c } = await filteredPair()
   await a.post('replication/performance/primary/revoke-secondary', { id: 'c' })
   await c.change(UPDATE, { token: await issue(a, 'c2') })
-  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
-test('a new registration with a filter of its own gets what only the old one held back', async () => {
+test('a new registration with a filter of its own gets what only the old one filtered', async () => {
   const { a, c } = await filteredPair()
   await a.post(`${FILTER}/c2`, { mode: 'deny', paths: 'other' })
   await c.change(UPDATE, { token: await issue(a, 'c2') })
-  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
 test('a filter that is lifted just before a crash of the secondary is lifted after it', async () => {
@@ -78,7 +78,7 @@ test('a filter that is lifted just before a crash of the secondary is lifted aft
   await c.restart()
   await until(() => c.holds.list().some(({ isReached }) => isReached))
   c.holds.release()
-  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.readValue(SHARED_KEY) === 'filtered')
 })
 
 test('without its primary a secondary does not take a lifted filter for data', async () => {
@@ -119,7 +119,7 @@ test('a mount that is moved to a path that a filter names leaves the secondary',
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
 
-test('a mount that is moved out of a namespace that is held back stays away, and a move costs no comparison', async () => {
+test('a mount that is moved out of a namespace that is filtered stays away, and a move costs no comparison', async () => {
   const a = await ControlCluster.start('a', clusters)
   const c = await ControlCluster.start('c', clusters)
   for (const cluster of [a, c]) {
@@ -130,18 +130,18 @@ test('a mount that is moved out of a namespace that is held back stays away, and
     cluster.mounts = [{ uuid: 'm1', path: 'ns1/kv/', namespacePath: 'ns1/', type: 'kv', isLocal: false }]
   }
   await a.change('replication/performance/primary/enable')
-  await a.writeValue(SHARED_KEY, 'held back')
+  await a.writeValue(SHARED_KEY, 'filtered')
   await a.post(`${FILTER}/c`, { mode: 'deny', paths: 'ns1' })
   await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
   await until(streams(c))
   c.holds.hold('performance', 'merkle-diff')
   await a.moveMount('m1', 'kv/')
   c.mounts = a.mounts
-  await a.writeValue(SHARED_KEY, 'still held back')
+  await a.writeValue(SHARED_KEY, 'still filtered')
   await a.writeValue('logical/other/a', 'shown')
   await until(() => c.readValue('logical/other/a') === 'shown')
   expect(c.readValue(SHARED_KEY)).toBeUndefined()
-  expect(c.replication.view.ownFilter?.heldMounts).toEqual(new Set(['m1']))
+  expect(c.replication.view.ownFilter?.filteredMounts).toEqual(new Set(['m1']))
   expect((await a.call('read', `${FILTER}/c`))?.data).toEqual({ mode: 'deny', paths: ['ns1/', 'kv/'] })
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
   expect(c.holds.list()).toMatchObject([{ isReached: false }])
@@ -159,7 +159,7 @@ test('while the data of a lifted filter is on its way its mount is arriving, and
   expect(c.replication.view.arrivingMounts).toEqual(new Set(['m1']))
   c.holds.release()
   await until(() => c.replication.view.arrivingMounts.size === 0)
-  expect(c.readValue(SHARED_KEY)).toBe('held back')
+  expect(c.readValue(SHARED_KEY)).toBe('filtered')
 })
 
 test('after a promotion with force what was arriving is missing, also when the cluster is demoted later', async () => {
@@ -184,7 +184,7 @@ test.each(['its secondary id', 'its cluster id'])(
     const c = await ControlCluster.start('c', clusters)
     const id = by === 'its cluster id' ? c.clusterId : 'c'
     await a.change('replication/performance/primary/enable')
-    await a.writeValue(SHARED_KEY, 'held back')
+    await a.writeValue(SHARED_KEY, 'filtered')
     await a.post(`${FILTER}/${id}`, { mode: 'deny', paths: 'secret' })
     await c.change('replication/performance/secondary/enable', { token: await issue(a, 'c') })
     await until(streams(c))
@@ -199,7 +199,7 @@ test.each(['its secondary id', 'its cluster id'])(
     await c.change('replication/performance/primary/demote')
     await c.change(UPDATE, { token: await issue(a, 'c2') })
     await until(streams(c))
-    expect(c.readValue(SHARED_KEY)).toBe(by === 'its cluster id' ? undefined : 'held back')
+    expect(c.readValue(SHARED_KEY)).toBe(by === 'its cluster id' ? undefined : 'filtered')
     expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
   },
 )
@@ -217,6 +217,6 @@ test('what would be arriving is stranded while nobody is followed, and arrives f
   await c.change(UPDATE, { token })
   expect([c.replication.view.arrivingMounts.size, c.replication.view.hasPrimary]).toEqual([1, true])
   c.holds.release()
-  await until(() => c.readValue(SHARED_KEY) === 'held back')
+  await until(() => c.readValue(SHARED_KEY) === 'filtered')
   await until(() => c.replication.view.arrivingMounts.size === 0)
 })

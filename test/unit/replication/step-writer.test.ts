@@ -3,7 +3,7 @@ import { Packer } from '../../../src/storage/sync/packed.js'
 import { StepWriter } from '../../../src/replication/secondary/step-writer.js'
 import { bytes, openFixture } from '../storage/fixture.js'
 
-const hooks = { beforeHeldBack: async () => undefined }
+const hooks = { beforeFiltered: async () => undefined }
 
 it('a resync that is broken off leaves no import behind that is still on its way', async () => {
   const { engine, store } = await openFixture()
@@ -13,7 +13,7 @@ it('a resync that is broken off leaves no import behind that is still on its way
   packer.add('logical/a', Buffer.alloc(2 * 1024 * 1024))
   const entries = packer.take()
   const replies = async function* () {
-    yield { entries, unknown: [], held_back: [] }
+    yield { entries, unknown: [], filtered: [] }
     throw new Error('the connection was lost')
   }
   await expect(writer.copy('replicated', replies())).rejects.toThrow('lost')
@@ -28,7 +28,7 @@ it('nor does one whose import fails', async () => {
   const writer = new StepWriter(store, hooks, () => undefined)
   engine.failure = new Error('no space left on device')
   const mutations = [{ key: 'logical/a', value: Buffer.alloc(3 * 1024 * 1024) }]
-  await writer.add({ mutations, held: [] })
+  await writer.add({ mutations, filtered: [] })
   await writer.discard()
   await expect(store.write((tx) => tx.put('logical/b', bytes('1')))).rejects.toMatchObject({ code: 'unavailable' })
 })

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { AliasMount } from '../../../src/core/identity-directory.js'
+import type { AliasMount } from '../../../src/core/identity/identity-directory.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { NamespaceRef, Operation } from '../../../src/logical/request.js'
 import { dataOf, refusal } from '../../support/backend-harness.js'

@@ -3,9 +3,9 @@ import { systemClock } from '../../../src/base/clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { nextTurn } from '../../../src/base/turn.js'
-import { HeldDataPurge } from '../../../src/replication/filter/purge.js'
+import { FilteredDataPurge } from '../../../src/replication/filter/purge.js'
 import { KEYS } from '../../../src/storage/keys.js'
-import { Destruction } from '../../../src/server/destruction.js'
+import { Destruction } from '../../../src/server/runtime/destruction.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
@@ -180,10 +180,10 @@ test('the data of a second filter, applied amid the copy for the first, is in no
   barrier.unseal(rootKey)
   const storage = barrier.view('')
   const held = new Set(['eu'])
-  const purge = new HeldDataPurge({
+  const purge = new FilteredDataPurge({
     storage,
     store: { isResyncing: false, remotePosition: { ...store.position, epoch: '' } },
-    heldMounts: () => held,
+    filteredMounts: () => held,
     destroy: () => destruction.schedule(),
     random,
     log: silentLog,

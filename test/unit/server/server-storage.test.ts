@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createDirectoryStorage } from '../../../src/server/server-storage.js'
+import { createDirectoryStorage } from '../../../src/server/data/server-storage.js'
 
 /** What servers of this process leave on disk is what a process would have left that ended so. */
 let directory: string

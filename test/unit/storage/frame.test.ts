@@ -18,7 +18,7 @@ const operation: fc.Arbitrary<WalOperation> = fc.oneof(
     category,
     value: fc.constant(undefined),
     delta: hash20,
-    held: fc.record({ subPage: fc.nat(65_535) }),
+    filtered: fc.record({ subPage: fc.nat(65_535) }),
   }),
 )
 const transactions = fc.array(fc.array(operation, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 6 })

@@ -84,7 +84,7 @@ describe('applying entries of another log', () => {
     expect(secondary.position).toEqual(position)
   })
 
-  it('takes held-back changes into the roots without a key', async () => {
+  it('takes filtered changes into the roots without a key', async () => {
     const { primary, secondary } = await pairOfStores()
     await put(primary, 'logical/secret', '1')
     await put(primary, 'logical/secret', '2')
@@ -99,7 +99,7 @@ describe('applying entries of another log', () => {
               category: operation.category,
               value: undefined,
               delta: operation.delta,
-              held: { subPage: subPageOf(operation.key) },
+              filtered: { subPage: subPageOf(operation.key) },
             },
       ),
     }))
@@ -109,7 +109,7 @@ describe('applying entries of another log', () => {
     expect(await secondary.check()).toEqual({ replicated: new Map(), local: new Map() })
     const snapshot = secondary.snapshot()
     const [page] = await snapshot.leaves('replicated', [subPageOf('logical/secret')])
-    expect(page?.held).toBeDefined()
+    expect(page?.filtered).toBeDefined()
     await snapshot.close()
 
     // A copy of this store follows it by the log alone.

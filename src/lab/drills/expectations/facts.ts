@@ -8,7 +8,7 @@ import { lagBetween } from '../links-now.js'
 import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'
 import type { FactName } from '../schema/expectations.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 import { findSeries } from './series.js'
 
 /** What was seen, as sentences, and whether it is what was wanted. */
@@ -20,10 +20,10 @@ export interface Seen {
 const WITHIN = '30s'
 
 /** Looks until it holds, as long as the expectation allows, and says what it saw last. */
-export const checkFact = async (stage: Stage, fact: Fact): Promise<Seen> => {
+export const checkFact = async (stage: DrillContext, fact: Fact): Promise<Seen> => {
   if (fact.about === 'call') return checkCall(stage, fact)
   const value = await stage.variables.resolve(fact.with)
-  const look = LOOKS[fact.about] as (stage: Stage, value: unknown) => Promise<Seen>
+  const look = LOOKS[fact.about] as (stage: DrillContext, value: unknown) => Promise<Seen>
   let seen: Seen = { passed: false, evidence: [] }
   const attempt = async () => {
     seen = await look(stage, value).catch((error: unknown) => {
@@ -39,7 +39,7 @@ export const checkFact = async (stage: Stage, fact: Fact): Promise<Seen> => {
   return seen
 }
 
-const checkCall = async (stage: Stage, { with: value }: Extract<Fact, { about: 'call' }>): Promise<Seen> => {
+const checkCall = async (stage: DrillContext, { with: value }: Extract<Fact, { about: 'call' }>): Promise<Seen> => {
   try {
     return { passed: true, evidence: [await makeCall(stage, value)] }
   } catch (error) {
@@ -53,11 +53,11 @@ const judged = (mismatch: string | undefined, evidence: readonly string[]): Seen
   evidence: mismatch === undefined ? evidence : [...evidence, mismatch],
 })
 
-const readOn = (stage: Stage, cluster: string, path: string): Promise<ApiAnswer> =>
+const readOn = (stage: DrillContext, cluster: string, path: string): Promise<ApiAnswer> =>
   stage.ask({ cluster, method: 'GET', path })
 
 const LOOKS: {
-  readonly [F in Exclude<FactName, 'call'>]: (stage: Stage, value: ExpectationValues[F]) => Promise<Seen>
+  readonly [F in Exclude<FactName, 'call'>]: (stage: DrillContext, value: ExpectationValues[F]) => Promise<Seen>
 } = {
   roots: async ({ lab }, { equal, kind, differ = false }) => {
     const rootsOf = (one: 'dr' | 'performance') =>
@@ -170,7 +170,7 @@ const sorted = (value: unknown): unknown =>
     : value
 
 /** A DR secondary takes no token: there the same figures are read at a path of ours. */
-const askMetrics = async (stage: Stage, cluster: string): Promise<ApiAnswer> => {
+const askMetrics = async (stage: DrillContext, cluster: string): Promise<ApiAnswer> => {
   const { mode } = await statusOf(stage.lab.anonymous(cluster), 'dr')
   if (mode === 'secondary') return stage.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')
   return stage.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })

@@ -7,7 +7,7 @@ import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'
 import type { RpoResult, RtoResult, TokensResult } from '../result.js'
 import type { LOAD_EXPECTATIONS } from '../schema/expectations.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 import type { Seen } from './facts.js'
 
 /** What the load measured, once its clients have stopped. */
@@ -24,7 +24,11 @@ export type LoadExpectation = Extract<Expectation, { readonly about: keyof typeo
 
 const LOST_SHOWN_MAX = 20
 
-export const judgeLoad = async (stage: Stage, expectation: LoadExpectation, measured: Measured): Promise<Seen> => {
+export const judgeLoad = async (
+  stage: DrillContext,
+  expectation: LoadExpectation,
+  measured: Measured,
+): Promise<Seen> => {
   switch (expectation.about) {
     case 'rto':
       return judgeRto(expectation.with, measured.rto)
@@ -96,7 +100,7 @@ const judgeTokens = ({ survived }: ExpectationValues['tokens'], tokens: TokensRe
   }
 }
 
-const judgeWrites = async (stage: Stage, wanted: ExpectationValues['writes'], load: Load): Promise<Seen> => {
+const judgeWrites = async (stage: DrillContext, wanted: ExpectationValues['writes'], load: Load): Promise<Seen> => {
   const { 'accepted-by': by, on, lost, 'at-least': least = 1 } = wanted
   const writes = load.ledger.acknowledged.filter(({ cluster }) => by === undefined || cluster === by)
   if (writes.length < least)
@@ -135,5 +139,5 @@ const judgeRefusals = ({ count, containing, cluster }: ExpectationValues['refusa
 }
 
 /** Where acknowledged writes are to be found at the end. */
-export const findTruth = async (stage: Stage, wanted: string | undefined): Promise<string> =>
+export const findTruth = async (stage: DrillContext, wanted: string | undefined): Promise<string> =>
   wanted ?? findPrimary(stage.lab, await findActive(stage.lab), stage.promoted)

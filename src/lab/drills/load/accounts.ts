@@ -2,7 +2,7 @@ import type { ApiClient } from '../../../client/api-client.js'
 import { LabError } from '../../lab-error.js'
 import type { LiveLab } from '../../live-lab.js'
 import { statusOf } from '../../replication.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 
 /** What the clients of a load find on the clusters: a mount of their own, a policy, and an AppRole to log in by. */
 
@@ -25,7 +25,7 @@ const ARRIVAL_MS = 10_000
  * Makes them on the primary, and waits until they are wherever clients are to begin. Without a wish these are all clusters
  * that accept writes; one that a filter keeps them from is left out.
  */
-export const makeAccounts = async (stage: Stage, wanted: readonly string[] | undefined): Promise<Accounts> => {
+export const makeAccounts = async (stage: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
   const { lab } = stage
   const active = await findActive(lab)
   const primary = await findPrimary(lab, active)

@@ -1,7 +1,7 @@
 import { ApiError, type ApiAnswer, type ApiClient } from '../../../client/api-client.js'
 import type { LoadPlan } from '../drill.js'
 import type { ClientKind, TokensResult } from '../result.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 import { type Accounts, login, makeAccounts, MOUNT } from './accounts.js'
 import { LoadClient, type LoadClientOptions, type Send } from './client.js'
 import { Ledger } from './ledger.js'
@@ -17,7 +17,7 @@ interface HeldToken {
 /** The clients of a drill, from before its first step to after its last. */
 export class Load {
   readonly ledger = new Ledger()
-  readonly #stage: Stage
+  readonly #stage: DrillContext
   readonly #plan: LoadPlan
   readonly #accounts: Accounts
   readonly #tokens: HeldToken[] = []
@@ -26,14 +26,14 @@ export class Load {
   readonly #keys: string[] = []
   #written = 0
 
-  private constructor(stage: Stage, plan: LoadPlan, accounts: Accounts) {
+  private constructor(stage: DrillContext, plan: LoadPlan, accounts: Accounts) {
     this.#stage = stage
     this.#plan = plan
     this.#accounts = accounts
   }
 
   /** Makes what the clients need and lets them begin; resolves when each has been served once. */
-  static async start(stage: Stage, plan: LoadPlan): Promise<Load> {
+  static async start(stage: DrillContext, plan: LoadPlan): Promise<Load> {
     const load = new Load(stage, plan, await makeAccounts(stage, plan.at))
     try {
       await load.#begin()

@@ -1,9 +1,9 @@
 import { isOfLink, type LinkFault } from '../../keeper/active-fault.js'
 import type { FaultValue, VerbValues } from '../drill.js'
 import { durationOf } from '../parse.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 
-export const setFault = async (stage: Stage, value: FaultValue): Promise<void> => {
+export const setFault = async (stage: DrillContext, value: FaultValue): Promise<void> => {
   const { between, 'one-way': isOneWay = false, for: duration } = value
   const ends = `${isOneWay ? ' --one-way' : ''}${duration ? ` --for ${duration}` : ''}`
   stage.line(`understudy fault ${value.name} ${between.join(' ')}${argumentOf(value)}${ends}`)
@@ -15,7 +15,7 @@ export const setFault = async (stage: Stage, value: FaultValue): Promise<void> =
   })
 }
 
-export const heal = async (stage: Stage, value: VerbValues['heal']): Promise<void> => {
+export const heal = async (stage: DrillContext, value: VerbValues['heal']): Promise<void> => {
   if (value === 'all') {
     stage.line('understudy heal --all')
     await stage.lab.heal()

@@ -13,24 +13,24 @@ import {
 } from '../../operations/role-changes.js'
 import { findLag, statusOf } from '../../replication.js'
 import type { VerbValues } from '../drill.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 
 /** Verbs that change who replicates what to whom. */
 
-export const promoteCluster = async (stage: Stage, value: VerbValues['promote']): Promise<void> => {
+export const promoteCluster = async (stage: DrillContext, value: VerbValues['promote']): Promise<void> => {
   const { cluster, kind, force = false } = value
   const token = kind === 'dr' ? await operationTokenFor(stage, cluster, value.token) : undefined
   await promote(stage.runbook, cluster, kind, { token, isForced: force })
   stage.promoted = cluster
 }
 
-const operationTokenFor = async (stage: Stage, cluster: string, given = 'operation'): Promise<string> =>
+const operationTokenFor = async (stage: DrillContext, cluster: string, given = 'operation'): Promise<string> =>
   given === 'operation' ? operationToken(stage.runbook, cluster) : given
 
-export const demoteCluster = (stage: Stage, { cluster, kind }: VerbValues['demote']): Promise<void> =>
+export const demoteCluster = (stage: DrillContext, { cluster, kind }: VerbValues['demote']): Promise<void> =>
   demote(stage.runbook, cluster, kind)
 
-export const disable = async (stage: Stage, { cluster, kind }: VerbValues['disable']): Promise<void> => {
+export const disable = async (stage: DrillContext, { cluster, kind }: VerbValues['disable']): Promise<void> => {
   const { mode } = await statusOf(stage.lab.anonymous(cluster), kind)
   if (mode !== 'primary' && mode !== 'secondary')
     throw new LabError('remote', `the ${kind} replication of ${cluster} is ${mode}: there is nothing to disable`)
@@ -47,19 +47,22 @@ export const disable = async (stage: Stage, { cluster, kind }: VerbValues['disab
   )
 }
 
-export const join = async (stage: Stage, { primary, secondary, kind, filter }: VerbValues['join']): Promise<void> => {
+export const join = async (
+  stage: DrillContext,
+  { primary, secondary, kind, filter }: VerbValues['join'],
+): Promise<void> => {
   const paths = filter && { mode: filter.mode, paths: filter.paths.join(',') }
   await activate(stage.runbook, primary, secondary, kind, paths)
   takeKeys(stage, primary, secondary)
 }
 
 /** What joins with a wipe is opened by its primary's keys from then on, and its own root token is dead. */
-const takeKeys = (stage: Stage, primary: string, secondary: string): void => {
+const takeKeys = (stage: DrillContext, primary: string, secondary: string): void => {
   const { unsealKeys, threshold } = stage.lab.cluster(primary)
   stage.lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })
 }
 
-export const updatePrimary = async (stage: Stage, value: VerbValues['update-primary']): Promise<void> => {
+export const updatePrimary = async (stage: DrillContext, value: VerbValues['update-primary']): Promise<void> => {
   const { cluster, kind, primary, addresses } = value
   const operation =
     kind === 'dr'
@@ -85,13 +88,13 @@ export const updatePrimary = async (stage: Stage, value: VerbValues['update-prim
   )
 }
 
-const tokenFor = async (stage: Stage, primary: string, secondary: string, kind: Kind): Promise<string> => {
+const tokenFor = async (stage: DrillContext, primary: string, secondary: string, kind: Kind): Promise<string> => {
   const id = idOf(kind, secondary)
   await freeId(stage.runbook, primary, kind, id)
   return activationToken(stage.runbook, primary, kind, id)
 }
 
-export const revoke = async (stage: Stage, value: VerbValues['revoke']): Promise<void> => {
+export const revoke = async (stage: DrillContext, value: VerbValues['revoke']): Promise<void> => {
   const { primary, secondary, kind, id = idOf(kind, secondary) } = value
   await stage.runbook.call({
     cluster: primary,
@@ -102,7 +105,7 @@ export const revoke = async (stage: Stage, value: VerbValues['revoke']): Promise
   })
 }
 
-export const setFilter = async (stage: Stage, value: VerbValues['filter']): Promise<void> => {
+export const setFilter = async (stage: DrillContext, value: VerbValues['filter']): Promise<void> => {
   const { primary, secondary, id = idOf('performance', secondary), mode, paths = [], remove = false } = value
   const path = `${REPLICATION}/performance/primary/paths-filter/${id}`
   await stage.runbook.call({

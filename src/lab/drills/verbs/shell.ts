@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeTemporaryDirectory } from '../../../base/temporary-directory.js'
 import { programFile, signal } from '../../runner/child-process.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 
 interface ShellEnd {
   /** Null when it did not end in time and was killed. */
@@ -25,7 +25,7 @@ const GUARDED =
  * program. It and all that it started end with the drill, however that ends.
  */
 export const runCommand = async (
-  stage: Stage,
+  stage: DrillContext,
   cluster: string,
   command: string,
   withinMs: number,
@@ -61,7 +61,12 @@ export const runCommand = async (
   return watch(child, stage, withinMs, endAll)
 }
 
-const watch = async (child: ChildProcess, stage: Stage, withinMs: number, endAll: () => void): Promise<ShellEnd> => {
+const watch = async (
+  child: ChildProcess,
+  stage: DrillContext,
+  withinMs: number,
+  endAll: () => void,
+): Promise<ShellEnd> => {
   let output = ''
   let isLate = false
   const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? [])

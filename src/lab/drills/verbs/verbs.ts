@@ -7,21 +7,21 @@ import { checkFact } from '../expectations/facts.js'
 import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'
 import type { Verb } from '../schema/steps.js'
-import { DrillFailure, type Stage } from '../stage.js'
+import { DrillFailure, type DrillContext } from '../drill-context.js'
 import { heal, setFault } from './faults.js'
 import { demoteCluster, disable, join, promoteCluster, revoke, setFilter, updatePrimary } from './roles.js'
 import { runCommand } from './shell.js'
 import { waitForFact } from './wait.js'
 
 /** Does what a step says; rejects when it cannot be done, or does not come out as the step wants it. */
-export const play = async (stage: Stage, step: Step): Promise<void> => {
-  const run = VERBS[step.verb] as (stage: Stage, value: unknown) => Promise<void>
+export const play = async (stage: DrillContext, step: Step): Promise<void> => {
+  const run = VERBS[step.verb] as (stage: DrillContext, value: unknown) => Promise<void>
   await run(stage, step.verb === 'checkpoint' ? step.with : await stage.variables.resolve(step.with))
 }
 
 const onServers =
   (verb: 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal') =>
-  async (stage: Stage, clusters: string | readonly string[]): Promise<void> => {
+  async (stage: DrillContext, clusters: string | readonly string[]): Promise<void> => {
     for (const name of listOf(clusters)) {
       stage.line(`understudy ${verb} ${name}`)
       await stage.lab.work(verb, name, stage.timeoutMs)
@@ -29,10 +29,10 @@ const onServers =
   }
 
 /** Endpoints of the server that belong to labs. */
-const onLabApi = (stage: Stage, cluster: string, path: string, body: object): Promise<unknown> =>
+const onLabApi = (stage: DrillContext, cluster: string, path: string, body: object): Promise<unknown> =>
   stage.ok({ cluster, method: 'POST', path: `/_understudy/v1/${path}`, body, token: 'none' })
 
-const write = async (stage: Stage, { cluster, path, fields, times = 1 }: VerbValues['write']): Promise<void> => {
+const write = async (stage: DrillContext, { cluster, path, fields, times = 1 }: VerbValues['write']): Promise<void> => {
   const request = { cluster, method: 'PUT', path, body: fields }
   if (times === 1) {
     await stage.ok(request)
@@ -52,13 +52,13 @@ const write = async (stage: Stage, { cluster, path, fields, times = 1 }: VerbVal
   }
 }
 
-const read = async (stage: Stage, value: VerbValues['read']): Promise<void> => {
+const read = async (stage: DrillContext, value: VerbValues['read']): Promise<void> => {
   const { is, absent, expect, ...call } = value
   const wanted = { ...(absent ? { status: 404 } : {}), ...(is === undefined ? {} : { data: is }), ...expect }
   await makeCall(stage, { ...call, expect: wanted })
 }
 
-const checkpoint = async (stage: Stage, facts: VerbValues['checkpoint']): Promise<void> => {
+const checkpoint = async (stage: DrillContext, facts: VerbValues['checkpoint']): Promise<void> => {
   const failed: string[] = []
   for (const fact of facts) {
     const { passed, evidence } = await checkFact(stage, fact)
@@ -67,7 +67,7 @@ const checkpoint = async (stage: Stage, facts: VerbValues['checkpoint']): Promis
   if (failed.length > 0) throw new DrillFailure(failed.join('\n'))
 }
 
-const VERBS: { readonly [V in Verb]: (stage: Stage, value: VerbValues[V]) => Promise<void> } = {
+const VERBS: { readonly [V in Verb]: (stage: DrillContext, value: VerbValues[V]) => Promise<void> } = {
   start: onServers('start'),
   stop: onServers('stop'),
   restart: onServers('restart'),

@@ -6,10 +6,10 @@ import type { WaitValue } from '../drill.js'
 import { findMismatch } from '../matcher.js'
 import { durationOf } from '../parse.js'
 import { findFollowed, lagBetween } from '../links-now.js'
-import type { Stage } from '../stage.js'
+import type { DrillContext } from '../drill-context.js'
 
 /** The verb `wait`: the same facts as elsewhere, asked until they hold. */
-export const waitForFact = async (stage: Stage, value: WaitValue): Promise<void> => {
+export const waitForFact = async (stage: DrillContext, value: WaitValue): Promise<void> => {
   const { cluster = '', within = '30s' } = value
   stage.line(lineOf(stage, value))
   const what = value.for === 'converged' ? 'the lab to converge' : `${cluster} to be ${value.for}`
@@ -18,7 +18,7 @@ export const waitForFact = async (stage: Stage, value: WaitValue): Promise<void>
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
 
-const findMissingOf = async (stage: Stage, value: WaitValue): Promise<string | undefined> => {
+const findMissingOf = async (stage: DrillContext, value: WaitValue): Promise<string | undefined> => {
   const { cluster = '', kind = 'dr' } = value
   const { lab } = stage
   switch (value.for) {
@@ -42,7 +42,7 @@ const findMissingOf = async (stage: Stage, value: WaitValue): Promise<string | u
 }
 
 /** A policy of its own, which no drill reads, is written and removed: it goes through all that a write goes through. */
-const findRefusal = async (stage: Stage, cluster: string): Promise<string | undefined> => {
+const findRefusal = async (stage: DrillContext, cluster: string): Promise<string | undefined> => {
   const client = stage.lab.withToken(cluster, await stage.lab.rootToken(cluster))
   try {
     await client.write('sys/policies/acl/drill-probe', { policy: 'path "drill-probe" { capabilities = ["deny"] }' })
@@ -54,7 +54,7 @@ const findRefusal = async (stage: Stage, cluster: string): Promise<string | unde
 }
 
 /** What keeps a secondary that follows a cluster of this lab from having its root. */
-const findDivergence = async ({ lab }: Stage): Promise<string | undefined> => {
+const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined> => {
   for (const { name } of lab.clusters) {
     for (const kind of KINDS) {
       const primary = await findFollowed(lab, name, kind)
@@ -66,7 +66,7 @@ const findDivergence = async ({ lab }: Stage): Promise<string | undefined> => {
   return undefined
 }
 
-const lineOf = ({ lab }: Stage, { for: what, cluster, kind }: WaitValue): string => {
+const lineOf = ({ lab }: DrillContext, { for: what, cluster, kind }: WaitValue): string => {
   if (READINESS.some((known): known is Readiness => known === what))
     return `understudy wait --for ${what} --cluster ${cluster}`
   if (what === 'converged') return 'understudy wait --for replicated'

@@ -13,11 +13,12 @@ import type { EchoRequest as _understudy_replication_v1_EchoRequest, EchoRequest
 import type { Epoch as _understudy_replication_v1_Epoch, Epoch__Output as _understudy_replication_v1_Epoch__Output } from './understudy/replication/v1/Epoch.js';
 import type { FetchKeysReply as _understudy_replication_v1_FetchKeysReply, FetchKeysReply__Output as _understudy_replication_v1_FetchKeysReply__Output } from './understudy/replication/v1/FetchKeysReply.js';
 import type { FetchKeysRequest as _understudy_replication_v1_FetchKeysRequest, FetchKeysRequest__Output as _understudy_replication_v1_FetchKeysRequest__Output } from './understudy/replication/v1/FetchKeysRequest.js';
+import type { FilteredSubPage as _understudy_replication_v1_FilteredSubPage, FilteredSubPage__Output as _understudy_replication_v1_FilteredSubPage__Output } from './understudy/replication/v1/FilteredSubPage.js';
 import type { ForwardReply as _understudy_replication_v1_ForwardReply, ForwardReply__Output as _understudy_replication_v1_ForwardReply__Output } from './understudy/replication/v1/ForwardReply.js';
 import type { ForwardRequest as _understudy_replication_v1_ForwardRequest, ForwardRequest__Output as _understudy_replication_v1_ForwardRequest__Output } from './understudy/replication/v1/ForwardRequest.js';
-import type { HeldBack as _understudy_replication_v1_HeldBack, HeldBack__Output as _understudy_replication_v1_HeldBack__Output } from './understudy/replication/v1/HeldBack.js';
+import type { FrameSlice as _understudy_replication_v1_FrameSlice, FrameSlice__Output as _understudy_replication_v1_FrameSlice__Output } from './understudy/replication/v1/FrameSlice.js';
 import type { KeyValue as _understudy_replication_v1_KeyValue, KeyValue__Output as _understudy_replication_v1_KeyValue__Output } from './understudy/replication/v1/KeyValue.js';
-import type { Piece as _understudy_replication_v1_Piece, Piece__Output as _understudy_replication_v1_Piece__Output } from './understudy/replication/v1/Piece.js';
+import type { PeerIdentity as _understudy_replication_v1_PeerIdentity, PeerIdentity__Output as _understudy_replication_v1_PeerIdentity__Output } from './understudy/replication/v1/PeerIdentity.js';
 import type { PingReply as _understudy_replication_v1_PingReply, PingReply__Output as _understudy_replication_v1_PingReply__Output } from './understudy/replication/v1/PingReply.js';
 import type { PingRequest as _understudy_replication_v1_PingRequest, PingRequest__Output as _understudy_replication_v1_PingRequest__Output } from './understudy/replication/v1/PingRequest.js';
 import type { Position as _understudy_replication_v1_Position, Position__Output as _understudy_replication_v1_Position__Output } from './understudy/replication/v1/Position.js';
@@ -31,7 +32,6 @@ import type { StreamOpen as _understudy_replication_v1_StreamOpen, StreamOpen__O
 import type { StreamUp as _understudy_replication_v1_StreamUp, StreamUp__Output as _understudy_replication_v1_StreamUp__Output } from './understudy/replication/v1/StreamUp.js';
 import type { SubPageHashesReply as _understudy_replication_v1_SubPageHashesReply, SubPageHashesReply__Output as _understudy_replication_v1_SubPageHashesReply__Output } from './understudy/replication/v1/SubPageHashesReply.js';
 import type { SubPageHashesRequest as _understudy_replication_v1_SubPageHashesRequest, SubPageHashesRequest__Output as _understudy_replication_v1_SubPageHashesRequest__Output } from './understudy/replication/v1/SubPageHashesRequest.js';
-import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_replication_v1_Who__Output } from './understudy/replication/v1/Who.js';
 
 type SubtypeConstructor<Constructor extends new (...args: any) => any, Subtype> = {
   new(...args: ConstructorParameters<Constructor>): Subtype;
@@ -53,11 +53,12 @@ export interface ProtoGrpcType {
         Epoch: MessageTypeDefinition<_understudy_replication_v1_Epoch, _understudy_replication_v1_Epoch__Output>
         FetchKeysReply: MessageTypeDefinition<_understudy_replication_v1_FetchKeysReply, _understudy_replication_v1_FetchKeysReply__Output>
         FetchKeysRequest: MessageTypeDefinition<_understudy_replication_v1_FetchKeysRequest, _understudy_replication_v1_FetchKeysRequest__Output>
+        FilteredSubPage: MessageTypeDefinition<_understudy_replication_v1_FilteredSubPage, _understudy_replication_v1_FilteredSubPage__Output>
         ForwardReply: MessageTypeDefinition<_understudy_replication_v1_ForwardReply, _understudy_replication_v1_ForwardReply__Output>
         ForwardRequest: MessageTypeDefinition<_understudy_replication_v1_ForwardRequest, _understudy_replication_v1_ForwardRequest__Output>
-        HeldBack: MessageTypeDefinition<_understudy_replication_v1_HeldBack, _understudy_replication_v1_HeldBack__Output>
+        FrameSlice: MessageTypeDefinition<_understudy_replication_v1_FrameSlice, _understudy_replication_v1_FrameSlice__Output>
         KeyValue: MessageTypeDefinition<_understudy_replication_v1_KeyValue, _understudy_replication_v1_KeyValue__Output>
-        Piece: MessageTypeDefinition<_understudy_replication_v1_Piece, _understudy_replication_v1_Piece__Output>
+        PeerIdentity: MessageTypeDefinition<_understudy_replication_v1_PeerIdentity, _understudy_replication_v1_PeerIdentity__Output>
         PingReply: MessageTypeDefinition<_understudy_replication_v1_PingReply, _understudy_replication_v1_PingReply__Output>
         PingRequest: MessageTypeDefinition<_understudy_replication_v1_PingRequest, _understudy_replication_v1_PingRequest__Output>
         Position: MessageTypeDefinition<_understudy_replication_v1_Position, _understudy_replication_v1_Position__Output>
@@ -72,7 +73,6 @@ export interface ProtoGrpcType {
         SubPageHashesReply: MessageTypeDefinition<_understudy_replication_v1_SubPageHashesReply, _understudy_replication_v1_SubPageHashesReply__Output>
         SubPageHashesRequest: MessageTypeDefinition<_understudy_replication_v1_SubPageHashesRequest, _understudy_replication_v1_SubPageHashesRequest__Output>
         TreeName: EnumTypeDefinition
-        Who: MessageTypeDefinition<_understudy_replication_v1_Who, _understudy_replication_v1_Who__Output>
       }
     }
   }

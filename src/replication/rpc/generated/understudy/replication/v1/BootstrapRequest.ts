@@ -1,13 +1,13 @@
 // Original file: proto/replication.proto
 
-import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_replication_v1_Who__Output } from '../../../understudy/replication/v1/Who.js';
+import type { PeerIdentity as _understudy_replication_v1_PeerIdentity, PeerIdentity__Output as _understudy_replication_v1_PeerIdentity__Output } from '../../../understudy/replication/v1/PeerIdentity.js';
 
 export interface BootstrapRequest {
-  'who'?: (_understudy_replication_v1_Who | null);
+  'who'?: (_understudy_replication_v1_PeerIdentity | null);
   'wants_dev_root'?: (boolean);
 }
 
 export interface BootstrapRequest__Output {
-  'who': (_understudy_replication_v1_Who__Output | null);
+  'who': (_understudy_replication_v1_PeerIdentity__Output | null);
   'wants_dev_root': (boolean);
 }

@@ -1,10 +1,10 @@
 // Original file: proto/replication.proto
 
-import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_replication_v1_Who__Output } from '../../../understudy/replication/v1/Who.js';
+import type { PeerIdentity as _understudy_replication_v1_PeerIdentity, PeerIdentity__Output as _understudy_replication_v1_PeerIdentity__Output } from '../../../understudy/replication/v1/PeerIdentity.js';
 import type { Long } from '@grpc/proto-loader';
 
 export interface EchoRequest {
-  'who'?: (_understudy_replication_v1_Who | null);
+  'who'?: (_understudy_replication_v1_PeerIdentity | null);
   'sent_at_ms'?: (number | string);
   'applied_index'?: (number | string | Long);
   'last_duration_ms'?: (number | string);
@@ -14,7 +14,7 @@ export interface EchoRequest {
 }
 
 export interface EchoRequest__Output {
-  'who': (_understudy_replication_v1_Who__Output | null);
+  'who': (_understudy_replication_v1_PeerIdentity__Output | null);
   'sent_at_ms': (number);
   'applied_index': (number);
   'last_duration_ms': (number);

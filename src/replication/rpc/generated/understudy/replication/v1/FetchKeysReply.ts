@@ -1,16 +1,16 @@
 // Original file: proto/replication.proto
 
 import type { CallerSubPage as _understudy_replication_v1_CallerSubPage, CallerSubPage__Output as _understudy_replication_v1_CallerSubPage__Output } from '../../../understudy/replication/v1/CallerSubPage.js';
-import type { HeldBack as _understudy_replication_v1_HeldBack, HeldBack__Output as _understudy_replication_v1_HeldBack__Output } from '../../../understudy/replication/v1/HeldBack.js';
+import type { FilteredSubPage as _understudy_replication_v1_FilteredSubPage, FilteredSubPage__Output as _understudy_replication_v1_FilteredSubPage__Output } from '../../../understudy/replication/v1/FilteredSubPage.js';
 
 export interface FetchKeysReply {
   'unknown'?: (_understudy_replication_v1_CallerSubPage)[];
-  'held_back'?: (_understudy_replication_v1_HeldBack)[];
+  'filtered'?: (_understudy_replication_v1_FilteredSubPage)[];
   'entries'?: (Buffer | Uint8Array | string);
 }
 
 export interface FetchKeysReply__Output {
   'unknown': (_understudy_replication_v1_CallerSubPage__Output)[];
-  'held_back': (_understudy_replication_v1_HeldBack__Output)[];
+  'filtered': (_understudy_replication_v1_FilteredSubPage__Output)[];
   'entries': (Buffer);
 }

@@ -1,11 +1,11 @@
 // Original file: proto/replication.proto
 
-import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_replication_v1_Who__Output } from '../../../understudy/replication/v1/Who.js';
+import type { PeerIdentity as _understudy_replication_v1_PeerIdentity, PeerIdentity__Output as _understudy_replication_v1_PeerIdentity__Output } from '../../../understudy/replication/v1/PeerIdentity.js';
 
 export interface PingReply {
-  'who'?: (_understudy_replication_v1_Who | null);
+  'who'?: (_understudy_replication_v1_PeerIdentity | null);
 }
 
 export interface PingReply__Output {
-  'who': (_understudy_replication_v1_Who__Output | null);
+  'who': (_understudy_replication_v1_PeerIdentity__Output | null);
 }

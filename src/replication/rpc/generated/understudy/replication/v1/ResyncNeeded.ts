@@ -8,7 +8,7 @@ export interface ResyncNeeded {
   'replicated_root'?: (Buffer | Uint8Array | string);
   'local_root'?: (Buffer | Uint8Array | string);
   'is_filtered'?: (boolean);
-  'held_digest'?: (Buffer | Uint8Array | string);
+  'filtered_digest'?: (Buffer | Uint8Array | string);
   'reason'?: (string);
   'is_filter_new'?: (boolean);
 }
@@ -19,7 +19,7 @@ export interface ResyncNeeded__Output {
   'replicated_root': (Buffer);
   'local_root': (Buffer);
   'is_filtered': (boolean);
-  'held_digest': (Buffer);
+  'filtered_digest': (Buffer);
   'reason': (string);
   'is_filter_new': (boolean);
 }

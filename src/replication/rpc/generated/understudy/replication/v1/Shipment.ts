@@ -1,14 +1,14 @@
 // Original file: proto/replication.proto
 
-import type { Piece as _understudy_replication_v1_Piece, Piece__Output as _understudy_replication_v1_Piece__Output } from '../../../understudy/replication/v1/Piece.js';
+import type { FrameSlice as _understudy_replication_v1_FrameSlice, FrameSlice__Output as _understudy_replication_v1_FrameSlice__Output } from '../../../understudy/replication/v1/FrameSlice.js';
 import type { Long } from '@grpc/proto-loader';
 
 export interface Shipment {
-  'pieces'?: (_understudy_replication_v1_Piece)[];
+  'slices'?: (_understudy_replication_v1_FrameSlice)[];
   'last_index'?: (number | string | Long);
 }
 
 export interface Shipment__Output {
-  'pieces': (_understudy_replication_v1_Piece__Output)[];
+  'slices': (_understudy_replication_v1_FrameSlice__Output)[];
   'last_index': (number);
 }

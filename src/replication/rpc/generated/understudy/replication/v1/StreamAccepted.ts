@@ -1,14 +1,14 @@
 // Original file: proto/replication.proto
 
-import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_replication_v1_Who__Output } from '../../../understudy/replication/v1/Who.js';
+import type { PeerIdentity as _understudy_replication_v1_PeerIdentity, PeerIdentity__Output as _understudy_replication_v1_PeerIdentity__Output } from '../../../understudy/replication/v1/PeerIdentity.js';
 import type { Long } from '@grpc/proto-loader';
 
 export interface StreamAccepted {
-  'who'?: (_understudy_replication_v1_Who | null);
+  'who'?: (_understudy_replication_v1_PeerIdentity | null);
   'last_index'?: (number | string | Long);
 }
 
 export interface StreamAccepted__Output {
-  'who': (_understudy_replication_v1_Who__Output | null);
+  'who': (_understudy_replication_v1_PeerIdentity__Output | null);
   'last_index': (number);
 }

@@ -1,17 +1,17 @@
 // Original file: proto/replication.proto
 
-import type { Who as _understudy_replication_v1_Who, Who__Output as _understudy_replication_v1_Who__Output } from '../../../understudy/replication/v1/Who.js';
+import type { PeerIdentity as _understudy_replication_v1_PeerIdentity, PeerIdentity__Output as _understudy_replication_v1_PeerIdentity__Output } from '../../../understudy/replication/v1/PeerIdentity.js';
 import type { TreeName as _understudy_replication_v1_TreeName, TreeName__Output as _understudy_replication_v1_TreeName__Output } from '../../../understudy/replication/v1/TreeName.js';
 
 export interface SubPageHashesRequest {
-  'who'?: (_understudy_replication_v1_Who | null);
+  'who'?: (_understudy_replication_v1_PeerIdentity | null);
   'session'?: (string);
   'tree'?: (_understudy_replication_v1_TreeName);
   'groups'?: (number)[];
 }
 
 export interface SubPageHashesRequest__Output {
-  'who': (_understudy_replication_v1_Who__Output | null);
+  'who': (_understudy_replication_v1_PeerIdentity__Output | null);
   'session': (string);
   'tree': (_understudy_replication_v1_TreeName__Output);
   'groups': (number)[];

@@ -1,0 +1,78 @@
+/** The rules of several policies put together: one per pattern, with what each policy contributed. */
+import type { PlainValue } from '../../base/hcl-blocks.js'
+import { CAPABILITY_BITS } from './acl-capabilities.js'
+import type { EntityView } from './acl-entity.js'
+import { type PathPattern, resolvePattern } from './acl-pattern.js'
+import type { ParameterLists, PolicyRule } from './policy-text.js'
+
+export interface GrantingPolicy {
+  readonly name: string
+  readonly namespaceId: string
+  readonly type: string
+}
+
+/** A policy as the access rules take it in. */
+export interface AclPolicy {
+  readonly name: string
+  readonly rules: readonly PolicyRule[]
+}
+
+export interface AclRule extends Omit<PolicyRule, 'path'> {
+  readonly pattern: PathPattern
+  readonly contributions: readonly { readonly policy: GrantingPolicy; readonly capabilities: number }[]
+}
+
+/** One rule per distinct pattern. Rules whose templates this entity cannot fill are left out. */
+export const mergeRules = (
+  policies: readonly AclPolicy[],
+  namespaceId: string,
+  entity: EntityView | undefined,
+): AclRule[] => {
+  const merged = new Map<string, AclRule>()
+  for (const { name, rules } of policies) {
+    const policy: GrantingPolicy = { name, namespaceId, type: 'acl' }
+    for (const { path, ...rule } of rules) {
+      const pattern = resolvePattern(path, entity)
+      if (!pattern) continue
+      const added = { ...rule, pattern, contributions: [{ policy, capabilities: rule.capabilities }] }
+      const key = keyOf(pattern)
+      const existing = merged.get(key)
+      merged.set(key, existing ? mergeRule(existing, added) : added)
+    }
+  }
+  return [...merged.values()]
+}
+
+/** Patterns that read the same differ where a template gave a `+` or a `*` that is only text. */
+const keyOf = ({ kind, isGlob, segments, text }: PathPattern): string =>
+  `${kind}${isGlob ? '*' : ''}:${kind === 'segments' ? JSON.stringify(segments) : text}`
+
+/** Deny wins and keeps nothing else; otherwise capabilities add up and the tighter wrapping times hold. */
+const mergeRule = (a: AclRule, b: AclRule): AclRule => {
+  const contributions = [...a.contributions, ...b.contributions]
+  const denying = [a, b].find((rule) => (rule.capabilities & CAPABILITY_BITS.deny) !== 0)
+  if (denying) return { ...denying, contributions }
+  return {
+    pattern: a.pattern,
+    contributions,
+    capabilities: a.capabilities | b.capabilities,
+    allowedParameters: mergeParameters(a.allowedParameters, b.allowedParameters),
+    deniedParameters: mergeParameters(a.deniedParameters, b.deniedParameters),
+    requiredParameters: [...new Set([...a.requiredParameters, ...b.requiredParameters])],
+    minWrappingTtlSeconds: smallerSet(a.minWrappingTtlSeconds, b.minWrappingTtlSeconds),
+    maxWrappingTtlSeconds: smallerSet(a.maxWrappingTtlSeconds, b.maxWrappingTtlSeconds),
+  }
+}
+
+/** The union by name; a name that one side gives any value has any value. */
+const mergeParameters = (a: ParameterLists, b: ParameterLists): ParameterLists => {
+  const merged = new Map<string, readonly PlainValue[]>(a)
+  for (const [name, values] of b) {
+    const existing = merged.get(name)
+    const isAny = values.length === 0 || existing?.length === 0
+    merged.set(name, isAny ? [] : [...(existing ?? []), ...values])
+  }
+  return merged
+}
+
+const smallerSet = (a: number, b: number): number => (a === 0 ? b : b === 0 ? a : Math.min(a, b))

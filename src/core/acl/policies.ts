@@ -1,0 +1,174 @@
+/**
+ * The policies of every namespace and the access rules made of them. Stored as `<namespace id>/<name>`; names are lower
+ * case. Parsed texts and finished rules are kept until a policy changes, here or by replication.
+ */
+import { LIMITS } from '../../base/limits.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
+import { putJson, readJson, type Storage } from '../../logical/storage.js'
+import { Acl } from './acl.js'
+import type { EntityView } from './acl-entity.js'
+import { type AclPolicy, mergeRules } from './acl-rules.js'
+import {
+  DEFAULT_POLICY,
+  DEFAULT_POLICY_TEXT,
+  ROOT_POLICY,
+  WRAPPING_POLICY,
+  WRAPPING_POLICY_TEXT,
+} from './policy-builtin.js'
+import { type ParsedPolicy, parsePolicy } from './policy-text.js'
+
+interface PolicyRecord {
+  readonly text: string
+}
+
+interface Policy {
+  readonly name: string
+  readonly text: string
+}
+
+/** `entity` is set when a template was filled in from it: the rules are good for that very object. */
+interface CachedAcl {
+  readonly acl: Acl
+  readonly entity: EntityView | undefined
+}
+
+export class PolicyStore {
+  readonly #storage: Storage
+  /** By storage key; only what exists, so it is no larger than what is stored. */
+  readonly #parsed = new Map<string, ParsedPolicy>()
+  readonly #acls = new Map<string, CachedAcl>()
+
+  /** `storage` is the view of `sys/policy/`. */
+  constructor(options: { storage: Storage }) {
+    this.#storage = options.storage
+  }
+
+  /**
+   * The access rules of a token with these policies in this namespace; names that do not exist give nothing. Throws
+   * LogicalError `internal` when a stored policy cannot be read any more: then nobody can say what it denies.
+   */
+  aclFor(names: readonly string[], namespace: NamespaceRef, entity: EntityView | undefined): Acl {
+    const key = JSON.stringify([namespace.id, entity?.id, ...names])
+    const cached = this.#acls.get(key)
+    if (cached && (cached.entity === undefined || isSameEntity(cached.entity, entity))) return cached.acl
+    const made = this.#makeAcl(names, namespace, entity)
+    this.#acls.delete(key)
+    this.#acls.set(key, made)
+    this.#dropOldest()
+    return made.acl
+  }
+
+  /** A policy by its name in any case; `root` has an empty text and exists in the root namespace only. */
+  find(namespaceId: string, name: string): Policy | undefined {
+    const lower = name.toLowerCase()
+    if (lower === ROOT_POLICY) return namespaceId === ROOT_NAMESPACE.id ? { name: lower, text: '' } : undefined
+    if (lower === WRAPPING_POLICY) return { name: lower, text: WRAPPING_POLICY_TEXT }
+    const record = readJson<PolicyRecord>(this.#storage, storageKey(namespaceId, lower))
+    return record && { name: lower, text: record.text }
+  }
+
+  /** All names in alphabetical order, `root` included, the hidden one not. */
+  async list(namespaceId: string): Promise<string[]> {
+    const prefix = `${namespaceId}/`
+    const names = (await this.#storage.keys(prefix)).map((key) => key.slice(prefix.length))
+    if (namespaceId === ROOT_NAMESPACE.id) names.push(ROOT_POLICY)
+    return names.sort()
+  }
+
+  /** Writes a policy; resolves with warnings when it is durable and in force. A text that is no policy is refused. */
+  async put(namespaceId: string, name: string, text: string): Promise<string[]> {
+    const lower = name.toLowerCase()
+    if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot update "${lower}" policy`)
+    const { warnings } = parsePolicy(text)
+    await this.#change(storageKey(namespaceId, lower), text)
+    return [...warnings]
+  }
+
+  /** Also when there is none. */
+  async remove(namespaceId: string, name: string): Promise<void> {
+    const lower = name.toLowerCase()
+    if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot delete "${lower}" policy`)
+    if (lower === DEFAULT_POLICY) throw invalid('cannot delete default policy')
+    await this.#change(storageKey(namespaceId, lower), undefined)
+  }
+
+  /** Removes every policy of a namespace that goes away, `default` included. */
+  async removeAll(namespaceId: string): Promise<void> {
+    const keys = await this.#storage.keys(`${namespaceId}/`)
+    try {
+      await this.#storage.write((tx) => {
+        for (const key of keys) tx.delete(key)
+      })
+    } finally {
+      for (const key of keys) this.invalidate(key)
+    }
+  }
+
+  /** Gives a namespace its `default` policy unless it has one. */
+  async ensureDefaults(namespaceId: string): Promise<void> {
+    if (this.find(namespaceId, DEFAULT_POLICY)) return
+    await this.#change(storageKey(namespaceId, DEFAULT_POLICY), DEFAULT_POLICY_TEXT)
+  }
+
+  /** A key below `sys/policy/` changed: forgets what was made of it. */
+  invalidate(key: string): void {
+    this.#parsed.delete(key)
+    this.#acls.clear()
+  }
+
+  async #change(key: string, text: string | undefined): Promise<void> {
+    try {
+      await this.#storage.write((tx) => {
+        if (text === undefined) tx.delete(key)
+        else putJson(tx, key, { text } satisfies PolicyRecord)
+      })
+    } finally {
+      // Only now do reads see the new text, so what was read meanwhile must go too.
+      this.invalidate(key)
+    }
+  }
+
+  #makeAcl(names: readonly string[], namespace: NamespaceRef, entity: EntityView | undefined): CachedAcl {
+    const lower = [...new Set(names.map((name) => name.toLowerCase()))]
+    if (namespace.id === ROOT_NAMESPACE.id && lower.includes(ROOT_POLICY)) {
+      return { acl: new Acl([], true), entity: undefined }
+    }
+    const policies: AclPolicy[] = []
+    let isTemplated = false
+    for (const name of lower) {
+      const parsed = this.#parse(namespace.id, name)
+      if (!parsed) continue
+      policies.push({ name, rules: parsed.rules })
+      isTemplated ||= parsed.isTemplated
+    }
+    return { acl: new Acl(mergeRules(policies, namespace.id, entity)), entity: isTemplated ? entity : undefined }
+  }
+
+  #parse(namespaceId: string, name: string): ParsedPolicy | undefined {
+    const key = storageKey(namespaceId, name)
+    const known = this.#parsed.get(key)
+    if (known) return known
+    const policy = this.find(namespaceId, name)
+    if (!policy) return undefined
+    try {
+      const parsed = parsePolicy(policy.text)
+      this.#parsed.set(key, parsed)
+      return parsed
+    } catch (cause) {
+      throw new LogicalError('internal', `the stored policy "${name}" cannot be read`, { cause })
+    }
+  }
+
+  #dropOldest(): void {
+    if (this.#acls.size <= LIMITS.aclCacheEntriesMax) return
+    const [oldest] = this.#acls.keys()
+    if (oldest !== undefined) this.#acls.delete(oldest)
+  }
+}
+
+const storageKey = (namespaceId: string, name: string): string => `${namespaceId}/${name}`
+
+/** A store may make a new object for the same content at every look-up. */
+const isSameEntity = (a: EntityView, b: EntityView | undefined): boolean =>
+  a === b || (b !== undefined && JSON.stringify(a) === JSON.stringify(b))

@@ -1,0 +1,255 @@
+/** What is logged about a request and its response, and how a device prints it. */
+import { LIMITS } from '../../base/limits.js'
+import { formatTime } from '../../base/rfc3339.js'
+import { LogicalError, wrapErrorText } from '../../logical/errors.js'
+import { RawJson } from '../../logical/json.js'
+import {
+  type AuthAnswer,
+  type NamespaceRef,
+  type Request,
+  type Response,
+  ROOT_NAMESPACE,
+  type TokenView,
+} from '../../logical/request.js'
+import type { Redactor, WholeDigests } from './audit-hash.js'
+import type { MountEntry } from '../mounts/mount-entry.js'
+import { allPolicies } from '../tokens/token-answer.js'
+
+/** One request, as the pipeline knows it when it is logged. */
+export interface AuditEntry {
+  readonly request: Request
+  readonly mount: AuditedMount | undefined
+  /** Undefined without a token, or with one that is not good. */
+  readonly token: AuditedToken | undefined
+  /** Undefined where no rights were asked for. */
+  readonly verdict: AuditedVerdict | undefined
+  /** What the entity behind the token adds to its policies. */
+  readonly identityPolicies?: readonly string[]
+  /** What the request failed with, if it did. */
+  readonly error?: unknown
+}
+
+export interface AuditResponseEntry extends AuditEntry {
+  readonly response: Response | undefined
+}
+
+interface AuditedMount {
+  readonly entry: Pick<MountEntry, 'kind' | 'type' | 'accessor' | 'config'>
+  readonly view: { readonly path: string }
+}
+
+/** `numUses` is what the token had before this request; 0 is no limit. */
+interface AuditedToken extends TokenView {
+  readonly meta: Readonly<Record<string, string>> | null
+  readonly numUses: number
+  readonly createdAtMs: number
+  readonly ttlSeconds: number
+}
+
+interface AuditedVerdict {
+  readonly isAllowed: boolean
+  readonly grantingPolicies: readonly { readonly name: string; readonly namespaceId: string; readonly type: string }[]
+}
+
+/** How one device prints, and what all of them know. */
+export interface AuditStyle {
+  readonly hider: Redactor
+  readonly wholes: WholeDigests
+  readonly elidesLists: boolean
+  /** Lower-case names of the request headers to log; the value tells whether theirs are hidden. */
+  readonly headers: ReadonlyMap<string, { readonly hmac: boolean }>
+}
+
+const NO_KEYS: ReadonlySet<string> = new Set()
+
+export const describeRequest = (entry: AuditEntry, timeMs: number, style: AuditStyle): Record<string, unknown> => ({
+  time: formatTime(timeMs),
+  type: 'request',
+  auth: authOf(entry, undefined, style),
+  request: requestOf(entry, style),
+  ...errorOf(entry.error),
+})
+
+export const describeResponse = (
+  entry: AuditResponseEntry,
+  timeMs: number,
+  style: AuditStyle,
+): Record<string, unknown> => ({
+  time: formatTime(timeMs),
+  type: 'response',
+  auth: authOf(entry, entry.response, style),
+  request: requestOf(entry, style),
+  response: responseOf(entry, style),
+  ...errorOf(entry.error),
+})
+
+/** What a device is tried with when it is enabled. It tells of no request that anybody made. */
+export const describeTest = (id: string, timeMs: number): Record<string, unknown> => ({
+  time: formatTime(timeMs),
+  type: 'request',
+  auth: { policy_results: { allowed: true }, token_type: 'default' },
+  request: { id, operation: 'update', namespace: namespaceOf(ROOT_NAMESPACE), path: 'sys/audit/test' },
+})
+
+/** Of a login the token that it gave, else the token of the request. */
+const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
+  const { request, token, identityPolicies = [], verdict, error } = entry
+  const { hider } = style
+  const policyResults = {
+    allowed: verdict?.isAllowed ?? !(error instanceof LogicalError && error.code === 'permission-denied'),
+    ...(verdict?.grantingPolicies.length && {
+      granting_policies: verdict.grantingPolicies.map(({ name, namespaceId, type }) => ({
+        name,
+        namespace_id: namespaceId,
+        type,
+      })),
+    }),
+  }
+  if (!token && response?.auth) return { ...issuedAuth(response.auth, hider), policy_results: policyResults }
+  const hidden = request.clientToken && { client_token: hider.text(request.clientToken) }
+  if (!token) return { ...hidden, policy_results: policyResults, token_type: 'default' }
+  return {
+    ...hidden,
+    ...(token.accessor !== '' && { accessor: hider.accessor(token.accessor) }),
+    display_name: token.displayName,
+    policies: allPolicies(token.policies, identityPolicies),
+    token_policies: token.policies,
+    ...(identityPolicies.length > 0 && { identity_policies: identityPolicies }),
+    policy_results: policyResults,
+    ...(token.meta && Object.keys(token.meta).length > 0 && { metadata: token.meta }),
+    ...(token.entityId !== '' && { entity_id: token.entityId }),
+    ...(token.numUses > 0 && { remaining_uses: token.numUses }),
+    token_type: token.type,
+    ...(token.ttlSeconds > 0 && { token_ttl: token.ttlSeconds }),
+    token_issue_time: formatTime(token.createdAtMs),
+  }
+}
+
+/** Fields of a request whose values are shown as they are. */
+export const requestKeysOf = ({ mount }: Pick<AuditEntry, 'mount'>): ReadonlySet<string> =>
+  new Set(mount?.entry.config.auditNonHmacRequestKeys)
+
+const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown> => {
+  const { request, mount, token } = entry
+  const { hider } = style
+  const headers = headersOf(request, style)
+  return {
+    id: request.id,
+    ...(token && token.entityId !== '' && { client_id: token.entityId }),
+    operation: request.operation,
+    ...mountFields(mount),
+    ...(request.clientToken && { client_token: hider.text(request.clientToken) }),
+    ...(token && token.accessor !== '' && { client_token_accessor: hider.accessor(token.accessor) }),
+    namespace: namespaceOf(request.namespace),
+    path: request.path,
+    ...((hider.isLarge(request.data) || !isEmpty(request.data)) && dataOf(request.data, requestKeysOf(entry), style)),
+    remote_address: request.remoteAddress,
+    remote_port: request.remotePort,
+    ...(request.wrap && { wrap_ttl: request.wrap.ttlSeconds }),
+    ...(Object.keys(headers).length > 0 && { headers }),
+  }
+}
+
+const responseOf = (entry: AuditResponseEntry, style: AuditStyle): Record<string, unknown> => {
+  const { response, mount } = entry
+  const { hider } = style
+  if (!response) return mountFields(mount)
+  const plainKeys = new Set(mount?.entry.config.auditNonHmacResponseKeys)
+  const data = response.data && (elides(entry, style) ? withCounts(response.data) : response.data)
+  return {
+    ...(response.auth && { auth: issuedAuth(response.auth, hider) }),
+    ...mountFields(mount),
+    ...(response.leaseId && { secret: { lease_id: response.leaseId } }),
+    ...(data && dataOf(data, plainKeys, style)),
+    ...(response.warnings?.length && { warnings: response.warnings.map(shorten) }),
+    ...(response.wrapInfo && { wrap_info: wrapInfoOf(response.wrapInfo, hider) }),
+  }
+}
+
+const elides = ({ request }: AuditEntry, { elidesLists }: AuditStyle): boolean =>
+  elidesLists && request.operation === 'list'
+
+/** A list's answer with numbers in place of its contents. */
+const withCounts = (data: Record<string, unknown> | RawJson): Record<string, unknown> | RawJson => {
+  if (data instanceof RawJson) return data
+  const { keys, key_info } = data
+  return {
+    ...data,
+    ...(Array.isArray(keys) && { keys: keys.length }),
+    ...(typeof key_info === 'object' && key_info && { key_info: Object.keys(key_info).length }),
+  }
+}
+
+/** Data string by string; or, where that would be too much, how much it is and a hash by which it can be known again. */
+const dataOf = (
+  data: object,
+  plainKeys: ReadonlySet<string>,
+  { hider, wholes }: AuditStyle,
+): Record<string, unknown> => {
+  if (hider.fits(data, plainKeys)) return { data: hider.values(data, plainKeys) }
+  const { sha256, bytes } = wholes.of(data)
+  return { data_omitted: { sha256: hider.text(sha256), bytes } }
+}
+
+/** Names are listed all at once, even to see the first: of a million it takes long. */
+const isEmpty = (data: object): boolean => {
+  for (const _ in data) return false
+  return true
+}
+
+const shorten = (text: string): string => {
+  const max = LIMITS.auditTextCharactersMax
+  return text.length <= max ? text : `${text.slice(0, max)}... (${text.length} characters)`
+}
+
+const issuedAuth = (auth: AuthAnswer, hider: Redactor): Record<string, unknown> => ({
+  client_token: hider.text(auth.clientToken),
+  ...(auth.accessor !== '' && { accessor: hider.accessor(auth.accessor) }),
+  policies: auth.policies,
+  token_policies: auth.tokenPolicies,
+  ...(auth.identityPolicies.length > 0 && { identity_policies: auth.identityPolicies }),
+  ...(auth.metadata && Object.keys(auth.metadata).length > 0 && { metadata: auth.metadata }),
+  ...(auth.entityId !== '' && { entity_id: auth.entityId }),
+  ...(auth.numUses > 0 && { num_uses: auth.numUses }),
+  token_type: auth.tokenType,
+  ...(auth.leaseDurationSeconds > 0 && { token_ttl: auth.leaseDurationSeconds }),
+})
+
+const wrapInfoOf = (info: NonNullable<Response['wrapInfo']>, hider: Redactor): Record<string, unknown> => ({
+  ttl: info.ttlSeconds,
+  token: hider.text(info.token),
+  ...(info.accessor !== '' && { accessor: hider.accessor(info.accessor) }),
+  creation_time: info.creationTime,
+  creation_path: info.creationPath,
+  ...(info.wrappedAccessor !== '' && { wrapped_accessor: hider.accessor(info.wrappedAccessor) }),
+})
+
+const mountFields = (mount: AuditedMount | undefined): Record<string, unknown> =>
+  mount === undefined
+    ? {}
+    : {
+        mount_point: mount.view.path,
+        mount_type: mount.entry.type,
+        mount_accessor: mount.entry.accessor,
+        mount_class: mount.entry.kind,
+      }
+
+const namespaceOf = ({ id, path }: NamespaceRef): Record<string, string> => (path === '' ? { id } : { id, path })
+
+const headersOf = ({ headers }: Request, style: AuditStyle): Record<string, unknown> => {
+  const logged: Record<string, unknown> = {}
+  for (const [name, { hmac }] of style.headers) {
+    const sent = headers[name]
+    if (sent === undefined) continue
+    const values = typeof sent === 'string' ? [sent] : sent
+    logged[name] = hmac ? style.hider.values(values, NO_KEYS) : values
+  }
+  return logged
+}
+
+const errorOf = (error: unknown): { error?: string } => {
+  if (error === undefined) return {}
+  if (!(error instanceof LogicalError)) return { error: 'internal error' }
+  const text = shorten(error.message)
+  return { error: error.wrapped ? wrapErrorText(text) : text }
+}

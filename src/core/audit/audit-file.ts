@@ -1,0 +1,203 @@
+import { constants } from 'node:fs'
+import { type FileHandle, mkdir, open, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock } from '../../base/clock.js'
+import { LIMITS } from '../../base/limits.js'
+import type { AuditSink, LineKind } from './audit-sink.js'
+
+interface FileSinkOptions {
+  readonly path: string
+  /** Undefined leaves the mode of the file alone. */
+  readonly mode: number | undefined
+  readonly clock: Clock
+  /** What is free on the disk of a file; asks the system unless given. */
+  readonly freeBytes?: (path: string) => Promise<number>
+}
+
+interface Waiting {
+  readonly line: string
+  readonly kind: LineKind
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Never waits for a reader: opening a pipe that nobody reads fails, where it would hold a thread of the process for ever. */
+const APPENDING = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NONBLOCK
+
+/** How often a full pipe is tried again. */
+const RETRY_MS = 10
+
+/** For how long a disk with plenty of room is not asked again, and how much that is. */
+const ROOM_KNOWN_MS = 100
+const PLENTY_BYTES = 64 * LIMITS.auditHeadroomBytes
+
+const LINE_FEED = 0x0a
+
+/**
+ * Appends to a file. One write is under way at a time and takes along everything that came in the meantime. After a
+ * failure the file is opened anew with the next line, which begins on a line of its own. A disk that is nearly full takes
+ * no more requests: what is executed must find room for its answer.
+ */
+export class FileSink implements AuditSink {
+  readonly #path: string
+  readonly #mode: number | undefined
+  readonly #clock: Clock
+  readonly #freeBytes: (path: string) => Promise<number>
+  #handle: FileHandle | undefined
+  #isRegular = false
+  #waiting: Waiting[] = []
+  #waitingCharacters = 0
+  /** The end of the queue of everything that touches the file. Never rejects. */
+  #work: Promise<void> = Promise.resolve()
+  #isScheduled = false
+  /** A write takes too long; until it ends nothing else can be tried. */
+  #isStuck = false
+  /** The last write ended within a line. */
+  #isTorn = false
+  #roomKnownUntilMs = 0
+
+  constructor(options: FileSinkOptions) {
+    this.#path = options.path
+    this.#mode = options.mode
+    this.#clock = options.clock
+    this.#freeBytes = options.freeBytes ?? systemFreeBytes
+  }
+
+  append(line: string, kind: LineKind): Promise<void> {
+    const isFull = this.#waiting.length > 0 && this.#waitingCharacters + line.length > LIMITS.auditWaitingBytesMax
+    if (this.#isStuck || isFull) return Promise.reject(new Error('the file does not take lines as fast as they come'))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ line, kind, resolve, reject })
+      this.#waitingCharacters += line.length
+      if (this.#isScheduled) return
+      this.#isScheduled = true
+      this.#work = this.#work.then(() => this.#writeWaiting())
+    })
+  }
+
+  open(): Promise<void> {
+    return this.#exclusively(async () => {
+      this.#handle ??= await this.#openFile()
+    })
+  }
+
+  reopen(): Promise<void> {
+    return this.#exclusively(async () => {
+      await this.#closeFile()
+      this.#handle = await this.#openFile()
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#exclusively(() => this.#closeFile())
+  }
+
+  /** Runs `fn` after what was asked for before; its failure is the caller's alone. */
+  #exclusively(fn: () => Promise<void>): Promise<void> {
+    const done = this.#work.then(fn)
+    this.#work = done.catch(() => undefined)
+    return done
+  }
+
+  #takeWaiting(): Waiting[] {
+    const batch = this.#waiting
+    this.#waiting = []
+    this.#waitingCharacters = 0
+    return batch
+  }
+
+  async #writeWaiting(): Promise<void> {
+    let batch = this.#takeWaiting()
+    this.#isScheduled = false
+    const overtime = new AbortController()
+    const timer = this.#clock.setTimer(LIMITS.auditWriteMs, () => {
+      const error = new Error(`nothing was written within ${LIMITS.auditWriteMs} ms`)
+      this.#isStuck = true
+      overtime.abort(error)
+      for (const { reject } of [...batch, ...this.#takeWaiting()]) reject(error)
+    })
+    try {
+      this.#handle ??= await this.#openFile()
+      batch = await this.#withRoom(batch)
+      await this.#write(this.#handle, batch, overtime.signal)
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+      await this.#closeFile().catch(() => undefined)
+    } finally {
+      timer.cancel()
+      this.#isStuck = false
+    }
+  }
+
+  async #write(handle: FileHandle, batch: readonly Waiting[], signal: AbortSignal): Promise<void> {
+    const text = batch.map(({ line }) => line).join('')
+    const bytes = Buffer.from(this.#isTorn && text !== '' ? `\n${text}` : text)
+    let written = 0
+    try {
+      while (written < bytes.length) {
+        signal.throwIfAborted()
+        written += await this.#writeOnce(handle, bytes.subarray(written), signal)
+      }
+    } finally {
+      if (written > 0) this.#isTorn = bytes[written - 1] !== LINE_FEED
+    }
+  }
+
+  /** How many bytes were taken; none by a pipe that is full, which is waited for. */
+  async #writeOnce(handle: FileHandle, bytes: Buffer, signal: AbortSignal): Promise<number> {
+    try {
+      return (await handle.write(bytes)).bytesWritten
+    } catch (error) {
+      if (!isErrno(error, 'EAGAIN')) throw error
+      await this.#clock.sleep(RETRY_MS, signal)
+      return 0
+    }
+  }
+
+  /** What of the batch can be written: without requests, which are rejected, where there is room for answers only. */
+  async #withRoom(batch: Waiting[]): Promise<Waiting[]> {
+    if (!this.#isRegular || !batch.some(({ kind }) => kind === 'request') || (await this.#hasRoom())) return batch
+    const error = new Error(`less than ${LIMITS.auditHeadroomBytes} bytes are free on the disk of the file`)
+    for (const { kind, reject } of batch) if (kind === 'request') reject(error)
+    return batch.filter(({ kind }) => kind === 'response')
+  }
+
+  async #hasRoom(): Promise<boolean> {
+    if (this.#clock.monotonic() < this.#roomKnownUntilMs) return true
+    const free = await this.#freeBytes(this.#path)
+    if (free > PLENTY_BYTES) this.#roomKnownUntilMs = this.#clock.monotonic() + ROOM_KNOWN_MS
+    return free >= LIMITS.auditHeadroomBytes
+  }
+
+  async #openFile(): Promise<FileHandle> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o755 })
+    const handle = await open(this.#path, APPENDING, this.#mode ?? 0o600)
+    try {
+      const stats = await handle.stat()
+      this.#isRegular = stats.isFile()
+      // The mode given to open is masked, and an existing file keeps its own. A device belongs to the whole machine.
+      const isDevice = stats.isCharacterDevice() || stats.isBlockDevice()
+      if (this.#mode !== undefined && !isDevice) await handle.chmod(this.#mode)
+    } catch (error) {
+      await handle.close()
+      throw error
+    }
+    return handle
+  }
+
+  async #closeFile(): Promise<void> {
+    const handle = this.#handle
+    this.#handle = undefined
+    await handle?.close()
+  }
+}
+
+/** Infinite where nothing is known: file systems that have no size, as some in memory, say so by zero. */
+const systemFreeBytes = async (path: string): Promise<number> => {
+  const { blocks, bavail, bsize } = await statfs(path).catch(() => ({ blocks: 0, bavail: 0, bsize: 0 }))
+  return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
+}
+
+const isErrno = (error: unknown, code: string): boolean =>
+  error instanceof Error && (error as NodeJS.ErrnoException).code === code

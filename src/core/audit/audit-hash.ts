@@ -1,0 +1,148 @@
+/** Hides values in audit entries: the same text gives the same hash on one device, and no other. */
+import { LIMITS } from '../../base/limits.js'
+import { nextTurn, turnFor } from '../../base/turn.js'
+import { createSha256 } from '../../crypto/digest.js'
+import { hmacSha256Hex } from '../../crypto/hmac.js'
+import { RawJson, RawNumber } from '../../logical/json.js'
+import { parseJson, printPieces } from '../../logical/json-text.js'
+
+export interface Redactor {
+  /** A token, or a string value. */
+  text(value: string): string
+  accessor(value: string): string
+  /** A copy of `value` in which every string is hidden but those whose key is in `plainKeys`. */
+  values(value: unknown, plainKeys: ReadonlySet<string>): unknown
+  /** Whether `values` prints no more than `LIMITS.auditDataBytesMax`: looks no further than that. */
+  fits(value: unknown, plainKeys: ReadonlySet<string>): boolean
+  /** It was asked, and does not fit. */
+  isLarge(value: unknown): boolean
+}
+
+/** What stands for data that is too large to be shown string by string. */
+interface WholeDigest {
+  /** Hex digits, of the data as JSON. */
+  readonly sha256: string
+  readonly bytes: number
+}
+
+/** Digests of large data, made once for all devices and both entries of a request. */
+export class WholeDigests {
+  readonly #known = new WeakMap<object, WholeDigest>()
+
+  of(value: object): WholeDigest {
+    let found = this.#known.get(value)
+    if (!found) {
+      const digest = createPiecesDigest()
+      for (const piece of printPieces(value)) digest.add(piece)
+      found = digest.end()
+      this.#known.set(value, found)
+    }
+    return found
+  }
+
+  /** Makes a digest in several turns of the event loop, so that `of` has it at hand. */
+  async prepare(value: object): Promise<void> {
+    if (this.#known.has(value)) return
+    await nextTurn()
+    const digest = createPiecesDigest()
+    for (const piece of printPieces(value)) {
+      for (let at = 0; at < piece.length; ) {
+        await turnFor(piece.length)
+        const end = endOfPiece(piece, at + PIECE_SIZE)
+        digest.add(piece.slice(at, end))
+        at = end
+      }
+    }
+    this.#known.set(value, digest.end())
+  }
+}
+
+/** Characters or bytes that are hashed in one turn. */
+const PIECE_SIZE = 4 * 1024 * 1024
+
+/** Of a text not between the two halves of one character. */
+const endOfPiece = (piece: string | Buffer, end: number): number => {
+  const code = typeof piece === 'string' ? piece.charCodeAt(end - 1) : 0
+  return code >= 0xd800 && code <= 0xdbff ? end + 1 : Math.min(end, piece.length)
+}
+
+const createPiecesDigest = () => {
+  const digest = createSha256()
+  let bytes = 0
+  return {
+    add: (piece: string | Buffer) => {
+      const encoded = typeof piece === 'string' ? Buffer.from(piece) : piece
+      bytes += encoded.length
+      digest.add(encoded)
+    },
+    end: (): WholeDigest => ({ sha256: digest.hex(), bytes }),
+  }
+}
+
+export const hashText = (salt: string, text: string): string => `hmac-sha256:${hmacSha256Hex(Buffer.from(salt), text)}`
+
+export const createHider = (salt: string, options: { isRaw: boolean; hashesAccessors: boolean }): Redactor => {
+  const plain = (text: string) => text
+  const hash = (text: string) => hashText(salt, text)
+  const text = options.isRaw ? plain : hash
+  const large = new WeakSet<object>()
+  const isLarge = (value: unknown) => typeof value === 'object' && value !== null && large.has(value)
+  return {
+    text,
+    accessor: options.isRaw || !options.hashesAccessors ? plain : hash,
+    values: (value, plainKeys) =>
+      mapStrings(value, undefined, (found, key) => (plainKeys.has(key ?? '') ? found : text(found))),
+    isLarge,
+    fits: (value, plainKeys) => {
+      if (isLarge(value)) return false
+      const room = { characters: LIMITS.auditDataBytesMax }
+      const lengthOf = (found: string, key: string | undefined) =>
+        options.isRaw || plainKeys.has(key ?? '') ? found.length : HASH_CHARACTERS
+      const isFitting = takeRoom(value, undefined, lengthOf, room)
+      if (!isFitting && typeof value === 'object' && value !== null) large.add(value)
+      return isFitting
+    },
+  }
+}
+
+/** Elements of a list stand under the key of the list. */
+const mapStrings = (
+  value: unknown,
+  key: string | undefined,
+  change: (text: string, key: string | undefined) => string,
+): unknown => {
+  if (typeof value === 'string') return change(value, key)
+  if (value instanceof RawJson) return mapStrings(parseJson(value.text), key, change)
+  if (Array.isArray(value)) return value.map((element) => mapStrings(element, key, change))
+  if (typeof value !== 'object' || value === null || value instanceof RawNumber) return value
+  const copy: Record<string, unknown> = Object.create(null)
+  for (const [name, element] of Object.entries(value)) copy[name] = mapStrings(element, name, change)
+  return copy
+}
+
+const HASH_CHARACTERS = 'hmac-sha256:'.length + 64
+/** Quotes, a colon and a comma. */
+const AROUND = 4
+
+/** Takes from `room` what `mapStrings` would print of the value, more or less; false as soon as it does not suffice. */
+const takeRoom = (
+  value: unknown,
+  key: string | undefined,
+  lengthOf: (text: string, key: string | undefined) => number,
+  room: { characters: number },
+): boolean => {
+  room.characters -= AROUND
+  if (typeof value === 'string') room.characters -= lengthOf(value, key)
+  if (value instanceof RawNumber) room.characters -= value.text.length
+  if (room.characters < 0) return false
+  if (value instanceof RawJson) {
+    return value.size <= LIMITS.auditParsedCharactersMax && takeRoom(parseJson(value.text), key, lengthOf, room)
+  }
+  if (Array.isArray(value)) return value.every((element) => takeRoom(element, key, lengthOf, room))
+  if (typeof value !== 'object' || value === null || value instanceof RawNumber) return true
+  for (const name in value) {
+    room.characters -= name.length + AROUND
+    if (!takeRoom((value as Record<string, unknown>)[name], name, lengthOf, room)) return false
+  }
+  return true
+}

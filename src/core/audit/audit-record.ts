@@ -1,0 +1,72 @@
+/** Audit devices as they are stored: one record each. */
+import type { LogicalError } from '../../logical/errors.js'
+import { invalid } from '../../logical/errors.js'
+import { KEYS } from '../../storage/keys.js'
+
+export interface AuditRecord {
+  /** With a trailing slash. */
+  readonly path: string
+  readonly type: 'file'
+  readonly description: string
+  readonly isLocal: boolean
+  /** As they were sent. */
+  readonly options: Readonly<Record<string, string>>
+  /** The key of the hashes of this device. */
+  readonly salt: string
+}
+
+/** What the options of a device mean. */
+interface AuditOptions {
+  /** A path, `stdout` or `discard`. */
+  readonly filePath: string
+  /** Undefined leaves the mode of the file alone. */
+  readonly mode: number | undefined
+  readonly isRaw: boolean
+  readonly hashesAccessors: boolean
+  readonly elidesLists: boolean
+  readonly prefix: string
+  /** A line is written before the device is enabled. */
+  readonly isTested: boolean
+}
+
+export const RECORD_PREFIXES = [KEYS.audit, KEYS.localAudit] as const
+
+export const recordKey = ({ path, isLocal }: Pick<AuditRecord, 'path' | 'isLocal'>): string =>
+  (isLocal ? KEYS.localAudit : KEYS.audit) + path.slice(0, -1)
+
+/** Throws 400 for an option that cannot be. */
+export const parseAuditOptions = (options: Readonly<Record<string, string>>): AuditOptions => {
+  const filePath = options.file_path ?? options.path ?? ''
+  if (filePath === '') throw invalid('file_path is required')
+  const format = options.format ?? 'json'
+  if (format !== 'json') throw invalid(`unknown format type: ${JSON.stringify(format)}`)
+  return {
+    filePath,
+    mode: parseMode(options.mode ?? '0600'),
+    isRaw: parseSwitch(options, 'log_raw', false),
+    hashesAccessors: parseSwitch(options, 'hmac_accessor', true),
+    elidesLists: parseSwitch(options, 'elide_list_responses', false),
+    prefix: options.prefix ?? '',
+    isTested: !parseSwitch(options, 'skip_test', false),
+  }
+}
+
+const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const FALSE = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
+
+const parseSwitch = (options: Readonly<Record<string, string>>, name: string, otherwise: boolean): boolean => {
+  const text = options[name]
+  if (text === undefined) return otherwise
+  if (!TRUE.has(text) && !FALSE.has(text)) throw unusable(name, text)
+  return TRUE.has(text)
+}
+
+/** Octal digits; all zeros leave an existing file's mode as it is. */
+const parseMode = (text: string): number | undefined => {
+  if (!/^[0-7]{1,5}$/.test(text)) throw unusable('mode', text)
+  const mode = Number.parseInt(text, 8)
+  return mode === 0 ? undefined : mode
+}
+
+const unusable = (name: string, text: string): LogicalError =>
+  invalid(`unable to parse the option ${JSON.stringify(name)}: ${JSON.stringify(text)}`)

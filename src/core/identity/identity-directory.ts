@@ -1,0 +1,200 @@
+/**
+ * Entities and aliases as operators manage them: names are unique in their namespace, an alias is unique for its mount and
+ * has one entity, and an entity has one alias for each mount. All of that is judged within the transaction that writes.
+ */
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { AliasChange, EntityChange, Texts } from '../../logical/identity.js'
+import type { ReadStorage } from '../../logical/storage.js'
+import { type EntityTransaction, type IdentityStore, isAlias } from './identity.js'
+import {
+  type AliasFactors,
+  type Entity,
+  type EntityAlias,
+  followKey,
+  IDENTITY_KEYS,
+  readEntity,
+  replaceEntity,
+} from './identity-record.js'
+
+/** A mount of an auth method, as aliases name it. */
+export interface AliasMount {
+  readonly type: string
+  readonly path: string
+  readonly namespaceId: string
+  readonly isLocal: boolean
+}
+
+export class IdentityDirectory {
+  readonly #store: IdentityStore
+  readonly #findMount: (accessor: string) => AliasMount | undefined
+  readonly #isReadOnly: () => boolean
+  readonly #now: () => number
+
+  constructor(options: {
+    readonly store: IdentityStore
+    readonly findMount: (accessor: string) => AliasMount | undefined
+    /** True where entities cannot be written: a request that would is for the primary, whatever this cluster knows. */
+    readonly isReadOnly: () => boolean
+    readonly now: () => number
+  }) {
+    this.#store = options.store
+    this.#findMount = options.findMount
+    this.#isReadOnly = options.isReadOnly
+    this.#now = options.now
+  }
+
+  findMount(accessor: string): AliasMount | undefined {
+    return this.#findMount(accessor)
+  }
+
+  findById(namespaceId: string, id: string): Entity | undefined {
+    return within(namespaceId, this.#store.findEntity(id))
+  }
+
+  findByName(namespaceId: string, name: string): Entity | undefined {
+    return this.#store.findByName(namespaceId, name)
+  }
+
+  findByAlias(factors: AliasFactors): Entity | undefined {
+    return this.#store.findByAlias(factors)
+  }
+
+  findByAliasId(namespaceId: string, id: string): Entity | undefined {
+    return within(namespaceId, this.#store.findByAliasId(id))
+  }
+
+  list(namespaceId: string): Promise<Entity[]> {
+    return this.#store.list(namespaceId)
+  }
+
+  /** Throws 400 for an unknown id or a name that another entity has. */
+  putEntity(change: EntityChange): Promise<{ readonly entity: Entity; readonly isNew: boolean }> {
+    return this.#write((tx) => {
+      const before = findForChange(tx, change)
+      const base = before ?? this.#store.newEntity(tx, change.namespaceId, change.name)
+      const entity: Entity = {
+        ...base,
+        name: change.name ?? base.name,
+        metadata: change.metadata ?? base.metadata,
+        policies: change.policies ?? base.policies ?? [],
+        isDisabled: change.isDisabled ?? base.isDisabled,
+        updatedAtMs: this.#now(),
+      }
+      const changed = replaceEntity(tx, before, entity)
+      return { result: { entity, isNew: before === undefined }, changed }
+    })
+  }
+
+  /** The entity with all its aliases; nothing happens when it is not there. */
+  removeEntity(namespaceId: string, id: string): Promise<void> {
+    return this.#write((tx) => {
+      const entity = within(namespaceId, readEntity(tx, id))
+      return { result: undefined, changed: entity ? replaceEntity(tx, entity, undefined) : [] }
+    })
+  }
+
+  /** Throws 400 for an unknown id, mount or entity, and for what would give an entity two aliases of one mount. */
+  putAlias(change: AliasChange): Promise<{ readonly alias: EntityAlias; readonly entity: Entity }> {
+    return this.#write((tx) => {
+      const { namespaceId } = change
+      const current = findForAliasChange(tx, change)
+      const mountAccessor = change.mountAccessor ?? current?.alias.mountAccessor
+      const name = change.name ?? current?.alias.name
+      if (name === undefined) throw invalid('missing alias name')
+      if (mountAccessor === undefined) throw invalid('missing mount_accessor')
+      this.#checkMount(mountAccessor, namespaceId)
+      const taken = findAlias(tx, { namespaceId, mountAccessor, name })
+      if (taken && taken.alias.id !== current?.alias.id) {
+        throw invalid('alias with combination of mount accessor and name already exists')
+      }
+      const target = findTarget(tx, change) ?? current?.entity ?? this.#store.newEntity(tx, namespaceId)
+      const others = target.aliases.filter(({ id }) => id !== current?.alias.id)
+      if (others.some((alias) => alias.mountAccessor === mountAccessor)) {
+        throw invalid('Alias already exists for requested entity and mount accessor')
+      }
+      const alias = this.#aliasFor(current?.alias, { mountAccessor, name, customMetadata: change.customMetadata })
+      const entity = { ...target, aliases: [...others, alias], updatedAtMs: this.#now() }
+      const isMoved = current !== undefined && current.entity.id !== target.id
+      // It leaves the one before it comes to the other: both have keys of the same names.
+      const left = isMoved ? replaceEntity(tx, current.entity, without(current.entity, current.alias.id)) : []
+      const before = readEntity(tx, target.id)
+      return { result: { alias, entity }, changed: [...left, ...replaceEntity(tx, before, entity)] }
+    })
+  }
+
+  removeAlias(namespaceId: string, id: string): Promise<void> {
+    return this.#write((tx) => {
+      const entity = within(namespaceId, followKey(tx, IDENTITY_KEYS.aliasId(id)))
+      return { result: undefined, changed: entity ? replaceEntity(tx, entity, without(entity, id)) : [] }
+    })
+  }
+
+  async #write<T>(change: EntityTransaction<T>): Promise<T> {
+    if (this.#isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
+    return this.#store.write(change)
+  }
+
+  #checkMount(accessor: string, namespaceId: string): void {
+    const mount = this.#findMount(accessor)
+    if (!mount) throw invalid(`invalid mount accessor ${JSON.stringify(accessor)}`)
+    if (mount.namespaceId !== namespaceId) throw invalid('matching mount is in a different namespace than request')
+    if (mount.isLocal) throw invalid(`mount accessor ${JSON.stringify(accessor)} is a local mount`)
+  }
+
+  #aliasFor(
+    before: EntityAlias | undefined,
+    fields: { mountAccessor: string; name: string; customMetadata: Texts | undefined },
+  ): EntityAlias {
+    const { mountAccessor, name, customMetadata = before?.customMetadata ?? {} } = fields
+    if (!before) return this.#store.newAlias({ mountAccessor, name, metadata: {}, customMetadata })
+    return { ...before, mountAccessor, name, customMetadata, updatedAtMs: this.#now() }
+  }
+}
+
+const within = (namespaceId: string, entity: Entity | undefined): Entity | undefined =>
+  entity?.namespaceId === namespaceId ? entity : undefined
+
+const without = (entity: Entity, aliasId: string): Entity => ({
+  ...entity,
+  aliases: entity.aliases.filter(({ id }) => id !== aliasId),
+})
+
+/** An id must be that of an entity; a name alone finds one or is that of a new one. */
+const findForChange = (reader: ReadStorage, { namespaceId, id, name }: EntityChange): Entity | undefined => {
+  const byId = id === undefined ? undefined : within(namespaceId, readEntity(reader, id))
+  if (id !== undefined && !byId) throw invalid('entity not found from id')
+  const byName = name === undefined ? undefined : followKey(reader, IDENTITY_KEYS.name(namespaceId, name))
+  if (byId && byName && byName.id !== byId.id) throw invalid('entity name is already in use')
+  return byId ?? byName
+}
+
+interface FoundAlias {
+  readonly alias: EntityAlias
+  readonly entity: Entity
+}
+
+const findAlias = (reader: ReadStorage, factors: AliasFactors): FoundAlias | undefined => {
+  const entity = followKey(reader, IDENTITY_KEYS.alias(factors))
+  const alias = entity?.aliases.find((one) => isAlias(one, factors))
+  return entity && alias && { alias, entity }
+}
+
+/** An id must be that of an alias; without one, mount and name find one or are those of a new one. */
+const findForAliasChange = (reader: ReadStorage, change: AliasChange): FoundAlias | undefined => {
+  const { namespaceId, id, mountAccessor, name } = change
+  if (id === undefined) {
+    if (mountAccessor === undefined || name === undefined) return undefined
+    return findAlias(reader, { namespaceId, mountAccessor, name })
+  }
+  const entity = within(namespaceId, followKey(reader, IDENTITY_KEYS.aliasId(id)))
+  const alias = entity?.aliases.find((one) => one.id === id)
+  if (!entity || !alias) throw invalid('invalid alias ID')
+  return { alias, entity }
+}
+
+const findTarget = (reader: ReadStorage, { namespaceId, canonicalId }: AliasChange): Entity | undefined => {
+  if (canonicalId === undefined) return undefined
+  const entity = within(namespaceId, readEntity(reader, canonicalId))
+  if (!entity) throw invalid('invalid canonical ID')
+  return entity
+}

@@ -1,0 +1,107 @@
+import { parseDurationMs } from '../../base/duration.js'
+import { invalid } from '../../logical/errors.js'
+import { type JsonValue, RawNumber } from '../../logical/json.js'
+import type { MountConfig, MountKind, MountTokenType } from './mount-entry.js'
+
+type ConfigInput = { readonly [key: string]: JsonValue }
+
+/** Wire name -> property, for the lists that a mount's configuration may hold. */
+const LISTS = {
+  audit_non_hmac_request_keys: 'auditNonHmacRequestKeys',
+  audit_non_hmac_response_keys: 'auditNonHmacResponseKeys',
+  passthrough_request_headers: 'passthroughRequestHeaders',
+  allowed_response_headers: 'allowedResponseHeaders',
+} as const
+
+const VISIBILITIES: ReadonlySet<string> = new Set(['', 'unauth', 'hidden'])
+const TOKEN_TYPES: ReadonlySet<string> = new Set(['default-service', 'default-batch', 'service', 'batch'])
+
+const asText = (value: JsonValue): string =>
+  value === null
+    ? ''
+    : value instanceof RawNumber
+      ? value.text
+      : typeof value === 'object'
+        ? JSON.stringify(value)
+        : String(value)
+
+/** Seconds; `system` and nothing are 0, which means the system's value. */
+const parseTtl = (value: JsonValue, name: 'default' | 'max'): number => {
+  const text = asText(value).trim()
+  if (text === '' || text === 'system') return 0
+  const ms = parseDurationMs(text)
+  if (ms === undefined) throw invalid(`unable to parse ${name} TTL of ${text}: invalid duration "${text}"`)
+  if (ms < 0) throw invalid(`${name} lease TTL cannot be negative: ${text}`)
+  return Math.floor(ms / 1000)
+}
+
+const parseList = (value: JsonValue): string[] => {
+  if (Array.isArray(value)) return value.map((item) => asText(item).trim())
+  const text = asText(value)
+  return text === '' ? [] : text.split(',').map((item) => item.trim())
+}
+
+const parseBool = (value: JsonValue): boolean => ['true', '1', 't', 'T', 'TRUE', 'True'].includes(asText(value))
+
+/**
+ * What `input` makes of `current`. Keys that are not named stay; empty lists are cleared. Throws 400 with the reference's
+ * texts for values that make no sense.
+ */
+export const applyMountConfig = (
+  current: MountConfig,
+  input: ConfigInput,
+  kind: MountKind,
+  type: string,
+): MountConfig => {
+  const next: { -readonly [K in keyof MountConfig]: MountConfig[K] } = { ...current }
+  const has = (name: string) => input[name] !== undefined && input[name] !== null
+  if (has('default_lease_ttl')) next.defaultLeaseTtlSeconds = parseTtl(input.default_lease_ttl ?? null, 'default')
+  if (has('max_lease_ttl')) next.maxLeaseTtlSeconds = parseTtl(input.max_lease_ttl ?? null, 'max')
+  if (has('force_no_cache')) next.forceNoCache = parseBool(input.force_no_cache ?? null)
+  if (has('listing_visibility')) {
+    const visibility = asText(input.listing_visibility ?? null)
+    if (!VISIBILITIES.has(visibility)) throw invalid(`invalid listing_visibility ${visibility}`)
+    if (visibility === '') delete next.listingVisibility
+    else next.listingVisibility = visibility
+  }
+  for (const [name, property] of Object.entries(LISTS) as [keyof typeof LISTS, (typeof LISTS)[keyof typeof LISTS]][]) {
+    if (!has(name)) continue
+    const list = parseList(input[name] ?? null)
+    if (list.length === 0) delete next[property]
+    else next[property] = list
+  }
+  if (has('token_type')) {
+    const word = asText(input.token_type ?? null)
+    if (word !== '') next.tokenType = parseTokenType(word, kind, type)
+    else if (kind === 'auth') next.tokenType = 'default-service'
+  }
+  const lockout = input.user_lockout_config
+  if (lockout && typeof lockout === 'object' && !Array.isArray(lockout) && !(lockout instanceof RawNumber)) {
+    next.userLockout = { ...next.userLockout, ...lockout }
+  }
+  return next
+}
+
+const parseTokenType = (text: string, kind: MountKind, type: string): MountTokenType => {
+  if (kind !== 'auth') throw invalid("'token_type' can only be modified on auth mounts")
+  if (type === 'token') throw invalid("'token_type' cannot be set for 'token' or 'ns_token' auth mounts")
+  if (!TOKEN_TYPES.has(text)) throw invalid("invalid value for 'token_type'")
+  return text as MountTokenType
+}
+
+/** `config` of a mount as the API shows it: the lists and the visibility only where they are set. */
+export const renderMountConfig = (config: MountConfig): Record<string, unknown> => {
+  const out: Record<string, unknown> = {
+    default_lease_ttl: config.defaultLeaseTtlSeconds,
+    force_no_cache: config.forceNoCache,
+    max_lease_ttl: config.maxLeaseTtlSeconds,
+  }
+  for (const [name, property] of Object.entries(LISTS)) {
+    const list = config[property]
+    if (list) out[name] = list
+  }
+  if (config.listingVisibility) out.listing_visibility = config.listingVisibility
+  if (config.tokenType) out.token_type = config.tokenType
+  if (config.userLockout) out.user_lockout_config = config.userLockout
+  return out
+}

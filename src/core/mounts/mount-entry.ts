@@ -1,0 +1,118 @@
+import type { NamespaceRef } from '../../logical/request.js'
+import { KEYS } from '../../storage/keys.js'
+
+/** Secret engines and auth methods live in two tables with separate paths. */
+export type MountKind = 'secret' | 'auth'
+
+export type MountTokenType = 'default-service' | 'default-batch' | 'service' | 'batch'
+
+/** What tuning changes. Zero seconds means the system's value. */
+export interface MountConfig {
+  readonly defaultLeaseTtlSeconds: number
+  readonly maxLeaseTtlSeconds: number
+  readonly forceNoCache: boolean
+  readonly listingVisibility?: string
+  readonly auditNonHmacRequestKeys?: readonly string[]
+  readonly auditNonHmacResponseKeys?: readonly string[]
+  readonly passthroughRequestHeaders?: readonly string[]
+  readonly allowedResponseHeaders?: readonly string[]
+  readonly tokenType?: MountTokenType
+  readonly userLockout?: { readonly [key: string]: unknown }
+}
+
+/** One row of a mount table, as it is stored. */
+export interface MountEntry {
+  readonly uuid: string
+  readonly accessor: string
+  readonly kind: MountKind
+  /** With a trailing slash and without `auth/`. */
+  readonly path: string
+  readonly namespaceId: string
+  readonly type: string
+  readonly description: string
+  readonly isLocal: boolean
+  readonly sealWrap: boolean
+  readonly externalEntropyAccess: boolean
+  readonly options: Readonly<Record<string, string>> | null
+  readonly config: MountConfig
+}
+
+/** Types that exist once per namespace and can be neither mounted nor unmounted. */
+export const SINGLETON_TYPES: ReadonlySet<string> = new Set(['system', 'cubbyhole', 'identity', 'token'])
+
+/** The path a request has to begin with: `secret/`, `auth/approle/`. */
+export const routePath = (entry: Pick<MountEntry, 'kind' | 'path'>): string =>
+  entry.kind === 'auth' ? `auth/${entry.path}` : entry.path
+
+/** Shared and local. */
+const ENTRIES = { secret: [KEYS.mounts, KEYS.localMounts], auth: [KEYS.authMounts, KEYS.localAuthMounts] } as const
+const DATA = { secret: [KEYS.secretData, KEYS.localSecretData], auth: [KEYS.authData, KEYS.localAuthData] } as const
+
+/** Where the record of the entry is stored. */
+export const entryKey = ({ kind, isLocal, uuid }: Pick<MountEntry, 'kind' | 'isLocal' | 'uuid'>): string =>
+  ENTRIES[kind][isLocal ? 1 : 0] + uuid
+
+export const ENTRY_PREFIXES = Object.values(ENTRIES).flat()
+
+/** Where the data of the mount lies; its local prefixes lie elsewhere in any case. */
+export const dataPrefix = ({ kind, isLocal, uuid }: MountEntry): string => `${DATA[kind][isLocal ? 1 : 0]}${uuid}/`
+
+export const localDataPrefix = ({ kind, uuid }: MountEntry): string => `${DATA[kind][1]}${uuid}/`
+
+export interface LeaseDefaults {
+  readonly defaultLeaseTtlSeconds: number
+  readonly maxLeaseTtlSeconds: number
+}
+
+/** The lease times that hold for a mount; a default never exceeds the maximum. */
+export const effectiveLeaseTtls = (config: MountConfig, system: LeaseDefaults): LeaseDefaults => {
+  const max = config.maxLeaseTtlSeconds || system.maxLeaseTtlSeconds
+  return {
+    maxLeaseTtlSeconds: max,
+    defaultLeaseTtlSeconds: Math.min(config.defaultLeaseTtlSeconds || system.defaultLeaseTtlSeconds, max),
+  }
+}
+
+const DEFAULT_CONFIG: MountConfig = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
+
+/** The mounts that every namespace has from the start. */
+export const defaultMounts = (
+  namespace: NamespaceRef,
+  newUuid: () => string,
+  newAccessor: (prefix: string) => string,
+): MountEntry[] => {
+  const row = (
+    kind: MountKind,
+    type: string,
+    path: string,
+    description: string,
+    more: Partial<MountEntry> = {},
+  ): MountEntry => ({
+    uuid: newUuid(),
+    accessor: newAccessor(kind === 'auth' ? `auth_${type}` : type),
+    kind,
+    path,
+    namespaceId: namespace.id,
+    type,
+    description,
+    isLocal: false,
+    sealWrap: false,
+    externalEntropyAccess: false,
+    options: null,
+    config: DEFAULT_CONFIG,
+    ...more,
+  })
+  return [
+    row('secret', 'system', 'sys/', 'system endpoints used for control, policy and debugging', {
+      sealWrap: true,
+      config: { ...DEFAULT_CONFIG, passthroughRequestHeaders: ['Accept'] },
+    }),
+    row('secret', 'identity', 'identity/', 'identity store', {
+      config: { ...DEFAULT_CONFIG, passthroughRequestHeaders: ['Authorization'] },
+    }),
+    row('secret', 'cubbyhole', 'cubbyhole/', 'per-token private secret storage', { isLocal: true }),
+    row('auth', 'token', 'token/', 'token based credentials', {
+      config: { ...DEFAULT_CONFIG, tokenType: 'default-service' },
+    }),
+  ]
+}

@@ -1,0 +1,196 @@
+import { base62, uuid } from '../../base/id.js'
+import type { Random } from '../../base/random.js'
+import type { BackendType } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { JsonValue } from '../../logical/json.js'
+import type { NamespaceRef } from '../../logical/request.js'
+import { putJson, type Storage } from '../../logical/storage.js'
+import { applyMountConfig } from './mount-config.js'
+import {
+  dataPrefix,
+  defaultMounts,
+  effectiveLeaseTtls,
+  type LeaseDefaults,
+  localDataPrefix,
+  type MountEntry,
+  type MountKind,
+  routePath,
+  SINGLETON_TYPES,
+} from './mount-entry.js'
+import type { MountTable } from './mount-table.js'
+import { type Purge, purgeKey } from './purge.js'
+
+interface MountParameters {
+  readonly type: string
+  readonly description: string
+  readonly config: { readonly [key: string]: JsonValue }
+  readonly options: Readonly<Record<string, string>> | null
+  readonly isLocal: boolean
+  readonly sealWrap: boolean
+  readonly externalEntropyAccess: boolean
+}
+
+interface MountServiceOptions {
+  readonly table: MountTable
+  readonly types: ReadonlyMap<string, BackendType>
+  readonly storage: Storage
+  readonly purge: Purge
+  readonly leaseDefaults: LeaseDefaults
+  readonly revokeLeases: (namespaceId: string, prefix: string) => Promise<void>
+  readonly random: Random
+}
+
+/** Spellings of a type and what they mean. */
+const TYPE_ALIASES: Readonly<Record<string, { type: string; version?: string }>> = {
+  'kv-v1': { type: 'kv', version: '1' },
+  'kv-v2': { type: 'kv', version: '2' },
+}
+
+/** Below these nothing can be mounted: they are not mounts that happen to be in the way but parts of the API. */
+const RESERVED = ['auth/', 'sys/', 'cubbyhole/']
+
+/** Enabling, disabling, tuning and moving mounts. */
+export class MountService {
+  readonly #options: MountServiceOptions
+
+  constructor(options: MountServiceOptions) {
+    this.#options = options
+  }
+
+  async enable(kind: MountKind, namespace: NamespaceRef, path: string, input: MountParameters): Promise<MountEntry> {
+    if (input.type === '') throw invalid('backend type must be specified as a string')
+    refuseReserved(kind, path)
+    const alias = TYPE_ALIASES[input.type]
+    const type = alias?.type ?? input.type
+    this.#refuseType(kind, type, input.type)
+    const options = alias?.version ? { ...input.options, version: alias.version } : input.options
+    refuseVersion(type, options)
+    const config = applyMountConfig(
+      { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false },
+      input.config,
+      kind,
+      type,
+    )
+    if (config.maxLeaseTtlSeconds > 0 && config.defaultLeaseTtlSeconds > config.maxLeaseTtlSeconds) {
+      throw invalid('given default lease TTL greater than given max lease TTL')
+    }
+    const entry: MountEntry = {
+      uuid: uuid(this.#options.random),
+      accessor: this.#newAccessor(kind === 'auth' ? `auth_${type}` : type),
+      kind,
+      path,
+      namespaceId: namespace.id,
+      type,
+      description: input.description,
+      isLocal: input.isLocal,
+      sealWrap: input.sealWrap,
+      externalEntropyAccess: input.externalEntropyAccess,
+      options: options && Object.keys(options).length > 0 ? options : null,
+      config: kind === 'auth' ? { tokenType: 'default-service', ...config } : config,
+    }
+    await this.#options.table.add([entry])
+    return entry
+  }
+
+  /** Removes the mount, its leases and its data. Absent mounts are fine. */
+  async disable(kind: MountKind, namespace: NamespaceRef, path: string): Promise<void> {
+    if (kind === 'auth' && path === 'token/') throw invalid('token credential backend cannot be disabled')
+    const entry = this.#options.table.find(kind, namespace.id, path)
+    if (!entry) return
+    if (SINGLETON_TYPES.has(entry.type)) throw invalid(`cannot unmount "${path}"`)
+    await this.discard(entry)
+  }
+
+  /** Removes any mount, also those that a namespace has from the start. */
+  async discard(entry: MountEntry): Promise<void> {
+    const { table, purge, revokeLeases } = this.#options
+    // Row and order to delete go in one transaction: after a crash the rest of the data is still known to be garbage.
+    await table.remove(entry, (tx) =>
+      putJson(tx, purgeKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] }),
+    )
+    await revokeLeases(entry.namespaceId, routePath(entry))
+    await purge.run(purgeKey(entry))
+  }
+
+  /** Gives a namespace the mounts it must have; those that exist stay. Returns what was missing and could be made. */
+  async ensureDefaults(namespace: NamespaceRef): Promise<void> {
+    const { table, random } = this.#options
+    const wanted = defaultMounts(
+      namespace,
+      () => uuid(random),
+      (prefix) => this.#newAccessor(prefix),
+    )
+    for (const isLocal of [false, true]) {
+      const missing = wanted.filter(
+        (entry) => entry.isLocal === isLocal && !table.find(entry.kind, namespace.id, entry.path),
+      )
+      if (missing.length === 0) continue
+      await table.add(missing).catch((error: unknown) => {
+        // On a secondary the shared rows arrive from the primary, on a disaster-recovery copy the local ones too.
+        if (!(error instanceof LogicalError && error.code === 'read-only')) throw error
+      })
+    }
+  }
+
+  async tune(
+    entry: MountEntry,
+    input: { readonly [key: string]: JsonValue },
+    description?: string,
+  ): Promise<MountEntry> {
+    return this.#options.table.update(entry, (current) => {
+      const config = applyMountConfig(current.config, input, current.kind, current.type)
+      const named = ['default_lease_ttl', 'max_lease_ttl'].some((name) => input[name] !== undefined)
+      const { defaultLeaseTtlSeconds, maxLeaseTtlSeconds } = config
+      const max = maxLeaseTtlSeconds || this.#options.leaseDefaults.maxLeaseTtlSeconds
+      if (named && defaultLeaseTtlSeconds > max) {
+        throw invalid(
+          `backend max lease TTL of ${max} would be less than backend default lease TTL of ${defaultLeaseTtlSeconds}`,
+        )
+      }
+      return { ...current, config, ...(description === undefined ? {} : { description }) }
+    })
+  }
+
+  async setOptions(entry: MountEntry, options: Readonly<Record<string, string>>): Promise<MountEntry> {
+    return this.#options.table.update(entry, (current) => ({ ...current, options: { ...current.options, ...options } }))
+  }
+
+  /** Moves a mount to another path, leases of the old path revoked. */
+  async remount(entry: MountEntry, path: string): Promise<void> {
+    // A mount that is there is named, also where nothing else could be mounted.
+    this.#options.table.refuseTaken({ ...entry, path })
+    refuseReserved(entry.kind, path)
+    await this.#options.revokeLeases(entry.namespaceId, routePath(entry))
+    await this.#options.table.update(entry, (current) => ({ ...current, path }))
+  }
+
+  effectiveTtls(entry: MountEntry): LeaseDefaults {
+    return effectiveLeaseTtls(entry.config, this.#options.leaseDefaults)
+  }
+
+  #newAccessor(prefix: string): string {
+    return `${prefix}_${this.#options.random.bytes(4).toString('hex')}`
+  }
+
+  #refuseType(kind: MountKind, type: string, given: string): void {
+    if (type === 'token') throw invalid('token credential backend cannot be instantiated')
+    if (SINGLETON_TYPES.has(type)) throw invalid(`mount type of "${type}" is not mountable`)
+    if (this.#options.types.get(type)?.kind !== kind) throw invalid(`plugin not found in the catalog: ${given}`)
+  }
+}
+
+const refuseReserved = (kind: MountKind, path: string): void => {
+  if (path === '' || path === '/' || (kind === 'secret' && RESERVED.some((reserved) => path.startsWith(reserved)))) {
+    throw invalid(`cannot mount "${path}"`)
+  }
+}
+
+const refuseVersion = (type: string, options: Readonly<Record<string, string>> | null): void => {
+  const version = options?.version
+  if (type === 'kv' && version !== undefined && !['', '1', '2'].includes(version)) {
+    throw invalid(`"${version}" is not a version of the key-value engine; it is 1 or 2`)
+  }
+}
+
+/** An id of five letters and digits, as namespaces have. */
+export const newNamespaceId = (random: Random): string => base62(random, 5)

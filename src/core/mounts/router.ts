@@ -1,0 +1,279 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import type { Backend, BackendType, MountView } from '../../logical/backend.js'
+import { LogicalError } from '../../logical/errors.js'
+import { type PathRules, rulesOf } from '../../logical/path-rules.js'
+import { type NamespaceRef, type Request, ROOT_NAMESPACE } from '../../logical/request.js'
+import type { Storage } from '../../logical/storage.js'
+import {
+  dataPrefix,
+  defaultMounts,
+  effectiveLeaseTtls,
+  type LeaseDefaults,
+  localDataPrefix,
+  type MountEntry,
+  routePath,
+} from './mount-entry.js'
+import type { MountTable } from './mount-table.js'
+import type { NamespaceStore } from '../namespaces/namespaces.js'
+import { findMountOf } from '../../storage/keys.js'
+
+/** A mount that serves requests. `entry` follows tuning. */
+export interface OpenMount {
+  entry: MountEntry
+  readonly namespace: NamespaceRef
+  readonly backend: Backend
+  readonly view: MountView
+  readonly storage: Storage
+  readonly close: () => Promise<void>
+}
+
+export interface Route {
+  readonly mount: OpenMount
+  /** The path below the mount. */
+  readonly path: string
+  /** What is true of it. */
+  readonly rules: PathRules
+}
+
+const routeTo = (mount: OpenMount, path: string): Route => ({ mount, path, rules: rulesOf(mount.backend.rules, path) })
+
+interface RouterOptions {
+  readonly table: MountTable
+  readonly namespaces: NamespaceStore
+  readonly types: ReadonlyMap<string, BackendType>
+  /** The backends that are not made per mount: system, token, identity, cubbyhole. */
+  readonly singletons: ReadonlyMap<string, Backend>
+  readonly storageAt: (prefix: string) => Storage
+  readonly leaseDefaults: LeaseDefaults
+  /** True where replicated keys cannot be written on this cluster. */
+  readonly isReadOnly: () => boolean
+  readonly presenceOf: (entry: MountEntry) => Presence
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/**
+ * Whether the data of a mount is on this cluster: `filtered` by a path filter, or `arriving` because one was lifted and
+ * not all of it is here yet; `stranded` when it would be arriving and nobody is followed.
+ */
+export type Presence = 'here' | 'filtered' | 'arriving' | 'stranded'
+
+const SYSTEM_PATH = 'sys/'
+const BARE_SYSTEM = defaultMounts(
+  ROOT_NAMESPACE,
+  () => '',
+  () => '',
+).find(({ path }) => path === SYSTEM_PATH)
+const NO_MOUNTS: ReadonlyMap<string, OpenMount> = new Map()
+
+/**
+ * Finds the backend of a path. Mount paths never overlap within a namespace and table, so the first prefix of whole
+ * segments that is a mount is the mount. Backends are opened and closed as the table changes.
+ */
+export class Router {
+  readonly #options: RouterOptions
+  readonly #byUuid = new Map<string, OpenMount>()
+  /** Namespace id -> route path -> mount. */
+  readonly #index = new Map<string, Map<string, OpenMount>>()
+  readonly #closing = new Set<Promise<void>>()
+  /** Shared mounts that a local one of the same path hides. */
+  #hidden: ReadonlySet<OpenMount> = new Set()
+  /** Characters of the longest route path that there ever was. */
+  #longest = SYSTEM_PATH.length
+  #isClosing = false
+  #bareSystem: OpenMount | undefined
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+    options.table.onChange(({ before, after }) => this.#follow(before, after))
+  }
+
+  /** Opens every mount of the table. */
+  openAll(): void {
+    for (const entry of this.#options.table.all()) this.#follow(undefined, entry)
+  }
+
+  async closeAll(): Promise<void> {
+    this.#isClosing = true
+    for (const mount of this.#byUuid.values()) this.#close(mount)
+    await Promise.all(this.#closing)
+  }
+
+  find(namespace: NamespaceRef, path: string): Route | undefined {
+    const index = this.#index.get(namespace.id) ?? NO_MOUNTS
+    // A path of thousands of segments is not looked up once for each of them.
+    for (let slash = path.indexOf('/'); slash >= 0 && slash < this.#longest; slash = path.indexOf('/', slash + 1)) {
+      const mount = index.get(path.slice(0, slash + 1))
+      if (mount) return routeTo(mount, path.slice(slash + 1))
+    }
+    // A LIST of the mount itself may come without the slash.
+    const whole = index.get(`${path}/`)
+    return whole ? routeTo(whole, '') : this.#findBareSystem(namespace, path)
+  }
+
+  /**
+   * A secondary that was wiped has no tables until its first copy arrives, which may be never. It says what it is and lets
+   * itself be told what to do all the same.
+   */
+  #findBareSystem(namespace: NamespaceRef, path: string): Route | undefined {
+    if (namespace.id !== ROOT_NAMESPACE.id || !path.startsWith(SYSTEM_PATH)) return undefined
+    if (BARE_SYSTEM) this.#bareSystem ??= this.#open(BARE_SYSTEM)
+    return this.#bareSystem && routeTo(this.#bareSystem, path.slice(SYSTEM_PATH.length))
+  }
+
+  findByAccessor(accessor: string): OpenMount | undefined {
+    for (const mount of this.#byUuid.values()) if (mount.entry.accessor === accessor) return mount
+    return undefined
+  }
+
+  findByUuid(uuid: string): OpenMount | undefined {
+    return this.#byUuid.get(uuid)
+  }
+
+  /** True when a path filter keeps the mount from this cluster, or from the one that the request came from. */
+  isFiltered(entry: MountEntry, { sight }: Pick<Request, 'sight'>): boolean {
+    return this.#options.presenceOf(entry) === 'filtered' || (sight?.isFiltered(entry.uuid) ?? false)
+  }
+
+  /** Throws what a request gets for a mount that whoever asks may not see, or that is not all here. */
+  requirePresent(entry: MountEntry, request: Pick<Request, 'sight'>, path: string): void {
+    if (this.isFiltered(entry, request)) {
+      const text = `no handler for route "${path}". route entry found, but backend is nil.`
+      throw new LogicalError('not-found', text)
+    }
+    const presence = this.#options.presenceOf(entry)
+    if (presence === 'here') return
+    const what = `the data of "${routePath(entry)}"`
+    if (presence === 'arriving') throw new LogicalError('unavailable', `${what} is still arriving on this cluster`)
+    const text = `${what} has not arrived on this cluster, which follows no primary`
+    throw new LogicalError('unavailable', text)
+  }
+
+  all(): OpenMount[] {
+    return [...this.#byUuid.values()]
+  }
+
+  /** Tells the backend that replication changed a key of its data. */
+  invalidate(key: string): void {
+    const place = findMountOf(key)
+    if (place) this.#byUuid.get(place.uuid)?.backend.invalidate?.(place.rest)
+  }
+
+  #follow(before: MountEntry | undefined, after: MountEntry | undefined): void {
+    const open = this.#byUuid.get((after ?? before)?.uuid ?? '')
+    if (!after) {
+      if (open) this.#close(open)
+      return
+    }
+    const isSame = open && open.entry.path === after.path && sameOptions(open.entry, after)
+    if (isSame) {
+      open.entry = after
+      return
+    }
+    if (open) this.#close(open)
+    const mount = this.#open(after)
+    if (!mount) return
+    this.#byUuid.set(after.uuid, mount)
+    this.#reindex(after.namespaceId)
+  }
+
+  #open(entry: MountEntry): OpenMount | undefined {
+    const { types, singletons, namespaces, storageAt, clock, random, log } = this.#options
+    const namespace = namespaces.findById(entry.namespaceId)
+    if (!namespace) return undefined
+    const view = this.#view(entry.uuid, entry, namespace)
+    const storage = storageAt(dataPrefix(entry))
+    const singleton = singletons.get(entry.type)
+    if (singleton) return { entry, namespace, backend: singleton, view, storage, close: async () => {} }
+    const type = types.get(entry.type)
+    if (!type) {
+      log.error('a mount has a type that this version does not know', { type: entry.type, path: entry.path })
+      return undefined
+    }
+    const backend = type.factory({
+      storage,
+      localStorage: storageAt(localDataPrefix(entry)),
+      mount: view,
+      clock,
+      random,
+      log: log.with({ mount: routePath(entry) }),
+      isReadOnly: () => !entry.isLocal && this.#options.isReadOnly(),
+    })
+    const stop = new AbortController()
+    backend.start?.(stop.signal)
+    const close = async () => {
+      stop.abort()
+      await backend.stop?.()
+    }
+    return { entry, namespace, backend, view, storage, close }
+  }
+
+  #view(uuid: string, first: MountEntry, namespace: NamespaceRef): MountView {
+    const current = () => this.#byUuid.get(uuid)?.entry ?? first
+    const ttls = () => effectiveLeaseTtls(current().config, this.#options.leaseDefaults)
+    return {
+      accessor: first.accessor,
+      uuid,
+      path: routePath(first),
+      namespace,
+      isLocal: first.isLocal,
+      get defaultLeaseTtlSeconds() {
+        return ttls().defaultLeaseTtlSeconds
+      },
+      get maxLeaseTtlSeconds() {
+        return ttls().maxLeaseTtlSeconds
+      },
+      get options() {
+        return current().options ?? {}
+      },
+      get userLockout() {
+        return current().config.userLockout
+      },
+    }
+  }
+
+  #close(mount: OpenMount): void {
+    this.#byUuid.delete(mount.entry.uuid)
+    this.#reindex(mount.entry.namespaceId)
+    const closing: Promise<void> = mount
+      .close()
+      .catch((error: unknown) => this.#options.log.error('a backend did not stop cleanly', { error }))
+      .finally(() => this.#closing.delete(closing))
+    this.#closing.add(closing)
+  }
+
+  #reindex(namespaceId: string): void {
+    const index = new Map<string, OpenMount>()
+    for (const mount of this.#byUuid.values()) {
+      if (mount.entry.namespaceId !== namespaceId) continue
+      const path = routePath(mount.entry)
+      // A local mount keeps its path when a shared one of the same name arrives.
+      if (!index.has(path) || mount.entry.isLocal) index.set(path, mount)
+      this.#longest = Math.max(this.#longest, path.length)
+    }
+    this.#index.set(namespaceId, index)
+    this.#tellHidden()
+  }
+
+  #tellHidden(): void {
+    if (this.#isClosing) return
+    const isIndexed = (mount: OpenMount) =>
+      this.#index.get(mount.entry.namespaceId)?.get(routePath(mount.entry)) === mount
+    const hidden = new Set([...this.#byUuid.values()].filter((mount) => !isIndexed(mount)))
+    const told = ({ entry }: OpenMount) => ({ path: routePath(entry), accessor: entry.accessor })
+    for (const mount of hidden) {
+      if (!this.#hidden.has(mount)) this.#options.log.warn('a local mount hides a shared one', told(mount))
+    }
+    for (const mount of this.#hidden) {
+      if (this.#byUuid.get(mount.entry.uuid) === mount && !hidden.has(mount))
+        this.#options.log.info('a shared mount shows, the local one is gone', told(mount))
+    }
+    this.#hidden = hidden
+  }
+}
+
+const sameOptions = (a: MountEntry, b: MountEntry): boolean =>
+  JSON.stringify(a.options ?? {}) === JSON.stringify(b.options ?? {})

@@ -1,0 +1,142 @@
+import { Claims } from '../wrapping/claims.js'
+import { LogicalError } from '../../logical/errors.js'
+import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
+import type { Storage, Transaction } from '../../logical/storage.js'
+import { putJson, readJson } from '../../logical/storage.js'
+import { KEYS } from '../../storage/keys.js'
+
+export interface NamespaceEntry extends NamespaceRef {
+  readonly customMetadata: Readonly<Record<string, string>>
+}
+
+/** Takes part in the transaction that removes a namespace. What it returns is called when that is stored, or has failed. */
+type NamespaceFollower = (tx: Transaction, gone: NamespaceEntry) => () => void
+
+/** The namespaces of the cluster: one stored record each, all of them in memory. */
+export class NamespaceStore {
+  readonly #storage: Storage
+  readonly #byPath = new Map<string, NamespaceEntry>()
+  readonly #byId = new Map<string, NamespaceEntry>()
+  /** By path. */
+  readonly #claims = new Claims<NamespaceEntry>()
+
+  #follower: NamespaceFollower = () => () => undefined
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+    this.#index({ ...ROOT_NAMESPACE, customMetadata: {} })
+  }
+
+  async load(): Promise<void> {
+    for (const key of await this.#storage.keys(KEYS.namespaces)) this.refresh(key)
+  }
+
+  /** Reads one record again: after a write of ours, or when replication changed it. */
+  refresh(key: string): void {
+    const id = key.slice(KEYS.namespaces.length)
+    const before = this.#byId.get(id)
+    if (before) {
+      this.#byId.delete(id)
+      this.#byPath.delete(before.path)
+    }
+    const after = readJson<NamespaceEntry>(this.#storage, key)
+    if (after) this.#index(after)
+  }
+
+  follow(follower: NamespaceFollower): void {
+    this.#follower = follower
+  }
+
+  find(path: string): NamespaceEntry | undefined {
+    return this.#byPath.get(path)
+  }
+
+  findById(id: string): NamespaceEntry | undefined {
+    return this.#byId.get(id)
+  }
+
+  all(): NamespaceEntry[] {
+    return [...this.#byId.values()]
+  }
+
+  /** With those whose record is on its way to the disk. */
+  allDecided(): NamespaceEntry[] {
+    return this.#claims.over(this.#byPath)
+  }
+
+  childrenOf(path: string): NamespaceEntry[] {
+    const depth = path.split('/').length
+    return [...this.#byPath.values()]
+      .filter(
+        (entry) => entry.path !== path && entry.path.startsWith(path) && entry.path.split('/').length === depth + 1,
+      )
+      .sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+
+  /**
+   * The namespace a request is for: that of the header, then as many leading segments of the path as name one below it.
+   * Throws 404 when the header names none.
+   */
+  resolve(header: string | undefined, path: string): { namespace: NamespaceRef; path: string } {
+    const named = header === undefined ? '' : normalizeNamespacePath(header)
+    const start = this.#byPath.get(named)
+    if (!start) throw new LogicalError('not-found', 'namespace not found')
+    if (this.#byPath.size === 1) return { namespace: start, path }
+    let namespace = start
+    let rest = path
+    for (;;) {
+      const slash = rest.indexOf('/')
+      const child = slash < 0 ? undefined : this.#byPath.get(namespace.path + rest.slice(0, slash + 1))
+      if (!child) return { namespace, path: rest }
+      namespace = child
+      rest = rest.slice(slash + 1)
+    }
+  }
+
+  /**
+   * Stores a new namespace, unless its path has been taken meanwhile. Returns the one that is there. `refuse` throws where
+   * there may be none.
+   */
+  async add(entry: NamespaceEntry, refuse: (entry: NamespaceEntry) => void): Promise<NamespaceEntry> {
+    const stored = this.#storage.write((tx) => {
+      const taken = this.#byPath.get(entry.path) ?? this.#claims.find(entry.path)
+      if (taken) return taken
+      refuse(entry)
+      putJson(tx, KEYS.namespaces + entry.id, entry)
+      this.#claims.claim(entry.path, entry)
+      return entry
+    })
+    return stored.finally(() => {
+      this.#claims.release(entry.path, entry)
+      this.refresh(KEYS.namespaces + entry.id)
+    })
+  }
+
+  async put(entry: NamespaceEntry): Promise<void> {
+    await this.#storage.write((tx) => putJson(tx, KEYS.namespaces + entry.id, entry))
+    this.refresh(KEYS.namespaces + entry.id)
+  }
+
+  async remove(entry: NamespaceEntry): Promise<void> {
+    let settled = () => {}
+    const stored = this.#storage.write((tx) => {
+      settled = this.#follower(tx, entry)
+      tx.delete(KEYS.namespaces + entry.id)
+    })
+    await stored.finally(() => {
+      this.refresh(KEYS.namespaces + entry.id)
+      settled()
+    })
+  }
+
+  #index(entry: NamespaceEntry): void {
+    this.#byId.set(entry.id, entry)
+    this.#byPath.set(entry.path, entry)
+  }
+}
+
+/** `ns1/child` of `/ns1/child/`, with a trailing slash; empty for the root namespace. */
+export const normalizeNamespacePath = (text: string): string => {
+  const trimmed = text.replace(/^\/+|\/+$/g, '')
+  return trimmed === '' || trimmed === 'root' ? '' : `${trimmed}/`
+}

@@ -1,0 +1,99 @@
+import type { Clock } from '../../base/clock.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { Request } from '../../logical/request.js'
+import { isSameSecret } from '../../crypto/constant-time.js'
+import { hmacSha256Hex } from '../../crypto/hmac.js'
+
+/** How far a cluster's log had come: its last entry, and the last one that touched shared data. */
+export interface LogState {
+  readonly clusterId: string
+  readonly localIndex: number
+  readonly replicatedIndex: number
+}
+
+interface ConsistencyOptions {
+  readonly clock: Clock
+  /** Derived from the shared keyring, so that every member of the set knows the others' states again. */
+  readonly key: () => Buffer
+  readonly own: () => LogState
+  /** What is applied here of the log of the cluster that is followed; undefined for a cluster that follows nobody. */
+  readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
+  readonly mayForward: boolean
+  /** How long `await-state` waits. */
+  readonly awaitMs: number
+}
+
+const POLL_MS = 10
+
+/**
+ * Read-your-writes across clusters: an answer to a write carries the state of the log, and a request that carries one back
+ * is refused, or held, until the state is reached here.
+ */
+export class Consistency {
+  readonly #options: ConsistencyOptions
+  /** Writes that share a commit share its state. */
+  #printed = { text: '', header: '' }
+
+  constructor(options: ConsistencyOptions) {
+    this.#options = options
+  }
+
+  /** The header for a state of this cluster's log, or of the one that committed a forwarded write. */
+  print(state: LogState = this.#options.own()): string {
+    const text = `v1:${state.clusterId}:${state.localIndex}:${state.replicatedIndex}`
+    if (this.#printed.text !== text) {
+      this.#printed = { text, header: Buffer.from(`${text}:${this.#mac(text)}`).toString('base64') }
+    }
+    return this.#printed.header
+  }
+
+  /** Throws 412 when a state that the request names is not reached; with `await-state` only after a wait. */
+  async require(request: Request): Promise<void> {
+    const header = request.headers['x-vault-index']
+    if (header === undefined) return
+    const states = [header]
+      .flat()
+      .flatMap((text) => text.split(','))
+      .flatMap((text) => this.#parse(text.trim()) ?? [])
+    if (states.length === 0) return
+    const wish = String(request.headers['x-vault-inconsistent'] ?? '')
+    if (wish === 'forward-active-node' && !this.#options.mayForward) {
+      throw invalid('forwarding to the active node is disabled by the configuration')
+    }
+    const isReached = () => states.every((state) => this.#isReached(state))
+    if (isReached()) return
+    if (wish === 'await-state') {
+      const { clock, awaitMs } = this.#options
+      const deadline = clock.monotonic() + awaitMs
+      while (clock.monotonic() < deadline) {
+        await clock.sleep(POLL_MS)
+        if (isReached()) return
+      }
+    }
+    throw new LogicalError('index-not-reached', 'required index state not present')
+  }
+
+  #isReached(state: LogState): boolean {
+    const own = this.#options.own()
+    if (state.clusterId === own.clusterId) {
+      return own.localIndex >= state.localIndex && own.replicatedIndex >= state.replicatedIndex
+    }
+    const upstream = this.#options.upstream()
+    if (!upstream) return true
+    return upstream.clusterId === state.clusterId && upstream.appliedIndex >= state.localIndex
+  }
+
+  /** Undefined for what no member of this set has printed: it is ignored. */
+  #parse(header: string): LogState | undefined {
+    const text = Buffer.from(header, 'base64').toString('utf8')
+    const match = /^(v1:([^:]+):(\d{1,15}):(\d{1,15})):([0-9a-f]{64})$/.exec(text)
+    if (!match) return undefined
+    const [, signed = '', clusterId = '', local = '', replicated = '', mac = ''] = match
+    if (!isSameSecret(Buffer.from(mac), Buffer.from(this.#mac(signed)))) return undefined
+    return { clusterId, localIndex: Number(local), replicatedIndex: Number(replicated) }
+  }
+
+  #mac(text: string): string {
+    return hmacSha256Hex(this.#options.key(), text)
+  }
+}

@@ -1,0 +1,43 @@
+import { letGo } from '../../base/garbage.js'
+import { RawJson } from '../../logical/json.js'
+import type { Request, Response } from '../../logical/request.js'
+
+/** What is smaller is not counted: as many as there may be connections do no harm. */
+const LARGE_BYTES = 64 * 1024
+
+/**
+ * Runs a read. An answer that turns out to be large and finds no room is dropped, and read anew once there is room for it:
+ * how large it is nobody knows before, and small reads never wait. Where one was read lately another is expected, and gets
+ * its room first.
+ */
+export const readInRoom = async (
+  request: Pick<Request, 'operation' | 'answerRoom' | 'namespace' | 'path'>,
+  run: () => Promise<Response | undefined>,
+): Promise<Response | undefined> => {
+  const { operation, answerRoom } = request
+  if (!answerRoom || operation !== 'read') return run()
+  const place = `${request.namespace.id}/${request.path}`
+  const turn = answerRoom.turn()
+  if (turn) await turn
+  const expected = answerRoom.expected(place)
+  if (expected !== undefined && !answerRoom.tryEnter(expected)) await answerRoom.enter(expected)
+  const response = await run()
+  const size = rawSize(response)
+  const isLarge = size >= LARGE_BYTES
+  if (isLarge) letGo(size)
+  if (isLarge || expected !== undefined) answerRoom.note(place, isLarge ? size : undefined)
+  if (!isLarge || expected !== undefined || answerRoom.tryEnter(size)) return response
+  return answerRoom.enter(size).then(run)
+}
+
+const rawSize = (response: Response | undefined): number => {
+  const data = response?.data
+  if (!data) return 0
+  if (data instanceof RawJson) return data.size
+  let sum = 0
+  for (const name in data) {
+    const value = data[name]
+    if (value instanceof RawJson) sum += value.size
+  }
+  return sum
+}

@@ -1,0 +1,264 @@
+import { dispatch, findPath } from '../../logical/dispatch.js'
+import { hasBody } from '../../logical/envelope.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
+import { NO_RULES } from '../../logical/path-rules.js'
+import {
+  type LoginAuth,
+  type NamespaceRef,
+  type Operation,
+  type Request,
+  type Response,
+  ROOT_NAMESPACE,
+} from '../../logical/request.js'
+import type { AuditBroker } from '../audit/audit.js'
+import { type Authorised, Authoriser, type AuthoriserOptions } from '../acl/authoriser.js'
+import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
+import type { Consistency, LogState } from './consistency.js'
+import { checkGate, type GatedState, isServedWhile } from './gate.js'
+import { LoginIssuer } from '../tokens/login-issuer.js'
+import { readInRoom } from './large-answers.js'
+import type { NamespaceStore } from '../namespaces/namespaces.js'
+import type { PrimaryEntities } from '../identity/primary-entities.js'
+import type { Route, Router } from '../mounts/router.js'
+import { namespaceIdOf } from '../tokens/token-format.js'
+
+/** Sends a backend request to the performance primary, which executes it without asking for rights again. */
+export interface RequestForwarder {
+  /** `state`: the primary's log once the request was done. */
+  forward(request: Request): Promise<{ readonly response: Response | undefined; readonly state: LogState }>
+}
+
+interface RequestHandlerOptions extends AuthoriserOptions {
+  /** Undefined where everything is served. */
+  readonly gateState: () => GatedState | undefined
+  /** True for an overtaken primary that is configured to refuse what it could only lose. */
+  readonly refusesWrites: () => boolean
+  readonly namespaces: NamespaceStore
+  /** True for a namespace that a path filter keeps from this cluster. */
+  readonly hidesNamespace: (path: string) => boolean
+  readonly router: Router
+  readonly audit: AuditBroker
+  readonly forwarder: RequestForwarder
+  readonly primaryEntities: PrimaryEntities
+  /** True for what a performance secondary hands on to its primary. */
+  readonly mayForward: (asked: Route & { readonly request: Request }) => boolean
+  readonly consistency: Consistency
+  /** Last index of this cluster's log. */
+  readonly lastIndex: () => number
+}
+
+const WRITES: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
+
+/**
+ * The pipeline of a request: gate, namespace, token, rights, uses, audit, dispatch, login, wrapping, audit. Everything that
+ * is refused is a LogicalError; the caller turns it into a status.
+ */
+export class RequestHandler {
+  readonly #options: RequestHandlerOptions
+  readonly #authoriser: Authoriser
+  readonly #logins: LoginIssuer
+
+  constructor(options: RequestHandlerOptions) {
+    this.#options = options
+    this.#authoriser = new Authoriser(options)
+    this.#logins = new LoginIssuer(options)
+  }
+
+  async handle(request: Request, namespaceHeader: string | undefined): Promise<Response | undefined> {
+    const { gateState, router, consistency } = this.#options
+    const state = gateState()
+    // Which namespaces there are is not known before the first copy is complete.
+    let route = hasNoCopy(state) ? router.find(ROOT_NAMESPACE, request.path) : this.#locate(request, namespaceHeader)
+    const { rules = NO_RULES } = route ?? {}
+    if (rules.isRootOnly && request.namespace.id !== ROOT_NAMESPACE.id) {
+      throw invalid('operation unavailable in namespaces')
+    }
+    checkGate(state, rules, request.operation)
+    if (request.headers['x-vault-index'] !== undefined) {
+      await consistency.require(request)
+      route = router.find(request.namespace, request.path)
+    }
+    const isBodied = request.operation === 'update' || request.operation === 'patch'
+    if (isBodied && request.path.endsWith('/')) throw invalid("cannot write to a path ending in '/'")
+    return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
+  }
+
+  /** What a large body may be, before it is read. */
+  allowBody(sender: BodySender): BodyAllowance {
+    const place = this.#placeOf(sender)
+    if (!place) return openAllowance()
+    const { router, gateState } = this.#options
+    const route = router.find(place.namespace, place.path)
+    if (route && isOpen(gateState(), route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
+    return this.#authoriser.isKnown(sender, place.namespace) ? FULL_ALLOWANCE : openAllowance()
+  }
+
+  /** Undefined where there is no such namespace, or none is known yet. */
+  #placeOf({ namespaceHeader, path }: BodySender): { namespace: NamespaceRef; path: string } | undefined {
+    if (hasNoCopy(this.#options.gateState())) return undefined
+    try {
+      return this.#options.namespaces.resolve(namespaceHeader, path)
+    } catch (error) {
+      if (error instanceof LogicalError) return undefined
+      throw error
+    }
+  }
+
+  /** Tells the request its namespace: the one that is named, or that of the token for what it asks about itself. */
+  #locate(request: Request, header: string | undefined): Route | undefined {
+    const { namespaces, router } = this.#options
+    const { path, namespace } = namespaces.resolve(header, request.path)
+    request.path = path
+    const route = router.find(namespace, path)
+    const isNamed = Boolean(header) || namespace.id !== ROOT_NAMESPACE.id
+    // Where it was made is said by its ending; whether there is such a token is not asked.
+    const isAtHome = !isNamed && route?.rules.isForSelf && request.clientToken !== undefined
+    const home = isAtHome ? namespaces.findById(namespaceIdOf(request.clientToken)) : undefined
+    request.namespace = home ?? namespace
+    this.#requireNamespace(request.namespace, request)
+    return home ? router.find(home, path) : route
+  }
+
+  /** Executes a request that another cluster has authorised, as far as that may ask for it and see it. */
+  async handleForwarded(request: Request): Promise<Response | undefined> {
+    const { namespaces, router, mayForward } = this.#options
+    const namespace = namespaces.findById(request.namespace.id)
+    if (namespace?.path !== request.namespace.path) throw new LogicalError('not-found', 'namespace not found')
+    this.#requireNamespace(namespace, request)
+    const found = router.find(namespace, request.path)
+    if (found && !mayForward({ ...found, request })) {
+      throw new LogicalError('permission-denied', 'this is not taken from a secondary', { wrapped: true })
+    }
+    const entity = await this.#logins.answerPrimary(request)
+    if (entity) return entity
+    const route = this.#routeOrFail(request, found)
+    const response = await dispatch(route.mount.backend, request, route.path)
+    if (response?.login) await this.#logins.addEntity(request, route.mount, response.login)
+    return response
+  }
+
+  async #handleOpen(request: Request, route: Route): Promise<Response | undefined> {
+    try {
+      return await this.#run(request, this.#routeOrFail(request, route), this.#authoriser.identify(request))
+    } catch (error) {
+      throw unwrapped(error)
+    }
+  }
+
+  async #handleProtected(request: Request, route: Route | undefined): Promise<Response | undefined> {
+    const authorised = await this.#authoriser.authorise(request, route)
+    try {
+      if (authorised.failure) {
+        await this.#auditRefusal(request, route, authorised)
+        throw authorised.failure
+      }
+      return await this.#run(request, this.#routeOrFail(request, route), authorised)
+    } finally {
+      if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
+    }
+  }
+
+  /** One that a filter keeps from whoever asks is as good as none. */
+  #requireNamespace({ path }: NamespaceRef, { sight }: Request): void {
+    if (path === '' || !(this.#options.hidesNamespace(path) || sight?.hidesNamespace(path))) return
+    throw new LogicalError('not-found', 'namespace not found')
+  }
+
+  #routeOrFail(request: Request, route: Route | undefined): Route {
+    if (!route) throw new LogicalError('not-found', `no handler for route "${request.path}". route entry not found.`)
+    this.#options.router.requirePresent(route.mount.entry, request, request.path)
+    return route
+  }
+
+  async #auditRefusal(request: Request, route: Route | undefined, refused: Authorised): Promise<void> {
+    const { audit } = this.#options
+    if (!audit.isEnabled) return
+    const { token, verdict, failure } = refused
+    const entry = { request, mount: route?.mount, ...this.#audited(token), verdict, error: failure }
+    await audit.logRequest(entry)
+    await audit.logResponse({ ...entry, response: undefined })
+  }
+
+  async #run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
+    const { audit } = this.#options
+    if (!audit.isEnabled || route.rules.isUnaudited) return this.#execute(request, route)
+    const entry = { request, mount: route.mount, ...this.#audited(token), verdict, error: undefined }
+    await audit.logRequest(entry)
+    const outcome = await this.#execute(request, route).then(
+      (response) => ({ response, error: undefined }),
+      (error: unknown) => ({ response: undefined, error }),
+    )
+    await audit.logResponse({ ...entry, ...outcome }).catch((cause: unknown) => {
+      throw outcome.error === undefined && WRITES.has(request.operation) ? executedUnrecorded(cause) : cause
+    })
+    if (outcome.error !== undefined) throw outcome.error
+    return outcome.response
+  }
+
+  #audited(token: Authorised['token']): { token: Authorised['token']; identityPolicies: readonly string[] } {
+    return { token, identityPolicies: token ? this.#options.identity.policiesOf(token) : [] }
+  }
+
+  async #execute(request: Request, route: Route): Promise<Response | undefined> {
+    const { wrapping, lastIndex, consistency } = this.#options
+    const isWrite = WRITES.has(request.operation)
+    const before = isWrite ? lastIndex() : 0
+    const done = await this.#dispatch(request, route)
+    let { response } = done
+    if (hasLogin(response)) response = await this.#logins.issue(request, route.mount, response, done.state)
+    if (response) {
+      response.mountType ??= response.auth && !request.token ? '' : route.mount.entry.type
+      const wrap = response.wrap ?? request.wrap
+      if (wrap && !response.wrapInfo && canBeWrapped(response)) response = await wrapping.wrap(request, response, wrap)
+    }
+    if (!isWrite || (!done.state && lastIndex() === before)) return response
+    const headers = { ...response?.headers, 'X-Vault-Index': consistency.print(done.state) }
+    return { ...response, headers }
+  }
+
+  async #dispatch(request: Request, route: Route): Promise<{ response: Response | undefined; state?: LogState }> {
+    const { operation } = request
+    if (WRITES.has(operation) && this.#options.refusesWrites() && !isServedWhile('fenced', route.rules, operation)) {
+      throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
+    }
+    try {
+      return { response: await readInRoom(request, () => dispatch(route.mount.backend, request, route.path)) }
+    } catch (error) {
+      if (!isReadOnly(error)) throw error
+      if (!this.#options.mayForward({ ...route, request })) {
+        throw new LogicalError('invalid-request', 'this cluster is a performance secondary; ask its primary')
+      }
+      return this.#options.forwarder.forward(request)
+    }
+  }
+}
+
+const hasLogin = (response: Response | undefined): response is Response & { login: LoginAuth } =>
+  response?.login !== undefined
+
+/** An answer that no audit device has taken is given to nobody; what the request has done is done. */
+const executedUnrecorded = (cause: unknown): LogicalError =>
+  new LogicalError('internal', 'internal error: the request was executed, but no audit device took its answer', {
+    cause,
+  })
+
+const hasNoCopy = (state: GatedState | undefined): boolean =>
+  state === 'bootstrapping' || state === 'revoked' || state === 'dr-bootstrapping'
+
+/** A DR secondary serves no tokens: what its gate lets through looks at its own credentials. */
+const isOpen = (state: GatedState | undefined, { rules }: Route): boolean =>
+  rules.access === 'open' || state === 'dr' || state === 'dr-bootstrapping'
+
+/** What was unwrapped, and other text of a handler's own, is wrapped as it stands; what streams is not. */
+const canBeWrapped = (response: Response): boolean =>
+  hasBody(response) ||
+  (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)
+
+const isReadOnly = (error: unknown): boolean => error instanceof LogicalError && error.code === 'read-only'
+
+/** On paths without a token no text is wrapped in a list. */
+const unwrapped = (error: unknown): unknown =>
+  error instanceof LogicalError && error.wrapped
+    ? new LogicalError(error.code, error.message, { cause: error.cause, ...(error.data && { data: error.data }) })
+    : error

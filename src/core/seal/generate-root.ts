@@ -1,0 +1,173 @@
+/**
+ * The ceremony in which holders of key shares make a token nobody else gets to see: a root token, or the operation token
+ * of a DR secondary. Both are one machine and exclude each other. Nothing of it is stored; it ends with the process, with
+ * sealing, and with every role change.
+ */
+import { uuid } from '../../base/id.js'
+import { KeyedLock } from '../../base/keyed-lock.js'
+import { LIMITS } from '../../base/limits.js'
+import type { Random } from '../../base/random.js'
+import { invalid } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import type { SealConfig } from '../../seal/config.js'
+import { createOtp, encodeWithOtp, isOtpLength } from '../../seal/otp.js'
+import type { PgpKey } from '../../seal/pgp.js'
+import { ShareCollector } from '../../seal/share-collector.js'
+import { type CeremonySeal, requireKeyShare, requireOpenSeal, requirePgpKeys } from './share-input.js'
+
+type GenerationStrategy = 'root' | 'dr-operation'
+
+/** To whom the token is readable. */
+type Recipient = { readonly by: 'otp'; readonly otp: string } | { readonly by: 'pgp'; readonly key: PgpKey }
+
+interface Attempt {
+  readonly nonce: string
+  readonly strategy: GenerationStrategy
+  readonly recipient: Recipient
+  readonly collector: ShareCollector
+  /** The root key as it was opened; each unsealing makes another buffer of it. */
+  readonly opening: Buffer | undefined
+}
+
+/** The one place that the ceremonies of a cluster have in common. */
+export class GenerationSlot {
+  readonly lock = new KeyedLock()
+  attempt: Attempt | undefined
+
+  clear(): void {
+    this.attempt?.collector.clear()
+    this.attempt = undefined
+  }
+}
+
+interface GenerationOptions {
+  readonly strategy: GenerationStrategy
+  readonly slot: GenerationSlot
+  readonly seal: CeremonySeal
+  readonly random: Random
+  /** Makes the token, durably, once the shares are found good. 28 characters. */
+  readonly makeToken: () => Promise<string>
+}
+
+/** One strategy's view of the slot. Answers are the bodies of the API. */
+export class GenerationAttempt {
+  readonly #options: GenerationOptions
+
+  constructor(options: GenerationOptions) {
+    this.#options = options
+  }
+
+  status(): JsonObject {
+    this.#requireOpen()
+    return this.#render(this.#ownAttempt(), { otp_length: LIMITS.otpLength })
+  }
+
+  /** Without `otp` and `pgpKey` (empty) a one-time pad is made and shown in this answer only. */
+  start(input: { readonly otp: string; readonly pgpKey: string }): Promise<JsonObject> {
+    return this.#options.slot.lock.run('generation', async () => {
+      this.#requireOpen()
+      const recipient = await this.#recipientOf(input)
+      if (this.#options.slot.attempt) throw invalid('root generation already in progress')
+      const { strategy, random, seal } = this.#options
+      const collector = new ShareCollector()
+      this.#options.slot.attempt = { nonce: uuid(random), strategy, recipient, collector, opening: seal.rootKey }
+      const isOtpMade = recipient.by === 'otp' && input.otp === ''
+      return this.#render(this.#options.slot.attempt, {
+        otp: isOtpMade ? recipient.otp : '',
+        otp_length: LIMITS.otpLength,
+      })
+    })
+  }
+
+  /** Ends the attempt and forgets its shares; fine when there is none. */
+  cancel(): void {
+    this.#requireOpen()
+    if (this.#ownAttempt()) this.#options.slot.clear()
+  }
+
+  /** Takes a share in. Wrong shares at the threshold leave the attempt open, with no progress. */
+  update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
+    const share = requireKeyShare(input.key)
+    return this.#options.slot.lock.run('generation', async () => {
+      const { threshold } = this.#requireOpen()
+      const attempt = this.#requireAttempt(input.nonce)
+      if (attempt.collector.offer(share) === 'duplicate') {
+        throw invalid('given key has already been provided during this generation operation')
+      }
+      if (attempt.collector.progress < threshold) return this.#render(attempt)
+      return this.#complete(attempt, threshold)
+    })
+  }
+
+  async #complete(attempt: Attempt, threshold: number): Promise<JsonObject> {
+    const { seal, slot, makeToken } = this.#options
+    const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
+    if (!rootKey) throw invalid('root generation aborted: the key shares do not make the root key')
+    // A cancellation may have come while the shares were tried.
+    if (slot.attempt !== attempt) throw invalid('no root generation in progress')
+    const encoded = await encodeFor(attempt.recipient, await makeToken())
+    slot.clear()
+    return this.#render(attempt, {
+      progress: threshold,
+      complete: true,
+      encoded_token: encoded,
+      encoded_root_token: attempt.strategy === 'root' ? encoded : '',
+    })
+  }
+
+  async #recipientOf({ otp, pgpKey }: { otp: string; pgpKey: string }): Promise<Recipient> {
+    if (otp !== '' && pgpKey !== '') throw invalid('only one of "otp" and "pgp_key" may be given')
+    if (pgpKey !== '') {
+      const [key] = await requirePgpKeys([pgpKey])
+      if (key) return { by: 'pgp', key }
+    }
+    if (otp !== '' && !isOtpLength(otp)) throw invalid('OTP string has incorrect length')
+    return { by: 'otp', otp: otp === '' ? createOtp(this.#options.random) : otp }
+  }
+
+  /** The seal's configuration while open. An attempt from before the cluster was last sealed is dropped. */
+  #requireOpen(): SealConfig {
+    const { seal, slot } = this.#options
+    const config = requireOpenSeal(seal)
+    if (slot.attempt && slot.attempt.opening !== seal.rootKey) slot.clear()
+    return config
+  }
+
+  #requireAttempt(nonce: string): Attempt {
+    const { attempt } = this.#options.slot
+    if (!attempt) throw invalid('no root generation in progress')
+    if (attempt.strategy !== this.#options.strategy) {
+      throw invalid('incorrect strategy supplied; a generate root operation of another type is already in progress')
+    }
+    if (attempt.nonce !== nonce) {
+      throw invalid(`incorrect nonce supplied; nonce for this root generation operation is "${attempt.nonce}"`)
+    }
+    return attempt
+  }
+
+  #ownAttempt(): Attempt | undefined {
+    const { attempt } = this.#options.slot
+    return attempt?.strategy === this.#options.strategy ? attempt : undefined
+  }
+
+  #render(attempt: Attempt | undefined, changes: JsonObject = {}): JsonObject {
+    return {
+      nonce: attempt?.nonce ?? '',
+      started: attempt !== undefined,
+      progress: attempt?.collector.progress ?? 0,
+      required: this.#options.seal.keys.config?.threshold ?? 0,
+      complete: false,
+      encoded_token: '',
+      encoded_root_token: '',
+      pgp_fingerprint: attempt?.recipient.by === 'pgp' ? attempt.recipient.key.fingerprint : '',
+      otp: '',
+      otp_length: 0,
+      ...changes,
+    }
+  }
+}
+
+const encodeFor = async (recipient: Recipient, token: string): Promise<string> =>
+  recipient.by === 'otp'
+    ? encodeWithOtp(token, recipient.otp)
+    : (await recipient.key.encrypt(Buffer.from(token))).toString('base64')

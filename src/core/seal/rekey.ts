@@ -1,0 +1,223 @@
+/**
+ * New key shares, by those who hold the present ones. The root key stays; it is wrapped by a new share key, which is split
+ * anew. When verification is asked for, the old shares count until enough of the new ones were shown. One attempt at a
+ * time; it lives in memory only.
+ */
+import { uuid } from '../../base/id.js'
+import { KeyedLock } from '../../base/keyed-lock.js'
+import type { Random } from '../../base/random.js'
+import { isSameSecret } from '../../crypto/constant-time.js'
+import { invalid } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import { findSealConfigProblem, type SealConfig } from '../../seal/config.js'
+import { combineShares } from '../../seal/key-shares.js'
+import type { PgpKey } from '../../seal/pgp.js'
+import { ShareCollector } from '../../seal/share-collector.js'
+import { backupRecord } from './rekey-backup.js'
+import type { NewShares } from './seal-keys.js'
+import {
+  type CeremonySeal,
+  encryptShares,
+  requireKeyShare,
+  requireOpenSeal,
+  requirePgpKeys,
+  toBase64,
+  toHex,
+} from './share-input.js'
+
+interface RekeyRequest {
+  readonly config: SealConfig
+  readonly pgpKeys: readonly string[]
+  readonly hasBackup: boolean
+  readonly needsVerification: boolean
+}
+
+interface RekeyOptions {
+  readonly seal: CeremonySeal
+  readonly random: Random
+  /** False on a secondary: its shares are its primary's. */
+  readonly isShareOwner: () => boolean
+}
+
+interface Attempt {
+  readonly nonce: string
+  readonly request: RekeyRequest
+  readonly pgpKeys: readonly PgpKey[]
+  readonly collector: ShareCollector
+  /** The root key as it was opened; each unsealing makes another buffer of it. */
+  readonly opening: Buffer | undefined
+  /** Set once the old shares were good: new shares that wait for their verification. */
+  pending?: { nonce: string; readonly made: NewShares; readonly collector: ShareCollector }
+}
+
+export class Rekey {
+  readonly #options: RekeyOptions
+  readonly #lock = new KeyedLock()
+  #attempt: Attempt | undefined
+
+  constructor(options: RekeyOptions) {
+    this.#options = options
+  }
+
+  status(): JsonObject {
+    const { threshold } = this.#requireOpen()
+    const attempt = this.#attempt
+    return {
+      nonce: attempt?.nonce ?? '',
+      started: attempt !== undefined,
+      t: attempt?.request.config.threshold ?? 0,
+      n: attempt?.request.config.shares ?? 0,
+      progress: attempt?.collector.progress ?? 0,
+      required: threshold,
+      pgp_fingerprints: attempt ? fingerprints(attempt) : null,
+      backup: attempt?.request.hasBackup ?? false,
+      verification_required: attempt?.request.needsVerification ?? false,
+      verification_nonce: attempt?.pending?.nonce ?? '',
+    }
+  }
+
+  start(request: RekeyRequest): Promise<JsonObject> {
+    return this.#lock.run('rekey', async () => {
+      this.#requireOpen()
+      if (!this.#options.isShareOwner()) {
+        throw invalid('the key shares of a secondary are those of its primary; rekey there')
+      }
+      const problem = findRequestProblem(request)
+      if (problem !== undefined) throw invalid(problem)
+      const pgpKeys = await requirePgpKeys(request.pgpKeys)
+      if (this.#attempt) throw invalid('rekey already in progress')
+      const { random, seal } = this.#options
+      const collector = new ShareCollector()
+      this.#attempt = { nonce: uuid(random), request, pgpKeys, collector, opening: seal.rootKey }
+      return this.status()
+    })
+  }
+
+  /** Ends the attempt, with all that is pending in it; fine when there is none. */
+  cancel(): void {
+    this.#requireOpen()
+    this.#clear()
+  }
+
+  /** Takes one of the present shares in; the last one needed answers with the new shares. */
+  update(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
+    const share = requireKeyShare(input.key)
+    return this.#lock.run('rekey', async () => {
+      const { threshold } = this.#requireOpen()
+      const attempt = this.#attempt
+      if (!attempt) throw invalid('no rekey in progress')
+      if (attempt.nonce !== input.nonce) {
+        throw invalid(`incorrect nonce supplied; nonce for this rekey operation is "${attempt.nonce}"`)
+      }
+      if (attempt.pending)
+        throw invalid('rekey operation already finished; it waits for verification of the new shares')
+      if (attempt.collector.offer(share) === 'duplicate') {
+        throw invalid('given key has already been provided during this generation operation')
+      }
+      return attempt.collector.progress < threshold ? this.status() : this.#complete(attempt)
+    })
+  }
+
+  verificationStatus(): JsonObject {
+    this.#requireOpen()
+    const attempt = this.#attempt
+    if (!attempt) throw invalid('no rekey configuration found')
+    return {
+      nonce: attempt.pending?.nonce ?? '',
+      started: attempt.pending !== undefined,
+      t: attempt.request.config.threshold,
+      n: attempt.request.config.shares,
+      progress: attempt.pending?.collector.progress ?? 0,
+    }
+  }
+
+  /** Takes one of the new shares in; with the last one needed the new shares begin to count. */
+  verify(input: { readonly key: string; readonly nonce: string }): Promise<JsonObject> {
+    const share = requireKeyShare(input.key)
+    return this.#lock.run('rekey', async () => {
+      this.#requireOpen()
+      const pending = this.#attempt?.pending
+      if (!pending) throw invalid('no rekey verification in progress')
+      if (pending.nonce !== input.nonce) {
+        throw invalid(`incorrect nonce supplied; nonce for this verify operation is "${pending.nonce}"`)
+      }
+      if (pending.collector.offer(share) === 'duplicate') {
+        throw invalid('given key has already been provided during this verify operation')
+      }
+      const { made, collector, nonce } = pending
+      if (collector.progress < made.config.threshold) return this.verificationStatus()
+      const shareKey = await collector.spend((shares) => combineShares(shares, made.config))
+      if (!shareKey || !isSameSecret(shareKey, made.shareKey)) {
+        throw invalid('rekey verification failed: the shares are not the new ones')
+      }
+      await this.#options.seal.keys.adopt(made)
+      this.#clear()
+      return { nonce, complete: true }
+    })
+  }
+
+  /** Forgets the new shares shown so far, and gives the verification another nonce. */
+  restartVerification(): JsonObject {
+    this.#requireOpen()
+    const pending = this.#attempt?.pending
+    if (!pending) throw invalid('no rekey verification in progress')
+    pending.collector.clear()
+    pending.nonce = uuid(this.#options.random)
+    return this.verificationStatus()
+  }
+
+  async #complete(attempt: Attempt): Promise<JsonObject> {
+    const { seal, random } = this.#options
+    const { config, hasBackup, needsVerification } = attempt.request
+    const rootKey = await attempt.collector.spend((shares) => seal.keys.findRootKey(shares))
+    if (!rootKey) throw invalid('rekey aborted: the key shares do not make the root key')
+    // A cancellation may have come while the shares were tried.
+    if (this.#attempt !== attempt) throw invalid('no rekey in progress')
+    const plain = await seal.keys.newShares(config, rootKey)
+    const handedOut = await encryptShares(plain.shares, attempt.pgpKeys)
+    const backup = hasBackup ? [backupRecord(attempt.nonce, attempt.pgpKeys, handedOut)] : []
+    const made = { ...plain, records: [...plain.records, ...backup] }
+    if (needsVerification) attempt.pending = { nonce: uuid(random), made, collector: new ShareCollector() }
+    else {
+      await seal.keys.adopt(made)
+      this.#clear()
+    }
+    return {
+      nonce: attempt.nonce,
+      complete: true,
+      keys: toHex(handedOut),
+      keys_base64: toBase64(handedOut),
+      pgp_fingerprints: fingerprints(attempt),
+      backup: hasBackup,
+      verification_required: needsVerification,
+      verification_nonce: attempt.pending?.nonce ?? '',
+    }
+  }
+
+  /** The seal's configuration while open. An attempt from before the cluster was last sealed is dropped. */
+  #requireOpen(): SealConfig {
+    const { seal } = this.#options
+    const config = requireOpenSeal(seal)
+    if (this.#attempt && this.#attempt.opening !== seal.rootKey) this.#clear()
+    return config
+  }
+
+  #clear(): void {
+    this.#attempt?.collector.clear()
+    this.#attempt?.pending?.collector.clear()
+    this.#attempt = undefined
+  }
+}
+
+const findRequestProblem = ({ config, pgpKeys, hasBackup }: RekeyRequest): string | undefined => {
+  const problem = findSealConfigProblem(config)
+  if (problem !== undefined) return `invalid rekey seal configuration: ${problem}`
+  if (pgpKeys.length > 0 && pgpKeys.length !== config.shares) return 'incorrect number of PGP keys for rekey'
+  if (hasBackup && pgpKeys.length === 0) {
+    return 'cannot request a backup of the new keys without providing PGP keys for encryption'
+  }
+  return undefined
+}
+
+const fingerprints = (attempt: Attempt): string[] | null =>
+  attempt.pgpKeys.length === 0 ? null : attempt.pgpKeys.map((key) => key.fingerprint)

@@ -1,0 +1,211 @@
+/**
+ * Opens and closes this cluster, and holds the root key while it is open. The stored seal configuration is the mark of
+ * an initialised cluster: it is written last, so that an interrupted initialisation can be begun again.
+ */
+import { uuid } from '../../base/id.js'
+import { KeyedLock } from '../../base/keyed-lock.js'
+import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import { invalid } from '../../logical/errors.js'
+import type { SealConfig } from '../../seal/config.js'
+import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
+import { ShareCollector } from '../../seal/share-collector.js'
+import type { SealKeys } from './seal-keys.js'
+import type { SealBarrier, SealStorage } from './seal-records.js'
+
+interface SealStatus {
+  /** `shamir`, or the type of the auto-unseal seal. */
+  readonly type: string
+  readonly isInitialized: boolean
+  readonly isSealed: boolean
+  /** 0 while not initialised. */
+  readonly shares: number
+  readonly threshold: number
+  /** Shares taken in towards unsealing, and the attempt's id; 0 and empty when none is. */
+  readonly progress: number
+  readonly nonce: string
+  readonly isRecoverySeal: boolean
+  readonly isMigrating: boolean
+}
+
+interface SealHooks {
+  /**
+   * Fills a new cluster while its barrier is open for the first time: mounts, policies, the first root token. It stops
+   * what it starts; `onUnsealed` follows when the cluster is really opened.
+   */
+  createCluster(): Promise<{ readonly rootToken: string }>
+  /** The barrier is open. What is thrown here leaves the cluster sealed. */
+  onUnsealed(rootKey: Buffer): Promise<void>
+  /** The barrier is about to close: stop what reads through it. */
+  onSealed(): Promise<void>
+}
+
+interface SealManagerOptions {
+  readonly keys: SealKeys
+  readonly storage: Pick<SealStorage, 'write' | 'clear'>
+  readonly barrier: SealBarrier
+  readonly hooks: SealHooks
+  readonly random: Random
+  readonly log: Log
+}
+
+export class SealManager {
+  readonly keys: SealKeys
+  readonly #storage: Pick<SealStorage, 'write' | 'clear'>
+  readonly #barrier: SealBarrier
+  readonly #hooks: SealHooks
+  readonly #random: Random
+  readonly #log: Log
+  readonly #lock = new KeyedLock()
+  readonly #collector = new ShareCollector()
+  #nonce = ''
+  #rootKey: Buffer | undefined
+
+  constructor(options: SealManagerOptions) {
+    this.keys = options.keys
+    this.#storage = options.storage
+    this.#barrier = options.barrier
+    this.#hooks = options.hooks
+    this.#random = options.random
+    this.#log = options.log
+  }
+
+  get isInitialized(): boolean {
+    return this.keys.config !== undefined
+  }
+
+  get isSealed(): boolean {
+    return this.#rootKey === undefined
+  }
+
+  /** The key that opens the keyring; undefined while sealed. */
+  get rootKey(): Buffer | undefined {
+    return this.#rootKey
+  }
+
+  status(): SealStatus {
+    const config = this.keys.config
+    return {
+      type: this.keys.type,
+      isInitialized: config !== undefined,
+      isSealed: this.isSealed,
+      shares: config?.shares ?? 0,
+      threshold: config?.threshold ?? 0,
+      progress: this.#collector.progress,
+      nonce: this.#nonce,
+      isRecoverySeal: this.keys.isAutoUnseal,
+      isMigrating: this.isSealed && this.keys.isMigrating,
+    }
+  }
+
+  /**
+   * Makes a new cluster: root key, shares, keyring, and what the hook adds. `deliver` may still refuse (a PGP key that
+   * cannot encrypt); what it returns is returned. A Shamir cluster is sealed afterwards, an auto-unseal one is open.
+   */
+  initialize<T>(
+    config: SealConfig,
+    deliver: (made: { readonly shares: readonly Buffer[]; readonly rootToken: string }) => Promise<T>,
+  ): Promise<T> {
+    return this.#lock.run('seal', async () => {
+      if (this.isInitialized) throw invalid('Vault is already initialized')
+      await this.#storage.clear()
+      const rootKey = this.#random.bytes(ROOT_KEY_BYTES)
+      const answer = await this.#create(config, rootKey, deliver)
+      this.#log.info('cluster initialized', { shares: config.shares, threshold: config.threshold })
+      if (this.keys.isAutoUnseal) await this.#open(rootKey)
+      return answer
+    })
+  }
+
+  /** Takes one share in; the one that completes the threshold opens the cluster. An open cluster ignores it. */
+  unseal(share: Buffer): Promise<void> {
+    return this.#lock.run('seal', async () => {
+      const config = this.keys.config
+      if (!config) throw invalid('Vault is not initialized')
+      if (!this.isSealed) return
+      if (this.keys.isAutoUnseal && !this.keys.isMigrating) {
+        throw invalid('this cluster unseals by itself when it starts; recovery keys do not unseal it')
+      }
+      if (this.#collector.progress === 0) this.#nonce = uuid(this.#random)
+      this.#collector.offer(share)
+      if (this.#collector.progress < config.threshold) return
+      this.#nonce = ''
+      const rootKey = await this.#collector.spend((shares) => this.keys.findRootKey(shares))
+      if (!rootKey) throw invalid('Unseal failed, invalid key')
+      await this.#open(rootKey)
+    })
+  }
+
+  /** Forgets the shares taken in so far. */
+  resetUnseal(): void {
+    if (!this.isInitialized) throw invalid('Vault is not initialized')
+    if (!this.isSealed) throw invalid('vault is unsealed')
+    this.#collector.clear()
+    this.#nonce = ''
+  }
+
+  /** Opens the cluster by its auto-unseal seal. False when there is none, or nothing that it could unwrap. */
+  autoUnseal(): Promise<boolean> {
+    return this.#lock.run('seal', async () => {
+      if (!this.keys.isAutoUnseal || !this.isSealed || !this.isInitialized || this.keys.isMigrating) return false
+      const unwrapped = this.keys.findAutoWrapped()
+      if (unwrapped) await this.#open(unwrapped.key)
+      else this.#log.error('auto-unseal failed: neither the current nor the previous seal key fits')
+      return unwrapped !== undefined
+    })
+  }
+
+  /** Opens the cluster with a root key that was kept in memory while the runtime was built anew. */
+  openWith(rootKey: Buffer): Promise<void> {
+    return this.#lock.run('seal', async () => {
+      if (this.isSealed) await this.#open(rootKey)
+    })
+  }
+
+  /** Closes the cluster; a closed one stays closed. */
+  seal(): Promise<void> {
+    return this.#lock.run('seal', async () => {
+      if (this.isSealed) return
+      this.#rootKey = undefined
+      try {
+        await this.#hooks.onSealed()
+      } finally {
+        this.#barrier.seal()
+        this.#log.info('cluster sealed')
+      }
+    })
+  }
+
+  async #create<T>(
+    config: SealConfig,
+    rootKey: Buffer,
+    deliver: (made: { shares: readonly Buffer[]; rootToken: string }) => Promise<T>,
+  ): Promise<T> {
+    const made = await this.keys.newShares(config, rootKey)
+    try {
+      await this.#barrier.initialize(rootKey)
+      await this.#barrier.unseal(rootKey)
+      const { rootToken } = await this.#hooks.createCluster()
+      const answer = await deliver({ shares: made.shares, rootToken })
+      await this.#storage.write([...made.records, ...this.keys.autoRecords(rootKey)])
+      return answer
+    } finally {
+      this.#barrier.seal()
+    }
+  }
+
+  async #open(rootKey: Buffer): Promise<void> {
+    await this.#barrier.unseal(rootKey)
+    try {
+      await this.keys.refreshAutoWrapping(rootKey)
+      await this.#hooks.onUnsealed(rootKey)
+    } catch (error) {
+      this.#barrier.seal()
+      throw error
+    }
+    this.#collector.clear()
+    this.#nonce = ''
+    this.#rootKey = Buffer.from(rootKey)
+    this.#log.info('cluster unsealed')
+  }
+}

@@ -1,0 +1,124 @@
+import { LIMITS } from '../../base/limits.js'
+
+export interface MetricSample {
+  /** `vault.core.active`. */
+  readonly name: string
+  readonly value: number
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+/** How often something happened, told apart by labels. */
+interface MetricCount {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly count: number
+}
+
+/** How often something happened, and how long it took in all, in milliseconds. */
+interface MetricSummary {
+  readonly name: string
+  readonly count: number
+  readonly sum: number
+  readonly min: number
+  readonly max: number
+}
+
+export interface MetricReading {
+  readonly gauges: readonly MetricSample[]
+  readonly summaries: readonly MetricSummary[]
+  readonly counts: readonly MetricCount[]
+}
+
+/** Counts what happens. Recording costs next to nothing; what a reading shows beside it is read when it is asked for. */
+export class Meter {
+  readonly #summaries = new Map<string, { count: number; sum: number; min: number; max: number }>()
+  readonly #counts = new Map<string, { name: string; labels: Readonly<Record<string, string>>; count: number }>()
+
+  /** One event named `name` that took `ms`. */
+  record(name: string, ms: number): void {
+    const summary = this.#summaries.get(name)
+    if (!summary) {
+      this.#summaries.set(name, { count: 1, sum: ms, min: ms, max: ms })
+      return
+    }
+    summary.count++
+    summary.sum += ms
+    if (ms < summary.min) summary.min = ms
+    if (ms > summary.max) summary.max = ms
+  }
+
+  /** One event named `name` with these labels. Once there are too many series, new ones are left out. */
+  count(name: string, labels: Readonly<Record<string, string>>): void {
+    const key = `${name} ${JSON.stringify(labels)}`
+    const known = this.#counts.get(key)
+    if (known) known.count++
+    else if (this.#counts.size < LIMITS.metricSeriesMax) this.#counts.set(key, { name, labels, count: 1 })
+  }
+
+  counts(): MetricCount[] {
+    return [...this.#counts.values()].map((count) => ({ ...count }))
+  }
+
+  summaries(): MetricSummary[] {
+    return [...this.#summaries].map(([name, summary]) => ({ name, ...summary }))
+  }
+}
+
+const promName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, '_')
+
+/** The text exposition format. Its library is loaded by the first reader: few servers have one. */
+export const renderPrometheus = async ({ gauges, summaries, counts }: MetricReading): Promise<string> => {
+  const { Counter, Gauge, Registry } = await import('prom-client')
+  const registry = new Registry()
+  for (const group of groupByName(gauges)) {
+    const labelNames = [...new Set(group.flatMap(({ labels }) => Object.keys(labels ?? {})))]
+    const [{ name } = { name: '' }] = group
+    const gauge = new Gauge({ name: promName(name), help: name, labelNames, registers: [registry] })
+    for (const { labels, value } of group) gauge.set({ ...labels }, value)
+  }
+  for (const { name, count, sum } of summaries) {
+    new Counter({ name: `${promName(name)}_count`, help: name, registers: [registry] }).inc(count)
+    new Counter({ name: `${promName(name)}_sum`, help: `${name}, milliseconds`, registers: [registry] }).inc(sum)
+  }
+  for (const group of groupByName(counts)) {
+    const [{ name, labels } = { name: '', labels: {} }] = group
+    const options = { name: promName(name), help: name, labelNames: Object.keys(labels), registers: [registry] }
+    const counter = new Counter(options)
+    for (const one of group) counter.inc({ ...one.labels }, one.count)
+  }
+  return registry.metrics()
+}
+
+/** The JSON form of the reference. */
+export const renderMetricsJson = (
+  { gauges, summaries, counts }: MetricReading,
+  nowMs: number,
+): Record<string, unknown> => ({
+  Timestamp: new Date(nowMs).toISOString().replace('T', ' ').replace('Z', ' +0000 UTC'),
+  Gauges: gauges.map(({ name, value, labels }) => ({ Name: name, Value: value, Labels: labels ?? {} })),
+  Points: [],
+  Counters: counts.map(({ name, labels, count }) => ({
+    Name: name,
+    Count: count,
+    Sum: count,
+    Min: 1,
+    Max: 1,
+    Mean: 1,
+    Labels: labels,
+  })),
+  Samples: summaries.map(({ name, count, sum, min, max }) => ({
+    Name: name,
+    Count: count,
+    Sum: sum,
+    Min: min,
+    Max: max,
+    Mean: count === 0 ? 0 : sum / count,
+    Labels: {},
+  })),
+})
+
+const groupByName = <T extends { readonly name: string }>(samples: readonly T[]): T[][] => {
+  const groups = new Map<string, T[]>()
+  for (const sample of samples) groups.set(sample.name, [...(groups.get(sample.name) ?? []), sample])
+  return [...groups.values()]
+}

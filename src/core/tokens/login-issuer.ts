@@ -1,0 +1,84 @@
+import { LIMITS } from '../../base/limits.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { LoginAuth, Request, Response } from '../../logical/request.js'
+import type { LogState } from '../pipeline/consistency.js'
+import { routePath } from '../mounts/mount-entry.js'
+import { ENTITY_PATH, type PrimaryEntities } from '../identity/primary-entities.js'
+import type { OpenMount, Router } from '../mounts/router.js'
+import type { TokenStore } from './tokens.js'
+
+/**
+ * From a good login to a token. The token is made by the cluster that answers, whoever examined the credentials; the entity
+ * behind it is shared, so on a performance secondary the primary makes it.
+ */
+export class LoginIssuer {
+  readonly #tokens: TokenStore
+  readonly #router: Router
+  readonly #primaryEntities: PrimaryEntities
+
+  constructor(options: {
+    readonly tokens: TokenStore
+    readonly router: Router
+    readonly primaryEntities: PrimaryEntities
+  }) {
+    this.#tokens = options.tokens
+    this.#router = options.router
+    this.#primaryEntities = options.primaryEntities
+  }
+
+  /** `primaryState`: the log of the primary, where that has examined the credentials. */
+  async issue(
+    request: Request,
+    mount: OpenMount,
+    { login, ...response }: Response & { login: LoginAuth },
+    primaryState?: LogState,
+  ): Promise<Response> {
+    if (login.entityId !== undefined && primaryState) this.#primaryEntities.expect(login.entityId, primaryState)
+    const { auth, warnings } = await this.#tokens.issueLogin({
+      mount: mountOf(mount),
+      namespace: request.namespace,
+      login,
+      path: request.path,
+      entityId: login.entityId ?? (await this.#entityId(request, mount, login)),
+    })
+    return { ...response, auth, warnings: [...(response.warnings ?? []), ...warnings], mountType: '' }
+  }
+
+  /** On the primary: finds or makes the entity of a login that a secondary forwarded, before the answer goes back. */
+  async addEntity(request: Request, mount: OpenMount, login: LoginAuth): Promise<void> {
+    login.entityId = await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
+  }
+
+  /** On the primary: answers a secondary that asks for an entity; undefined for any other request. */
+  async answerPrimary(request: Request): Promise<Response | undefined> {
+    if (request.path !== ENTITY_PATH) return undefined
+    const { accessor, name } = request.data
+    const entry = typeof accessor === 'string' ? this.#router.findByAccessor(accessor)?.entry : undefined
+    if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > LIMITS.aliasNameBytesMax) {
+      throw invalid('an entity is asked for without a name')
+    }
+    if (!entry || entry.isLocal || entry.kind !== 'auth' || entry.namespaceId !== request.namespace.id) {
+      throw invalid('an entity is asked for without an auth method that is shared')
+    }
+    this.#router.requirePresent(entry, request, routePath(entry))
+    const id = await this.#tokens.aliasEntityId(entry.accessor, name, request.namespace.id)
+    return { data: { id } }
+  }
+
+  async #entityId(request: Request, mount: OpenMount, login: LoginAuth): Promise<string> {
+    try {
+      return await this.#tokens.loginEntityId({ login, mount: mountOf(mount), namespace: request.namespace })
+    } catch (error) {
+      if (!(error instanceof LogicalError && error.code === 'read-only') || !login.alias) throw error
+      const alias = { accessor: mount.entry.accessor, name: login.alias.name }
+      return this.#primaryEntities.ask(request, alias)
+    }
+  }
+}
+
+const mountOf = (mount: OpenMount) => ({
+  path: mount.view.path,
+  accessor: mount.entry.accessor,
+  view: mount.view,
+  tokenType: mount.entry.config.tokenType,
+})

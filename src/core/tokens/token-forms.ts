@@ -1,0 +1,107 @@
+import type { Random } from '../../base/random.js'
+import type { NamespaceRef } from '../../logical/request.js'
+import { type BatchToken, isBatch, openBatch, sealBatch } from './token-batch.js'
+import { RecentCache } from '../../base/recent-cache.js'
+import { parsePresented, presentLong } from './token-format.js'
+import { isRootPolicy, type StoredToken, type TokenEntry } from './token-record.js'
+import type { TokenTable } from './token-table.js'
+
+interface TokenFormsOptions {
+  readonly deriveKey: (purpose: string) => Buffer
+  readonly random: Random
+  readonly findNamespace: (id: string) => NamespaceRef | undefined
+  readonly position?: () => number
+}
+
+/** Forms of tokens that are remembered; twice as many at most. */
+const CACHED_FORMS = 20_000
+
+/** Between tokens as clients hold them and tokens as they are stored. What was seen once costs one look into a map. */
+export class TokenForms {
+  readonly #options: TokenFormsOptions
+  readonly #table: TokenTable
+  /** What was presented -> the storage id of a service token, or the whole of a batch token. */
+  readonly #known = new RecentCache<string | TokenEntry>(CACHED_FORMS)
+  readonly #keys = new Map<string, Buffer>()
+
+  constructor(options: TokenFormsOptions, table: TokenTable) {
+    this.#options = options
+    this.#table = table
+  }
+
+  /** What a client gets to see: the long form, but for root tokens and chosen ids. */
+  present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
+    if (entry.isRoot || entry.type === 'batch') return entry.id
+    return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
+  }
+
+  /** A storage id or a batch token, dead or alive; undefined for what cannot be a token of this cluster. */
+  resolve(presented: string): string | TokenEntry | undefined {
+    const known = this.#known.get(presented)
+    if (known !== undefined) return known
+    const form = isBatch(presented) ? this.#openBatch(presented) : this.#storageIdOf(presented)
+    // What leads to no token is not remembered: guesses must not push out what is in use.
+    if (typeof form === 'object' || (form !== undefined && this.#table.find(form))) this.#known.set(presented, form)
+    return form
+  }
+
+  makeBatch(token: StoredToken, namespace: NamespaceRef): TokenEntry {
+    return batchEntry(token, namespace, sealBatch(this.#key('batch-token'), this.#options.random, token))
+  }
+
+  /** Forgets all: what they led to is void. */
+  clear(): void {
+    this.#known.clear()
+  }
+
+  #storageIdOf(presented: string): string | undefined {
+    const id = parsePresented(() => this.#key('token-form'), presented)
+    return id === undefined ? undefined : this.#table.storageId(id)
+  }
+
+  #openBatch(presented: string): TokenEntry | undefined {
+    const token = openBatch(this.#key('batch-token'), presented)
+    const namespace = token && this.#options.findNamespace(token.namespaceId)
+    return namespace && batchEntry(token, namespace, presented)
+  }
+
+  #key(purpose: string): Buffer {
+    let key = this.#keys.get(purpose)
+    if (!key) {
+      key = this.#options.deriveKey(purpose)
+      this.#keys.set(purpose, key)
+    }
+    return key
+  }
+}
+
+/** Written out: an object of this size that is put together from others costs more than all its cryptography. */
+const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): TokenEntry => ({
+  id,
+  storageId: '',
+  accessor: '',
+  policies: token.policies,
+  displayName: token.displayName,
+  entityId: token.entityId,
+  type: 'batch',
+  isRoot: isRootPolicy(token.policies),
+  namespace,
+  parent: token.parent,
+  path: token.path,
+  meta: token.meta,
+  numUses: 0,
+  createdAtMs: token.createdAtMs,
+  ttlSeconds: token.ttlSeconds,
+  leaseTtlSeconds: token.ttlSeconds,
+  expiresAtMs: token.expiresAtMs ?? undefined,
+  lastRenewalMs: undefined,
+  explicitMaxTtlSeconds: 0,
+  periodSeconds: 0,
+  role: token.role,
+  boundCidrs: token.boundCidrs,
+  isOrphan: token.parent === '',
+  isRenewable: false,
+  login: undefined,
+  // Nothing is stored of it that could end with a mount.
+  mountAccessor: '',
+})

@@ -1,0 +1,195 @@
+/**
+ * What a new token is to be, decided without storage: its type, its policies, its life. Requests come from auth/token
+ * (checked there against the parent), from logins, and from wrapping.
+ */
+import { invalid } from '../../logical/errors.js'
+import { type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenType } from '../../logical/request.js'
+import { normalizePolicies } from '../../logical/token-fields.js'
+import type { MountTokenType } from '../mounts/mount-entry.js'
+import type { StoredToken } from './token-record.js'
+import { decideTtl, smallestSet } from './token-ttl.js'
+
+/** Spans in whole seconds, 0 = not set. Policies are final. */
+export interface TokenRequest {
+  readonly namespace: NamespaceRef
+  readonly path: string
+  readonly type: TokenType
+  /** A chosen id, without the namespace's ending. */
+  readonly id?: string
+  readonly policies: readonly string[]
+  readonly displayName: string
+  readonly meta: Readonly<Record<string, string>> | null
+  readonly entityId: string
+  /** The storage id of a live parent; empty for an orphan. */
+  readonly parent: string
+  readonly numUses: number
+  readonly ttlSeconds: number
+  readonly maxTtlSeconds: number
+  /** Kept with the token. */
+  readonly explicitMaxTtlSeconds: number
+  readonly periodSeconds: number
+  /** Of a token role: they hold as long as the role says so, and are not kept. */
+  readonly rolePeriodSeconds?: number
+  readonly roleExplicitMaxTtlSeconds?: number
+  readonly role: string
+  readonly boundCidrs: readonly string[]
+  readonly isRenewable: boolean
+  readonly login: LoginAuth | undefined
+  /** The accessor of the mount of a login: the token ends with the mount. */
+  readonly mountAccessor?: string
+}
+
+/** An orphan that is allowed nothing. */
+const BARE_TOKEN_REQUEST: TokenRequest = {
+  namespace: ROOT_NAMESPACE,
+  path: '',
+  type: 'service',
+  policies: [],
+  displayName: '',
+  meta: null,
+  entityId: '',
+  parent: '',
+  numUses: 0,
+  ttlSeconds: 0,
+  maxTtlSeconds: 0,
+  explicitMaxTtlSeconds: 0,
+  periodSeconds: 0,
+  role: '',
+  boundCidrs: [],
+  isRenewable: false,
+  login: undefined,
+}
+
+export const ROOT_TOKEN_REQUEST: TokenRequest = {
+  ...BARE_TOKEN_REQUEST,
+  path: 'auth/token/root',
+  policies: ['root'],
+  displayName: 'root',
+}
+export const WRAPPING_TOKEN_REQUEST: TokenRequest = {
+  ...BARE_TOKEN_REQUEST,
+  policies: ['response-wrapping'],
+  numUses: 1,
+}
+
+export interface LeaseTtls {
+  readonly defaultLeaseTtlSeconds: number
+  readonly maxLeaseTtlSeconds: number
+}
+
+interface Life {
+  /** 0 = for ever, which only root tokens can. */
+  readonly ttlSeconds: number
+  readonly warnings: readonly string[]
+}
+
+export const decideLife = (request: TokenRequest, mount: LeaseTtls, nowMs: number): Life => {
+  const periodSeconds = smallestSet(request.periodSeconds, request.rolePeriodSeconds ?? 0)
+  const explicitMaxTtlSeconds = smallestSet(request.explicitMaxTtlSeconds, request.roleExplicitMaxTtlSeconds ?? 0)
+  const isEndless = request.policies.includes('root') && periodSeconds === 0 && request.ttlSeconds === 0
+  if (isEndless) return { ttlSeconds: explicitMaxTtlSeconds, warnings: [] }
+  return decideTtl({
+    nowMs,
+    issuedMs: nowMs,
+    incrementSeconds: 0,
+    ttlSeconds: request.ttlSeconds,
+    maxTtlSeconds: request.maxTtlSeconds,
+    explicitMaxTtlSeconds,
+    periodSeconds,
+    mount,
+  })
+}
+
+export const makeRecord = (
+  request: TokenRequest,
+  names: { readonly id: string; readonly accessor: string },
+  ttlSeconds: number,
+  nowMs: number,
+): StoredToken => {
+  const expiresAtMs = ttlSeconds > 0 ? nowMs + ttlSeconds * 1000 : null
+  return {
+    id: names.id,
+    accessor: names.accessor,
+    namespaceId: request.namespace.id,
+    policies: request.policies,
+    path: request.path,
+    displayName: request.displayName,
+    meta: request.meta,
+    entityId: request.entityId,
+    parent: request.parent,
+    numUses: request.numUses,
+    createdAtMs: nowMs,
+    ttlSeconds,
+    leaseTtlSeconds: ttlSeconds,
+    expiresAtMs,
+    lastRenewalMs: null,
+    explicitMaxTtlSeconds: request.explicitMaxTtlSeconds,
+    periodSeconds: request.periodSeconds,
+    role: request.role,
+    boundCidrs: request.boundCidrs,
+    isRenewable: request.isRenewable && ttlSeconds > 0 && request.type === 'service',
+    sweepAtMs: expiresAtMs,
+    login: request.login ?? null,
+    mountAccessor: request.mountAccessor ?? '',
+  }
+}
+
+/** What the mount's tuning makes of the type that a role asks for. */
+const decideTokenType = (tuned: MountTokenType | undefined, asked: LoginAuth['tokenType']): TokenType => {
+  if (tuned === 'service' || tuned === 'batch') return tuned
+  if (asked !== 'default') return asked
+  return tuned === 'default-batch' ? 'batch' : 'service'
+}
+
+/** The policies of a login's token. Throws 400 for those that no auth method can give. */
+const decideLoginPolicies = (login: LoginAuth): string[] => {
+  const asked = normalizePolicies(login.policies)
+  if (asked.includes('root')) throw invalid('auth methods cannot create root tokens')
+  if (asked.includes('response-wrapping')) throw invalid('cannot assign policy "response-wrapping"')
+  return login.noDefaultPolicy ? asked : normalizePolicies([...asked, 'default'])
+}
+
+/** `auth/approle/` and nothing more: `approle`; with a user's name behind it: `userpass-joe`. */
+const loginDisplayName = (mountPath: string, displayName: string): string =>
+  `${mountPath.replace(/^auth\//, '').replaceAll('/', '-')}${displayName}`.replace(/-$/, '')
+
+export interface LoginMount {
+  /** `auth/approle/`. */
+  readonly path: string
+  readonly accessor: string
+  readonly view: LeaseTtls & { readonly isLocal: boolean }
+  readonly tokenType: MountTokenType | undefined
+}
+
+export const loginTokenRequest = (
+  login: LoginAuth,
+  from: {
+    readonly mount: LoginMount
+    readonly namespace: NamespaceRef
+    readonly path: string
+    readonly entityId: string
+  },
+): TokenRequest => {
+  const type = decideTokenType(from.mount.tokenType, login.tokenType)
+  if (type === 'batch' && login.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
+  return {
+    namespace: from.namespace,
+    path: from.path,
+    type,
+    policies: decideLoginPolicies(login),
+    displayName: loginDisplayName(from.mount.path, login.displayName),
+    meta: login.metadata,
+    entityId: from.entityId,
+    parent: '',
+    numUses: login.numUses,
+    ttlSeconds: login.ttlSeconds,
+    maxTtlSeconds: login.maxTtlSeconds,
+    explicitMaxTtlSeconds: login.explicitMaxTtlSeconds,
+    periodSeconds: login.periodSeconds,
+    role: '',
+    boundCidrs: login.boundCidrs,
+    isRenewable: true,
+    login,
+    mountAccessor: from.mount.accessor,
+  }
+}

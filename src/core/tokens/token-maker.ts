@@ -1,0 +1,80 @@
+import { invalid, permissionDenied } from '../../logical/errors.js'
+import type { ReadStorage } from '../../logical/storage.js'
+import { answerOf, type IssuedToken } from './token-answer.js'
+import { newAccessor, newTokenId } from './token-format.js'
+import type { TokenForms } from './token-forms.js'
+import { decideLife, type LeaseTtls, makeRecord, type TokenRequest } from './token-issue.js'
+import type { TokenStoreOptions } from './token-options.js'
+import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
+import type { TokenTable } from './token-table.js'
+
+/** Makes tokens of wishes: batch tokens out of nothing, service tokens with all their keys in one transaction. */
+export class TokenMaker {
+  readonly #options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
+  readonly #table: TokenTable
+  readonly #forms: TokenForms
+  readonly #onMade: (endMs: number) => void
+
+  /** `onMade` is told when a token that was stored will end. */
+  constructor(parts: {
+    options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
+    table: TokenTable
+    forms: TokenForms
+    onMade: (endMs: number) => void
+  }) {
+    this.#options = parts.options
+    this.#table = parts.table
+    this.#forms = parts.forms
+    this.#onMade = parts.onMade
+  }
+
+  async issue(request: TokenRequest, mount: LeaseTtls): Promise<IssuedToken> {
+    const nowMs = this.#options.clock.now()
+    const { ttlSeconds, warnings } = decideLife(request, mount, nowMs)
+    const entry =
+      request.type === 'batch'
+        ? this.#forms.makeBatch(makeRecord(request, { id: '', accessor: '' }, ttlSeconds, nowMs), request.namespace)
+        : await this.store(request, ttlSeconds)
+    this.#options.onIssued?.(entry)
+    const identityPolicies = this.#options.identity.policiesOf(entry)
+    return { auth: answerOf(entry, this.#forms.present(entry), ttlSeconds, identityPolicies), warnings: [...warnings] }
+  }
+
+  /**
+   * Stores a service token; `records` go into its cubbyhole. Throws 400 when a chosen id is taken, 403 when the parent has
+   * ended since it was found.
+   */
+  async store(
+    request: TokenRequest,
+    ttlSeconds: number,
+    records: Readonly<Record<string, Buffer>> = {},
+  ): Promise<TokenEntry> {
+    const { random, clock } = this.#options
+    const { id: namespaceId } = request.namespace
+    const suffix = namespaceId === 'root' ? '' : `.${namespaceId}`
+    const id = request.id === undefined ? newTokenId(random, namespaceId) : request.id + suffix
+    const nowMs = clock.now()
+    const record = makeRecord(request, { id, accessor: newAccessor(random, namespaceId) }, ttlSeconds, nowMs)
+    const storageId = await this.#table.storage.write((tx) => {
+      if (request.id !== undefined) this.#refuseTaken(id, tx)
+      if (request.parent !== '') this.#refuseEndedParent(request.parent, tx, nowMs)
+      const added = this.#table.insert(tx, record)
+      for (const [name, value] of Object.entries(records)) tx.put(TOKEN_KEYS.cubbyhole(added) + name, value)
+      return added
+    })
+    if (record.sweepAtMs !== null) this.#onMade(record.sweepAtMs)
+    return this.#table.decode(storageId, record)
+  }
+
+  #refuseTaken(id: string, reader: ReadStorage): void {
+    const storageId = this.#table.storageIdIn(reader, id)
+    if (storageId !== undefined && this.#table.read(reader, storageId)) {
+      throw invalid('cannot create a token with a duplicate ID')
+    }
+  }
+
+  #refuseEndedParent(storageId: string, reader: ReadStorage, nowMs: number): void {
+    const parent = this.#table.read(reader, storageId)
+    if (!parent || parent.isClosing || hasEnded(parent, nowMs)) throw permissionDenied()
+  }
+}

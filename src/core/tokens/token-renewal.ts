@@ -1,0 +1,50 @@
+import { invalid } from '../../logical/errors.js'
+import type { LoginAuth } from '../../logical/request.js'
+import type { LeaseTtls } from './token-issue.js'
+import type { StoredToken, TokenEntry } from './token-record.js'
+import { decideTtl, smallestSet, type TtlDecision } from './token-ttl.js'
+
+/** Throws 400 for a token that cannot be renewed at all. */
+export const checkRenewable = (entry: TokenEntry): void => {
+  if (entry.type === 'batch') throw invalid('batch tokens cannot be renewed')
+  if (!entry.isRenewable || entry.expiresAtMs === undefined) throw invalid('lease is not renewable')
+}
+
+/**
+ * The life a renewal grants. A login's token follows what its role says now (`current`), a created one keeps the life it
+ * had last; explicit maxima stay as they were given, but for those of token roles.
+ */
+export const decideRenewal = (facts: {
+  readonly entry: TokenEntry
+  readonly current: LoginAuth | undefined
+  readonly incrementSeconds: number
+  readonly mount: LeaseTtls
+  readonly nowMs: number
+}): TtlDecision => {
+  const { entry, current, incrementSeconds, mount, nowMs } = facts
+  const isLogin = current !== undefined && entry.role === ''
+  return decideTtl({
+    nowMs,
+    issuedMs: entry.createdAtMs,
+    incrementSeconds,
+    ttlSeconds: isLogin ? current.ttlSeconds : entry.leaseTtlSeconds,
+    maxTtlSeconds: current?.maxTtlSeconds ?? 0,
+    explicitMaxTtlSeconds: isLogin
+      ? entry.explicitMaxTtlSeconds
+      : smallestSet(entry.explicitMaxTtlSeconds, current?.explicitMaxTtlSeconds ?? 0),
+    periodSeconds: isLogin ? current.periodSeconds : smallestSet(entry.periodSeconds, current?.periodSeconds ?? 0),
+    mount,
+  })
+}
+
+/** The record with its new end. A period that its role was given later rules its renewals and is not shown. */
+export const renewed = (record: StoredToken, ttlSeconds: number, nowMs: number): StoredToken => {
+  const expiresAtMs = nowMs + ttlSeconds * 1000
+  return {
+    ...record,
+    leaseTtlSeconds: ttlSeconds,
+    lastRenewalMs: nowMs,
+    expiresAtMs,
+    sweepAtMs: record.numUses < 0 ? record.sweepAtMs : expiresAtMs,
+  }
+}

@@ -1,0 +1,99 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { parseTimeKey, TOKEN_KEYS } from './token-record.js'
+import type { TokenRevocation } from './token-revocation.js'
+import type { TokenTable } from './token-table.js'
+
+/** How many are removed at once; their writes share durable batches. */
+const CHUNK = 64
+/** Passes are never closer than this: tokens are refused at their end by themselves, the sweep only cleans up. */
+const PAUSE_MS = 1000
+const IDLE_MS = 60_000
+
+interface TokenSweepOptions {
+  readonly table: TokenTable
+  readonly revocation: TokenRevocation
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Removes tokens whose end has come, oldest first, by the index of ends in the database: memory does not grow with the
+ * number of tokens, and nothing has to be read at start.
+ */
+export class TokenSweep {
+  readonly #options: TokenSweepOptions
+  #signal: AbortSignal | undefined
+  #timer: Timer | undefined
+  #wakeAtMs = Number.POSITIVE_INFINITY
+  #running: Promise<void> | undefined
+
+  constructor(options: TokenSweepOptions) {
+    this.#options = options
+  }
+
+  /** Runs until the signal is aborted; what a crash left is swept at once. */
+  start(signal: AbortSignal): void {
+    this.#signal = signal
+    signal.addEventListener('abort', () => this.#timer?.cancel(), { once: true })
+    this.#sleepUntil(this.#options.clock.now())
+  }
+
+  /** A token will end then. */
+  noteEnd(timeMs: number): void {
+    if (timeMs < this.#wakeAtMs && !this.#running) this.#sleepUntil(timeMs)
+  }
+
+  /** Removes all that has ended by now. A call during a pass waits for that pass. */
+  run(): Promise<void> {
+    this.#running ??= this.#pass().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  #sleepUntil(timeMs: number): void {
+    if (!this.#signal || this.#signal.aborted) return
+    const { clock } = this.#options
+    this.#timer?.cancel()
+    this.#wakeAtMs = Math.min(timeMs, clock.now() + IDLE_MS)
+    this.#timer = clock.setTimer(this.#wakeAtMs - clock.now(), () => void this.#wake())
+  }
+
+  async #wake(): Promise<void> {
+    const { clock, log } = this.#options
+    try {
+      await this.run()
+      if (this.#signal?.aborted) return
+      this.#sleepUntil(Math.max(await this.#nextEndMs(), clock.now() + PAUSE_MS))
+    } catch (error) {
+      if (this.#signal?.aborted) return
+      log.warn('tokens that have ended could not be removed', { error })
+      this.#sleepUntil(clock.now() + IDLE_MS)
+    }
+  }
+
+  async #nextEndMs(): Promise<number> {
+    const [first] = await this.#options.table.storage.keys(TOKEN_KEYS.times, { limit: 1 })
+    return first === undefined ? Number.POSITIVE_INFINITY : parseTimeKey(first).timeMs
+  }
+
+  async #pass(): Promise<void> {
+    const { table, clock } = this.#options
+    for (;;) {
+      const keys = await table.storage.keys(TOKEN_KEYS.times, { limit: CHUNK })
+      const due = keys.filter((key) => parseTimeKey(key).timeMs <= clock.now())
+      await Promise.all(due.map((key) => this.#remove(key)))
+      if (due.length < CHUNK || this.#signal?.aborted) return
+    }
+  }
+
+  /** A row that its token does not know (any more) is removed alone. */
+  async #remove(key: string): Promise<void> {
+    const { table, revocation } = this.#options
+    const { timeMs, storageId } = parseTimeKey(key)
+    const isCurrent = table.read(table.storage, storageId)?.sweepAtMs === timeMs
+    if (isCurrent) await revocation.revokeTree(storageId)
+    else await table.storage.write((tx) => tx.delete(key))
+  }
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { letGo } from '../base/garbage.js'
+import { LIMITS } from '../base/limits.js'
+import type { Log } from '../base/log.js'
+import type { Random } from '../base/random.js'
+import { TurnEnd } from '../base/turn.js'
+import { invalid, LogicalError } from '../logical/errors.js'
+import type { BodyAllowance, BodySender, IncomingRequest, Rendered, SideRequest } from '../logical/incoming.js'
+import type { PathRules } from '../logical/path-rules.js'
+import type { AnswerRoom } from './answer-room.js'
+import { BodyReader, ClientGone, isEmptyBody, NO_BODY, readFileBody, type ReadBody } from './body-reader.js'
+import type { BodyRoom } from './body-room.js'
+import { clientAddress, type ForwardedForSettings } from './client-address.js'
+import { type Received, type RequestHead, readFields, readHead, readRequest, senderOf } from './incoming-request.js'
+import { checkFraming } from './request-headers.js'
+import { respond } from './respond.js'
+import { renderError } from './status-codes.js'
+import { parseTarget, type Target } from './target.js'
+import { parseQuery } from './url-pairs.js'
+import { welcome } from './welcome.js'
+
+export interface HttpFaceOptions {
+  /** Serves `/v1`. What it throws is answered as an error; a LogicalError says which. */
+  readonly handle: (request: IncomingRequest) => Promise<Rendered>
+  /** Serves `/_understudy/v1`; without it those paths do not exist. */
+  readonly lab?: ((request: SideRequest) => Promise<Rendered>) | undefined
+  readonly random: Random
+  readonly log: Log
+  readonly forwardedFor?: ForwardedForSettings | undefined
+  /** What is true of a path below `/v1/`. */
+  readonly rulesOf: (path: string) => PathRules
+  /** What a sender of more than anybody may send is allowed. */
+  readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
+  /** Shared by all listeners of a server. */
+  readonly bodies: BodyRoom
+  /** Shared by all listeners of a server. */
+  readonly answers: AnswerRoom
+  readonly bodyBytesMax: number
+}
+
+const API = '/v1/'
+const SIDE = '/_understudy/v1/'
+
+/** Our own endpoints take little. */
+const SIDE_ALLOWANCE: BodyAllowance = { bytesMax: 0, valuesMax: 0, isAuthorised: false }
+
+const NOT_FOUND = new LogicalError('not-found', '')
+
+/** From a message to its answer: everything between Express and the handlers. */
+export class HttpFace {
+  readonly #options: HttpFaceOptions
+  readonly #turnEnd = new TurnEnd()
+
+  constructor(options: HttpFaceOptions) {
+    this.#options = options
+  }
+
+  /** Answers a message whose verb is `verb`, whatever the parser called it. `isLast` is asked when the answer is ready. */
+  async answer(request: IncomingMessage, response: ServerResponse, verb: string, isLast: () => boolean): Promise<void> {
+    try {
+      const target = admit(request)
+      let rendered: Rendered
+      if (target.path.startsWith(API)) {
+        const received = this.#receive(request, verb, target)
+        const head = readHead(received)
+        const isBodied = !head.isFile && !isEmptyBody(request)
+        const body = isBodied ? await this.#readBody(received, head) : NO_BODY
+        rendered = await this.#handle(received, head, body, response)
+      } else
+        rendered = welcome(verb, target.path, request.headers.accept) ?? (await this.#renderSide(request, verb, target))
+      if (response.headersSent) return
+      checkStatus(rendered)
+      await respond(request, response, rendered, isLast() || !request.complete, this.#turnEnd)
+    } catch (error) {
+      await this.fail(request, response, error, isLast())
+    }
+  }
+
+  /** Answers with an error. A connection whose message was not read to its end is not used again. */
+  async fail(request: IncomingMessage, response: ServerResponse, error: unknown, isLast: boolean): Promise<void> {
+    if (error instanceof ClientGone || isCutShort(error)) return
+    this.#report(error, request)
+    // What has arrived of the message goes through the parser before its end is asked for.
+    await undefined
+    if (response.headersSent) response.destroy()
+    else await respond(request, response, renderError(error), isLast || !request.complete, this.#turnEnd)
+  }
+
+  #receive(message: IncomingMessage, verb: string, target: Target): Received {
+    const { forwardedFor, rulesOf } = this.#options
+    const remoteAddress = clientAddress(message, forwardedFor)
+    const path = target.path.slice(API.length)
+    return { message, verb, path, query: target.query, remoteAddress, rules: rulesOf(path) }
+  }
+
+  #readBody(received: Received, head: RequestHead): Promise<ReadBody> {
+    const { bodies, bodyBytesMax, allowBody } = this.#options
+    const allowance = (gone: AbortSignal) => allowBody(senderOf(received, head), gone)
+    return new BodyReader(received.message, { room: bodies, bytesMax: bodyBytesMax, allowance }).read()
+  }
+
+  async #handle(received: Received, head: RequestHead, body: ReadBody, sink: ServerResponse): Promise<Rendered> {
+    const { handle, random, bodies, answers } = this.#options
+    try {
+      const fields = readFields(received, head, body)
+      const data = fields instanceof Promise ? await fields : fields
+      const readFile = () => readFileBody(received.message, bodies)
+      const { size: bodyBytes, refusal: bodyRefusal } = body
+      const answerRoom = answers.placeFor({ response: sink, socket: received.message.socket })
+      const parts = { random, readFile, bodyBytes, bodyRefusal, answerRoom }
+      return await handle(readRequest(received, head, data, parts))
+    } finally {
+      body.done()
+      if (body.size > LIMITS.openBodyBytesMax) letGo(body.size)
+    }
+  }
+
+  async #readSideBody(message: IncomingMessage): Promise<Buffer> {
+    if (isEmptyBody(message)) return NO_BODY.take()
+    const options = { room: this.#options.bodies, bytesMax: LIMITS.openBodyBytesMax, allowance: () => SIDE_ALLOWANCE }
+    const { take, refusal } = await new BodyReader(message, options).read()
+    if (refusal) throw refusal
+    return take()
+  }
+
+  async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {
+    const { lab, forwardedFor } = this.#options
+    if (!lab || !`${path}/`.startsWith(SIDE)) throw NOT_FOUND
+    checkFraming(message.headers)
+    return lab({
+      method,
+      path: path.slice(SIDE.length),
+      query: parseQuery(query),
+      headers: message.headers,
+      body: await this.#readSideBody(message),
+      remoteAddress: clientAddress(message, forwardedFor),
+    })
+  }
+
+  #report(error: unknown, request: IncomingMessage): void {
+    if (error instanceof LogicalError && error.code !== 'internal') return
+    const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))
+    this.#options.log.error('a request failed inside', { method: request.method, name, message, stack, cause })
+  }
+}
+
+/** The client went away in the middle of a stream. */
+const isCutShort = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+
+const admit = (request: IncomingMessage): Target => {
+  if (request.headers.host === undefined && request.httpVersion === '1.1') throw invalid('missing Host header')
+  return parseTarget(request.url ?? '')
+}
+
+/** Codes that a client chose (those of sys/health) must be codes that end a message. */
+const checkStatus = ({ status }: Rendered): void => {
+  if (!(Number.isInteger(status) && status >= 200 && status <= 999)) throw invalid('')
+}

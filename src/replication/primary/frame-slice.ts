@@ -1,0 +1,74 @@
+import { encodeEntry, encodeFrame, epochOf } from '../../storage/log/frame.js'
+import type { Frame, ReplicableStore, WalEntry, WalOperation } from '../../storage/replicable.js'
+import { subPageOf } from '../../storage/trees/leaf.js'
+import type { FrameSliceMessage } from '../rpc/messages.js'
+import type { KeyFilter, Kind } from '../types.js'
+
+/** What one secondary may have of the log. */
+export interface Audience {
+  readonly kind: Kind
+  /** Undefined = everything its kind gets. */
+  readonly filter: KeyFilter | undefined
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * A frame as one secondary gets it: the very bytes where it may have all of it, written anew without local keys and with
+ * hashes in place of filtered ones where it may have some, and only its place in the log where nothing concerns it.
+ */
+export const sliceOf = (store: ReplicableStore, frame: Frame, audience: Audience): FrameSliceMessage => {
+  const place = { first_index: frame.firstIndex, last_index: frame.lastIndex, hash: frame.hash }
+  if (audience.kind === 'dr') return { ...place, frame: frame.bytes }
+  if (!frame.hasReplicated) return { ...place, frame: NOTHING }
+  if (!frame.hasLocal && audience.filter === undefined) return { ...place, frame: frame.bytes }
+  return { ...place, frame: rewrite(store, frame, audience.filter) }
+}
+
+const rewrite = (store: ReplicableStore, frame: Frame, filter: KeyFilter | undefined): Buffer => {
+  const entries = store.decodeFrame(frame).map((entry) => strip(entry, filter))
+  const head = {
+    firstIndex: frame.firstIndex,
+    previousHash: frame.previousHash,
+    epoch: epochOf(frame),
+    timeMs: frame.timeMs,
+    hasReplicated: true,
+    hasLocal: false,
+  }
+  return encodeFrame(head, entries).bytes
+}
+
+/** The entry without local keys and with filtered ones reduced to what they do to their sub-page. */
+const strip = (entry: WalEntry, filter: KeyFilter | undefined): Buffer => {
+  const operations: WalOperation[] = []
+  let isChanged = false
+  for (const operation of entry.operations) {
+    if (operation.category === 'local') {
+      isChanged = true
+    } else if (operation.filtered || filter === undefined || filter.shows(operation.key)) {
+      operations.push(operation)
+    } else {
+      isChanged = true
+      operations.push(filterOut(operation))
+    }
+  }
+  return isChanged || !entry.bytes ? encodeEntry(operations) : entry.bytes
+}
+
+const filterOut = (operation: WalOperation): WalOperation => ({
+  key: '',
+  category: operation.category,
+  value: undefined,
+  delta: operation.delta,
+  filtered: { subPage: subPageOf(operation.key) },
+})
+
+/** Adds a slice to a message in the making; stretches without content grow together. */
+export const addSlice = (slices: FrameSliceMessage[], slice: FrameSliceMessage): void => {
+  const last = slices[slices.length - 1]
+  if (last && last.frame.length === 0 && slice.frame.length === 0) {
+    slices[slices.length - 1] = { ...slice, first_index: last.first_index }
+  } else {
+    slices.push(slice)
+  }
+}

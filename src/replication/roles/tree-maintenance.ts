@@ -1,0 +1,177 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { shortHash } from '../../crypto/digest.js'
+import { invalid } from '../../logical/errors.js'
+import type { Response } from '../../logical/request.js'
+import type { JsonObject } from '../../logical/json.js'
+import { putJson, readJson, type Storage } from '../../logical/storage.js'
+import { KEYS, type Tree } from '../../storage/keys.js'
+import type { CorruptPages, ReplicableStore, TreeUpkeep } from '../../storage/replicable.js'
+import { GUARDS } from '../guard-texts.js'
+import { WARNINGS } from '../texts.js'
+import type { UpkeepStatus } from '../paths/status.js'
+import type { Kind } from '../types.js'
+
+/** The root that members of a kind compare: performance over shared data, DR over shared and local data. */
+export const merkleRootOf = (store: Pick<ReplicableStore, 'trees'>, kind: Kind): Buffer => {
+  const replicated = store.trees.replicated.root()
+  return kind === 'performance' ? replicated : shortHash(Buffer.concat([replicated, store.trees.local.root()]))
+}
+
+/** The last index that secondaries of a kind are to reach. */
+export const lastIndexOf = (
+  store: Pick<ReplicableStore, 'lastShippedIndex' | 'lastReplicatedIndex'>,
+  kind: Kind,
+): number => (kind === 'dr' ? store.lastShippedIndex : store.lastReplicatedIndex)
+
+interface ReindexOptions {
+  /** Compares key by key first and logs what differs. */
+  readonly diff: boolean
+  readonly skipFlush: boolean
+}
+
+interface UpkeepRecord {
+  readonly lastReindexMs: number
+  readonly lastCheckMs: number | undefined
+  readonly isCorrupted: boolean
+}
+
+interface UpkeepOptions {
+  readonly storage: Storage
+  readonly store: Pick<ReplicableStore, 'trees'>
+  readonly trees: TreeUpkeep
+  readonly clock: Clock
+  readonly log: Log
+  /** Awaited before a rebuild begins, so that a lab can hold it. */
+  readonly beforeReindex: (signal: AbortSignal) => Promise<void>
+}
+
+/** Rebuilding and checking the merkle trees; one rebuild at a time, in the background. */
+export class TreeMaintenance {
+  readonly #options: UpkeepOptions
+  readonly #stopped = new AbortController()
+  #progress: { stage: string; done: number; total: number } | undefined
+  #running: Promise<void> | undefined
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options
+  }
+
+  get isReindexing(): boolean {
+    return this.#progress !== undefined
+  }
+
+  status(): UpkeepStatus {
+    const record = this.#record()
+    return {
+      lastReindexMs: record.lastReindexMs,
+      isCorrupted: record.isCorrupted,
+      lastCheckMs: record.lastCheckMs,
+      reindex: this.#progress,
+    }
+  }
+
+  /** Begins a rebuild; 400 while one is running. */
+  startReindex(options: ReindexOptions): void {
+    if (this.#progress) throw invalid(GUARDS.reindexRunning)
+    this.#progress = { stage: 'building', done: 0, total: 0 }
+    this.#running = this.#reindex(options)
+      .catch((error: unknown) => this.#options.log.error('reindex failed', { error: String(error) }))
+      .finally(() => {
+        this.#progress = undefined
+      })
+  }
+
+  /** Begins a rebuild unless one is running; resolves when it has ended. */
+  async reindexNow(): Promise<void> {
+    if (!this.#progress) this.startReindex({ diff: false, skipFlush: false })
+    await this.#running
+  }
+
+  /** Resolves when no rebuild is running. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
+  async #reindex({ diff, skipFlush }: ReindexOptions): Promise<void> {
+    const { trees, clock, log, beforeReindex } = this.#options
+    const { signal } = this.#stopped
+    await beforeReindex(signal)
+    if (diff) log.info('compared trees with data', { ...countPages(await trees.check(signal)) })
+    const onProgress = (done: number, total: number) => {
+      this.#progress = { stage: 'building', done, total }
+    }
+    const found = await trees.rebuild({ skipFlush, signal, onProgress })
+    log.info('trees rebuilt', { ...countPages(found) })
+    await this.#keep({ ...this.#record(), lastReindexMs: clock.now(), isCorrupted: false })
+  }
+
+  /**
+   * 400 when the data itself is damaged: a rebuild would take what is left for the truth, and secondaries would delete what
+   * only they still have.
+   */
+  async requireWhole(): Promise<void> {
+    const { damage } = await this.#options.trees.examine(this.#stopped.signal)
+    if (damage.length === 0) return
+    this.#options.log.error('the data is damaged', { damage })
+    throw invalid(GUARDS.damaged(damage))
+  }
+
+  /** Compares both trees with the data; the answer of merkle-check. */
+  async check(): Promise<Response> {
+    const { trees, clock, store, log } = this.#options
+    const { pages: found, damage } = await trees.examine(this.#stopped.signal)
+    const nowMs = clock.now()
+    const isCorrupted = found.replicated.size > 0 || found.local.size > 0 || damage.length > 0
+    await this.#keep({ ...this.#record(), lastCheckMs: nowMs, isCorrupted })
+    if (damage.length > 0) log.error('the data is damaged', { damage })
+    const data = {
+      merkle_corruption_report: {
+        corrupted_root: isCorrupted,
+        corrupted_tree_map: {
+          '1': treeReport('replicated', found.replicated, store.trees.replicated.root()),
+          '2': treeReport('local', found.local, store.trees.local.root()),
+        },
+        last_corruption_check_epoch: String(Math.floor(nowMs / 1000)),
+      },
+    }
+    return damage.length > 0 ? { data, warnings: [WARNINGS.damaged(damage)] } : { data }
+  }
+
+  /** Ends a running rebuild and waits for it. */
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error('stopped'))
+    await this.#running
+  }
+
+  #record(): UpkeepRecord {
+    return (
+      readJson<UpkeepRecord>(this.#options.storage, KEYS.upkeep) ?? {
+        lastReindexMs: 0,
+        lastCheckMs: undefined,
+        isCorrupted: false,
+      }
+    )
+  }
+
+  #keep(record: UpkeepRecord): Promise<void> {
+    return this.#options.storage.write((tx) => putJson(tx, KEYS.upkeep, record))
+  }
+}
+
+const countPages = (found: Readonly<Record<Tree, CorruptPages>>): { replicated: number; local: number } => ({
+  replicated: found.replicated.size,
+  local: found.local.size,
+})
+
+const treeReport = (type: Tree, pages: CorruptPages, root: Buffer): JsonObject => ({
+  tree_type: type,
+  corrupted_subtree_root: pages.size > 0,
+  root_hash: root.toString('base64'),
+  corrupted_index_tuples_map:
+    pages.size === 0
+      ? null
+      : Object.fromEntries(
+          [...pages].map(([page, subpages]) => [String(page), { corrupted: true, subpages: [...subpages] }]),
+        ),
+})

@@ -1,0 +1,33 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Recorder } from '../../base/meter.js'
+import type { Random } from '../../base/random.js'
+import type { Engine } from '../../storage/engine/engine.js'
+import { Store } from '../../storage/store.js'
+import type { ServerConfig } from '../config/config.js'
+
+export interface StoreSurroundings {
+  readonly config: ServerConfig
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly recorder?: Recorder | undefined
+}
+
+/** The store on an engine, sized as configured. `syncWrites: true` makes every write durable whatever is configured. */
+export const openStore = (
+  engine: Engine,
+  { config: { own }, clock, random, log, recorder }: StoreSurroundings,
+  syncWrites = own.syncWrites,
+): Promise<Store> =>
+  Store.open({
+    engine,
+    clock,
+    random,
+    log,
+    syncWrites,
+    walRetentionEntries: own.walRetentionEntries,
+    walRetentionBytes: own.walRetentionBytes,
+    ringBytes: own.shipWindowBytes,
+    recorder,
+  })

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs'
+import { createSystemRandom } from '../../base/random.js'
+import { SealKeys } from '../../core/seal/seal-keys.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { parseKeyShare } from '../../seal/key-text.js'
+import { type Adopted, adoptGeneration } from '../../storage/adopt.js'
+import type { Engine } from '../../storage/engine/engine.js'
+import {
+  listStored,
+  openForInspection,
+  type StoredRecord,
+  type Verification,
+  verifyStored,
+} from '../../storage/inspect.js'
+import { findLockFile } from '../../storage/engine/level-engine.js'
+import { dataKey } from '../../storage/raw-keys.js'
+import { describeOwner, findLockOwner } from './owner-of.js'
+
+/** Looking at the data directory of a stopped server, for the command line. Failures are LogicalErrors and `InUse`. */
+
+/** A server has the directory open. */
+export class InUse extends Error {
+  override readonly name = 'InUse'
+}
+
+export interface ListedRecord extends StoredRecord {
+  readonly generation: number
+  /** False for what a crash left behind. */
+  readonly isLive: boolean
+}
+
+/** Which files hold what opens the values; without either they are not opened. */
+export interface KeySource {
+  /** The root key itself: 32 bytes as hex or base64. */
+  readonly rootKeyFile?: string | undefined
+  /** Unseal keys or recovery keys, one per line. */
+  readonly unsealKeyFile?: string | undefined
+}
+
+export interface GenerationVerification extends Verification {
+  readonly generation: number
+  readonly isLive: boolean
+}
+
+/** Every record of every generation, in key order. */
+export async function* listStorage(dataDir: string): AsyncGenerator<ListedRecord> {
+  for await (const { generation, isLive, engine } of inspect(dataDir)) {
+    for await (const record of listStored(engine)) yield { generation, isLive, ...record }
+  }
+}
+
+/** Checks one generation, by default the live one; what a crash left behind is no part of the data. */
+export const verifyStorage = async (
+  dataDir: string,
+  keys: KeySource,
+  wanted?: number,
+): Promise<GenerationVerification> => {
+  for await (const { generation, isLive, engine } of inspect(dataDir)) {
+    if (wanted === undefined ? !isLive : generation !== wanted) continue
+    const rootKey = await findRootKey(engine, keys)
+    return { generation, isLive, ...(await verifyStored(engine, rootKey)) }
+  }
+  throw new LogicalError(
+    'not-found',
+    wanted === undefined ? `${dataDir} names no live generation` : `${dataDir} has no generation ${wanted}`,
+  )
+}
+
+/** Makes a generation the live one, as it is. */
+export const adoptStorage = (dataDir: string, generation: number, isForced: boolean): Promise<Adopted> =>
+  adoptGeneration(dataDir, generation, { isForced }).catch(rethrowInUse)
+
+async function* inspect(dataDir: string): ReturnType<typeof openForInspection> {
+  try {
+    yield* openForInspection(dataDir)
+  } catch (error) {
+    rethrowInUse(error)
+  }
+}
+
+const rethrowInUse = (error: unknown): never => {
+  const lock = findLockFile(error)
+  if (lock === undefined) throw error
+  const owner = describeOwner(findLockOwner(lock))
+  throw new InUse(`a running server holds the lock ${lock}${owner}: stop it first`, { cause: error })
+}
+
+const findRootKey = async (engine: Engine, { rootKeyFile, unsealKeyFile }: KeySource): Promise<Buffer | undefined> => {
+  if (rootKeyFile !== undefined) return readKeys(rootKeyFile)[0]
+  if (unsealKeyFile === undefined) return undefined
+  const refuse = () => Promise.reject(new Error('an inspected storage is not written'))
+  const storage = { get: (key: string) => engine.get(dataKey(key)), write: refuse, delete: refuse, clear: refuse }
+  const seal = new SealKeys({ storage, random: createSystemRandom() })
+  const shares = readKeys(unsealKeyFile).slice(0, seal.config?.threshold)
+  const rootKey = await seal.findRootKey(shares)
+  if (!rootKey) throw invalid(`the keys of ${unsealKeyFile} do not open this storage`)
+  return rootKey
+}
+
+const readKeys = (file: string): Buffer[] => {
+  const lines = readText(file)
+    .split(/\s+/)
+    .filter((line) => line !== '')
+  if (lines.length === 0) throw invalid(`${file} holds no key`)
+  return lines.map((line, index) => {
+    const parsed = parseKeyShare(line)
+    if (!parsed.ok) throw invalid(`${file}, key ${index + 1}: not a hex or base64 key`)
+    return parsed.share
+  })
+}
+
+const readText = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw invalid(`${file} cannot be read: ${error instanceof Error ? error.message : error}`)
+  }
+}

@@ -1,0 +1,21 @@
+import { rmSync } from 'node:fs'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
+import { LevelEngine } from '../../storage/engine/level-engine.js'
+
+/** Writes and reads one record through the LevelDB binding, in a directory of its own below `parent`. Rejects with why not. */
+export const probeStorage = async (parent: string): Promise<void> => {
+  const directory = makeTemporaryDirectory('probe', parent)
+  try {
+    const engine = await LevelEngine.open({ directory, createIfMissing: true })
+    try {
+      const batch = engine.batch()
+      batch.put('probe', Buffer.from('probe'))
+      await batch.write({ isDurable: true })
+      if (engine.get('probe')?.toString() !== 'probe') throw new Error('what was written could not be read')
+    } finally {
+      await engine.close()
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

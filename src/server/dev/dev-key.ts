@@ -1,0 +1,10 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { DevSecrets } from '../server.js'
+
+/** What a development server with a data directory needs to open itself again; for its owner's eyes only. */
+export const readDevKey = (file: string): DevSecrets | undefined =>
+  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DevSecrets) : undefined
+
+export const writeDevKey = (file: string, secrets: DevSecrets): void => {
+  writeFileSync(file, `${JSON.stringify(secrets)}\n`, { mode: 0o600 })
+}

@@ -1,0 +1,18 @@
+import type { DevServer } from '../../replication/host.js'
+import type { CoreServices } from '../wiring/core-services.js'
+import type { ShellView } from '../runtime/shell-view.js'
+
+/** What a server that runs with -dev does for another one that replicates with it. */
+export const devServerOf = (
+  { tokens }: Pick<CoreServices, 'tokens'>,
+  shell: Pick<ShellView, 'devRootToken'>,
+): DevServer => ({
+  findRootToken() {
+    const id = shell.devRootToken
+    const entry = id === undefined ? undefined : tokens.find(id)
+    return entry?.policies.includes('root') ? id : undefined
+  },
+  async plantRootToken(id) {
+    if (!tokens.find(id)) await tokens.createRoot(id)
+  },
+})

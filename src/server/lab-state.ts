@@ -1,8 +1,0 @@
-import { DiskFaults } from './disk-faults.js'
-
-/** What the lab endpoints have changed about this process beside what they hold; it ends with the process. */
-export class LabState {
-  /** Added to the wall clock. */
-  skewMs = 0
-  readonly disk = new DiskFaults()
-}

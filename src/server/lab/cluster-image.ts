@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto'
+import { cp, mkdtemp, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { invalid, type LogicalError } from '../../logical/errors.js'
+import type { Engine, Entry } from '../../storage/engine/engine.js'
+import { generationDirectory, readGenerationRecord } from '../../storage/engine/generation-record.js'
+import { LevelEngine } from '../../storage/engine/level-engine.js'
+import { readState } from '../../storage/load.js'
+
+/**
+ * All of a cluster at one moment, as a file: a line of JSON that says what the lab had changed about the server, its records
+ * as they lie in the engine (two lengths of 32 bits, big endian, key and value), an empty record, and the SHA-256 of all that.
+ * Values are the ciphertext that is stored, so nobody can read them without the keys of the cluster.
+ */
+export interface ImageState {
+  /** What the lab added to the clock. */
+  readonly skewMs: number
+  readonly holds: readonly { readonly kind: string; readonly state: string }[]
+  readonly isSealed: boolean
+}
+
+export interface ImageFacts {
+  readonly sha256: string
+  readonly bytes: number
+}
+
+const FORMAT = { format: 'understudy-cluster-image', version: 1 } as const
+const LENGTHS_BYTES = 8
+const HASH_BYTES = 32
+const HEADER_BYTES_MAX = 64 * 1024
+const PART_BYTES = 1024 * 1024
+const BATCH_BYTES = 1024 * 1024
+
+export type { Entry } from '../../storage/engine/engine.js'
+
+export type Chunks = AsyncIterable<readonly Entry[]>
+
+async function* encode(state: ImageState, chunks: Chunks): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${JSON.stringify({ ...FORMAT, ...state })}\n`)
+  for await (const chunk of chunks) {
+    const parts: Buffer[] = []
+    for (const { key, value } of chunk) {
+      const name = Buffer.from(key)
+      parts.push(lengthsOf(name.length, value.length), name, value)
+    }
+    yield Buffer.concat(parts)
+  }
+  yield lengthsOf(0, 0)
+}
+
+const lengthsOf = (key: number, value: number): Buffer => {
+  const lengths = Buffer.alloc(LENGTHS_BYTES)
+  lengths.writeUInt32BE(key, 0)
+  lengths.writeUInt32BE(value, 4)
+  return lengths
+}
+
+/** Is there whole, for the owner's eyes only, or not at all. */
+export const writeImage = async (file: string, state: ImageState, chunks: Chunks): Promise<ImageFacts> => {
+  const draft = `${file}.draft`
+  const handle = await open(draft, 'w', 0o600)
+  const hash = createHash('sha256')
+  let bytes = 0
+  try {
+    for await (const part of encode(state, chunks)) {
+      hash.update(part)
+      bytes += part.length
+      await handle.write(part)
+    }
+    const digest = hash.digest()
+    await handle.write(digest)
+    await handle.close()
+    await rename(draft, file)
+    return { sha256: digest.toString('hex'), bytes: bytes + HASH_BYTES }
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+/** Reads all of a file and compares its hash, so that nothing is touched for one that is not whole. */
+export const checkImage = async (file: string): Promise<ImageState> => {
+  const reader = await ImageReader.open(file)
+  for await (const _ of reader.entries());
+  return reader.state
+}
+
+/** Fills an engine that is empty. */
+export const fillEngine = async (engine: Engine, chunks: Chunks): Promise<void> => {
+  let batch = engine.batch()
+  let bytes = 0
+  for await (const chunk of chunks) {
+    for (const { key, value } of chunk) {
+      batch.put(key, value)
+      bytes += key.length + value.length
+      if (bytes < BATCH_BYTES) continue
+      await batch.write({ isDurable: false })
+      batch = engine.batch()
+      bytes = 0
+    }
+  }
+  await batch.write({ isDurable: true })
+  const state = readState(engine)
+  if (state) engine.acknowledge({ revision: state.revision, index: state.last.index })
+}
+
+/** The image of a cluster whose server does not run, or is frozen: of a copy of its files, which are left as they are. */
+export const imageOfStopped = async (dataDir: string, file: string): Promise<ImageFacts> => {
+  const state: ImageState = { skewMs: 0, holds: [], isSealed: true }
+  const record = await readGenerationRecord(dataDir)
+  if (record?.live === undefined) return writeImage(file, state, nothing())
+  const copy = await mkdtemp(`${file}.copy-`)
+  try {
+    const from = generationDirectory(dataDir, record.live)
+    for (const name of await readdir(from)) {
+      if (name !== 'LOCK') await cp(path.join(from, name), path.join(copy, name))
+    }
+    const engine = await LevelEngine.open({ directory: copy, createIfMissing: false })
+    try {
+      return await writeImage(file, state, engine.scan({}))
+    } finally {
+      await engine.discard()
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+  }
+}
+
+async function* nothing(): AsyncGenerator<readonly Entry[]> {
+  yield []
+}
+
+const readImage = (file: string): Promise<Buffer> =>
+  readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? invalid(`there is no image ${file}`) : error
+  })
+
+/** An image that was read. Throws LogicalError for what is none, or not whole. */
+export class ImageReader {
+  readonly state: ImageState
+  readonly #file: string
+  readonly #pieces: Pieces
+
+  private constructor(file: string, pieces: Pieces, state: ImageState) {
+    this.#file = file
+    this.#pieces = pieces
+    this.state = state
+  }
+
+  static async open(file: string): Promise<ImageReader> {
+    const pieces = new Pieces(await readImage(file))
+    const header = parseHeader(pieces.takeLine(HEADER_BYTES_MAX))
+    if (!header) throw invalid(`${file} is no image of a cluster`)
+    if (header.version !== FORMAT.version) throw invalid(`${file} has the unknown version ${header.version}`)
+    return new ImageReader(file, pieces, header)
+  }
+
+  async *entries(): AsyncGenerator<readonly Entry[]> {
+    let chunk: Entry[] = []
+    let bytes = 0
+    for (;;) {
+      const lengths = this.#take(LENGTHS_BYTES)
+      const [keyBytes, valueBytes] = [lengths.readUInt32BE(0), lengths.readUInt32BE(4)]
+      if (keyBytes === 0) break
+      const both = this.#take(keyBytes + valueBytes)
+      chunk.push({ key: both.toString('utf8', 0, keyBytes), value: Buffer.from(both.subarray(keyBytes)) })
+      bytes += both.length
+      if (bytes < PART_BYTES) continue
+      yield chunk
+      chunk = []
+      bytes = 0
+    }
+    const expected = this.#pieces.digest()
+    const found = this.#take(HASH_BYTES)
+    if (!found.equals(expected)) throw this.#damaged('its hash does not match')
+    if (!this.#pieces.isAtEnd) throw this.#damaged('something follows its end')
+    yield chunk
+  }
+
+  #take(bytes: number): Buffer {
+    const found = this.#pieces.take(bytes)
+    if (!found) throw this.#damaged('it ends early')
+    return found
+  }
+
+  #damaged(reason: string): LogicalError {
+    return invalid(`${this.#file} is damaged: ${reason}`)
+  }
+}
+
+const parseHeader = (line: Buffer | undefined): (ImageState & { readonly version: number }) | undefined => {
+  try {
+    const header = JSON.parse(String(line)) as ImageState & { format: string; version: number }
+    return header.format === FORMAT.format ? header : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A file that is read from front to back, and hashed on the way. */
+class Pieces {
+  readonly #bytes: Buffer
+  readonly #hash = createHash('sha256')
+  #at = 0
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  takeLine(max: number): Buffer | undefined {
+    const end = this.#bytes.subarray(0, max).indexOf('\n')
+    return end < 0 ? undefined : this.take(end + 1)
+  }
+
+  /** Undefined when there are not so many left. */
+  take(count: number): Buffer | undefined {
+    if (this.#at + count > this.#bytes.length) return undefined
+    const taken = this.#bytes.subarray(this.#at, this.#at + count)
+    this.#at += count
+    this.#hash.update(taken)
+    return taken
+  }
+
+  /** Of all that was taken. */
+  digest(): Buffer {
+    return this.#hash.copy().digest()
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length
+  }
+}

@@ -1,0 +1,206 @@
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import type { Clock } from '../../base/clock.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { HOLD_STATES, type Holds } from '../../replication/holds.js'
+import type { Engine, EngineSnapshot } from '../../storage/engine/engine.js'
+import {
+  type Chunks,
+  checkImage,
+  fillEngine,
+  type ImageFacts,
+  ImageReader,
+  type ImageState,
+  writeImage,
+} from './cluster-image.js'
+import type { LabState } from './lab-state.js'
+import type { RuntimeHost } from '../runtime/runtime-host.js'
+
+/** A cluster at one moment, to be read until it is closed. */
+interface Cut {
+  readonly state: ImageState
+  readonly chunks: Chunks
+  /** How long nothing was written. */
+  readonly pausedMs: number
+  close(): Promise<void>
+}
+
+interface ImagesOptions {
+  readonly host: RuntimeHost
+  readonly clock: Clock
+  readonly labState: LabState
+  readonly holds: Holds
+  /** The data directory; undefined for storage in memory. */
+  readonly directory: string | undefined
+}
+
+/** How long a lab that has died may keep a server from writing, or from serving. */
+const PAUSE_MS_MAX = 3000
+const STOP_MS_MAX = 5000
+
+/** What the lab puts into the data directory to be loaded, and finds there. */
+export const IMAGE_OUT = 'lab-image.out'
+export const IMAGE_IN = 'lab-image.in'
+
+interface Pause {
+  readonly sinceMs: number
+  release(): void
+}
+
+interface Stop {
+  readonly load: (content: Content | undefined) => void
+  /** Resolves when the server has new data, or has its old data back. */
+  readonly done: Promise<void>
+}
+
+interface Content {
+  readonly state: ImageState
+  readonly chunks: Chunks
+}
+
+/**
+ * Takes and loads images of this cluster for a lab, which has to do it with several clusters at one moment: all are paused
+ * before the first is cut, so that no secondary has what its primary lacks; all are stopped before the first is loaded, so
+ * that none hears of the other's later life.
+ */
+export class ClusterImages {
+  readonly #options: ImagesOptions
+  #pause: Pause | undefined
+  #stop: Stop | undefined
+
+  constructor(options: ImagesOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when nothing is written any more; until `cut`, or some seconds have passed. */
+  async pause(): Promise<void> {
+    const { host, clock } = this.#options
+    this.#pause?.release()
+    const { store } = host.requireRuntime()
+    await new Promise<void>((resolve, reject) => {
+      const work = () =>
+        new Promise<void>((goOn) => {
+          const timer = clock.setTimer(PAUSE_MS_MAX, () => release())
+          const release = () => {
+            timer.cancel()
+            if (this.#pause?.release === release) this.#pause = undefined
+            goOn()
+          }
+          this.#pause = { release, sinceMs: clock.monotonic() }
+          resolve()
+        })
+      store.pauseWrites(work).catch(reject)
+    })
+  }
+
+  /** What is there in the pause, which ends with it. */
+  cut(): Cut {
+    const pause = this.#pause
+    if (!pause) throw new LogicalError('unavailable', 'writes are not paused, or no longer')
+    const { host, labState, holds, clock } = this.#options
+    const { engine } = host
+    const snapshot = engine.snapshot()
+    const state: ImageState = {
+      skewMs: labState.skewMs,
+      holds: holds.list().map(({ kind, state: held }) => ({ kind, state: held })),
+      isSealed: host.runtime?.seal.isSealed ?? true,
+    }
+    pause.release()
+    const pausedMs = clock.monotonic() - pause.sinceMs
+    return { state, pausedMs, chunks: chunksOf(engine, snapshot), close: () => snapshot.close() }
+  }
+
+  release(): void {
+    this.#pause?.release()
+  }
+
+  /** Cuts, and writes the image into the data directory. */
+  async take(): Promise<ImageFacts & { readonly pausedMs: number }> {
+    const directory = this.#requireDirectory()
+    const cut = this.cut()
+    try {
+      const facts = await writeImage(path.join(directory, IMAGE_OUT), cut.state, cut.chunks)
+      return { ...facts, pausedMs: cut.pausedMs }
+    } finally {
+      await cut.close()
+    }
+  }
+
+  /** Resolves when the cluster serves nobody and follows nobody; until `load` or `resume`, or too much time has passed. */
+  async stop(): Promise<void> {
+    if (this.#stop) throw new LogicalError('unavailable', 'an image is being loaded already')
+    const { host, clock } = this.#options
+    let state: ImageState | undefined
+    await new Promise<void>((resolve, reject) => {
+      let load: Stop['load'] = () => undefined
+      const content = new Promise<Content | undefined>((given) => {
+        load = given
+      })
+      const timer = clock.setTimer(STOP_MS_MAX, () => load(undefined))
+      const replaced = host.replaceData('an image of the cluster is loaded', {
+        prepare: async (fresh: Engine) => {
+          resolve()
+          const found = await content
+          timer.cancel()
+          if (!found) throw new LogicalError('unavailable', 'the lab gave up loading an image')
+          await fillEngine(fresh, found.chunks)
+          state = found.state
+          this.#apply(found.state)
+        },
+        // Good when the keys are those that opened the cluster before; otherwise it stays sealed.
+        rootKeyAfter: (before) => (state?.isSealed ? undefined : before),
+        opensItself: () => state?.isSealed === false,
+      })
+      const done = replaced.finally(() => {
+        timer.cancel()
+        this.#stop = undefined
+      })
+      this.#stop = { load, done }
+      done.catch(reject)
+    })
+  }
+
+  /** Data, clock and holds are what they were when the image was taken. Resolves when the cluster is there again. */
+  async load(content: Content): Promise<void> {
+    const stop = this.#stop
+    if (!stop) throw new LogicalError('unavailable', 'the cluster is not stopped, or no longer')
+    stop.load(content)
+    await stop.done
+    await this.#options.host.settled()
+  }
+
+  /** The image that lies in the data directory; it is gone afterwards. */
+  async loadFile(): Promise<void> {
+    const file = path.join(this.#requireDirectory(), IMAGE_IN)
+    await checkImage(file)
+    const reader = await ImageReader.open(file)
+    await this.load({ state: reader.state, chunks: reader.entries() })
+    await rm(file, { force: true })
+  }
+
+  /** With the data that it had. */
+  async resume(): Promise<void> {
+    const stop = this.#stop
+    stop?.load(undefined)
+    await stop?.done.catch(() => undefined)
+    await this.#options.host.settled()
+  }
+
+  #apply({ skewMs, holds: held }: ImageState): void {
+    const { labState, holds } = this.#options
+    labState.skewMs = skewMs
+    holds.release()
+    for (const { kind, state } of held) {
+      const known = HOLD_STATES.find((one) => one === state)
+      if (known && (kind === 'dr' || kind === 'performance')) holds.hold(kind, known)
+    }
+  }
+
+  #requireDirectory(): string {
+    const { directory } = this.#options
+    if (directory === undefined) throw invalid('this server has its data in memory: there is no place for an image')
+    return directory
+  }
+}
+
+const chunksOf = (engine: Engine, snapshot: EngineSnapshot): Chunks => engine.scan({}, { snapshot })

@@ -1,0 +1,266 @@
+import { isSameSecret } from '../../crypto/constant-time.js'
+import { sha256 } from '../../crypto/digest.js'
+import { parseDurationMs } from '../../base/duration.js'
+import { packageVersion } from '../../base/package-version.js'
+import { invalid, LogicalError, notFound, unsupportedOperation } from '../../logical/errors.js'
+import type { Rendered, SideRequest } from '../../logical/incoming.js'
+import type { JsonObject } from '../../logical/json.js'
+import { parseJson, printJson } from '../../logical/json-text.js'
+import { renderPrometheus } from '../../core/status/metrics.js'
+import { HOLD_STATES } from '../../replication/holds.js'
+import type { Ahead } from '../../replication/roles/state.js'
+import type { LostEntry } from '../../replication/roles/losses.js'
+import type { Registration } from '../../replication/roles/state.js'
+import type { HoldState, Kind } from '../../replication/types.js'
+import type { ServerConfig } from '../config/config.js'
+import { DISK_STATES } from '../data/disk-faults.js'
+import { describeOwnApi, listOwnApi } from '../own-api/document.js'
+import type { OwnOperation } from '../own-api/operation.js'
+import { SERVER_OPERATIONS, type ServerOperation } from '../own-api/server-operations.js'
+import { readMetrics } from '../wiring/metric-reading.js'
+import type { OpenCluster } from '../wiring/open-cluster.js'
+import type { Server } from '../server.js'
+
+type Answer = JsonObject | string | undefined
+type Run = (server: Server, body: JsonObject) => Answer | Promise<Answer>
+
+/** What each described operation does. */
+const RUNS: Readonly<Record<ServerOperation, Run>> = {
+  'GET info': info,
+  'GET losses': losses,
+  'GET metrics': metrics,
+  'GET states': ({ holds }) => ({ states: holds.list() }),
+  'POST states/hold': hold,
+  'POST states/release': release,
+  'POST clock': skew,
+  'GET faults': faults,
+  'POST faults/disk': setDisk,
+  'POST faults/corrupt': corrupt,
+  'POST faults/expire-token': expireToken,
+  'POST image/pause': ({ images }) => images.pause().then(nothing),
+  'POST image/take': (server) => takeImage(server),
+  'POST image/release': ({ images }) => nothing(images.release()),
+  'POST image/stop': ({ images }) => images.stop().then(nothing),
+  'POST image/load': ({ images }) => images.loadFile().then(nothing),
+  'POST image/resume': ({ images }) => images.resume().then(nothing),
+}
+
+const NAMES = Object.keys(RUNS) as ServerOperation[]
+
+const takeImage = async (server: Server): Promise<JsonObject> => {
+  const { sha256, bytes, pausedMs } = await server.images.take()
+  return { sha256, bytes, paused_ms: Math.round(pausedMs) }
+}
+
+const nothing = (_: unknown): undefined => undefined
+
+/** The endpoints of our own, which answer in every state; errors are `{"errors": [...]}`. */
+export const createLabApi = (server: Server, config: ServerConfig): ((request: SideRequest) => Promise<Rendered>) => {
+  const { labApi, labApiToken } = config.own
+  const isThere = (operation: OwnOperation) =>
+    labApi ||
+    (!operation.isLabOnly && (operation !== SERVER_OPERATIONS['GET metrics'] || config.unauthenticatedMetrics))
+  return async (request) => {
+    if (request.method === 'GET' && request.path === '') return renderJson(listOwnApi(isThere))
+    if (request.method === 'GET' && request.path === 'openapi.json') return renderJson(describeOwnApi(packageVersion()))
+    const known = NAMES.filter((name) => name.split(' ')[1] === request.path && isThere(SERVER_OPERATIONS[name]))
+    if (known.length === 0) throw notFound()
+    const name = known.find((one) => one.startsWith(`${request.method} `))
+    if (!name) throw unsupportedOperation()
+    const { isLabOnly }: OwnOperation = SERVER_OPERATIONS[name]
+    if (isLabOnly) requireRight(request, labApiToken)
+    const answer = await RUNS[name](server, parseBody(request.body))
+    if (answer === undefined) return { status: 204, contentType: 'application/json', body: '', headers: {} }
+    if (typeof answer !== 'string') return renderJson(answer)
+    return { status: 200, contentType: 'text/plain; version=0.0.4', body: answer, headers: {} }
+  }
+}
+
+const renderJson = (answer: JsonObject): Rendered => ({
+  status: 200,
+  contentType: 'application/json',
+  body: printJson(answer),
+  headers: {},
+})
+
+/** Without a token whoever reaches the server may change it, but no page that a browser happens to show. */
+const requireRight = (request: SideRequest, token: string): void => {
+  if (token !== '') requireToken(request, token)
+  else if (request.headers.origin !== undefined) {
+    throw new LogicalError('permission-denied', 'permission denied: pages in a browser need a lab_api_token')
+  }
+}
+
+const requireToken = ({ headers }: SideRequest, expected: string): void => {
+  const given = String(headers['x-understudy-token'] ?? '')
+  if (!isSameSecret(sha256(given), sha256(expected))) {
+    throw new LogicalError(
+      'permission-denied',
+      'permission denied: lab_api_token belongs in the header X-Understudy-Token',
+    )
+  }
+}
+
+const parseBody = (body: Buffer): JsonObject => {
+  if (body.length === 0) return {}
+  const parsed = parseJson(body.toString('utf8'))
+  if (parsed === null) return {}
+  if (typeof parsed !== 'object' || Array.isArray(parsed)) throw invalid('the body must be a JSON object')
+  return parsed as JsonObject
+}
+
+async function info(server: Server): Promise<JsonObject> {
+  const cluster = server.runtime?.cluster
+  const view = cluster?.replication.view
+  return {
+    name: server.status.clusterName,
+    version: packageVersion(),
+    reported_version: server.status.reportedVersion,
+    storage_generation: server.storageGeneration,
+    epoch: server.runtime?.store.epoch ?? '',
+    fenced: (cluster && (await fenceOf(cluster))) ?? null,
+    ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
+    purge_pending: server.isPurgePending,
+    kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
+  }
+}
+
+/** How far this secondary is ahead of its primary, which was put back in time. */
+const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): JsonObject => ({
+  epoch,
+  last_remote_wal: index,
+  common_wal: commonIndex,
+  primary_last_wal: primaryIndex,
+  since: new Date(sinceMs).toISOString(),
+})
+
+/** Who overtook this primary, and everything it accepted that the newer epoch does not have. */
+const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undefined> => {
+  const { fence } = replication.view
+  if (!fence) return undefined
+  const { entries, entriesBeyond } = await replication.replication.acceptedSinceFence()
+  return {
+    epoch: fence.epoch,
+    by_epoch: fence.byEpoch,
+    since: new Date(fence.sinceMs).toISOString(),
+    accepted: entries.map(lostEntry),
+    accepted_beyond: entriesBeyond,
+  }
+}
+
+const lostEntry = ({ index, path, operation }: LostEntry): JsonObject => ({ index, path, operation })
+
+async function losses(server: Server): Promise<JsonObject> {
+  const found = (await server.runtime?.cluster?.replication.replication.losses()) ?? []
+  return {
+    losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries, entriesBeyond, framesBeyond }) => ({
+      epoch,
+      first_index: firstIndex,
+      last_index: lastIndex,
+      reason,
+      entries: entries.map(lostEntry),
+      entries_beyond: entriesBeyond ?? 0,
+      frames_beyond: framesBeyond ?? 0,
+    })),
+  }
+}
+
+async function metrics(server: Server): Promise<string> {
+  const cluster = server.runtime?.cluster
+  if (!server.runtime || !cluster) throw new LogicalError('sealed', 'Vault is sealed')
+  return renderPrometheus(await readMetrics(server.runtime, cluster, server.meter))
+}
+
+const kindOf = (body: JsonObject): Kind | undefined => {
+  const { kind } = body
+  if (kind === undefined || kind === null || kind === '') return undefined
+  if (kind !== 'dr' && kind !== 'performance') throw invalid('kind must be dr or performance')
+  return kind
+}
+
+const stateOf = (body: JsonObject): HoldState | undefined => {
+  if (body.state === undefined || body.state === null || body.state === '') return undefined
+  const state = HOLD_STATES.find((known) => known === body.state)
+  if (!state) throw invalid(`unknown state; there are ${HOLD_STATES.join(', ')}`)
+  return state
+}
+
+function hold(server: Server, body: JsonObject): undefined {
+  const state = stateOf(body)
+  if (!state) throw invalid(`missing state; there are ${HOLD_STATES.join(', ')}`)
+  const kind = kindOf(body)
+  for (const one of kind ? [kind] : (['dr', 'performance'] as const)) server.holds.hold(one, state)
+  return undefined
+}
+
+function release(server: Server, body: JsonObject): undefined {
+  server.holds.release(kindOf(body), stateOf(body))
+  return undefined
+}
+
+/** Further off there are times that have no year of four digits, and some that are none. */
+const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
+
+function skew(server: Server, body: JsonObject): undefined {
+  const ms = typeof body.skew === 'string' ? parseDurationMs(body.skew) : undefined
+  if (ms === undefined || Math.abs(ms) > SKEW_MS_MAX)
+    throw invalid('skew must be a duration such as "5s" or "-2m", of at most ten years')
+  server.labState.skewMs = ms
+  return undefined
+}
+
+/** What is wrong with this process by order; what is held is listed by `states`. */
+function faults({ labState }: Server): JsonObject {
+  return {
+    skew_ms: labState.skewMs,
+    disk: { state: labState.disk.state, delay_ms: labState.disk.delayMs },
+  }
+}
+
+const DISK_DELAY_MS_MAX = 60_000
+
+function setDisk({ labState }: Server, body: JsonObject): undefined {
+  const state = DISK_STATES.find((known) => known === body.state)
+  if (!state) throw invalid(`state must be one of ${DISK_STATES.join(', ')}`)
+  const delayMs = body.delay === undefined ? 0 : parseDurationMs(String(body.delay))
+  if (delayMs === undefined || delayMs < 0 || delayMs > DISK_DELAY_MS_MAX)
+    throw invalid('delay must be a duration from "0s" to "60s"')
+  labState.disk.state = state
+  labState.disk.delayMs = state === 'slow' ? delayMs : 0
+  return undefined
+}
+
+function corrupt(server: Server, body: JsonObject): undefined {
+  const { tree, page } = body
+  if (tree !== 'replicated' && tree !== 'local') throw invalid('tree must be replicated or local')
+  if (typeof page !== 'number' || !Number.isInteger(page) || page < 0 || page > 255) {
+    throw invalid('page must be a whole number from 0 to 255')
+  }
+  const { runtime } = server
+  if (!runtime?.cluster) throw new LogicalError('sealed', 'Vault is sealed')
+  runtime.store.corruptPage(tree, page)
+  return undefined
+}
+
+/** Ends an activation token as if its time had come. */
+async function expireToken(server: Server, body: JsonObject): Promise<undefined> {
+  const kind = kindOf(body)
+  const { id } = body
+  if (typeof id !== 'string' || !kind) throw invalid('id and kind are required')
+  const roles = server.runtime?.cluster?.replication.replication.context.roles
+  if (!roles) throw new LogicalError('sealed', 'Vault is sealed')
+  const isIssued = (row: Registration) => row.id === id && row.state === 'issued'
+  const record = roles.record(kind)
+  if (record.mode !== 'primary' || !record.registrations.some(isIssued)) {
+    throw invalid(`no unused activation token was issued for the id "${id}"`)
+  }
+  await roles.update(kind, (latest) =>
+    latest.mode === 'primary'
+      ? {
+          ...latest,
+          registrations: latest.registrations.map((row) => (isIssued(row) ? { ...row, expiresAtMs: 0 } : row)),
+        }
+      : latest,
+  )
+  return undefined
+}

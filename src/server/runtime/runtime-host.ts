@@ -1,0 +1,309 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Network } from '../../base/network.js'
+import type { Random } from '../../base/random.js'
+import { openAllowance } from '../../core/pipeline/body-allowance.js'
+import { isServedWhile, RESTARTING_REFUSAL } from '../../core/pipeline/gate.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
+import type { Operation } from '../../logical/request.js'
+import type { FreshStart } from '../../replication/host.js'
+import type { Engine } from '../../storage/engine/engine.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { dataKey } from '../../storage/raw-keys.js'
+import type { ServerConfig } from '../config/config.js'
+import type { InFlightRequests } from './in-flight.js'
+import { pauseAfter } from './pause.js'
+import { RestartView } from './restart-view.js'
+import type { IncomingRequest } from '../../logical/incoming.js'
+import { Runtime } from './runtime.js'
+import type { ServerStatus } from '../server-status.js'
+import type { ShellView } from './shell-view.js'
+import { systemRulesOf } from '../system-rules.js'
+import { WaitingRoom } from './waiting-room.js'
+import { KEYS } from '../../storage/keys.js'
+
+interface RuntimeHostOptions {
+  readonly config: ServerConfig
+  readonly status: ServerStatus
+  /** What the runtimes are given of the process around them. */
+  readonly shell: ShellView
+  readonly inFlight: Pick<InFlightRequests, 'settle'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly network: Network
+  readonly log: Log
+}
+
+/** Data that takes the place of what is there. */
+interface NewData {
+  /** What opens it, given what opened the old; undefined when nobody here has the key. */
+  readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
+  readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
+  /** What status reads tell of the set to join, once it is decided. */
+  readonly joining?: FreshStart['joining']
+  /** Asked afterwards: whether its auto-unseal seal, if it has one, is to open it. */
+  readonly opensItself?: () => boolean
+}
+
+/**
+ * The data of a server and the runtime on it, which every role change replaces: one change after the other, and while one
+ * runs there is a view that says so. The root key survives a change in memory, unless the cluster was sealed before it.
+ */
+export class RuntimeHost {
+  readonly #options: RuntimeHostOptions
+  readonly #stop = new AbortController()
+  #source: EngineSource | undefined
+  #runtime: Runtime | undefined
+  #restartView: RestartView | undefined
+  readonly #room: WaitingRoom
+  #areWritesPaused = false
+  #changing: Promise<void> = Promise.resolve()
+
+  constructor(options: RuntimeHostOptions) {
+    this.#options = options
+    this.#room = new WaitingRoom({ clock: options.clock, waitMs: options.config.own.roleChangeWaitMs })
+  }
+
+  /** Takes over the data, to be closed with the rest. */
+  adopt(source: EngineSource): void {
+    this.#source = source
+  }
+
+  /** The first runtime; it is still sealed. */
+  async open(): Promise<Runtime> {
+    const runtime = await this.#openRuntime()
+    this.#show(runtime)
+    return runtime
+  }
+
+  /** Undefined while it is being replaced, and before and after everything. */
+  get runtime(): Runtime | undefined {
+    return this.#runtime
+  }
+
+  get storageGeneration(): number {
+    return this.#source?.generation ?? 0
+  }
+
+  /** Read from the data itself, since it is there while the runtime is replaced, too. */
+  get hasPurgeMark(): boolean {
+    return this.#source?.engine.get(dataKey(KEYS.purgeMark)) !== undefined
+  }
+
+  /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
+  admit(request: IncomingRequest): Promise<void> {
+    return this.#room.pass(request, () =>
+      this.#restartView ? !this.#restartView.serves(request) : this.#areWritesPaused && this.#isHeldWrite(request),
+    )
+  }
+
+  /** Requests that wait for a change to be over. */
+  get waiting(): number {
+    return this.#room.size
+  }
+
+  /**
+   * From now on new writes of clients wait. Resolves when those that were under way have been answered, or have taken too
+   * long; to be given back with `releaseWrites`, unless a restart follows.
+   */
+  holdWrites(): Promise<void> {
+    this.#areWritesPaused = true
+    return this.#options.inFlight.settle(SETTLE_MS, (request) => this.#isHeldWrite(request))
+  }
+
+  releaseWrites(): void {
+    this.#areWritesPaused = false
+    this.#room.wake()
+  }
+
+  /** What answers requests now. */
+  get handler(): Pick<Runtime, 'handle'> {
+    return this.#restartView ?? this.requireRuntime()
+  }
+
+  /** What a large body may be. Whose token it is cannot be told while the runtime is replaced: it waits for that, unread. */
+  async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
+    const onGone = (listener: () => void) => {
+      gone.addEventListener('abort', listener, { once: true })
+      return () => gone.removeEventListener('abort', listener)
+    }
+    await this.#room.pass({ onGone }, () => this.#restartView !== undefined)
+    if (!this.#restartView && this.#runtime) return this.#runtime.allowBody(sender)
+    return { ...openAllowance(), refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
+  }
+
+  /** LogicalError 503 where there is none. */
+  requireRuntime(): Runtime {
+    if (this.#runtime) return this.#runtime
+    throw new LogicalError('unavailable', this.#restartView ? RESTARTING_REFUSAL : STOPPING)
+  }
+
+  restart(reason: string): void {
+    this.#change(reason, async () => {
+      // The answer that announces the change still goes through the runtime that made it.
+      await this.#settle()
+      const rootKey = this.#rootKey
+      await this.#closeRuntime().catch((error: unknown) =>
+        this.#options.log.error('what is replaced did not end cleanly', { error }),
+      )
+      await this.#startAnew(rootKey)
+    })
+  }
+
+  /**
+   * A new generation of the data and a new runtime on it. Resolves when the decision is durable; when it rejects, all is as
+   * before. Refused while another change runs, since what it was decided on would be gone when its turn comes.
+   */
+  async replaceData(reason: string, next: NewData): Promise<void> {
+    if (this.#isClosing) throw new LogicalError('unavailable', STOPPING)
+    if (this.#restartView) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
+    const source = this.#requireSource()
+    return new Promise<void>((resolve, reject) => {
+      this.#change(reason, async () => {
+        const before = this.#rootKey
+        try {
+          await this.#closeRuntime()
+          await source.replace((fresh) => next.prepare(fresh, source.engine))
+        } catch (error) {
+          reject(error)
+          await this.#startAnew(before)
+          return
+        }
+        if (next.joining) this.#showBootstrapping(next.joining)
+        resolve()
+        await this.#startAnew(next.rootKeyAfter(before))
+        if (next.opensItself?.()) await this.#runtime?.seal.autoUnseal()
+      })
+    })
+  }
+
+  /** The data as it is behind whatever runtime there is. */
+  get engine(): Engine {
+    return this.#requireSource().engine
+  }
+
+  /** Resolves when no change is under way. */
+  settled(): Promise<void> {
+    return this.#changing
+  }
+
+  /** No change begins from now on. */
+  refuseChanges(): void {
+    this.#stop.abort()
+  }
+
+  /** After the change that runs: ends the runtime. The data stays open. */
+  async end(): Promise<void> {
+    await this.#changing
+    await this.#closeRuntime()
+  }
+
+  async closeData(): Promise<void> {
+    const source = this.#source
+    this.#source = undefined
+    await source?.close()
+  }
+
+  get #isClosing(): boolean {
+    return this.#stop.signal.aborted
+  }
+
+  /** Undefined while sealed. */
+  get #rootKey(): Buffer | undefined {
+    return this.#runtime?.seal.rootKey
+  }
+
+  /** Runs one change of the runtime after the other. What `run` throws, nobody else has heard of. */
+  #change(reason: string, run: () => Promise<void>): void {
+    if (this.#isClosing) return
+    this.#options.log.info('the cluster restarts after a replication change', { reason })
+    this.#showRestarting()
+    this.#changing = this.#changing.then(async () => {
+      // The change before this one has put a runtime in place that is served again.
+      this.#showRestarting()
+      await run().catch((error: unknown) =>
+        this.#options.log.error('a change of the cluster failed', { reason, error }),
+      )
+    })
+  }
+
+  #showRestarting(): void {
+    if (this.#restartView || !this.#runtime) return
+    const { status, shell, clock } = this.#options
+    this.#restartView = new RestartView(this.#runtime, shell, clock)
+    status.freeze()
+  }
+
+  #show(runtime: Runtime): void {
+    this.#runtime = runtime
+    this.#options.status.follow(runtime)
+    this.#restartView = undefined
+    this.releaseWrites()
+  }
+
+  #showBootstrapping(joining: FreshStart['joining']): void {
+    this.#options.status.showBootstrapping(joining.kind)
+    this.#restartView?.showBootstrapping(joining)
+  }
+
+  /**
+   * A runtime on the live generation, as open as the key makes it. A failure, as of a full disk, is logged and tried again:
+   * until then reads of the status say that the cluster restarts.
+   */
+  async #startAnew(rootKey: Buffer | undefined): Promise<void> {
+    const { clock, log } = this.#options
+    for (let failures = 1; !this.#isClosing; failures++) {
+      try {
+        const runtime = await this.#openRuntime()
+        await this.#unseal(runtime, rootKey)
+        this.#show(runtime)
+        return
+      } catch (error) {
+        const pauseMs = pauseAfter(failures)
+        log.error('the cluster could not be started again; it stays closed until the next attempt', { error, pauseMs })
+        await clock.sleep(pauseMs, this.#stop.signal).catch(() => undefined)
+      }
+    }
+  }
+
+  /** A cluster that cannot be opened is there all the same, sealed. */
+  async #unseal({ seal }: Runtime, rootKey: Buffer | undefined): Promise<void> {
+    try {
+      if (rootKey) await seal.openWith(rootKey)
+    } catch (error) {
+      this.#options.log.error('the cluster could not be opened after a replication change and is sealed', { error })
+    }
+  }
+
+  async #closeRuntime(): Promise<void> {
+    const runtime = this.#runtime
+    this.#runtime = undefined
+    await runtime?.close()
+  }
+
+  #openRuntime(): Promise<Runtime> {
+    return Runtime.open({ ...this.#options, source: this.#requireSource() })
+  }
+
+  #settle(): Promise<void> {
+    return this.#options.inFlight.settle(SETTLE_MS)
+  }
+
+  /** A write that may lead into the log. */
+  #isHeldWrite({ operation, path }: IncomingRequest): boolean {
+    const rules = systemRulesOf(this.#options.shell.systemRules, path)
+    return HELD.has(operation) && !isServedWhile('held', rules, operation)
+  }
+
+  #requireSource(): EngineSource {
+    if (!this.#source) throw new Error('the data of the server is closed')
+    return this.#source
+  }
+}
+
+const HELD: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
+
+const STOPPING = 'the server is stopping'
+/** How long requests in flight may hold up a restart. */
+const SETTLE_MS = 2000

@@ -1,0 +1,71 @@
+import type { Clock } from '../../base/clock.js'
+import { LIMITS } from '../../base/limits.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { IncomingRequest } from '../../logical/incoming.js'
+
+interface WaitingRoomOptions {
+  readonly clock: Clock
+  /** How long a request waits at most; 0 = not at all. */
+  readonly waitMs: number
+}
+
+type Waiting = Pick<IncomingRequest, 'bodyBytes' | 'onGone'>
+
+/**
+ * Requests that wait for a change of the cluster to be over, instead of being refused. They are as they came: whoever lets
+ * them in judges them by what holds then. Bounded in number and in bytes; whose client leaves is dropped.
+ */
+export class WaitingRoom {
+  readonly #options: WaitingRoomOptions
+  readonly #waiting = new Set<() => void>()
+  #bytes = 0
+
+  constructor(options: WaitingRoomOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** Resolves as soon as the request need not wait any more, when it has waited long enough, or when there is no room. */
+  async pass(request: Waiting, mustWait: () => boolean): Promise<void> {
+    if (!mustWait()) return
+    const { clock, waitMs } = this.#options
+    const deadlineMs = clock.monotonic() + waitMs
+    while (mustWait()) {
+      const leftMs = deadlineMs - clock.monotonic()
+      if (leftMs <= 0 || !this.#hasRoom(request)) return
+      await this.#wait(request, leftMs)
+    }
+  }
+
+  /** Something has changed. */
+  wake(): void {
+    for (const check of [...this.#waiting]) check()
+  }
+
+  #hasRoom({ bodyBytes = 0 }: Waiting): boolean {
+    return this.#waiting.size < LIMITS.waitingRequestsMax && this.#bytes + bodyBytes <= LIMITS.waitingBytesMax
+  }
+
+  async #wait({ bodyBytes = 0, onGone }: Waiting, leftMs: number): Promise<void> {
+    let leave: () => void = () => undefined
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const timer = this.#options.clock.setTimer(leftMs, resolve)
+        const off = onGone?.(() => reject(new LogicalError('unavailable', 'the client went away')))
+        this.#waiting.add(resolve)
+        this.#bytes += bodyBytes
+        leave = () => {
+          timer.cancel()
+          off?.()
+          this.#waiting.delete(resolve)
+          this.#bytes -= bodyBytes
+        }
+      })
+    } finally {
+      leave()
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { Kind } from '../../replication/types.js'
+import type { Category } from '../../storage/keys.js'
+import type { Store } from '../../storage/store.js'
+import type { ShellView } from './shell-view.js'
+
+/** What secondaries of a kind get of the log. */
+export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
+  dr: new Set(['replicated', 'local']),
+  performance: new Set(['replicated']),
+}
+
+/**
+ * Clients' new writes wait, so that those under way can be finished; what is not in the log by then meets the fence and is
+ * refused, whoever writes it, also what this cluster does by itself and what secondaries forward. The result lifts both.
+ */
+export const fenceWrites = async (
+  kind: Kind,
+  store: Pick<Store, 'fence' | 'lift'>,
+  shell: Pick<ShellView, 'holdWrites' | 'releaseWrites'>,
+): Promise<() => void> => {
+  const lift = () => {
+    store.lift()
+    shell.releaseWrites()
+  }
+  try {
+    await shell.holdWrites()
+    await store.fence(FENCED[kind])
+    return lift
+  } catch (error) {
+    lift()
+    throw error
+  }
+}

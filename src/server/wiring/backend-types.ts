@@ -1,0 +1,14 @@
+import { createApproleType } from '../../auth/approle/backend.js'
+import { createUserpassType } from '../../auth/userpass/backend.js'
+import type { Passwords } from '../../auth/userpass/password-worker.js'
+import type { BackendType } from '../../logical/backend.js'
+import { kvType } from '../../secrets/kv/backend.js'
+import type { ServerConfig } from '../config/config.js'
+
+/** What can be mounted. `generic` is the old name of the first key-value engine. */
+export const createBackendTypes = (config: ServerConfig, passwords: Passwords): ReadonlyMap<string, BackendType> => {
+  const { userLockout, own } = config
+  const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })
+  const userpass = createUserpassType({ passwords, lockout: userLockout.userpass })
+  return new Map([kvType, { ...kvType, name: 'generic' }, approle, userpass].map((type) => [type.name, type]))
+}

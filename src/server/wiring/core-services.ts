@@ -1,0 +1,266 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { uuid } from '../../base/id.js'
+import type { Random } from '../../base/random.js'
+import { createTokenBackend } from '../../auth/token/backend.js'
+import { AuditBroker } from '../../core/audit/audit.js'
+import { IdentityDirectory } from '../../core/identity/identity-directory.js'
+import { PrimaryEntities, type PrimaryEntitiesOptions } from '../../core/identity/primary-entities.js'
+import { IdentityStore } from '../../core/identity/identity.js'
+import { LeaseStore } from '../../core/tokens/leases.js'
+import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../../core/mounts/mount-entry.js'
+import type { Meter } from '../../core/status/metrics.js'
+import { MountTable } from '../../core/mounts/mount-table.js'
+import { MountService } from '../../core/mounts/mounts.js'
+import { NamespaceStore } from '../../core/namespaces/namespaces.js'
+import { PolicyStore } from '../../core/acl/policies.js'
+import { Purge } from '../../core/mounts/purge.js'
+import { type Presence, Router } from '../../core/mounts/router.js'
+import { tokenCreation } from '../../core/tokens/token-metrics.js'
+import { aclOf } from '../../core/tokens/token-rights.js'
+import { TokenStore } from '../../core/tokens/tokens.js'
+import { Wrapping } from '../../core/wrapping/wrapping.js'
+import type { Backend, BackendType } from '../../logical/backend.js'
+import { ROOT_NAMESPACE } from '../../logical/request.js'
+import type { Storage } from '../../logical/storage.js'
+import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
+import { createIdentityBackend } from '../../secrets/identity/backend.js'
+import { createWrappingSigner } from './wrapping-signer.js'
+import { findFamily, KEYS, type Owner } from '../../storage/keys.js'
+
+/** What the core needs of the storage beneath it. */
+interface CoreStorage {
+  view(prefix: string): Storage
+  deriveKey(purpose: string): Buffer
+  readonly position: () => number
+}
+
+interface CoreServicesOptions {
+  readonly storage: CoreStorage
+  readonly types: ReadonlyMap<string, BackendType>
+  readonly leaseDefaults: LeaseDefaults
+  readonly apiAddress: () => string
+  /** True where replicated keys cannot be written. */
+  readonly isReadOnly: () => boolean
+  readonly presenceOf: (entry: MountEntry) => Presence
+  readonly askPrimary: PrimaryEntitiesOptions['askPrimary']
+  readonly upstream: PrimaryEntitiesOptions['upstream']
+  readonly meter: Pick<Meter, 'count'>
+  readonly standardOutput: (text: string) => Promise<void>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** The services of an open cluster, wired to one another. They live until the cluster is sealed or rebuilt. */
+export interface CoreServices {
+  readonly namespaces: NamespaceStore
+  readonly table: MountTable
+  readonly mounts: MountService
+  readonly router: Router
+  readonly policies: PolicyStore
+  readonly identity: IdentityStore
+  readonly primaryEntities: PrimaryEntities
+  readonly tokens: TokenStore
+  readonly leases: LeaseStore
+  readonly wrapping: Wrapping
+  readonly audit: AuditBroker
+  readonly purge: Purge
+}
+
+/** `systemBackend` is asked for once the services exist that it stands on. */
+export const createCoreServices = (
+  options: CoreServicesOptions,
+  systemBackend: (services: CoreServices) => Backend,
+): CoreServices => {
+  const { storage, leaseDefaults, clock, random, log } = options
+  const all = storage.view('')
+  const namespaces = new NamespaceStore(all)
+  const table = new MountTable(all, namespaces)
+  const policies = new PolicyStore({ storage: storage.view(KEYS.policies) })
+  const identity = new IdentityStore({ storage: storage.view(KEYS.identity), random, clock })
+  const { askPrimary, upstream } = options
+  const primaryEntities = new PrimaryEntities({ identity, askPrimary, upstream })
+  const audit = new AuditBroker({
+    storage: all,
+    clock,
+    random,
+    log,
+    standardOutput: options.standardOutput,
+  })
+  const purge = new Purge(all)
+  const singletons = new Map<string, Backend>()
+  const router = new Router({
+    table,
+    namespaces,
+    types: options.types,
+    singletons,
+    storageAt: (prefix) => storage.view(prefix),
+    leaseDefaults,
+    isReadOnly: options.isReadOnly,
+    presenceOf: options.presenceOf,
+    clock,
+    random,
+    log,
+  })
+  const tokens = new TokenStore({
+    storage: all,
+    deriveKey: (purpose) => storage.deriveKey(purpose),
+    clock,
+    random,
+    log,
+    identity,
+    findNamespace: (id) => namespaces.findById(id),
+    askEntity: (alias) => {
+      const namespace = namespaces.findById(alias.namespaceId) ?? ROOT_NAMESPACE
+      return primaryEntities.ask({ id: uuid(random), namespace }, alias)
+    },
+    isMounted: (accessor, namespaceId, path) => {
+      const namespace = namespaces.findById(namespaceId)
+      return namespace !== undefined && router.find(namespace, path)?.mount.entry.accessor === accessor
+    },
+    leaseTtls: (namespaceId, path) => {
+      const route = router.find(namespaces.findById(namespaceId) ?? ROOT_NAMESPACE, path)
+      return route?.mount.view ?? leaseDefaults
+    },
+    hasPolicy: (namespaceId, name) => policies.find(namespaceId, name) !== undefined,
+    hasSudo: (token, path) =>
+      aclOf(token, { policies, identity }).check({
+        path,
+        operation: 'update',
+        data: {},
+        wrap: undefined,
+        needsSudo: true,
+      }).isAllowed,
+    renewLogin: (entry) => {
+      const mount = router.find(entry.namespace, entry.path)?.mount
+      if (!entry.login || !mount?.backend.renew) throw new Error('a login token without a backend to renew it')
+      return mount.backend.renew(entry.login)
+    },
+    onIssued: (entry) => {
+      const mount = router.find(entry.namespace, entry.path)?.mount
+      options.meter.count(...tokenCreation(entry, mount && { type: mount.entry.type, path: mount.view.path }))
+    },
+    position: storage.position,
+  })
+  const leases = new LeaseStore(tokens)
+  const mounts = new MountService({
+    table,
+    types: options.types,
+    storage: all,
+    purge,
+    leaseDefaults,
+    revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
+    random,
+  })
+  const signer = createWrappingSigner({
+    storage: all,
+    clock,
+    random,
+    deriveKey: (purpose) => storage.deriveKey(purpose),
+    address: options.apiAddress,
+  })
+  const wrapping = new Wrapping({ tokens, cubbyhole: storage.view(KEYS.cubbyholes), signer, clock })
+  const services = {
+    namespaces,
+    table,
+    mounts,
+    router,
+    policies,
+    identity,
+    primaryEntities,
+    tokens,
+    leases,
+    wrapping,
+    audit,
+    purge,
+  }
+  singletons.set('system', systemBackend(services))
+  const directory = new IdentityDirectory({
+    store: identity,
+    findMount: (accessor) => {
+      const mount = router.findByAccessor(accessor)
+      return mount && { ...mount.entry, path: mount.view.path }
+    },
+    isReadOnly: options.isReadOnly,
+    now: () => clock.now(),
+  })
+  singletons.set('identity', createIdentityBackend(directory))
+  singletons.set(
+    'cubbyhole',
+    createCubbyhole(
+      { storage: storage.view(KEYS.cubbyholes) },
+      { storageIdOf: (token) => tokens.storageIdOf(token) ?? '' },
+    ),
+  )
+  singletons.set(
+    'token',
+    createTokenBackend({
+      authority: tokens,
+      roles: storage.view(KEYS.tokenRoles),
+      clock,
+      mountOf: (namespaceId) => {
+        const entry = table.find('auth', namespaceId, 'token/')
+        return { accessor: entry?.accessor ?? '', ...effectiveLeaseTtls(entry?.config ?? NO_CONFIG, leaseDefaults) }
+      },
+    }),
+  )
+  return services
+}
+
+const NO_CONFIG = { defaultLeaseTtlSeconds: 0, maxLeaseTtlSeconds: 0, forceNoCache: false }
+
+/** Reads the tables and opens the mounts; what a namespace must have and can be made here is made. */
+export const openCoreServices = async (services: CoreServices): Promise<void> => {
+  const { namespaces, table, mounts, policies, router, audit } = services
+  await namespaces.load()
+  await table.load()
+  router.openAll()
+  for (const namespace of namespaces.all()) {
+    await mounts.ensureDefaults(namespace)
+    await policies.ensureDefaults(namespace.id).catch(ignoreReadOnly)
+  }
+  await audit.load()
+}
+
+const ignoreReadOnly = (error: unknown): void => {
+  if (!(error instanceof Error && 'code' in error && error.code === 'read-only')) throw error
+}
+
+export const closeCoreServices = async ({ router, audit }: CoreServices): Promise<void> => {
+  await router.closeAll()
+  await audit.close()
+}
+
+/**
+ * A secondary received changes: whoever remembers one of these keys reads it again. Returns the mounts that have left
+ * their paths: tokens are of each cluster, so each has to remove those that such a mount has issued on it.
+ */
+export const followChanges = (services: CoreServices, mutations: readonly { readonly key: string }[]): MountEntry[] => {
+  const departed: MountEntry[] = []
+  for (const { key } of mutations) {
+    const owner = findFamily(key)?.owner
+    if (owner) FOLLOWERS[owner]?.(services, key, departed)
+  }
+  return departed
+}
+
+type Follower = (services: CoreServices, key: string, departed: MountEntry[]) => void
+
+/** Who remembers nothing of what is stored is not here. */
+const FOLLOWERS: { readonly [O in Owner]?: Follower } = {
+  backends: ({ router }, key) => router.invalidate(key),
+  namespaces({ namespaces, router }, key) {
+    namespaces.refresh(key)
+    // Its mounts may have arrived before it.
+    router.openAll()
+  },
+  mounts({ table }, key, departed) {
+    const left = table.refresh(key)
+    if (left) departed.push(left)
+  },
+  policies: ({ policies }, key) => policies.invalidate(key.slice(KEYS.policies.length)),
+  identity: ({ identity }, key) => identity.invalidate(key.slice(KEYS.identity.length)),
+  tokens: ({ tokens }, key) => tokens.invalidate(key),
+  audit: ({ audit }, key) => audit.invalidate(key),
+}

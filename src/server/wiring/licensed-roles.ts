@@ -1,0 +1,24 @@
+import { invalid } from '../../logical/errors.js'
+import { kindName } from '../../replication/guard-texts.js'
+import type { License } from '../../replication/roles/machine.js'
+import { recordKey } from '../../replication/roles/state.js'
+import type { Kind } from '../../replication/types.js'
+
+const NOT_INCLUDED: Readonly<Record<License, readonly Kind[]>> = {
+  enterprise: [],
+  plus: ['dr'],
+  none: ['dr', 'performance'],
+}
+
+/**
+ * Throws when the cluster has a role that the licence does not include. A role is known by its record being there: what
+ * the record says is encrypted, and the server may be sealed.
+ */
+export const requireLicensedRoles = (license: License, store: { get(key: string): Buffer | undefined }): void => {
+  const kind = NOT_INCLUDED[license].find((candidate) => store.get(recordKey(candidate)) !== undefined)
+  if (!kind) return
+  throw invalid(
+    `the license "${license}" does not include ${kindName(kind)} replication, in which this cluster has a role: ` +
+      'start it with the license it had, and disable replication first',
+  )
+}

@@ -1,0 +1,198 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Network } from '../../base/network.js'
+import type { Random } from '../../base/random.js'
+import { Consistency } from '../../core/pipeline/consistency.js'
+import { entryKey, type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
+import type { GatedState } from '../../core/pipeline/gate.js'
+import { RequestHandler } from '../../core/pipeline/request-handler.js'
+import type { PathSpec } from '../../logical/backend.js'
+import { findPath } from '../../logical/dispatch.js'
+import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
+import type { Request, Response } from '../../logical/request.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { createBackendTypes } from './backend-types.js'
+import type { ServerConfig } from '../config/config.js'
+import {
+  type CoreServices,
+  closeCoreServices,
+  createCoreServices,
+  followChanges,
+  openCoreServices,
+} from './core-services.js'
+import { isForwardable } from '../../replication/forwarding/forwardable.js'
+import { ReplicationParts } from './replication-parts.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { createSystemFamilies } from './system-families.js'
+import { writeStandardOutput } from '../standard-output.js'
+import type { ShellView } from '../runtime/shell-view.js'
+import { findFamily } from '../../storage/keys.js'
+
+export interface OpenClusterOptions {
+  readonly config: ServerConfig
+  readonly runtime: Runtime
+  readonly source: EngineSource
+  readonly shell: ShellView
+  /** The paths that exist in every state. */
+  readonly statePaths: readonly PathSpec[]
+  readonly clock: Clock
+  readonly random: Random
+  readonly network: Network
+  readonly log: Log
+}
+
+/** An unsealed cluster: core services, replication, and the pipeline over them. */
+export class OpenCluster {
+  readonly services: CoreServices
+  readonly replication: ReplicationParts
+  readonly #options: OpenClusterOptions
+  readonly #handler: RequestHandler
+  readonly #stop = new AbortController()
+  readonly #openedAtMs: number
+  #unfollow: () => void = () => undefined
+
+  constructor(options: OpenClusterOptions) {
+    const { config, runtime, clock, random, log } = options
+    this.#options = options
+    this.#openedAtMs = clock.now()
+    const { barrier, store } = runtime
+    this.services = createCoreServices(
+      {
+        storage: {
+          view: (prefix) => barrier.view(prefix),
+          deriveKey: (purpose) => barrier.deriveKey(purpose),
+          position: () => store.position.index,
+        },
+        types: createBackendTypes(config, options.shell.passwords),
+        leaseDefaults: config,
+        apiAddress: () => config.apiAddress,
+        isReadOnly: () => this.replication.isSharedReadOnly,
+        presenceOf: (entry) => this.replication.presenceOf(entry),
+        askPrimary: (request) => this.replication.forwarder.forward(request),
+        upstream: () => this.replication.upstream,
+        meter: options.shell.meter,
+        standardOutput: writeStandardOutput,
+        clock,
+        random,
+        log,
+      },
+      (services) => createSystemFamilies({ ...options, services, cluster: this }),
+    )
+    this.replication = new ReplicationParts({
+      ...options,
+      services: this.services,
+      execute: (request) => this.executeForwarded(request),
+    })
+    this.#handler = new RequestHandler({
+      ...this.services,
+      gateState: () => this.#gateState,
+      hidesNamespace: (path) => this.replication.hidesNamespace(path),
+      forwarder: this.replication.forwarder,
+      mayForward: ({ mount, path, request }) =>
+        isForwardable(mount.backend.type, findPath(mount.backend, path)?.spec.pattern ?? path, request.operation),
+      refusesWrites: () => this.replication.view.refusesWrites,
+      lastIndex: () => store.position.index,
+      consistency: new Consistency({
+        clock,
+        key: () => barrier.deriveKey('index-state'),
+        own: () => ({
+          clusterId: runtime.identity.clusterId,
+          localIndex: store.position.index,
+          replicatedIndex: store.lastReplicatedIndex,
+        }),
+        upstream: () => this.replication.upstream,
+        mayForward: config.replication.allowForwardingViaHeader,
+        awaitMs: config.replication.bestEffortWalWaitMs,
+      }),
+    })
+  }
+
+  get isSecondary(): boolean {
+    return this.replication.isDrSecondary || this.replication.isSharedReadOnly
+  }
+
+  get #gateState(): GatedState | undefined {
+    const { isDrSecondary, view } = this.replication
+    if (isDrSecondary) return view.isBootstrapping ? 'dr-bootstrapping' : 'dr'
+    if (!view.isBootstrapping) return undefined
+    return view.isRevoked ? 'revoked' : 'bootstrapping'
+  }
+
+  get openedAtMs(): number {
+    return this.#openedAtMs
+  }
+
+  async open(): Promise<void> {
+    this.replication.limitWrites()
+    await openCoreServices(this.services)
+    this.#unfollow = this.#options.runtime.store.onCommit(({ mutations, origin }) => {
+      if (origin !== 'own') this.#follow(mutations)
+    })
+  }
+
+  /** Starts what works in the background. */
+  async start(): Promise<void> {
+    const { tokens, purge } = this.services
+    if (!this.replication.isDrSecondary) {
+      tokens.start(this.#stop.signal)
+      this.#inBackground(
+        purge.resume({ isSharedReadOnly: this.replication.isSharedReadOnly }),
+        'left-over data could not be deleted',
+      )
+    }
+    await this.replication.start()
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    this.#unfollow()
+    try {
+      await this.replication.stop()
+    } finally {
+      await closeCoreServices(this.services)
+    }
+  }
+
+  allowBody(sender: BodySender): BodyAllowance {
+    return this.#handler.allowBody(sender)
+  }
+
+  handle(request: IncomingRequest): Promise<Response | undefined> {
+    return this.#handler.handle(request, request.namespaceHeader)
+  }
+
+  #follow(mutations: readonly { readonly key: string }[]): void {
+    const { table } = this.services
+    const known = mutations
+      .filter(({ key }) => findFamily(key)?.owner === 'mounts')
+      .flatMap(({ key }) => table.findByKey(key) ?? [])
+    for (const entry of followChanges(this.services, mutations)) this.#removeTokensOf(entry)
+    for (const entry of known) if (!table.findByKey(entryKey(entry))) this.#removeLocalDataOf(entry)
+  }
+
+  /** They are refused already. A disaster-recovery copy removes none itself: the removals of its primary reach it. */
+  #removeTokensOf(entry: MountEntry): void {
+    if (entry.kind !== 'auth' || this.replication.isDrSecondary) return
+    const removal = this.services.tokens.removeStray(entry.namespaceId, routePath(entry))
+    this.#inBackground(removal, 'tokens of a mount that left could not be removed')
+  }
+
+  /** What a mount that the primary removed kept on this cluster alone is deleted by nobody else; as for tokens. */
+  #removeLocalDataOf(entry: MountEntry): void {
+    if (this.replication.isDrSecondary) return
+    this.#inBackground(this.services.purge.runLocal(entry), 'local data of a mount that left could not be deleted')
+  }
+
+  /** What a cluster that closes does not get to is no failure: the next start takes it up. */
+  #inBackground(work: Promise<void>, failure: string): void {
+    work.catch((error: unknown) => {
+      if (!this.#stop.signal.aborted) this.#options.log.warn(failure, { error })
+    })
+  }
+
+  executeForwarded(request: Request): Promise<Response | undefined> {
+    const { id, operation } = request
+    this.#options.log.debug('a request of a secondary is executed', { request_id: id, operation })
+    return this.#handler.handleForwarded(request)
+  }
+}

@@ -1,0 +1,246 @@
+import type { ReplicationMode } from '../../core/status/cluster-status.js'
+import { GenerationAttempt } from '../../core/seal/generate-root.js'
+import type { MountEntry } from '../../core/mounts/mount-entry.js'
+import { routePath } from '../../core/mounts/mount-entry.js'
+import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
+import type { Presence } from '../../core/mounts/router.js'
+import { UncountedRights } from '../../core/tokens/uncounted-rights.js'
+import { licenseBody } from '../../core/system/node-paths.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import { type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
+import { createDataPlane } from '../../replication/data-plane.js'
+import type { MountFact } from '../../replication/filter/filter.js'
+import type { ReplicationHost } from '../../replication/host.js'
+import { Replication } from '../../replication/replication.js'
+import type { DataPlane } from '../../replication/services.js'
+import type { Kind, ReplicationTimes } from '../../replication/types.js'
+import type { ReplicationView } from '../../replication/view.js'
+import type { Category } from '../../storage/keys.js'
+import type { ServerConfig } from '../config/config.js'
+import type { CoreServices } from './core-services.js'
+import { Destruction } from '../runtime/destruction.js'
+import { devServerOf } from '../dev/dev-server.js'
+import { fetchWrapped } from './fetch-wrapped.js'
+import type { OpenClusterOptions } from './open-cluster.js'
+import { fenceWrites } from '../runtime/write-fence.js'
+
+export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
+  heartbeatIntervalMs: own.heartbeatIntervalMs,
+  keepaliveTimeMs: own.keepaliveTimeMs,
+  keepaliveTimeoutMs: own.keepaliveTimeoutMs,
+  backoffInitialMs: own.backoffInitialMs,
+  backoffMaxMs: own.backoffMaxMs,
+  connectTimeoutMs: own.pingTimeoutMs,
+  bootstrapTimeoutMs: own.bootstrapTimeoutMs,
+  forwardingTimeoutMs: own.forwardingTimeoutMs,
+  pingTimeoutMs: own.pingTimeoutMs,
+})
+
+const ALL: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
+const OWN_DATA: ReadonlySet<Category> = new Set(['local', 'ignored'])
+const NOTHING_SHARED: ReadonlySet<Category> = new Set(['ignored'])
+
+type PartsOptions = OpenClusterOptions & {
+  readonly services: CoreServices
+  readonly execute: (request: Request) => Promise<Response | undefined>
+}
+
+/** Replication as the open cluster sees it: the host it needs, and the facts that the rest of the core asks for. */
+export class ReplicationParts {
+  readonly replication: Replication
+  readonly forwarder: RequestForwarder
+  readonly destruction: Destruction
+  readonly #options: PartsOptions
+
+  constructor(options: PartsOptions) {
+    this.#options = options
+    this.destruction = new Destruction({ ...options, store: options.runtime.store })
+    const host = this.#createHost()
+    this.replication = new Replication({ host, dataPlane: this.#dataPlane(host), holds: options.shell.holds })
+    this.forwarder = this.replication.forwarder
+  }
+
+  get view(): ReplicationView {
+    return this.replication.view
+  }
+
+  get modes(): { dr: ReplicationMode; performance: ReplicationMode } {
+    return this.view.healthModes
+  }
+
+  get isDrSecondary(): boolean {
+    return this.view.isDrSecondary
+  }
+
+  /** True where replicated keys cannot be written. */
+  get isSharedReadOnly(): boolean {
+    return this.view.isPerformanceSecondary || this.view.isDrSecondary
+  }
+
+  /** The cluster that is followed, and how much of its log is applied here; undefined for one that follows nobody. */
+  get upstream(): { clusterId: string; appliedIndex: number } | undefined {
+    const { primaryClusterId, lastRemoteWal } = this.view
+    return this.isSharedReadOnly ? { clusterId: primaryClusterId, appliedIndex: lastRemoteWal } : undefined
+  }
+
+  presenceOf({ uuid }: MountEntry): Presence {
+    const { ownFilter, arrivingMounts, hasPrimary } = this.view
+    if (ownFilter?.filteredMounts.has(uuid)) return 'filtered'
+    if (!arrivingMounts.has(uuid)) return 'here'
+    return hasPrimary ? 'arriving' : 'stranded'
+  }
+
+  /** True for a namespace that is kept from this performance secondary, with everything in it. */
+  hidesNamespace(path: string): boolean {
+    return this.view.ownFilter?.hiddenNamespaces.has(path) ?? false
+  }
+
+  /** `data` of a kind's status read. */
+  statusData(kind: Kind): JsonObject {
+    return this.replication.status(kind).data as JsonObject
+  }
+
+  /** Lets the store take only what this cluster may write. Before anything is written. */
+  limitWrites(): void {
+    const { store } = this.#options.runtime
+    store.setWritable(this.#writable())
+  }
+
+  async start(): Promise<void> {
+    await this.replication.start()
+  }
+
+  async stop(): Promise<void> {
+    try {
+      await this.replication.stop()
+    } finally {
+      await this.destruction.stop()
+    }
+  }
+
+  /** True while data that a filter took away may still be readable in the files. */
+  get isPurgePending(): boolean {
+    return this.destruction.isRunning || this.replication.isPurgePending
+  }
+
+  #writable(): ReadonlySet<Category> {
+    if (this.isDrSecondary) return NOTHING_SHARED
+    return this.isSharedReadOnly ? OWN_DATA : ALL
+  }
+
+  #dataPlane(host: ReplicationHost): DataPlane {
+    const { shell, config } = this.#options
+    return createDataPlane({ host, listener: shell.clusterPort, shipBatchBytes: config.own.shipBatchBytes })
+  }
+
+  #createHost(): ReplicationHost {
+    const { config, runtime, shell, services, clock, random, network, log, execute } = this.#options
+    const { barrier, store, seal, identity } = runtime
+    const rights = new UncountedRights(services)
+    const generation = new GenerationAttempt({
+      strategy: 'dr-operation',
+      slot: runtime.generationSlot,
+      seal,
+      random,
+      makeToken: () => this.replication.operationTokens.create(),
+    })
+    return {
+      identity: {
+        ...identity,
+        apiAddress: config.apiAddress,
+        clusterAddress: config.clusterAddress,
+        reportedVersion: config.own.reportedVersion,
+      },
+      settings: {
+        times: replicationTimes(config),
+        bestEffortWalWaitMs: config.replication.bestEffortWalWaitMs,
+        demoteDrainTimeoutMs: config.own.demoteDrainTimeoutMs,
+        fenceClientWrites: config.own.fenceClientWrites,
+        allowOlderSecondary: config.own.allowOlderSecondary,
+      },
+      license: config.own.license,
+      clock,
+      random,
+      network,
+      log: log.with({ room: 'replication' }),
+      recorder: shell.meter,
+      storage: barrier.view(''),
+      store,
+      upkeep: store,
+      commit: async (write) => {
+        // The function runs within this call, so nobody else's write sees the open categories.
+        store.setWritable(ALL)
+        try {
+          const committed = barrier.write(write)
+          this.limitWrites()
+          await committed
+        } finally {
+          this.limitWrites()
+        }
+      },
+      exportKeyMaterial: () => {
+        if (!seal.rootKey) throw new LogicalError('sealed', 'Vault is sealed')
+        return seal.keys.exportMaterial(seal.rootKey)
+      },
+      wipeAndRestart: (next) => shell.wipeAndRestart(next),
+      fenceWrites: (kind) => fenceWrites(kind, store, shell),
+      restart: (reason) => shell.restart(reason),
+      destroyDeleted: () => this.destruction.schedule(),
+      wrapActivation: (payload, ttlSeconds, creationPath) =>
+        services.wrapping.keep({
+          namespace: ROOT_NAMESPACE,
+          creationPath,
+          wrap: { ttlSeconds, format: 'jwt' },
+          status: 200,
+          contentType: 'application/json',
+          body: JSON.stringify(activationEnvelope(payload)),
+          wrappedAccessor: '',
+        }),
+      fetchWrapped: (call) => fetchWrapped(call, network),
+      authorize: (request) => rights.require(request),
+      isBatchTokenAllowed: (presented, request) => rights.isOperationAllowed(presented, request),
+      generation,
+      executeForwarded: execute,
+      dev: config.dev && devServerOf(services, shell),
+      licenseStatus: () => licenseBody(config.own.license),
+      // A filter judges by what is decided: entries of a mount that moves may be shipped in the batch that moves it.
+      mounts: () => services.table.allDecided().flatMap((entry) => mountFact(entry, services)),
+      namespaces: () => services.namespaces.allDecided(),
+      followMounts: ({ mountChanged, namespaceGone }) => {
+        services.table.follow((tx, before, after) => {
+          const [was] = mountFact(before, services)
+          const [is] = after ? mountFact(after, services) : []
+          return was ? mountChanged(tx, { before: was, after: is }) : () => undefined
+        })
+        services.namespaces.follow(namespaceGone)
+      },
+    }
+  }
+}
+
+/** What unwrapping an activation token answers: the usual envelope around the bundle. */
+const activationEnvelope = (data: JsonObject): JsonObject => ({
+  request_id: '',
+  lease_id: '',
+  renewable: false,
+  lease_duration: 0,
+  data,
+  wrap_info: null,
+  warnings: null,
+  auth: null,
+})
+
+const mountFact = (entry: MountEntry, { namespaces }: CoreServices): MountFact[] => {
+  const namespace = namespaces.findById(entry.namespaceId)
+  if (!namespace) return []
+  return [
+    {
+      uuid: entry.uuid,
+      path: namespace.path + routePath(entry),
+      namespacePath: namespace.path,
+      type: entry.type,
+      isLocal: entry.isLocal,
+    },
+  ]
+}

@@ -1,0 +1,73 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Random } from '../../base/random.js'
+import type { SealBarrier, SealStorage } from '../../core/seal/seal-records.js'
+import { type AutoSeal, createStaticSeal } from '../../seal/auto-seal.js'
+import type { Barrier } from '../../storage/barrier/barrier.js'
+import type { Store } from '../../storage/store.js'
+import type { ServerConfig } from '../config/config.js'
+import { FAMILIES, KEYS } from '../../storage/keys.js'
+
+const SEAL_KEYS = FAMILIES.filter(({ owner }) => owner === 'seal').map(({ at }) => at)
+
+/** The seal's records as they lie in the store, beneath the barrier. */
+export const createSealStorage = (store: Store): SealStorage => ({
+  get: (key) => store.get(key),
+  async write(records) {
+    await store.write((tx) => {
+      for (const { key, value } of records) tx.put(key, value)
+    })
+    // A cluster that was initialised once never says that it was not.
+    await store.settle()
+  },
+  async delete(key) {
+    await store.write((tx) => tx.delete(key))
+  },
+  async clear() {
+    const left = [...SEAL_KEYS]
+    // Whatever an initialisation wrote before it failed would be unreadable under the next root key.
+    for await (const keys of store.scanKeys({ prefix: '' }))
+      left.push(...keys.filter((at) => at !== KEYS.clusterIdentity))
+    for (let at = 0; at < left.length; at += 500) {
+      await store.write((tx) => {
+        for (const key of left.slice(at, at + 500)) tx.delete(key)
+      })
+    }
+  },
+})
+
+export const createSealBarrier = (barrier: Barrier): SealBarrier => ({
+  async initialize(rootKey) {
+    await barrier.initialize(rootKey)
+    barrier.unseal(rootKey)
+  },
+  unseal: (rootKey) => barrier.unseal(rootKey),
+  seal: () => barrier.seal(),
+})
+
+/** The auto-unseal seal that the configuration names; undefined for key shares alone. */
+export const createAutoSeal = (config: ServerConfig, random: Random): AutoSeal | undefined => {
+  const { seal, storage } = config
+  if (seal.type === 'shamir') return undefined
+  const key = seal.key ?? simulatedKey(storage.path, random)
+  const previous = seal.previous && { id: seal.previous.keyId, key: seal.previous.key }
+  return createStaticSeal({ type: seal.name, current: { id: seal.keyId, key }, previous, random })
+}
+
+const KEY_BYTES = 32
+
+/** The key that stands in for a key service: in a file beside the data, or for the life of the process without one. */
+const simulatedKey = (dataPath: string | undefined, random: Random): Buffer => {
+  if (dataPath === undefined) return random.bytes(KEY_BYTES)
+  return keyFile(path.join(dataPath, 'seal.key'), random)
+}
+
+/** Reads a 0600 key file, or makes it. */
+export const keyFile = (file: string, random: Random): Buffer => {
+  if (existsSync(file)) return Buffer.from(readFileSync(file, 'utf8').trim(), 'hex')
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  const key = random.bytes(KEY_BYTES)
+  writeFileSync(file, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+  chmodSync(file, 0o600)
+  return key
+}

@@ -1,0 +1,159 @@
+import { aclPath } from '../../core/acl/acl.js'
+import { routePath } from '../../core/mounts/mount-entry.js'
+import { auditPaths } from '../../core/system/audit-paths.js'
+import { createSystemBackend } from '../../core/system/backend.js'
+import { capabilityPaths, type TokenAcl } from '../../core/system/capability-paths.js'
+import { counterPaths } from '../../core/system/counter-paths.js'
+import { keyringPaths } from '../../core/system/keyring-paths.js'
+import { leasePaths } from '../../core/system/lease-paths.js'
+import { lockedUsersPaths } from '../../core/system/locked-users-paths.js'
+import { metricsPaths } from '../../core/system/metrics-paths.js'
+import { mountPaths } from '../../core/system/mount-paths.js'
+import { namespacePaths } from '../../core/system/namespace-paths.js'
+import { nodePaths } from '../../core/system/node-paths.js'
+import { openApiPaths } from '../../core/system/openapi-paths.js'
+import { policyPaths } from '../../core/system/policy-paths.js'
+import { raftPaths } from '../../core/system/raft-paths.js'
+import { remountPaths } from '../../core/system/remount-paths.js'
+import { tunePaths } from '../../core/system/tune-paths.js'
+import { uiPaths } from '../../core/system/ui-paths.js'
+import { wrappingPaths } from '../../core/system/wrapping-paths.js'
+import { aclOf } from '../../core/tokens/token-rights.js'
+import type { Backend, PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import type { Request, TokenView } from '../../logical/request.js'
+import { replicationPaths } from '../../replication/paths/paths.js'
+import { upgradeToV2 } from '../../secrets/kv/upgrade.js'
+import type { CoreServices } from './core-services.js'
+import { readMetrics } from './metric-reading.js'
+import type { OpenCluster, OpenClusterOptions } from './open-cluster.js'
+import { sanitizeConfig } from '../config/sanitized-config.js'
+import { planRestoration, takeSnapshot } from '../data/snapshots.js'
+import { KEYS } from '../../storage/keys.js'
+
+type FamilyOptions = OpenClusterOptions & { readonly services: CoreServices; readonly cluster: OpenCluster }
+
+/** The system backend of an open cluster: every path family with what it works on. */
+export const createSystemFamilies = (options: FamilyOptions): Backend => {
+  const { statePaths, shell } = options
+  const families = [...mountFamilies(options), ...accessFamilies(options), ...serverFamilies(options)]
+  return createSystemBackend([...statePaths, ...families], shell.systemRules)
+}
+
+/** Mounts, and the namespaces that have them. */
+const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptions): PathSpec[] => {
+  const { table, mounts, router, namespaces, policies, identity, tokens, purge } = services
+  const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
+  return [
+    ...tunePaths({
+      ...deps,
+      upgradeKv: async (entry) => {
+        const mount = router.findByUuid(entry.uuid)
+        if (mount) await upgradeToV2(mount.storage, clock.now())
+      },
+    }),
+    ...mountPaths(deps),
+    ...remountPaths({ ...deps, random }),
+    ...uiPaths({ ...deps, aclOf: (request) => aclOfRequest(services, request) }),
+    ...namespacePaths({
+      namespaces,
+      random,
+      isHidden: (path, { sight }) => cluster.replication.hidesNamespace(path) || (sight?.hidesNamespace(path) ?? false),
+      requireAllPresent: (namespace, request) => {
+        const entries = table.all().filter(({ namespaceId }) => namespaceId === namespace.id)
+        for (const entry of entries) router.requirePresent(entry, request, routePath(entry))
+      },
+      refuseTaken: (entry) => table.refuseNamespaceAt(entry),
+      createDefaults: async (namespace) => {
+        await mounts.ensureDefaults(namespace)
+        await policies.ensureDefaults(namespace.id)
+      },
+      clear: async (namespace) => {
+        await tokens.revokeByPathPrefix(namespace.id, '')
+        for (const kind of ['secret', 'auth'] as const) {
+          for (const entry of table.list(kind, namespace.id)) await mounts.discard(entry)
+        }
+        await policies.removeAll(namespace.id)
+        await identity.removeNamespace(namespace.id)
+        await purge.deleteBelow(`${KEYS.tokenRoles}${namespace.id}/`)
+      },
+    }),
+  ]
+}
+
+/** Who may do what: policies, tokens seen from outside, leases, wrapping, audit. */
+const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
+  const { policies, tokens, leases, wrapping, audit, router } = services
+  return [
+    ...policyPaths({ policies }),
+    ...capabilityPaths({
+      aclForToken: (presented) => aclOfToken(services, tokens.find(presented)),
+      aclForAccessor: (accessor) => aclOfToken(services, tokens.findByAccessor(accessor)),
+    }),
+    ...wrappingPaths(wrapping),
+    ...leasePaths({ leases, clock }),
+    ...lockedUsersPaths({ mounts: () => router.all() }),
+    ...auditPaths({ audit }),
+  ]
+}
+
+/** The server as such: keyring, node, metrics, description, replication. */
+const serverFamilies = ({ services, config, runtime, shell, clock, random, cluster }: FamilyOptions): PathSpec[] => [
+  ...keyringPaths({
+    status: () => {
+      const { term, sinceMs } = runtime.barrier.activeTerm
+      return { term, installTimeMs: sinceMs, encryptions: runtime.barrier.encryptions }
+    },
+    rotate: async () => void (await runtime.barrier.rotate()),
+  }),
+  ...nodePaths({
+    status: shell.status,
+    clock,
+    inFlight: shell.inFlight,
+    versions: () => [{ version: config.own.reportedVersion, installedAtMs: cluster.openedAtMs }],
+    sanitizedConfig: () => sanitizeConfig(config),
+  }),
+  ...metricsPaths({ read: () => readMetrics(runtime, cluster, shell.meter), now: () => clock.now() }),
+  ...counterPaths({
+    countTokens: () => services.tokens.count(),
+    countEntities: () => services.identity.count(),
+  }),
+  ...openApiPaths({
+    version: config.own.reportedVersion,
+    mounts: (namespaceId) =>
+      services.router
+        .all()
+        .filter(({ entry }) => entry.namespaceId === namespaceId)
+        .map(({ view, backend }) => ({ path: view.path, backend })),
+  }),
+  ...raftPaths({
+    label: config.storage.label,
+    nodeId: config.storage.nodeId,
+    clusterAddress: config.clusterAddress.replace(/^https:\/\//, ''),
+    index: () => runtime.store.position.index,
+    isDrSecondary: () => cluster.replication.isDrSecondary,
+    isOperationTokenAllowed: (token, request) =>
+      cluster.replication.replication.context.operationTokens.isAllowed(token, request),
+    snapshot: () => takeSnapshot(runtime, { random, clock }),
+    restore: async (file, options) => {
+      if (cluster.isSecondary) throw invalid('a secondary has its data from its primary: restore the primary')
+      await shell.restoreAndRestart(await planRestoration(runtime, file, options))
+    },
+  }),
+  ...replicationPaths(() => cluster.replication.replication.context),
+]
+
+/** The rights of a request's token, and what stands before the request's paths in them. */
+const aclOfRequest = (
+  services: CoreServices,
+  request: Request,
+): { acl: TokenAcl['acl']; prefix: string } | undefined => {
+  // Found good by the pipeline: alive, with uses left, from an address that it may come from.
+  const { token } = request
+  const rights = aclOfToken(services, token)
+  const prefix = token && aclPath(token.namespace, request.namespace, '')
+  return rights && prefix !== undefined ? { acl: rights.acl, prefix } : undefined
+}
+
+const aclOfToken = (services: CoreServices, token: TokenView | undefined): TokenAcl | undefined =>
+  token && !services.identity.refuses(token) ? { acl: aclOf(token, services), namespace: token.namespace } : undefined

@@ -1,0 +1,59 @@
+import type { Clock } from '../../base/clock.js'
+import { newTokenId, namespaceIdOf, suffixOf } from '../../core/tokens/token-format.js'
+import { hmacSha256Hex } from '../../crypto/hmac.js'
+import type { Random } from '../../base/random.js'
+import type { WrappingSigner } from '../../core/wrapping/wrapping.js'
+import { createSigningKey, type JwtKey, openSigningKey } from '../../crypto/jwt.js'
+import { isExpired, readWrappingClaims, wrappingClaims } from '../../crypto/wrapping-claims.js'
+import type { Storage } from '../../logical/storage.js'
+import { KEYS } from '../../storage/keys.js'
+
+/** 192 bits. */
+const TOKEN_HEX_DIGITS = 48
+
+/**
+ * Signs wrapping tokens with the one key of the replication set. The key is made at the first need, which only a cluster
+ * that may write shared data can have first.
+ */
+export const createWrappingSigner = (options: {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly random: Random
+  readonly deriveKey: (purpose: string) => Buffer
+  /** The API address that receivers are told to unwrap at. */
+  readonly address: () => string
+}): WrappingSigner => {
+  const { storage, clock, random, deriveKey, address } = options
+  const tokenIdOf = (name: string): string =>
+    `hvs.${hmacSha256Hex(deriveKey('wrapping-jwt'), name).slice(0, TOKEN_HEX_DIGITS)}`
+  let opened: { stored: Buffer; key: JwtKey } | undefined
+  const open = (): JwtKey | undefined => {
+    const stored = storage.get(KEYS.wrappingKey)
+    if (!stored) return undefined
+    if (!opened?.stored.equals(stored)) opened = { stored, key: openSigningKey(stored) }
+    return opened.key
+  }
+  const make = async (): Promise<JwtKey> => {
+    const made = createSigningKey()
+    await storage.write((tx) => {
+      if (!tx.get(KEYS.wrappingKey)) tx.put(KEYS.wrappingKey, made)
+    })
+    return open() ?? openSigningKey(made)
+  }
+  return {
+    newName(namespaceId) {
+      const name = newTokenId(random, namespaceId)
+      return { name, tokenId: tokenIdOf(name) }
+    },
+    async sign({ name, ttlSeconds }) {
+      const key = open() ?? (await make())
+      return key.sign(wrappingClaims({ address: address(), name, ttlSeconds, nowMs: clock.now() }))
+    },
+    async verify(jwt) {
+      const claims = await open()?.verify(jwt)
+      const wrapping = claims && readWrappingClaims(claims)
+      if (!wrapping || isExpired(wrapping, clock.now())) return undefined
+      return tokenIdOf(wrapping.name) + suffixOf(namespaceIdOf(wrapping.name))
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { LIMITS } from '../../base/limits.js'
+
+/** Something that waits for a commit. */
+export interface QueuedUnit {
+  /** Neighbours with the same word share a commit; without one a unit goes alone. */
+  readonly joins: 'own' | 'applied' | undefined
+  readonly bytes: number
+  reject(error: unknown): void
+}
+
+/**
+ * One commit in flight; all that queues up meanwhile joins the next, in order and never split. When a commit fails,
+ * whatever was queued behind it fails with the same error, since it may have been decided on what is now lost.
+ */
+export class CommitQueue<U extends QueuedUnit> {
+  readonly #commit: (units: readonly U[]) => Promise<void>
+  readonly #onFailure: (error: unknown) => void
+  #waiting: U[] = []
+  #running: Promise<void> | undefined
+
+  constructor(commit: (units: readonly U[]) => Promise<void>, onFailure: (error: unknown) => void) {
+    this.#commit = commit
+    this.#onFailure = onFailure
+  }
+
+  push(unit: U): void {
+    this.#waiting.push(unit)
+    this.#running ??= this.#run()
+  }
+
+  /** Resolves when nothing is queued or in flight. */
+  async drained(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async #run(): Promise<void> {
+    // Writers of the same turn join the first commit.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const units = this.#take()
+      try {
+        await this.#commit(units)
+      } catch (error) {
+        const lost = [...units, ...this.#waiting]
+        this.#waiting = []
+        this.#onFailure(error)
+        for (const unit of lost) unit.reject(error)
+      }
+    }
+    this.#running = undefined
+  }
+
+  #take(): U[] {
+    const first = this.#waiting[0]
+    let count = 1
+    if (first?.joins !== undefined) {
+      let bytes = first.bytes
+      for (; count < this.#waiting.length; count++) {
+        const next = this.#waiting[count]
+        if (next === undefined || next.joins !== first.joins) break
+        bytes += next.bytes
+        if (bytes > LIMITS.commitBytesMax) break
+      }
+    }
+    return this.#waiting.splice(0, count)
+  }
+}

@@ -1,0 +1,301 @@
+import type { Random } from '../../base/random.js'
+import { turnFor } from '../../base/turn.js'
+import { LogicalError } from '../../logical/errors.js'
+import { CommitQueue, type QueuedUnit } from './commit-queue.js'
+import type { EngineBatch } from '../engine/engine.js'
+import { decodeFrame } from '../log/frame.js'
+import { type Loaded, loadStore } from '../load.js'
+import { LeafFinder } from '../trees/leaf-finder.js'
+import { Overlay, type Pending } from './overlay.js'
+import { STATE_KEY } from '../raw-keys.js'
+import type { Commit, Frame } from '../replicable.js'
+import { type LoggedUnit, resolveLogged, type Stage, type Staged, stageLogged } from './stage.js'
+import { type StoreState, serializeState } from '../store-state.js'
+import type { Trees } from '../trees/trees.js'
+import { stageCheckpoint } from '../log/trim.js'
+import { Recovery } from './recovery.js'
+import { Settler } from './settler.js'
+import type { StoreOptions } from '../store-options.js'
+import { Trimmer } from '../log/trimmer.js'
+import type { Wal } from '../log/wal.js'
+
+export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
+
+/** A write that goes alone: it says what it puts and what follows, or that there is nothing to do. */
+interface Task extends QueuedUnit {
+  readonly joins: undefined
+  readonly pending: readonly Pending[]
+  readonly stage: Stage
+  /** Filled already; else `stage` is given an empty one. */
+  readonly batch: EngineBatch | undefined
+  resolve(): void
+}
+
+/** Something that needs the engine for itself, between two batches. */
+interface Pause extends QueuedUnit {
+  readonly joins: undefined
+  readonly pending: readonly []
+  readonly work: () => Promise<void>
+}
+
+type Write = LoggedUnit | Task
+type Unit = Write | Pause
+
+/**
+ * The single writer. Everything that changes the engine goes through its queue, one batch at a time; state, trees, log
+ * and listeners follow once a batch is durable. When a batch fails nothing more is written until the engine was opened
+ * again and read anew; reads go on.
+ */
+export class Committer {
+  readonly overlay: Overlay
+  readonly #options: StoreOptions
+  readonly #random: Random
+  readonly #queue: CommitQueue<Unit>
+  readonly #listeners = new Set<CommitListener>()
+  readonly #trimmer: Trimmer
+  readonly #settler: Settler
+  readonly #recovery: Recovery
+  #loaded: Loaded
+  #inFlight: Staged | undefined
+  /** Keys of the batch that has failed: what they hold now is known when everything was read anew. */
+  readonly #tried = new Set<string>()
+  #failure: LogicalError | undefined
+  #isClosed = false
+  #onReopened: () => void = () => undefined
+
+  private constructor(options: StoreOptions, random: Random, loaded: Loaded) {
+    this.#options = options
+    this.#random = random
+    this.#loaded = loaded
+    this.overlay = new Overlay(
+      options.engine,
+      new LeafFinder(options.engine, (tree, subPage) => this.trees.isEmpty(tree, subPage)),
+    )
+    this.#queue = new CommitQueue<Unit>(
+      (units) => this.#commit(units),
+      (error) => this.#fail(error),
+    )
+    this.#trimmer = new Trimmer({
+      ...options,
+      wal: () => this.wal,
+      isWritable: () => !this.#isClosed && this.#failure === undefined,
+      run: (stage) => this.run(stage),
+    })
+    this.#trimmer.schedule()
+    this.#settler = new Settler(options)
+    this.#listeners.add(() => this.#settler.schedule())
+    this.#recovery = new Recovery({ ...options, attempt: () => this.#recover() })
+  }
+
+  static async open(options: StoreOptions, random: Random): Promise<Committer> {
+    return new Committer(options, random, await load(options, random))
+  }
+
+  get state(): StoreState {
+    return this.#loaded.state
+  }
+
+  get trees(): Trees {
+    return this.#loaded.trees
+  }
+
+  get wal(): Wal {
+    return this.#loaded.wal
+  }
+
+  /** What the batch being written will bring; an engine snapshot may already hold it. */
+  get inFlight(): Staged | undefined {
+    return this.#inFlight
+  }
+
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Called when the engine was opened again: snapshots taken before are lost. */
+  onReopened(listener: () => void): void {
+    this.#onReopened = listener
+  }
+
+  /** Throws what a write would be refused with now. */
+  requireWritable(): void {
+    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage is closed')
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  submit(unit: Unit): void {
+    this.overlay.publish(unit.pending)
+    this.#queue.push(unit)
+  }
+
+  /** Commits what `stage` puts into a batch of its own, or into one that was filled meanwhile. */
+  async run(stage: Stage, pending: readonly Pending[] = [], batch?: EngineBatch): Promise<void> {
+    this.requireWritable()
+    await new Promise<void>((resolve, reject) => {
+      this.submit({ joins: undefined, bytes: 0, pending, stage, batch, resolve, reject })
+    })
+  }
+
+  /** Runs `work` while nothing is being written, and nothing is until it has ended. What it throws concerns nobody else. */
+  async pause<T>(work: () => Promise<T>): Promise<T> {
+    this.requireWritable()
+    return new Promise<T>((resolve, reject) => {
+      const run = () => work().then(resolve, reject)
+      this.submit({ joins: undefined, bytes: 0, pending: [], work: run, reject })
+    })
+  }
+
+  /** Holds back trimming until the result is called. */
+  hold(): () => void {
+    return this.#trimmer.hold()
+  }
+
+  /** Finishes what is queued and leaves a checkpoint. The engine stays open: it is not ours. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    const last = this.#failure === undefined ? this.run(stageCheckpoint) : undefined
+    this.#isClosed = true
+    await last?.catch((error: unknown) => this.#options.log.warn('no checkpoint at close', { error }))
+    await this.#queue.drained()
+    this.#trimmer.close()
+    await this.#recovery.end()
+    await this.#settler.close()
+  }
+
+  #commit(units: readonly Unit[]): Promise<void> {
+    const [first] = units
+    return first && isPause(first) ? first.work() : this.#write(units.filter(isWrite))
+  }
+
+  async #write(units: readonly Write[]): Promise<void> {
+    // What is large has kept its writer busy in this turn already.
+    const bytes = bytesOf(units)
+    await turnFor(bytes)
+    const batch = findBatch(units[0]) ?? this.#options.engine.batch()
+    const before = this.state
+    const staged = this.#stage(units, batch)
+    // An engine holds on to a batch until it is written or given up.
+    if (staged === 'rejected' || staged === undefined) batch.discard()
+    if (staged === 'rejected') return
+    if (staged !== undefined) {
+      const state = { ...staged.state, revision: before.revision + 1 }
+      this.#inFlight = { ...staged, state }
+      batch.put(STATE_KEY, serializeState(state))
+      const startMs = this.#options.clock.monotonic()
+      const isDurable = this.#options.syncWrites || staged.isDurable === true
+      try {
+        await turnFor(bytes)
+        await batch.write({ isDurable })
+      } catch (error) {
+        for (const { key } of staged.commit?.mutations ?? []) this.#tried.add(key)
+        throw error
+      } finally {
+        this.#inFlight = undefined
+      }
+      // What was not made durable may be lost with the power, and is no loss to complain of.
+      if (isDurable) this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
+      this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)
+      this.#adopt({ ...staged, state })
+    }
+    for (const unit of units) this.overlay.settle(unit.pending)
+    if (staged?.commit !== undefined) this.#announce(staged.commit, staged.frame)
+    resolveLogged(units.filter(isLogged), before, this.state)
+    for (const unit of units) if (!isLogged(unit)) unit.resolve()
+    this.#trimmer.schedule()
+  }
+
+  /** What goes wrong before the batch is written concerns these units alone. */
+  #stage(units: readonly Write[], batch: EngineBatch): Staged | undefined | 'rejected' {
+    try {
+      const first = units[0]
+      if (first !== undefined && !isLogged(first)) return first.stage(batch, this.state, this.trees)
+      const nowMs = this.#options.clock.now()
+      return stageLogged(batch, this.state, this.trees, units.filter(isLogged), nowMs)
+    } catch (error) {
+      for (const unit of units) {
+        this.overlay.drop(unit.pending)
+        unit.reject(error)
+      }
+      return 'rejected'
+    }
+  }
+
+  #adopt(staged: Staged): void {
+    const { trees, wal } = this.#loaded
+    this.#loaded = { ...this.#loaded, state: staged.state }
+    trees.apply(staged.changes)
+    for (const filtered of staged.filtered) trees.setFiltered(filtered)
+    if (staged.frame !== undefined) wal.append(staged.frame)
+    else if (staged.state.last.index !== wal.last.index) wal.reset(staged.state.base)
+    staged.after?.()
+  }
+
+  #announce(commit: Commit, frame: Frame | undefined): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(commit, frame)
+      } catch (error) {
+        this.#options.log.error('a commit listener failed', { error })
+      }
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.overlay.clear()
+    this.#failure =
+      error instanceof LogicalError ? error : new LogicalError('unavailable', 'the storage failed', { cause: error })
+    this.#options.log.error('storage writes are refused until the storage was opened again', { error })
+    this.#recovery.begin()
+  }
+
+  /** The failed batch may have reached the disk all the same, so everything is read anew. */
+  async #recover(): Promise<void> {
+    const knownIndex = this.state.last.index
+    await this.#options.engine.reopen()
+    this.#onReopened()
+    this.#loaded = await load(this.#options, this.#random)
+    await this.#announceFound(knownIndex)
+    this.#failure = undefined
+    this.#options.log.info('storage writes are accepted again', { lastIndex: this.state.last.index })
+    this.#trimmer.schedule()
+  }
+
+  /** Whoever remembers what a key had reads it again: nobody was told that it has changed. */
+  async #announceFound(knownIndex: number): Promise<void> {
+    for (const frame of (await this.wal.framesAfter(knownIndex, Number.MAX_SAFE_INTEGER)) ?? []) {
+      const mutations = decodeFrame(frame).flatMap(({ operations }) =>
+        operations.filter(({ filtered: filtered }) => !filtered),
+      )
+      for (const { key } of mutations) this.#tried.delete(key)
+      this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'recovered' }, frame)
+    }
+    // In no frame: what is not logged, and what a resync brought.
+    const mutations = [...this.#tried].map((key) => ({ key }))
+    this.#tried.clear()
+    if (mutations.length > 0) {
+      this.#announce({ lastIndex: this.state.last.index, mutations, origin: 'recovered' }, undefined)
+    }
+  }
+}
+
+const isPause = (unit: Unit): unit is Pause => 'work' in unit
+const isWrite = (unit: Unit): unit is Write => !isPause(unit)
+
+const bytesOf = (units: readonly Write[]): number => units.reduce((sum, { bytes }) => sum + bytes, 0)
+
+const findBatch = (unit: Write | undefined): EngineBatch | undefined =>
+  unit && !isLogged(unit) ? unit.batch : undefined
+
+const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
+
+const load = (options: StoreOptions, random: Random): Promise<Loaded> =>
+  loadStore(
+    {
+      engine: options.engine,
+      retentionEntries: options.walRetentionEntries,
+      retentionBytes: options.walRetentionBytes,
+      ringBytes: options.ringBytes,
+    },
+    random,
+  )

@@ -1,0 +1,86 @@
+import { type Change, changeOf, type FindLeaf } from '../change.js'
+import type { Engine } from '../engine/engine.js'
+import { leafHash } from '../trees/leaf.js'
+import type { LeafFinder } from '../trees/leaf-finder.js'
+import { dataKey } from '../raw-keys.js'
+
+/** A key's value that is queued or being written. */
+export interface Pending {
+  readonly key: string
+  readonly value: Buffer | undefined
+  readonly leaf: Buffer | undefined
+}
+
+/** What transactions see: the committed data with everything queued on top. */
+export class Overlay {
+  readonly #engine: Engine
+  readonly #leaves: LeafFinder
+  readonly #pending = new Map<string, Pending>()
+
+  constructor(engine: Engine, leaves: LeafFinder) {
+    this.#engine = engine
+    this.#leaves = leaves
+  }
+
+  get(key: string): Buffer | undefined {
+    const pending = this.#pending.get(key)
+    return pending === undefined ? this.#engine.get(dataKey(key)) : pending.value
+  }
+
+  leaf: FindLeaf = (key, tree, subPage) => {
+    const pending = this.#pending.get(key)
+    return pending === undefined ? this.#leaves.find(key, tree, subPage) : pending.leaf
+  }
+
+  publish(pending: readonly Pending[]): void {
+    for (const one of pending) this.#pending.set(one.key, one)
+  }
+
+  /** Drops what became durable, unless a newer value is queued. */
+  settle(pending: readonly Pending[]): void {
+    for (const one of pending) this.#leaves.remember(one.key, one.leaf)
+    this.drop(pending)
+  }
+
+  /** Drops what will not become durable. */
+  drop(pending: readonly Pending[]): void {
+    for (const one of pending) if (this.#pending.get(one.key) === one) this.#pending.delete(one.key)
+  }
+
+  /** For when leaves have changed of which nothing was published. */
+  forgetLeaves(): void {
+    this.#leaves.clear()
+  }
+
+  clear(): void {
+    this.#pending.clear()
+    this.#leaves.clear()
+  }
+}
+
+/** Changes in the making: seen by none but their maker until they are published. */
+export class Draft {
+  readonly #overlay: Overlay
+  readonly #pending = new Map<string, Pending>()
+  readonly changes: Change[] = []
+
+  constructor(overlay: Overlay) {
+    this.#overlay = overlay
+  }
+
+  get pending(): readonly Pending[] {
+    return [...this.#pending.values()]
+  }
+
+  /** `read` is what the key is known to hold before all changes of this draft: spares a look-up of its leaf. */
+  add(key: string, value: Buffer | undefined, read?: Buffer): Change {
+    const change = changeOf(key, value, (name, tree, subPage) => {
+      const own = this.#pending.get(name)
+      if (own !== undefined) return own.leaf
+      return read === undefined ? this.#overlay.leaf(name, tree, subPage) : leafHash(key, read)
+    })
+    this.#pending.set(key, { key, value, leaf: change.place?.leaf })
+    this.changes.push(change)
+    return change
+  }
+}

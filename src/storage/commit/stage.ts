@@ -1,0 +1,172 @@
+import { type Change, putChange, type SubPageChange } from '../change.js'
+import type { EngineBatch } from '../engine/engine.js'
+import { encodeFrame, type FrameEntry } from '../log/frame.js'
+import type { Commit, Frame, FilteredHash, RemotePosition } from '../replicable.js'
+import type { Pending } from './overlay.js'
+import { walKey } from '../raw-keys.js'
+import type { StoreState } from '../store-state.js'
+import { nextFiltered, putFiltered, type Trees } from '../trees/trees.js'
+
+/** What becomes of the store once a batch is durable. */
+export interface Staged {
+  readonly state: StoreState
+  readonly changes: Iterable<SubPageChange>
+  readonly filtered: readonly FilteredHash[]
+  readonly frame?: Frame
+  readonly commit?: Commit
+  /** Makes it, and so everything before it, survive power loss, whatever is configured. */
+  readonly isDurable?: boolean
+  /** Runs after the trees were changed. */
+  readonly after?: () => void
+}
+
+/** Says what it puts and what follows, or that there is nothing to do. */
+export type Stage = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
+
+/** One transaction as the log will hold it. */
+export interface LoggedEntry {
+  readonly content: FrameEntry
+  readonly hasReplicated: boolean
+  readonly hasLocal: boolean
+}
+
+/** Transactions that become durable together and stand in the log. */
+export interface LoggedUnit {
+  readonly joins: 'own' | 'applied'
+  readonly bytes: number
+  readonly changes: readonly Change[]
+  readonly filtered: readonly SubPageChange[]
+  readonly pending: readonly Pending[]
+  readonly entries: readonly LoggedEntry[]
+  readonly remote: RemotePosition | undefined
+  /** `index` is that of its last entry, or the end of the log when it has none. */
+  resolve(index: number): void
+  reject(error: unknown): void
+}
+
+/** Puts units into a batch. Undefined when there is nothing to write. */
+export const stageLogged = (
+  batch: EngineBatch,
+  state: StoreState,
+  trees: Trees,
+  units: readonly LoggedUnit[],
+  nowMs: number,
+): Staged | undefined => {
+  const entries = units.flatMap((unit) => unit.entries)
+  const changes = units.flatMap((unit) => unit.changes)
+  const remote = units.findLast((unit) => unit.remote !== undefined)?.remote
+  if (entries.length === 0 && changes.length === 0 && remote === undefined) return undefined
+  const heldDeltas = units.flatMap((unit) => unit.filtered)
+  const filtered = nextFiltered(trees, heldDeltas)
+  const frame = entries.length === 0 ? undefined : frameOf(state, entries, nowMs)
+  for (const change of changes) putChange(batch, change)
+  for (const one of filtered) putFiltered(batch, one)
+  if (frame !== undefined) batch.put(walKey(frame.lastIndex), frame.bytes)
+  const last = frame === undefined ? state.last : { index: frame.lastIndex, hash: frame.hash }
+  const inTrees = changes.flatMap(({ place }) => place ?? [])
+  return {
+    state: { ...state, last, ...lastIndexes(state, entries), remote: remote ?? state.remote },
+    changes: heldDeltas.length === 0 ? inTrees : [...inTrees, ...heldDeltas],
+    filtered: filtered,
+    ...(frame === undefined ? {} : { frame }),
+    commit: { lastIndex: last.index, mutations: changes, origin: units[0]?.joins ?? 'own' },
+  }
+}
+
+const frameOf = (state: StoreState, entries: readonly LoggedEntry[], nowMs: number): Frame =>
+  encodeFrame(
+    {
+      firstIndex: state.last.index + 1,
+      previousHash: state.last.hash,
+      epoch: state.epoch,
+      timeMs: nowMs,
+      hasReplicated: entries.some((entry) => entry.hasReplicated),
+      hasLocal: entries.some((entry) => entry.hasLocal),
+    },
+    entries.map((entry) => entry.content),
+  )
+
+const lastIndexes = (
+  state: StoreState,
+  entries: readonly LoggedEntry[],
+): Pick<StoreState, 'lastReplicatedIndex' | 'lastShippedIndex'> => {
+  const replicated = entries.findLastIndex((entry) => entry.hasReplicated)
+  return {
+    lastReplicatedIndex: replicated < 0 ? state.lastReplicatedIndex : state.last.index + 1 + replicated,
+    lastShippedIndex: entries.length === 0 ? state.lastShippedIndex : state.last.index + entries.length,
+  }
+}
+
+/** Tells each unit its index. */
+export const resolveLogged = (units: readonly LoggedUnit[], before: StoreState, after: StoreState): void => {
+  let index = before.last.index
+  for (const unit of units) {
+    index += unit.entries.length
+    unit.resolve(unit.entries.length > 0 ? index : after.last.index)
+  }
+}
+
+interface ImportRequest {
+  readonly changes: readonly Change[]
+  readonly filtered: readonly FilteredHash[]
+  /** Keys whose data and leaves are in the batch already. */
+  readonly copied: Copied
+  readonly remote: RemotePosition | undefined
+  /** The hash at which the log goes on: one that no follower can have. */
+  readonly cutHash: Buffer
+}
+
+export interface Copied {
+  readonly keys: readonly string[]
+  readonly changes: Iterable<SubPageChange>
+}
+
+/**
+ * Puts data of a resync into a batch and cuts the log when there is any. Until the resync is complete the stored merkle
+ * pages do not count; the import that completes it writes them.
+ */
+export const stageImport = (
+  batch: EngineBatch,
+  state: StoreState,
+  trees: Trees,
+  { changes, filtered, copied, remote, cutHash }: ImportRequest,
+): Staged => {
+  const isCut = changes.length > 0 || filtered.length > 0 || copied.keys.length > 0
+  for (const change of changes) putChange(batch, change)
+  for (const one of filtered) putFiltered(batch, one)
+  const next = isCut ? cutState(state, cutHash) : state
+  const others = [...changes.flatMap(({ place }) => place ?? []), ...filtered.map((one) => trees.filteredDelta(one))]
+  const inTrees = copied.keys.length > 0 ? chain(copied.changes, others) : others
+  const saved = remote === undefined ? undefined : trees.putCheckpoint(batch, [...inTrees])
+  const mutations = copied.keys.length > 0 ? [...copied.keys.map((key) => ({ key })), ...changes] : changes
+  return {
+    state: remote === undefined ? next : { ...next, checkpoint: next.last.index, remote, isResyncing: false },
+    changes: inTrees,
+    filtered: filtered,
+    commit: { lastIndex: next.last.index, mutations, origin: 'resynced' },
+    ...(saved === undefined ? {} : { after: saved }),
+  }
+}
+
+/** One after the other, however often it is gone through. */
+const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> => ({
+  *[Symbol.iterator]() {
+    yield* first
+    yield* second
+  },
+})
+
+/** The log goes on behind one index that nobody can have, and the stored pages do not count any more. */
+const cutState = (state: StoreState, hash: Buffer): StoreState => {
+  const base = { index: state.last.index + 1, hash }
+  return {
+    ...state,
+    base,
+    last: base,
+    lastReplicatedIndex: base.index,
+    lastShippedIndex: base.index,
+    checkpoint: undefined,
+    remote: undefined,
+    isResyncing: true,
+  }
+}

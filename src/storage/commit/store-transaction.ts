@@ -1,0 +1,57 @@
+import { LIMITS } from '../../base/limits.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { Transaction } from '../../logical/storage.js'
+import { type Category, categoryOf } from '../keys.js'
+
+/** While a primary steps back: what is not written yet is not written here any more. */
+const FENCED_TEXT = 'this primary is being demoted and takes no more writes, try again'
+
+const NONE: ReadonlySet<Category> = new Set()
+
+/** A transaction in the making, over what is committed and queued. Refuses keys that may not be written here. */
+export class StoreTransaction implements Transaction {
+  readonly writes = new Map<string, Buffer | undefined>()
+  /** What it read from outside itself. */
+  readonly reads = new Map<string, Buffer | undefined>()
+  readonly #read: (key: string) => Buffer | undefined
+  readonly #writable: ReadonlySet<Category>
+  readonly #fenced: ReadonlySet<Category>
+  #bytes = 0
+
+  constructor(
+    read: (key: string) => Buffer | undefined,
+    writable: ReadonlySet<Category>,
+    fenced: ReadonlySet<Category> = NONE,
+  ) {
+    this.#read = read
+    this.#writable = writable
+    this.#fenced = fenced
+  }
+
+  get(key: string): Buffer | undefined {
+    if (this.writes.has(key)) return this.writes.get(key)
+    const found = this.#read(key)
+    this.reads.set(key, found)
+    return found
+  }
+
+  put(key: string, value: Buffer): void {
+    this.#admit(key, value.length)
+    this.writes.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#admit(key, 0)
+    this.writes.set(key, undefined)
+  }
+
+  #admit(key: string, valueBytes: number): void {
+    const category = categoryOf(key)
+    if (this.#fenced.has(category)) throw new LogicalError('unavailable', FENCED_TEXT)
+    if (!this.#writable.has(category)) {
+      throw new LogicalError('read-only', 'cannot write to readonly storage')
+    }
+    this.#bytes += key.length + valueBytes
+    if (this.#bytes > LIMITS.transactionBytesMax) throw invalid('transaction is too large')
+  }
+}
