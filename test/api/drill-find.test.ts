@@ -28,9 +28,9 @@ it('hides a fault that only its symptoms show, and judges when it is mended', as
   // What is wrong with a link is healed as usual, and listed nowhere.
   expect((await find('--seed', '2')).status).toBe(0)
   expect((await home.run('fault', 'ls', '--json', ...NAMED)).stdout.trim()).toBe('[]')
-  const status = await home.run('status', '--json', ...NAMED)
-  expect(status.status).toBe(2)
-  expect(status.stdout).not.toContain('partition')
+  const status = () => home.run('status', '--json', ...NAMED)
+  await expect.poll(async () => (await status()).status, { message: 'somebody misses the other' }).toBe(2)
+  expect((await status()).stdout).not.toContain('partition')
   expect((await home.run('events', ...NAMED)).stdout).not.toContain('partition')
   expect((await home.run('heal', 'A', 'B', ...NAMED)).stderr).toContain('partition')
   expect((await find('--check')).stdout).toContain('nothing that B sent reached A')
