@@ -143,14 +143,14 @@ for (const { name, file } of ENTRIES) {
   await writeFile(place, `#!/usr/bin/env node\nimport '${bundled.startsWith('.') ? bundled : `./${bundled}`}'\n`)
 }
 
-/** What completions offer is known once all is compiled. */
-const { shippedWords } = (await import(path.join(dist, 'cli/completion/shipped.js'))) as {
-  shippedWords: () => object
-}
-await write(path.join(dist, 'cli/completion/words.json'), JSON.stringify(shippedWords()))
-
 /** Files that are read at run time lie where the compiled modules look for them. */
 const source = path.join(import.meta.dirname, '..', 'src')
 for (const name of await readdir(source, { recursive: true })) {
   if (/\.(?:yaml|css|html)$|\.schema\.json$/.test(name)) await cp(path.join(source, name), path.join(dist, name))
 }
+
+/** What completions offer is known once all is compiled, and the files lie there that are read at run time. */
+const { shippedWords } = (await import(path.join(dist, 'cli/completion/shipped.js'))) as {
+  shippedWords: () => object
+}
+await write(path.join(dist, 'cli/completion/words.json'), JSON.stringify(shippedWords()))
