@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { formatTable } from '../src/cli/output.js'
-import { type Counts, NOTHING, readCounts } from './support/report.js'
+import { type Counts, NOTHING, readCounts, readFailures } from './support/report.js'
 import { run } from './support/run.js'
 import { hasTests, type Tier, TIERS } from './support/tiers.js'
 
@@ -19,6 +19,7 @@ interface Row {
   readonly outcome: string
   readonly counts: Counts
   readonly seconds: string
+  readonly failures?: readonly string[]
 }
 
 const reports = mkdtempSync(path.join(tmpdir(), 'understudy-reports-'))
@@ -39,7 +40,13 @@ const runTier = async (tier: Tier): Promise<Row> => {
   ])
   const counts = readCounts(file, status)
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  return { tier: tier.name, outcome: counts.failed > 0 ? 'FAILED' : 'passed', counts, seconds }
+  return {
+    tier: tier.name,
+    outcome: counts.failed > 0 ? 'FAILED' : 'passed',
+    counts,
+    seconds,
+    failures: readFailures(file),
+  }
 }
 
 const chooseTiers = (names: readonly string[]): readonly Tier[] => {
@@ -59,6 +66,12 @@ const printTable = (rows: readonly Row[]): void => {
   console.log(`\n${formatTable([['tier', 'passed', 'failed', 'skipped', 'seconds', ''], ...cells])}`)
 }
 
+/** Once more at the end, where they are looked for: what was printed of them lies thousands of lines above. */
+const printFailures = (rows: readonly Row[]): void => {
+  for (const { tier, failures = [] } of rows)
+    for (const failure of failures) console.log(`\nFAILED |${tier}| ${failure}`)
+}
+
 const main = async (): Promise<number> => {
   const tiers = chooseTiers(process.argv.slice(2))
   const rows: Row[] = []
@@ -67,6 +80,7 @@ const main = async (): Promise<number> => {
   } else {
     for (const tier of tiers) rows.push(await runTier(tier))
   }
+  printFailures(rows)
   printTable(rows)
   const sum = (what: keyof Counts) => rows.reduce((total, { counts }) => total + counts[what], 0)
   console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readCounts } from '../../../scripts/support/report.js'
+import { readCounts, readFailures } from '../../../scripts/support/report.js'
 
 describe('the counts of a run', () => {
   let directory = ''
@@ -30,5 +30,19 @@ describe('the counts of a run', () => {
   it('never hide a run that failed', () => {
     expect(readCounts(write(report), 1).failed).toBe(1)
     expect(readCounts(path.join(directory, 'missing.json'), 0).failed).toBe(1)
+  })
+
+  it('come with the failures by name', () => {
+    const failed = { status: 'failed', fullName: 'a lab comes up', failureMessages: ['expected 1 to be 2'] }
+    const name = path.resolve('test/api/lab.test.ts')
+    const testResults = [
+      { name, status: 'failed', message: '', assertionResults: [failed, { status: 'passed', fullName: 'goes down' }] },
+      { name, status: 'failed', message: 'no such module', assertionResults: [] },
+    ]
+    expect(readFailures(write({ ...report, testResults }))).toEqual([
+      'test/api/lab.test.ts > a lab comes up\n    expected 1 to be 2',
+      'test/api/lab.test.ts > could not be loaded\n    no such module',
+    ])
+    expect(readFailures(path.join(directory, 'missing.json'))).toEqual([])
   })
 })
