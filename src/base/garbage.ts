@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** What is worth a collection: it takes some tens of milliseconds. */
+/** A collection takes some tens of milliseconds, and so waits until this much can be gained by it. */
 const COLLECTED_BYTES = 32 * 1024 * 1024
 
-/** One for the process, as the engine's memory is. */
+/** One count for the process: the memory of the engine is one, too. */
 const heap: { uncollectedBytes: number; collect: (() => void) | undefined } = {
   uncollectedBytes: 0,
   collect: undefined,

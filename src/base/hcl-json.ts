@@ -83,7 +83,7 @@ const parseMembers = (cursor: HclCursor, opened: HclPosition): HclItem[] =>
 const parseElements = (cursor: HclCursor, opened: HclPosition): HclValue[] =>
   parseSequence(cursor, ']', opened, () => parseValue(cursor))
 
-/** What stands between brackets, the cursor on the opening one. */
+/** Reads the members between brackets. The cursor is on the opening one. */
 const parseSequence = <T>(cursor: HclCursor, close: '}' | ']', opened: HclPosition, parseOne: () => T): T[] => {
   cursor.take()
   skipBlanks(cursor)

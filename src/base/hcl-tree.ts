@@ -1,5 +1,5 @@
 /**
- * What HCL 1 and JSON documents are parsed into: one tree for both, every node with the line and column where it began
+ * The tree that HCL 1 and JSON documents are parsed into, the same for both; every node has the line and column where it began
  * (both from 1). `key { }` and `key = { }` are the same object, as they are in the language.
  */
 export interface HclPosition {

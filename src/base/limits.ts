@@ -4,7 +4,7 @@ export const LIMITS = {
   bodyBytesMax: 32 * 1024 * 1024,
   /** A body that is read before anybody has looked at a token. */
   openBodyBytesMax: 64 * 1024,
-  /** The same on paths that take PGP keys. */
+  /** Largest body on paths that take PGP keys. */
   keyBodyBytesMax: 1024 * 1024,
   /** Bodies under way that no token speaks for, all together; the one that takes longest gives way. */
   openBodiesBytesMax: 16 * 1024 * 1024,
@@ -19,9 +19,9 @@ export const LIMITS = {
   largeAnswerPatienceMs: 10_000,
   /** Members and elements of a JSON body, or parameters of a form, each object and array counting once more. */
   jsonValuesMax: 100_000,
-  /** The same of a body that no token speaks for and that is larger than `openBodyBytesMax`. */
+  /** Members and elements of a body that no token speaks for and that is larger than `openBodyBytesMax`. */
   openJsonValuesMax: 4096,
-  /** One number in a JSON text. */
+  /** Length of one number in a JSON text. */
   jsonNumberCharactersMax: 1024,
   /** The text of one field but those that hold documents; longer than any policy. */
   fieldCharactersMax: 1024 * 1024,
@@ -59,7 +59,7 @@ export const LIMITS = {
   walPinnedBytesMax: 4 * 1024 * 1024 * 1024,
   /** Retention of the log cannot be set lower. */
   walRetentionEntriesMin: 16,
-  /** What joins one commit, beyond its first transaction. */
+  /** Transactions that join one commit, beyond its first. */
   commitBytesMax: 8 * 1024 * 1024,
   /** Lists of what failovers have cost: how many are kept, the oldest goes first. */
   lossesMax: 16,
@@ -74,7 +74,7 @@ export const LIMITS = {
   shareBytesMin: 16,
   shareBytesMax: 33,
   otpLength: 28,
-  /** One PGP key, in whatever spelling. */
+  /** Length of one PGP key, in whatever spelling. */
   pgpKeyCharactersMax: 32 * 1024,
   hmacInputBytesMax: 4096,
   roleNameBytesMax: 4095,
@@ -82,7 +82,7 @@ export const LIMITS = {
   bcryptCostMax: 14,
   /** Passwords that wait for the one that is worked on. */
   passwordsWaitingMax: 64,
-  /** What an auth method calls somebody, and the name of an entity. */
+  /** The name that an auth method gives somebody, and the name of an entity. */
   aliasNameBytesMax: 4096,
   secondariesMax: 1024,
   /** Connections on the cluster port that have not shown who they are; beyond it the oldest is cut. */
@@ -98,7 +98,7 @@ export const LIMITS = {
   activationTtlSecondsMax: 768 * 3600,
   /** The path of one access rule. */
   rulePathCharactersMax: 8192,
-  /** What may be told about an entity or an alias: keys, and the size of each key and value. */
+  /** Metadata of an entity or an alias: the number of keys, and the size of each key and value. */
   identityTextsMax: 64,
   identityTextNameBytesMax: 128,
   identityTextBytesMax: 512,
@@ -106,7 +106,7 @@ export const LIMITS = {
   metricSeriesMax: 10_000,
   /** Access rules kept ready per (policies, namespace, entity). */
   aclCacheEntriesMax: 4096,
-  /** What the data of one audit entry may take as it is printed; a hash of the whole stands for more. */
+  /** The data of one audit entry as it is printed; larger data is replaced by a hash of the whole. */
   auditDataBytesMax: 128 * 1024,
   /** Stored JSON that is longer is hashed as a whole in audit entries without being looked into. */
   auditParsedCharactersMax: 1024 * 1024,

@@ -1,9 +1,9 @@
 /** Failures of connections in words for people: what happened, and what to check. No library's dump ever reaches them. */
 
 interface LinkSurroundings {
-  /** What was spoken, or tried to be. */
+  /** TLS was spoken on the connection, or tried. */
   readonly isTls: boolean
-  /** What to check when the peer's certificate is of an authority that is not known. */
+  /** Advice for the case that the peer's certificate is of an authority that is not known. */
   readonly authorityHint: string
 }
 
@@ -27,13 +27,13 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/** What the TLS library finds where the other side does not speak TLS. */
+/** Errors of the TLS library that mean that the other side does not speak TLS. */
 const NO_TLS = /wrong version number|packet length too long|unknown protocol|http request/i
 const TLS_DUMP = /SSL routines|error:[0-9A-F]{8}:/
 const CLOSED = /socket hang up|ECONNRESET|EPIPE|disconnected before secure TLS/
 const NO_HTTP = /Parse Error|Expected HTTP|HPE_/
 
-/** One line; the system's code stands behind it. */
+/** Describes a failure in one line, with the system's code at its end. */
 export const linkText = (error: unknown, { isTls, authorityHint }: LinkSurroundings): string => {
   if (!(error instanceof Error)) return String(error)
   const { code = '', reason } = error as Error & { readonly code?: string; readonly reason?: unknown }

@@ -25,7 +25,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 ])
 
 const HIDDEN = '[hidden]'
-/** What lies deeper is passed by mistake and tells nobody anything. */
+/** Fields of a log line are shallow: values that lie deeper were passed by mistake and help nobody. */
 const DEPTH_MAX = 16
 const TOO_DEEP = '[too deep]'
 

@@ -36,7 +36,7 @@ export const tarFile = ({ name, content }: TarFile, timeMs: number): Buffer => {
   return Buffer.concat([header, content, Buffer.alloc(padding(content.length))])
 }
 
-/** What stands behind the last file. */
+/** The end of an archive: two empty blocks behind the last file. */
 export const TAR_END = Buffer.alloc(2 * BLOCK)
 
 /** The files of an archive that comes in pieces. Throws TarError for what is no archive, is cut short, or is too large. */

@@ -11,7 +11,7 @@ export const makeTemporaryDirectory = (name: string, parent = tmpdir()): string 
 
 const NAME = /^understudy-.+-(\d+)-[A-Za-z0-9]{6}$/
 
-/** Those of this user whose process is gone: it was killed before it could remove them. */
+/** Directories of this user whose process is gone: it was killed before it could remove them. */
 export const findLeftDirectories = (isRunning: (pid: number) => boolean, parent = tmpdir()): string[] => {
   try {
     return readdirSync(parent)

@@ -6,7 +6,7 @@ export const turnFor = async (bytes: number): Promise<void> => {
   if (bytes > LARGE_BYTES) await nextTurn()
 }
 
-/** What takes a millisecond or more to read or print. */
+/** From this size on it takes a millisecond or more to read or print a text. */
 const LARGE_BYTES = 256 * 1024
 
 interface Task {

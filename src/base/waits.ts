@@ -3,7 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 /** Something that a piece of work waits for, as people are told of it. */
 export interface Wait {
   readonly what: string
-  /** What is still false; empty while nobody has looked. */
+  /** The condition that is still false; empty while nobody has looked. */
   missing: string
 }
 
@@ -21,7 +21,7 @@ export const whileWaiting = async <T>(what: string, work: (wait: Wait) => Promis
   }
 }
 
-/** What is waited for in this process, the latest last, from now on until it is disposed of. */
+/** Collects the waits of this process, the latest last, from now on until it is disposed of. */
 export const listenToWaits = (): { readonly waits: ReadonlySet<Wait> } & Disposable => {
   const waits = new Set<Wait>()
   const add = (wait: unknown) => void waits.add(wait as Wait)

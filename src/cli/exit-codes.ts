@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { ApiError, ApiUnreachable } from '../client/api-client.js'
 import { Interrupted, LabError, type LabErrorCode } from '../lab/lab-error.js'
 
-/** What a script can tell from the exit status. */
+/** Exit statuses, so that a script can tell one failure from another. */
 export const EXIT = {
   ok: 0,
   usage: 1,

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { commandTerm } from './help.js'
 import { FORMATS, type ProcessOutput } from './output.js'
 
-/** What every command of the program does alike, given to all of them in one place. */
+/** Options and behaviour that every command of the program shares, given to all of them in one place. */
 export const teachManners = (program: Command, output: ProcessOutput): void => {
   program
     .option('-q, --quiet', 'no progress on standard error')

@@ -25,7 +25,7 @@ export class ProcessOutput implements Output {
     this.#monotonic = monotonic
   }
 
-  /** What a command prints as JSON is YAML when that is asked for: the same data. */
+  /** Prints a command's JSON, or the same data as YAML where that is asked for. */
   readonly data = (text: string): void => this.#write(process.stdout, this.format === 'yaml' ? toYaml(text) : text)
 
   /** Handed on alone, as a listener. */

@@ -54,7 +54,7 @@ const findVaultArgs = async (
   return isKnown(program, word) && !isVaultWord(word) ? undefined : args
 }
 
-/** What went wrong, in words; where an error came from that nobody expected stands in a file. */
+/** An error in words; where it came from, if nobody expected it, stands in a file. */
 const describeError = async (error: unknown): Promise<string> => {
   if (error instanceof ApiUnreachable) return (await findReason(error)) ?? error.message
   const isExpected = error instanceof LabError || exitCodeOf(error) !== EXIT.usage || isOfSystem(error)

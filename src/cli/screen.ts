@@ -34,7 +34,7 @@ export class Screen implements Disposable {
     keys.resume()
   }
 
-  /** What does not fit is cut off: a line that wraps would move all others. */
+  /** Cuts off whatever does not fit: a line that wraps would move all others. */
   draw(text: string): void {
     if (!this.#isOpen) return
     const { columns = 80, rows = 24 } = this.#out

@@ -8,7 +8,7 @@ import { packageVersion } from '../base/package-version.js'
 /** Reports that are kept, so that a command in a loop does not fill a disk. */
 const KEPT_MAX = 20
 
-/** What is said of an error that nobody expected: one line; where it came from goes to a file. */
+/** One line about an error that nobody expected; where it came from goes to a file. */
 export const describeUnexpected = (error: unknown): string => {
   const [text = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
   return `unexpected: ${text}; ${keepDetails(error)}`

@@ -46,7 +46,7 @@ const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | u
   }
 }
 
-/** What a token claims, signature unseen: the secondary reads from it whom to ask. Undefined when it is no token. */
+/** The claims of a token without a look at its signature: a secondary reads from them whom to ask. Undefined for other texts. */
 export const peekClaims = (text: string): JwtClaims | undefined => {
   const [, payload] = text.split('.')
   return isJwt(text) && payload !== undefined ? parseClaims(Buffer.from(payload, 'base64url')) : undefined

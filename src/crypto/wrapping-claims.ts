@@ -1,10 +1,10 @@
-/** What a wrapping token in JWT form says: where to unwrap it, until when, and what the single-use token is called. */
+/** Claims of a wrapping token in JWT form: where to unwrap it, until when, and the name of the single-use token behind it. */
 import type { JwtClaims } from './jwt.js'
 
 interface WrappingClaims {
   /** The API address to unwrap at; empty when the signer has none configured. */
   readonly address: string
-  /** What the single-use token behind it is called here; not the token itself. */
+  /** Our name for the single-use token behind it; not the token itself. */
   readonly name: string
   /** Seconds since the epoch. */
   readonly expiresAt: number

@@ -36,7 +36,7 @@ const DEFAULTS: AnswerRoomLimits = {
   patienceMs: LIMITS.largeAnswerPatienceMs,
 }
 
-/** Of so many paths it is known that their answers are large. */
+/** So many paths are remembered to have large answers. */
 const EXPECTED_MAX = 256
 
 /**
@@ -153,7 +153,7 @@ export class AnswerRoom {
     else this.#impatience ??= this.#clock.setTimer(this.#limits.patienceMs, () => this.#cutOldest())
   }
 
-  /** One that is still being made takes its time from the server, not from its client. */
+  /** An answer that is still being made is not cut: its time is the server's, not that of a slow client. */
   #cutOldest(): void {
     this.#calmDown()
     const [oldest] = [...this.#pending].filter(({ sink }) => sink.response.writableEnded)

@@ -6,7 +6,7 @@ import { rawAnswer } from './respond.js'
 /** How long a connection that was answered in the middle of a message is still read from, so that the answer arrives. */
 const LINGER_MS = 1000
 
-/** What the parser refused, by its code; anything else is a malformed message. */
+/** Answers by the error code of Node's HTTP parser; any other code is a malformed message. */
 const REFUSALS: Readonly<Record<string, { status: number; reason: string; text: string }>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,

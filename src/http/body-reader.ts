@@ -20,7 +20,7 @@ export interface ReadBody {
 
 interface BodyReaderOptions {
   readonly room: BodyRoom
-  /** Of the listener. */
+  /** Bound of the listener, whoever sends. */
   readonly bytesMax: number
   /** Asked once the body is, or will be, larger than what anybody may send. */
   readonly allowance: (gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
@@ -60,7 +60,7 @@ export class BodyReader {
   #place: Place | undefined
   #bytes: Buffer = NOTHING
   #size = 0
-  /** What may arrive before the next question. */
+  /** Bytes that may arrive before the allowance is asked for again. */
   #limit: number
   #allowance: BodyAllowance | undefined
   #isOver = false
@@ -192,7 +192,7 @@ export class BodyReader {
     this.#reject(error)
   }
 
-  /** What still comes is thrown away. */
+  /** The rest of the body is thrown away as it comes. */
   #end(): void {
     this.#isOver = true
     this.#open?.end()

@@ -63,7 +63,7 @@ const judge = ({ bytes, valuesMax }: BodyText) => {
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 const BRACKETS: ReadonlySet<number> = new Set([0x5b, 0x7b])
 
-/** That is no blank. */
+/** The first byte that is no blank. */
 const firstByte = (bytes: Buffer): number | undefined => {
   let at = 0
   while (BLANKS.has(bytes[at] ?? 0)) at++

@@ -10,7 +10,7 @@ interface Exchange {
 
 const SWEEP_MS = 1000
 
-/** What is in flight on one listener: requests that are not answered yet, and open connections. */
+/** The work in flight on one listener: requests that are not answered yet, and open connections. */
 export class Exchanges {
   readonly #clock: Clock
   readonly #open = new Set<Exchange>()

@@ -33,6 +33,6 @@ export class Handshakes {
   }
 }
 
-/** What no two open connections of a listener share. */
+/** Identifies a connection: no two open connections of a listener have the same four. */
 const peerOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
   [localAddress, localPort, remoteAddress, remotePort].join(' ')

@@ -27,9 +27,9 @@ export interface HttpFaceOptions {
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
-  /** What is true of a path below `/v1/`. */
+  /** The rules of a path below `/v1/`. */
   readonly rulesOf: (path: string) => PathRules
-  /** What a sender of more than anybody may send is allowed. */
+  /** Asked for a body that is larger than everybody may send: how much this sender may. */
   readonly allowBody: (sender: BodySender, gone: AbortSignal) => BodyAllowance | Promise<BodyAllowance>
   /** Shared by all listeners of a server. */
   readonly bodies: BodyRoom

@@ -44,8 +44,8 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
 const wrongVerb = (): LogicalError => new LogicalError('unsupported-operation', '')
 
 /**
- * What can be judged before the body is read: the verb, and headers that speak about the body. Fails with LogicalError for
- * what HTTP alone refuses.
+ * Judges what is known before the body is read: the verb, and headers that speak about the body. Throws LogicalError for
+ * requests that HTTP alone refuses.
  */
 export const readHead = ({ message: { headers }, verb, rules }: Received): RequestHead => {
   const operation = operationOf(verb, rules)

@@ -6,7 +6,7 @@ import type { WrapRequest } from '../logical/request.js'
 const BEARER = 'Bearer '
 const MERGE_PATCH = 'application/merge-patch+json'
 
-/** One value of a header that has only one. */
+/** Value of a header that has only one; undefined when it is absent or empty. */
 export const headerText = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name]
   const text = Array.isArray(value) ? value[0] : value
@@ -22,7 +22,7 @@ export const findClientToken = (headers: IncomingHttpHeaders): string | undefine
   return authorization.slice(BEARER.length).trim() || undefined
 }
 
-/** What X-Vault-Wrap-TTL and X-Vault-Wrap-Format ask for; a TTL of zero asks for nothing. */
+/** The wrapping that X-Vault-Wrap-TTL and X-Vault-Wrap-Format ask for; a TTL of zero asks for none. */
 export const parseWrap = (headers: IncomingHttpHeaders): WrapRequest | undefined => {
   const text = headerText(headers, 'x-vault-wrap-ttl')
   if (text === undefined) return undefined

@@ -24,7 +24,7 @@ const STATUS_OF: Record<ErrorCode, number> = {
 
 /**
  * An error as the client sees it, in one of the three forms: no text at all, the bare text, or the text in a list of one.
- * What is no LogicalError is a bug, of which the client learns nothing.
+ * Any error but a LogicalError is a bug, of which the client learns nothing.
  */
 export const renderError = (error: unknown): Rendered => {
   if (!(error instanceof LogicalError)) return renderErrors(500, ['internal error'])

@@ -1,4 +1,4 @@
-/** What somebody sees who opens the address of a server. It tells nothing about this server that health does not. */
+/** The page for people who open the address of a server. It tells nothing about this server that health does not. */
 import type { Rendered } from '../logical/incoming.js'
 
 /** `/ui/` is where tutorials send people. */

@@ -5,7 +5,7 @@ import type { ProcessIdentity } from './lifecycle/process-identity.js'
 import type { PortPair } from './ports.js'
 import type { Topology } from './topology.js'
 
-/** What one needs to work on a cluster, wherever it runs. */
+/** Address and keys of a cluster, wherever it runs. */
 export interface ClusterAccess {
   readonly name: string
   readonly apiAddress: string
@@ -16,11 +16,11 @@ export interface ClusterAccess {
   readonly threshold: number
   /** The certificate authority of its address, where that is no public one. */
   readonly caFile?: string | undefined
-  /** What the endpoints of labs ask for, where not only this machine reaches them. */
+  /** Token for the endpoints of labs, where not only this machine reaches them. */
   readonly labApiToken?: string | undefined
 }
 
-/** What opens one cluster, and the token that holds there. */
+/** Keys that unseal one cluster, and its root token. */
 export type ClusterKeys = Pick<ClusterAccess, 'rootToken' | 'unsealKeys' | 'threshold'>
 
 /** A cluster that runs as a process of this machine; part of `lab.json`, readable by its owner alone. */
@@ -45,14 +45,14 @@ export interface ClusterRecord extends ClusterAccess {
 export interface Formerly {
   readonly api: readonly string[]
   readonly cluster: readonly string[]
-  /** Nobody was to reach these. */
+  /** Addresses that nobody was to reach. */
   readonly hidden: readonly string[]
 }
 
 /** Clusters that stand in a topology; `topology` is its name. */
 export interface WiredClusters {
   readonly topology: string
-  /** All of it, as it was when they were joined: a file may have changed since. */
+  /** The topology as it was when the clusters were joined: its file may have changed since. */
   readonly plan?: Topology | undefined
   readonly clusters: readonly ClusterAccess[]
   /** Links that were made, as `linkName` has them; all of the topology where nothing is said. Roles may have moved since. */
@@ -87,7 +87,7 @@ export interface LabRecord extends WiredClusters {
   readonly state: LabState
   /** ISO 8601. */
   readonly createdAt: string
-  /** Who started it. */
+  /** The process that started it. */
   readonly owner: ProcessIdentity
   /** Set while an image is loaded: should that be interrupted, clusters are of different moments. */
   readonly isLoading?: boolean | undefined

@@ -4,8 +4,8 @@ import type { ClusterView, Survey } from './survey.js'
 const KINDS: readonly Kind[] = ['dr', 'performance']
 
 /**
- * What keeps a lab from being converged, where each secondary has all that its primary has: undefined when nothing does. A
- * secondary that follows nobody, or nobody of the lab, is not converged either.
+ * The first reason why a lab is not converged; undefined when each secondary has all that its primary has. A secondary that
+ * follows nobody, or nobody of the lab, is not converged either.
  */
 export const findUnconverged = ({ clusters }: Pick<Survey, 'clusters'>): string | undefined => {
   for (const cluster of clusters) {

@@ -3,7 +3,7 @@ import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { generateRoot, statusOf } from './replication.js'
 
-/** What a client of one cluster needs; without a token where nobody is served. */
+/** Settings for a client of one cluster; without a token where nobody is served. */
 export interface ClientEnvironment {
   readonly cluster: string
   readonly address: string

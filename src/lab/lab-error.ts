@@ -1,5 +1,5 @@
 /**
- * What went wrong in a lab: `usage` is a mistake of the caller, `remote` a refusal of a cluster, `timeout` a fact
+ * Kinds of failures in a lab: `usage` is a mistake of the caller, `remote` a refusal of a cluster, `timeout` a fact
  * that did not come true, `conflict` something that is taken, `interrupted` an end that somebody asked for. The exit
  * codes of the command line tell the same apart.
  *

@@ -42,8 +42,8 @@ const requireFault = (name: FaultName, fault: object): void => {
 }
 
 /**
- * What stands between two clusters of a lab, whichever of them dials. Of the ways, `up` is what the dialling side
- * sends, which is the secondary, and `down` what it receives; both by default.
+ * The network between two clusters of a lab, whichever of them dials. A fault acts on one way or on both, which is the
+ * default: `up` is what the dialling side sends, which is the secondary, and `down` what it receives.
  *
  * @example
  * import { type LabLink, startLab } from 'understudy-lab'
@@ -225,7 +225,7 @@ export class Links {
   }
 }
 
-/** What a process has open. */
+/** The sockets that a process has open, so that they end together when it is killed. */
 class ProcessSockets {
   readonly #open = new Set<Duplex>()
   #isGone = false

@@ -16,7 +16,7 @@ import type { Topology } from './topology.js'
 
 export type LabKind = 'process' | 'in-process' | 'docker' | 'attached'
 
-/** What is done to the server of one cluster. */
+/** Actions on the server of one cluster. */
 export type ServerVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume'
 
 /** Where events of a lab go, and come from. */
@@ -28,8 +28,8 @@ export interface LabEvents {
 }
 
 /**
- * What one kind of lab does in its own way. What it cannot do rejects with a LabError `usage` that says so; `cannot` makes
- * one.
+ * The part of a live lab in which kinds of labs differ. An action that a kind does not have rejects with a LabError `usage`
+ * that says so; `cannot` makes one.
  */
 export interface LabDriver {
   readonly kind: LabKind

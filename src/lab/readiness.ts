@@ -5,7 +5,7 @@ import { statusOf } from './replication.js'
 export const READINESS = ['answering', 'unsealed', 'active', 'replicated'] as const
 export type Readiness = (typeof READINESS)[number]
 
-/** What is still false; undefined when the server is that far. `active` leaves DR secondaries out, which serve nobody. */
+/** The condition that is still false; undefined when the server is that far. A DR secondary serves nobody: it is not `active`. */
 export const findMissing = async (client: ApiClient, wanted: Readiness): Promise<string | undefined> => {
   const { status, json } = await client.send('GET', 'sys/health')
   if (wanted === 'answering') return json ? undefined : `${client.address} does not speak this protocol`

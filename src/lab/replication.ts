@@ -73,9 +73,9 @@ export const statusOf = async (client: ApiClient, kind: Kind): Promise<Record<st
 }
 
 /**
- * What still keeps a secondary from being replicated; undefined when it streams and has its primary's merkle root. While the
- * primary is being written to the two are hardly ever asked at a moment when they agree: then it is enough that the
- * secondary has all that the primary had when it was asked first.
+ * The reason why a secondary is behind; undefined when it streams and has its primary's merkle root. While the primary is
+ * being written to the two are hardly ever asked at a moment when they agree: then it is enough that the secondary has all
+ * that the primary had when it was asked first.
  */
 export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): Promise<string | undefined> =>
   findLagBetween(

@@ -9,7 +9,7 @@ import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
 import { findLinks, type FollowView } from './status/links.js'
 
-/** What one cluster says of one kind of replication. */
+/** The state of one cluster in one kind of replication, as it tells it. */
 export interface RoleView {
   readonly mode: string
   readonly state: string
@@ -45,11 +45,11 @@ export interface ClusterView {
   readonly isSealed: boolean
   readonly dr: RoleView
   readonly performance: RoleView
-  /** What is wrong with it, in words; empty when it is well. */
+  /** Its problems in words; empty when it is well. */
   readonly problems: readonly string[]
 }
 
-/** What can be asked of it wherever it runs. */
+/** The part of the view that a cluster itself answers, wherever it runs. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
 
 export interface Survey {
@@ -147,7 +147,7 @@ const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?
   }
 }
 
-/** What a cluster says of itself, and what is wrong with that. Rejects where it does not answer. */
+/** Asks a cluster for its state, and judges it. Rejects where it does not answer. */
 export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
   const [health, dr, performance] = await Promise.all([
     client.send('GET', 'sys/health'),

@@ -85,7 +85,7 @@ export interface MountSeed {
 }
 
 /**
- * What a topology says of one cluster. TLS and a seal that opens itself need processes.
+ * The settings of one cluster in a topology. TLS and a seal that opens itself need processes.
  *
  * @example
  * import { type ClusterPlan, startLab } from 'understudy-lab'
@@ -183,11 +183,11 @@ export const readTopologyFile = (file: string): Topology => parseTopology(readDo
 export const loadTopology = (nameOrFile: string): Topology =>
   isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile) : requireTopology(nameOrFile)
 
-/** What people call it, also where it is a file. */
+/** The name of a topology, also where it is a file. */
 export const topologyName = (nameOrFile: string): string =>
   isDocumentFile(nameOrFile) ? readTopologyFile(nameOrFile).name : nameOrFile
 
-/** What a lab was made as: what its record says, or for older records the topology of that name. */
+/** The topology that a lab was made from: it stands in its record; for older records it is looked up by its name. */
 export const topologyOf = (lab: {
   readonly topology: string
   readonly plan?: Topology | undefined

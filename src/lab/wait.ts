@@ -61,7 +61,7 @@ const untilTrue = async (
 /** So long at least a fact may take, also one that is asked for at the last moment. */
 const FACT_MS_MIN = 250
 
-/** What is still false. A fact that says nothing until the end, as of a server that is paused, is waited for no longer. */
+/** Asks the fact once. One that says nothing until the end, as of a server that is paused, is waited for no longer. */
 const told = async (clock: Clock, fact: Fact, leftMs: number): Promise<string | undefined> => {
   const isTold = new AbortController()
   const late = clock.sleep(Math.max(leftMs, FACT_MS_MIN), isTold.signal).then(() => 'no answer')

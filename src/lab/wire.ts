@@ -24,7 +24,7 @@ import { waitFor } from './wait.js'
 export interface WireOptions {
   readonly shares: number
   readonly threshold: number
-  /** What a topology says of some clusters; its seal is taken instead of shares and threshold. */
+  /** Plans of some clusters from a topology; a plan's seal is taken instead of shares and threshold. */
   readonly plans?: Readonly<Record<string, ClusterPlan>> | undefined
   /** Bound on each wait. */
   readonly timeoutMs: number
@@ -128,7 +128,7 @@ export const joinClusters = async <T extends ClusterAccess>(
   return clusters.map(({ name }) => get(name))
 }
 
-/** What an earlier try made a primary already is one. */
+/** An earlier try may have made it a primary already. */
 const ensurePrimary = async (cluster: ClusterAccess, kind: Kind): Promise<void> => {
   const client = clientOf(cluster)
   try {

@@ -6,7 +6,7 @@ import type { PathRuleTable } from './path-rules.js'
 import type { LoginAuth, NamespaceRef, Operation, Request, Response } from './request.js'
 import type { Storage } from './storage.js'
 
-/** What a mount tells its backend about itself, read fresh at every use since tuning changes it. Seconds. */
+/** A mount as its backend sees it, read fresh at every use since tuning changes it. Times are seconds. */
 export interface MountView {
   readonly accessor: string
   readonly uuid: string
@@ -73,7 +73,7 @@ export const definePath = <T extends FieldTable>(spec: PathSpec<T>): PathSpec =>
 export interface LockedUsers {
   /** Names of aliases, sorted. */
   list(): string[]
-  /** Nothing happens to one who is not locked. */
+  /** Unlocks somebody; nothing happens to one who is not locked. */
   unlock(alias: string): void
 }
 
@@ -81,9 +81,9 @@ export interface Backend {
   /** `kv`, `approle`, `token`, `userpass`, `system`, `cubbyhole`, `identity`. */
   readonly type: string
   readonly paths: readonly PathSpec[]
-  /** What is true of paths below the mount; without it all of them are for tokens with the rights. */
+  /** Rules of paths below the mount; without them all paths are for tokens with the rights. */
   readonly rules?: PathRuleTable
-  /** Answers what no path of the table matches, in place of `unsupported path`. */
+  /** Answers requests that no path of the table matches, in place of `unsupported path`. */
   readonly fallback?: (request: Request, path: string) => Response | undefined
   readonly lockedUsers?: LockedUsers
   /** Login tokens: the current values of what issued them. Throws LogicalError when they may not be renewed. */

@@ -13,7 +13,7 @@ export class Document {
     this.#bytes = bytes
   }
 
-  /** Once. */
+  /** Hands the bytes over, once. */
   take(): Buffer {
     if (!this.#bytes) throw new Error('the document was taken already')
     const bytes = this.#bytes

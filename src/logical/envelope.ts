@@ -50,7 +50,7 @@ export const renderBody = (requestId: string, response: Response): Rendered => {
   return { status: response.status ?? 200, contentType: JSON_TYPE, body, headers }
 }
 
-/** As text; or, with large documents in it, as bytes. */
+/** The printed answer: text, or bytes when there are large documents in it. */
 const printed = (value: unknown, before: string, after: string): string | Buffer =>
   holdsBytes(value)
     ? Buffer.concat([before, ...printPieces(value), after].map(toBytes))

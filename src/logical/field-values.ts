@@ -10,7 +10,7 @@ export interface FieldReader {
   readonly defaults: Readonly<Record<string, unknown>>
 }
 
-/** What was read. `unknown` are keys without a field; `replaced` those that lost to the path. */
+/** Values by field. `unknown` are keys without a field; `replaced` those that lost to the path. */
 export interface FieldValues {
   readonly values: Readonly<Record<string, unknown>>
   readonly supplied: ReadonlySet<string>
@@ -75,7 +75,7 @@ class Refusal {
 const DOCUMENTS: ReadonlySet<FieldKind> = new Set(['map', 'any'])
 const SCALARS: ReadonlySet<FieldKind> = new Set(['bool', 'int', 'duration'])
 
-/** What is longer than any use of it: everything after may take time that grows with the square of it. */
+/** Refuses values that are longer than any use of them: all that follows may take time that grows with their square. */
 const findExcess = (kind: FieldKind, raw: JsonValue): Refusal | undefined => {
   if (DOCUMENTS.has(kind)) return undefined
   if (typeof raw !== 'object' || raw === null || raw instanceof RawNumber) {

@@ -8,7 +8,7 @@ export type FieldKind = 'string' | 'bool' | 'int' | 'duration' | 'comma-list' | 
 
 export interface Field<T> {
   readonly kind: FieldKind
-  /** What a handler sees when the field was not sent. */
+  /** The handler gets this when the field was not sent. */
   readonly defaultValue: T
   readonly description: string
   readonly isRequired?: boolean

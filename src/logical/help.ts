@@ -23,7 +23,7 @@ export const describePath = (backend: Backend, spec: PathSpec): Response => {
   }
 }
 
-/** The same for a path that is none of the table, such as the mount itself: which paths there are. */
+/** Help for a path that is none of the table, such as the mount itself: which paths there are. */
 export const describeBackend = (backend: Backend): Response => {
   const rows = backend.paths.map(({ pattern, summary }) => `    ${pattern}\n        ${summary}`)
   return {

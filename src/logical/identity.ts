@@ -1,4 +1,4 @@
-/** What is asked of an entity or an alias, between the endpoints and whoever keeps them. Undefined was not sent, and stays. */
+/** Changes of entities and aliases, as the endpoints hand them to the store. Undefined was not sent, and stays. */
 export type Texts = Readonly<Record<string, string>>
 
 export interface EntityChange {

@@ -3,7 +3,7 @@ import type { JsonObject } from './json.js'
 import type { Operation, Request } from './request.js'
 
 /**
- * What the HTTP front hands inward: a request that is parsed and judged as far as HTTP alone can judge it. `namespace` is
+ * A request as the HTTP front hands it inward: parsed, and judged as far as HTTP alone can judge it. `namespace` is
  * the root namespace and `path` still bears any namespace prefix; the pipeline resolves both. The path is canonical:
  * percent-decoded once, slashes collapsed, no `.` or `..` segment, printable, without leading slash; that of a list ends
  * with `/`. `operation` is never `create`: telling it from `update` is the pipeline's business. `data` is a
@@ -14,7 +14,7 @@ export interface IncomingRequest extends Request {
   readonly namespaceHeader: string | undefined
   /** HEAD: executed as a read, answered without a body. */
   readonly isHead: boolean
-  /** Of the body as it was read; a file that is left to `readFile` counts 0. */
+  /** Size of the body as it was read; a file that is left to `readFile` counts 0. */
   readonly bodyBytes?: number
   /** Tells once when the client has gone away. Returns the unsubscribe function. */
   readonly onGone?: (listener: () => void) => () => void
@@ -30,14 +30,14 @@ export interface BodySender {
   readonly remoteAddress: string
 }
 
-/** What the body of one request may be. */
+/** Bounds for the body of one request. */
 export interface BodyAllowance {
   readonly bytesMax: number
   /** Members and elements of a document, or parameters of a form. */
   readonly valuesMax: number
   /** A good token speaks for the sender, whatever it may do. */
   readonly isAuthorised: boolean
-  /** What more than that is refused with, where it is not its size that is wrong. */
+  /** The refusal of a larger body where something else than its size is wrong, such as the token of its sender. */
   readonly refusal?: LogicalError
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a JSON text holds, counted in one pass over its bytes before anything is made of them: a text of a few megabytes may
+ * Counts the values of a JSON text in one pass over its bytes before anything is made of them: a text of a few megabytes may
  * hold millions of values, each of which costs a hundred times its bytes once it is parsed.
  */
 import { LIMITS } from '../base/limits.js'

@@ -6,7 +6,7 @@ export type Condition =
   | 'restarting'
   /** A performance secondary without its first copy. */
   | 'bootstrapping'
-  /** The same, and its primary will not have it any more: nobody has a token there. */
+  /** A performance secondary without its first copy that its primary will not have any more: nobody has a token there. */
   | 'revoked'
   /** A DR secondary without its first copy. */
   | 'dr-bootstrapping'
@@ -16,7 +16,7 @@ export type Condition =
   /** A role change is about to begin: new writes wait. */
   | 'held'
 
-/** What is true of a path, whatever it does. All of it is an exception: without it a path is for tokens with the rights. */
+/** Facts about a path, whatever it does. Each is an exception: without any, a path is for tokens with the rights. */
 export interface PathRules {
   /** Needs no token, or looks at it itself; or needs the sudo capability besides that of the operation. */
   readonly access?: 'open' | 'sudo'
@@ -27,7 +27,7 @@ export interface PathRules {
   readonly isRootOnly?: true
   /** A wrapping token may stand in for a client token: that of the request, or only one that the body names. */
   readonly wrappingToken?: 'any' | 'named'
-  /** What a token asks about itself. It need not be told where that is at home. */
+  /** A token asks about itself there, and need not be told in which namespace it is at home. */
   readonly isForSelf?: true
   /** Judged before anything else; any other verb gets an empty list of errors. */
   readonly verbs?: readonly string[]
@@ -38,7 +38,7 @@ export interface PathRules {
 export const NO_RULES: PathRules = {}
 
 /**
- * What is true of the paths of one backend. A row is a path in full, or a folder with all that is below it (`raw/*`): the
+ * Rules for the paths of one backend. A row is a path in full, or a folder with all that is below it (`raw/*`): the
  * row for the path itself decides, else the one of the closest folder. Looked up for every request.
  */
 export class PathRuleTable {
@@ -70,5 +70,5 @@ export class PathRuleTable {
   }
 }
 
-/** Of a backend, which may have no table. */
+/** Rules of a path of a backend, which may have no table of rules. */
 export const rulesOf = (table: PathRuleTable | undefined, path: string): PathRules => table?.find(path) ?? NO_RULES

@@ -11,7 +11,7 @@ export interface NamespaceRef {
 
 export const ROOT_NAMESPACE: NamespaceRef = { id: 'root', path: '' }
 
-/** What the client asked for the answer to be wrapped in. */
+/** The wrapping that the client asked for. */
 export interface WrapRequest {
   readonly ttlSeconds: number
   readonly format: 'token' | 'jwt'
@@ -46,7 +46,7 @@ export interface Request {
   /** The client's address as CIDR rules judge it: canonical, IPv4-mapped addresses as IPv4. */
   readonly remoteAddress: string
   readonly remotePort: number
-  /** As the client sent it. */
+  /** The token as the client sent it. */
   readonly clientToken: string | undefined
   wrap: WrapRequest | undefined
   /** Set by the pipeline when the token was found good. */
@@ -57,7 +57,7 @@ export interface Request {
   readonly bodyRefusal?: LogicalError | undefined
   /** Room for a large answer; absent where answers are not held for clients. */
   readonly answerRoom?: AnswerPlace | undefined
-  /** Of the secondary that forwarded the request, which was authorised there. Absent for a client of this cluster. */
+  /** Set for a request that a secondary has authorised and forwarded: the part of this cluster that it may see. */
   readonly sight?: Sight
 }
 
@@ -75,7 +75,7 @@ export interface AnswerPlace {
   note(path: string, bytes: number | undefined): void
 }
 
-/** What another cluster may see of this one. */
+/** The part of this cluster that another one may see: the rest is filtered. */
 export interface Sight {
   /** True for the id of a mount that is kept from it. */
   isFiltered(mountUuid: string): boolean
@@ -83,7 +83,7 @@ export interface Sight {
   hidesNamespace(path: string): boolean
 }
 
-/** What an auth method answers to a good login: the core makes the token. Durations in seconds, 0 = not set. */
+/** The answer of an auth method to a good login, of which the core makes the token. Durations in seconds, 0 = not set. */
 export interface LoginAuth {
   displayName: string
   policies: string[]
@@ -129,7 +129,7 @@ export interface WrapInfo {
   wrappedAccessor: string
 }
 
-/** What a handler answers. Undefined instead of a Response means 204, or 404 for a read or a list. */
+/** The answer of a handler. Undefined instead of a Response means 204, or 404 for a read or a list. */
 export interface Response {
   data?: Record<string, unknown> | RawJson | null
   warnings?: string[]

@@ -22,7 +22,7 @@ export const TOKEN_FIELDS = {
 
 type TokenFieldTable = typeof TOKEN_FIELDS
 
-/** What a role or user says about its tokens, as stored. Durations in whole seconds, 0 = not set. */
+/** Settings that a role or user has for its tokens, as stored. Durations in whole seconds, 0 = not set. */
 export interface TokenSettings {
   readonly policies: readonly string[]
   readonly ttlSeconds: number
@@ -103,7 +103,7 @@ const parseTokenType = (text: string): { type: LoginAuth['tokenType']; warning?:
   return known
 }
 
-/** What must hold for the record as a whole, whichever fields a write named. Throws 400. */
+/** Holds the record as a whole to its rules, whichever fields a write named. Throws 400. */
 export const checkTokenSettings = (settings: TokenSettings): void => {
   const broken = TOKEN_RULES.find((rule) => rule.isBroken(settings))
   if (broken) throw invalid(broken.message)
@@ -185,7 +185,7 @@ export const applyRenamed = <T>(sent: { old: T | undefined; new: T | undefined }
 export const lowerNames = (names: readonly string[]): string[] =>
   [...new Set(names.map((name) => name.trim().toLowerCase()).filter((name) => name !== ''))].sort()
 
-/** The same for policies that are given: `root` among them stands alone. */
+/** Policies that are given, in their normal form: `root` among them stands alone. */
 export const normalizePolicies = (names: readonly string[]): string[] => {
   const clean = lowerNames(names)
   return clean.includes('root') ? ['root'] : clean

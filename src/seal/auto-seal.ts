@@ -29,7 +29,7 @@ interface StaticSealOptions {
 
 const PURPOSE = 'core/auto-wrapped-root'
 
-/** What is stored: one byte with the length of the id of the wrapping key, the id, the wrapped key. */
+/** Stored form: one byte with the length of the id of the wrapping key, the id, the wrapped key. */
 export const createStaticSeal = ({ type, current, previous, random }: StaticSealOptions): AutoSeal => ({
   type,
   wrap(key) {

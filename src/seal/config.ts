@@ -9,7 +9,7 @@ export interface SealConfig {
   readonly threshold: number
 }
 
-/** What is wrong with a split, in the API's words without their `invalid seal configuration: `; undefined when it is fine. */
+/** The first mistake of a split, in the API's words without their `invalid seal configuration: `; undefined when it is fine. */
 export const findSealConfigProblem = ({ shares, threshold }: SealConfig): string | undefined => {
   if (shares < 1) return 'shares must be at least one'
   if (threshold < 1) return 'threshold must be at least one'

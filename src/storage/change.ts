@@ -5,7 +5,7 @@ import { categoryOf, type Tree } from './keys.js'
 import { dataKey, subPagePrefix } from './raw-keys.js'
 import type { WalOperation } from './replicable.js'
 
-/** What happens to a sub-page of a tree. */
+/** A change of one sub-page of a merkle tree: `delta` is XORed into its hash. */
 export interface SubPageChange {
   readonly tree: Tree
   readonly subPage: number
@@ -58,6 +58,6 @@ export const putChange = (batch: EngineBatch, { key, value, place }: Change): vo
 export const operationOf = ({ key, value, place }: Change): WalOperation | undefined =>
   place === undefined ? undefined : { key, category: place.tree, value, delta: place.delta }
 
-/** What a change takes up in a batch, roughly: data twice, leaf, frame. */
+/** The size of a change in a batch, roughly: data twice, leaf, frame. */
 export const changeBytes = ({ key, value }: Change): number =>
   2 * (key.length + (value?.length ?? 0)) + key.length + 4 * SHORT_HASH_BYTES

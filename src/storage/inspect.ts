@@ -19,7 +19,7 @@ export interface StoredRecord {
   readonly category: Category | 'unknown'
   readonly key: string
   readonly valueBytes: number
-  /** Of the stored value, as hex. */
+  /** Digest of the stored value, as hex. */
   readonly sha256: string
 }
 
@@ -50,7 +50,7 @@ export async function* openForInspection(path: string): AsyncGenerator<OpenGener
   }
 }
 
-/** What is stored under every key, in key order. */
+/** Every stored record, in key order. */
 export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> {
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX))) {
     for (const { key: rawKey, value } of chunk) {
@@ -62,9 +62,9 @@ export async function* listStored(engine: Engine): AsyncGenerator<StoredRecord> 
 
 export interface Verification {
   readonly isSound: boolean
-  /** What is wrong with state or log; undefined when nothing is. */
+  /** The first fault of state or log; undefined when there is none. */
   readonly logProblem: string | undefined
-  /** Files that are not as they were written, and what else the data itself shows. */
+  /** Files that are not as they were written, and other damage that the data itself shows. */
   readonly damage: readonly string[]
   readonly firstIndex: number
   readonly lastIndex: number

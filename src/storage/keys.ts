@@ -12,8 +12,8 @@ export type Category = 'replicated' | 'local' | 'ignored'
 export type Tree = Exclude<Category, 'ignored'>
 
 /**
- * What the barrier does to the value. Plain ones are needed while it is sealed, and none of them holds a secret as it is:
- * the wrapped root keys and the keyring are ciphertext of another key.
+ * Whether the barrier encrypts the value. Plain ones are needed while it is sealed, and none of them holds a secret as it
+ * is: the wrapped root keys and the keyring are ciphertext of another key.
  */
 type Form = 'encrypted' | 'plain'
 
@@ -116,7 +116,7 @@ export const FAMILIES: readonly Family[] = Object.values(TABLE).map(([at, catego
   isFolder: at.endsWith('/'),
 }))
 
-/** What every cluster of a replication set has byte for byte, and a new one needs before its first sync. */
+/** Records that are the same byte for byte in every cluster of a replication set; a new one needs them before its first sync. */
 export const SHARED_SEAL_KEYS = [KEYS.sealConfig, KEYS.shareWrappedRoot, KEYS.keyring] as const
 
 /** The characters of all rows as a tree: each read and write asks for the family of its key. */
@@ -158,7 +158,7 @@ const PLAIN_LETTERS = new Set(FAMILIES.filter(({ isPlain }) => isPlain).map(({ a
 export const isPlainKey = (key: string): boolean =>
   PLAIN_LETTERS.has(key.charCodeAt(0)) && findFamily(key)?.isPlain === true
 
-/** Of a key that holds data of a mount: of which one, and what the mount calls it. */
+/** The mount that a key belongs to, and the key within it; undefined for a key that is no data of a mount. */
 export const findMountOf = (
   key: string,
 ): { readonly category: Category; readonly uuid: string; readonly rest: string } | undefined => {

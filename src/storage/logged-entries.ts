@@ -3,13 +3,13 @@ import type { FrameEntry } from './log/frame.js'
 import type { WalEntry, WalOperation } from './replicable.js'
 import type { LoggedEntry } from './commit/stage.js'
 
-/** What transactions of this cluster add to the log. */
+/** The log entries of transactions of this cluster. */
 export const entriesOfOwn = (changes: readonly Change[]): LoggedEntry[] => {
   const operations = changes.flatMap((change) => operationOf(change) ?? [])
   return operations.length === 0 ? [] : [entryOf(operations, operations)]
 }
 
-/** What an entry that another cluster has logged adds. */
+/** The log entries of an entry that another cluster has logged. */
 export const entriesOfForeign = ({ operations, bytes }: WalEntry): LoggedEntry[] =>
   operations.length === 0 ? [] : [entryOf(operations, bytes ?? operations)]
 

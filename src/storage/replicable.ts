@@ -1,7 +1,7 @@
 import type { Category, Tree } from './keys.js'
 
 /**
- * What the store offers to replication: positions in its log, frames, snapshots for a resync, and the two ways in which
+ * The store as replication sees it: positions in its log, frames, snapshots for a resync, and the two ways in which
  * foreign changes arrive. Everything here is stored bytes; nothing is decrypted.
  */
 
@@ -192,7 +192,7 @@ export type CorruptPages = ReadonlyMap<number, readonly number[]>
 
 export interface TreeReport {
   readonly pages: Readonly<Record<Tree, CorruptPages>>
-  /** What the data itself has lost, for people: a rebuild would take that for the truth. */
+  /** Losses of the data itself, in words for people: a rebuild would take them for the truth. */
   readonly damage: readonly string[]
 }
 
@@ -202,7 +202,7 @@ export interface TreeUpkeep {
   rebuild(options?: RebuildOptions): Promise<Readonly<Record<Tree, CorruptPages>>>
   /** Compares both trees with the data and changes nothing. */
   check(signal?: AbortSignal): Promise<Readonly<Record<Tree, CorruptPages>>>
-  /** The same, with what it tells of the data itself, and whether the files are as they were written. */
+  /** Checks the trees, the data itself, and whether the files are as they were written. */
   examine(signal?: AbortSignal): Promise<TreeReport>
   /** Spoils a page's hashes in memory, for fault injection. */
   corruptPage(tree: Tree, page: number): void

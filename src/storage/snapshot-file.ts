@@ -30,7 +30,7 @@ interface SnapshotContent {
   readonly timeMs: number
 }
 
-/** What a snapshot that is whole says of itself. */
+/** Contents of a snapshot that was found to be whole. */
 interface VerifiedSnapshot {
   readonly meta: SnapshotMeta
   readonly sums: Buffer
@@ -48,7 +48,7 @@ const LENGTHS_BYTES = 8
 /** The file, made while it is read. Whoever stops reading stops the making. */
 export const writeSnapshot = (content: SnapshotContent): AsyncIterable<Buffer> => {
   const gzip = createGzip({ level: 1 })
-  // What fails in the making destroys the stream, and so reaches the reader.
+  // An error while the archive is made destroys the stream, and so reaches the reader.
   pipeline(Readable.from(archive(content)), gzip, () => undefined)
   return gzip
 }

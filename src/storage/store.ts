@@ -24,7 +24,7 @@ import type { Trees } from './trees/trees.js'
 
 export type { StoreOptions } from './store-options.js'
 
-/** What a write made: the function's result, and the index in this cluster's log at which it is visible. */
+/** The outcome of a write: the function's result, and the index in this cluster's log at which it is visible. */
 export interface Written<T> {
   readonly value: T
   readonly index: number
@@ -92,7 +92,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     this.#fenced = new Set()
   }
 
-  /** What `fn` throws is thrown, and nothing is written. */
+  /** Rethrows errors of `fn`; then nothing is written. */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
     const tx = new StoreTransaction((key) => this.#getQueued(key), this.#writable, this.#fenced)
@@ -263,7 +263,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     this.trees[tree].change(page * SUB_PAGES_PER_PAGE, Buffer.alloc(SHORT_HASH_BYTES, 0xa5))
   }
 
-  /** What a transaction sees: what is queued on top of what is committed, but nothing of a resync under way. */
+  /** Reads for a transaction: queued values on top of committed ones, but nothing of a resync under way. */
   #getQueued(key: string): Buffer | undefined {
     const snapshot = this.#steady.snapshotFor(key)
     return snapshot ? this.#options.engine.get(dataKey(key), snapshot) : this.#committer.overlay.get(key)

@@ -1,4 +1,4 @@
-/** What address blocks of roles and SecretIDs must be, and how they have to relate, with the texts of the refusals. */
+/** The rules for address blocks of roles and SecretIDs, each alone and between the two, with the texts of the refusals. */
 import { areSubsets, isAddressInAny, parseCidr } from '../../base/cidr.js'
 import { invalid } from '../../logical/errors.js'
 

@@ -91,7 +91,7 @@ const renamedValues = (call: RoleCall, { token, old }: Role) => {
   }
 }
 
-/** What a role remembers of its old names. */
+/** Values that a role was given under the deprecated names of these fields: reads show them under those names, too. */
 export const oldNames = (policies: readonly string[] | undefined, periodSeconds: number | undefined): Role['old'] => ({
   ...(policies && { policies }),
   ...(periodSeconds !== undefined && { periodSeconds }),

@@ -26,7 +26,7 @@ export class Salt {
     return this.#value && hmacSha256Hex(this.#value, text)
   }
 
-  /** The same within a write to the replicated storage, which makes the salt when there is none. */
+  /** Hashes within a write to the replicated storage, which makes the salt when there is none. */
   hash(tx: Transaction, text: string): string {
     const salt = this.#value ?? tx.get(SALT_KEY) ?? this.#create(tx)
     return hmacSha256Hex(salt, text)

@@ -1,4 +1,4 @@
-/** What can be asked of a new SecretID, and what its role allows. */
+/** The fields of a request for a SecretID, checked against the limits that its role sets. */
 import { formatTime, ZERO_TIME } from '../../base/rfc3339.js'
 import type { Call } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'

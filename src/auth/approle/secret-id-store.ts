@@ -12,14 +12,14 @@ import { putJson, type ReadStorage, readJson, type Storage, type Transaction } f
 import type { Role } from './roles.js'
 import type { Salt } from './salt.js'
 
-/** What is known of one SecretID. */
+/** The stored record of one SecretID. The SecretID itself is not in it: the record is found by an HMAC of it. */
 export interface SecretId {
   /** Name of its role, to tell whether that is still there. */
   readonly role: string
   readonly accessor: string
   /** Uses that are left; 0 is no limit, since the last use removes the record. */
   readonly numUses: number
-  /** As asked for; the mount may end it sooner. */
+  /** The TTL that was asked for; the mount may end it sooner. */
   readonly ttlSeconds: number
   readonly createdAtMs: number
   readonly updatedAtMs: number
@@ -99,7 +99,7 @@ export class SecretIdStore {
     tx.delete(this.#accessorKey(record.accessor))
   }
 
-  /** The same for a key that may hold nothing by now. */
+  /** Removes a SecretID by its storage key, which may hold nothing by now. */
   removeAt(tx: Transaction, key: string): void {
     const record = this.read(key, tx)
     if (record) this.remove(tx, key, record)

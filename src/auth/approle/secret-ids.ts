@@ -1,5 +1,5 @@
 /**
- * What can be done with the SecretIDs of a role, wherever they are stored. Every decision is made inside of a transaction,
+ * Operations on the SecretIDs of a role, wherever they are stored. Every decision is made inside of a transaction,
  * on the role and the SecretID of that moment.
  */
 import { invalid, LogicalError } from '../../logical/errors.js'

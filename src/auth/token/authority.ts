@@ -36,7 +36,7 @@ export interface TokenRequest {
   readonly maxTtlSeconds: number
   readonly explicitMaxTtlSeconds: number
   readonly periodSeconds: number
-  /** What the role says: it counts, and is looked up again at renewal. */
+  /** Period of the token's role, which is looked up again at every renewal: a change of the role reaches its tokens. */
   readonly rolePeriodSeconds?: number
   readonly roleExplicitMaxTtlSeconds?: number
   readonly role: string
@@ -50,7 +50,7 @@ interface IssuedToken {
   readonly warnings: string[]
 }
 
-/** What these endpoints need from whoever keeps the tokens. All errors are LogicalErrors. */
+/** The token store as these endpoints need it. All its errors are LogicalErrors. */
 export interface TokenAuthority {
   /** Undefined for a token that is unknown, ended or revoked. */
   find(presented: string): TokenInfo | undefined
@@ -61,7 +61,7 @@ export interface TokenAuthority {
   renew(token: TokenInfo, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken>
   revokeTree(token: TokenInfo): Promise<void>
   revokeAndOrphan(token: TokenInfo): Promise<void>
-  /** What the entity behind the token adds to its policies, sorted. */
+  /** Policies that come from the entity behind the token and its groups, sorted. */
   identityPoliciesOf(token: TokenView): string[]
   /** Whether the token has the sudo capability on a path of its own namespace. */
   hasSudo(token: TokenView, path: string): boolean

@@ -48,7 +48,7 @@ const RULES = new PathRuleTable({
   'revoke-self': { isForSelf: true },
 })
 
-/** What the role of a token says now. Throws 400 when it is gone. */
+/** The login as the role of the token has it now, since a role may have changed since. Throws 400 when it is gone. */
 const renewByRole = (roles: TokenRoles, auth: LoginAuth): LoginAuth => {
   const name = String(auth.internal.role ?? '')
   const role = roles.find(String(auth.internal.namespaceId ?? ''), name)

@@ -31,7 +31,7 @@ interface CreateFacts {
   readonly parent: TokenInfo
   readonly hasSudo: boolean
   readonly role: TokenRole | undefined
-  /** Of the request, below its namespace. */
+  /** Path of the request, below its namespace. */
   readonly path: string
   readonly namespace: TokenRequest['namespace']
   /** create-orphan: nobody asks for sudo. */
@@ -43,8 +43,8 @@ const CUSTOM_ID_WARNING =
   'obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.'
 
 /**
- * What a parent, a role and a request make of a new token. Pure: the entity of an alias is filled in by the caller. Throws
- * 400, with the first rule that is broken.
+ * Derives a new token from its parent, its role and the request. Pure: the entity of an alias is filled in by the caller.
+ * Throws 400, with the first rule that is broken.
  */
 export const decideCreation = (facts: CreateFacts): { wanted: TokenRequest; warnings: string[] } => {
   const { values, parent, role, hasSudo, namespace } = facts
@@ -180,7 +180,7 @@ export const checkEntityAlias = (alias: string, role: TokenRole | undefined): vo
     throw invalid("invalid 'entity_alias' value")
 }
 
-/** What renewal needs to find the role again. */
+/** Kept with the token, so that renewal finds its role again. */
 const roleLogin = (role: TokenRole, namespaceId: string): LoginAuth => ({
   displayName: '',
   policies: [],

@@ -3,7 +3,7 @@ import { normalizePolicies } from '../../logical/token-fields.js'
 import type { TokenRole } from './role-record.js'
 
 interface PolicyFacts {
-  /** As the client sent them; empty when it named none. */
+  /** Policies that the client named; empty when it named none. */
   readonly asked: readonly string[]
   readonly noDefaultPolicy: boolean
   readonly parent: { readonly policies: readonly string[]; readonly isInOtherNamespace: boolean }

@@ -142,7 +142,7 @@ const parseCidrs = (texts: readonly string[]): string[] => {
 const BATCH = "'token_type' cannot be 'batch' when role is set to generate"
 const SUFFIX = /^\w[\w.-]+\w$/
 
-/** What must hold of the role as a whole; the first rule that is broken speaks. */
+/** Rules for the role as a whole, in the order of the reference: a write is refused with the first that is broken. */
 const RULES: readonly { readonly isBroken: (role: TokenRole) => boolean; readonly message: string }[] = [
   {
     isBroken: ({ pathSuffix }) => pathSuffix !== '' && (!SUFFIX.test(pathSuffix) || pathSuffix.includes('..')),

@@ -21,8 +21,8 @@ interface Job {
 type Reply = { readonly value: string | boolean } | { readonly error: string }
 
 /**
- * What the thread runs. A text and no file, so that it is the same in the compiled program, in its bundle and under a
- * test's loader.
+ * The program of the thread. It is a text and no file, so that it is the same in the compiled program, in its bundle and
+ * under a test's loader.
  */
 const PROGRAM = `
 const { parentPort, workerData } = require('node:worker_threads')

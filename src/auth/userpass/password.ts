@@ -8,7 +8,7 @@ const COST = 10
 const PASSWORD_BYTES_MAX = 72
 const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** What a login with an unknown name is compared with, so that it takes as long as one with a known name. */
+/** A hash that no password has. A login with an unknown name is compared with it, and takes as long as any other. */
 const NOBODY = `$2b$${COST}$${'.'.repeat(53)}`
 
 /** Throws 400 for a password longer than bcrypt takes in. */

@@ -64,7 +64,7 @@ const openLog = (config: ServerConfig): PinoLog =>
     sink: config.log.file === '' ? streamSink(process.stderr) : fileSink(config.log.file),
   })
 
-/** Nothing of the server rests on this file, so one that cannot be written does not stop it. */
+/** The address file is for others: the server does not need it, and starts also when it cannot be written. */
 const tellAddresses = (file: string, lines: readonly string[], log: PinoLog): void => {
   if (file === '') return
   try {

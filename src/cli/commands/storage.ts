@@ -142,7 +142,7 @@ const describeValues = (values: GenerationVerification['values']): string => {
 
 type Inspection = typeof import('../../server/data/storage-inspection.js')
 
-/** What is wrong with the arguments is told without a stack. */
+/** Turns errors of the system, such as a directory that cannot be read, into mistakes of the arguments, which have no stack. */
 const orUsage = async (run: (room: Inspection) => Promise<void>): Promise<void> => {
   // Loaded only here: the short commands start several times faster without it.
   const room = await import('../../server/data/storage-inspection.js')

@@ -89,7 +89,7 @@ const waitForLab = async (lab: AnyLab, wanted: OfLab, { output, host, timeoutMs 
   output.progress(`the lab "${lab.name}" is ${wanted}`)
 }
 
-/** What no waiting mends, such as a host that nobody knows, ends it at once. */
+/** A failure that no waiting mends, such as a host that nobody knows, ends it at once. */
 const waitForServer = async (
   { label, client }: Server,
   wanted: Readiness,

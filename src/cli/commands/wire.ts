@@ -98,7 +98,7 @@ const readKept = (file: string | undefined, output: Output): WiredClusters | und
   }
 }
 
-/** What is kept in a file need not stand in the log of a container as well. */
+/** Keys and tokens that are kept in a file need not stand in the log of a container as well. */
 const describe = (wired: WiredClusters, proof: readonly string[], keep: string | undefined): string => {
   if (keep) return [drawLab(wired), '', `keys and tokens are in ${keep}`, '', ...proof].join('\n')
   const rows = wired.clusters.map(({ name, rootToken, unsealKeys }) => [

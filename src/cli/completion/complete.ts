@@ -1,14 +1,14 @@
 import { type Names, NAME_SOURCES } from './names.js'
 import type { CommandWords, OptionWords } from './words.js'
 
-/** One word that fits, with what it is about where that is known. */
+/** A word that fits, with a description where there is one. */
 export interface Candidate {
   readonly word: string
   readonly about: string
 }
 
 /**
- * What may stand where the cursor is. `words` are those behind the name of the program, the last one as far as it is typed.
+ * Words that fit where the cursor is. `words` are those behind the name of the program, the last one as far as it is typed.
  * Words come from the commands, options and choices of the program itself; names of labs, clusters and the like from
  * `names`.
  */
@@ -24,17 +24,17 @@ export const complete = (program: CommandWords, words: readonly string[], names:
   return candidatesAt(place, current, names).filter(({ word }) => word.startsWith(current === '=' ? '' : current))
 }
 
-/** What the words before the cursor say. */
+/** The command line before the cursor. */
 interface Place {
   readonly command: CommandWords
-  /** Those above it. */
+  /** The commands above it. */
   readonly above: readonly CommandWords[]
   /** Arguments of the command so far. */
   readonly given: readonly string[]
   /** An option that waits for its value. */
   readonly option: OptionWords | undefined
   readonly used: ReadonlySet<string>
-  /** Of the lab that is spoken of. */
+  /** The lab that the words before the cursor name. */
   readonly lab: string
   /** Behind `--` stand another program's words. */
   readonly isOver: boolean
@@ -104,7 +104,7 @@ const findOption = (place: Place, flag: string): OptionWords | undefined =>
 const optionsOf = ({ command, above }: Place): readonly OptionWords[] =>
   [command, ...above.toReversed()].flatMap(({ options }) => options)
 
-/** What follows it is a command, and none of its own. */
+/** The words behind it name a command, and none of its own. */
 const HELP = 'help'
 
 /** A shell may take `--name=lab` for three words. */

@@ -10,7 +10,7 @@ export interface Names extends PackageNames {
   snapshots(): readonly string[]
 }
 
-/** Those that ship with the package. */
+/** Names of topologies and drills that ship with the package. */
 export interface PackageNames {
   readonly topologies: readonly string[]
   readonly drills: readonly string[]

@@ -1,4 +1,4 @@
-/** What a shell reads once. Each asks the program itself, so names are those of now. */
+/** Scripts that a shell reads once. Each asks the program itself, so names are those of now. */
 export const SCRIPTS = {
   bash: `# understudy: completion for bash
 _understudy() {

@@ -6,7 +6,7 @@ import { COMMANDS } from '../vault/commands.js'
 import type { PackageNames } from './names.js'
 import { type CommandWords, wordsOf } from './words.js'
 
-/** All that a completion has to know of the package: written to a file when it is built. */
+/** The words of the package that a completion knows. They are written to a file when the package is built. */
 export interface ShippedWords extends PackageNames {
   readonly program: CommandWords
   /** Commands of the `vault`-named command line. */

@@ -16,7 +16,7 @@ export interface OptionWords {
   readonly about: string
   readonly isHidden: boolean
   readonly takesValue: boolean
-  /** What stands for its value in the help. */
+  /** Name of its value in the help. */
   readonly placeholder: string
   readonly choices: readonly string[] | null
 }

@@ -19,7 +19,7 @@ const SUBCOMMANDS: ReadonlySet<string> = new Set(
 /** Flags that ask about the program instead of starting a server. */
 const ASKING: ReadonlySet<string> = new Set(['-v', '-version', '--version', '-h', '-help', '--help'])
 
-/** What the container's command line asks for. `calledAs` is the name under which our program is to behave. */
+/** The container's command line, understood. `calledAs` is the name under which our program is to behave. */
 type Launch =
   | { readonly kind: 'own'; readonly calledAs: string; readonly args: readonly string[] }
   | { readonly kind: 'program'; readonly command: string; readonly args: readonly string[] }

@@ -10,7 +10,7 @@ interface Refusal {
   readonly bytes: Buffer
 }
 
-/** What the server said no with: method, address, status and its errors, else its warnings, else its whole body. */
+/** The refusal of a server in words: method, address, status and its errors, else its warnings, else its whole body. */
 export const describeRefusal = ({ method, url, namespace, status, bytes }: Refusal): string => {
   const head = [
     'Error making API request.',

@@ -5,7 +5,7 @@ export const VAULT_EXIT = { ok: 0, local: 1, remote: 2 } as const
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly status: number
-  /** What a server said no with, when one did. */
+  /** The refusal of a server, where it was one. */
   readonly answer: { readonly status: number; readonly texts: readonly string[] } | undefined
 
   constructor(status: number, text: string, options: ErrorOptions & Pick<Partial<CliError>, 'answer'> = {}) {

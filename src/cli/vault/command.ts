@@ -4,7 +4,7 @@ import { type FlagTable, type FlagValues, flagValues, type ParsedArguments } fro
 import type { VaultIo } from './io.js'
 import type { Output } from './render/output.js'
 
-/** What a running command works with. */
+/** The surroundings of a running command. */
 export interface Session {
   readonly io: VaultIo
   readonly api: VaultApi

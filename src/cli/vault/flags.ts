@@ -47,7 +47,7 @@ export const flag = {
   pairs: declare('pairs'),
 } as const
 
-/** What stood on the command line: values by the flag's main name, then what is no flag. */
+/** The command line taken apart: values by the flag's main name, and the arguments that are no flags. */
 export interface ParsedArguments {
   readonly written: ReadonlyMap<string, readonly string[]>
   readonly positional: readonly string[]

@@ -15,7 +15,7 @@ const WITHOUT_TABLE = [
 export const describeAll = (): string =>
   `${INTRODUCTION}${lines([...offered(), ...WITHOUT_TABLE])}\n\nvault COMMAND -help prints the flags of one command.\n`
 
-/** All but those that are refused. */
+/** Commands that do something here, and are not just refused. */
 const offered = (): Command[] => [...COMMANDS.values()].filter(({ refusal }) => refusal === undefined)
 
 /** The commands that begin with these words; undefined when there are none. */

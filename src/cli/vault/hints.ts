@@ -1,4 +1,4 @@
-/** What to try next when a server said no. */
+/** Advice for after a refusal: which command or flag to try next. */
 import type { CliError } from './cli-error.js'
 import type { Command } from './command.js'
 import type { ParsedArguments } from './flags.js'

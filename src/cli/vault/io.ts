@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 
-/** What the command line has of its surroundings; tests bring their own. */
+/** The surroundings of the command line, all injected: tests bring their own. */
 export interface VaultIo {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Where `.vault-token` lies. */
@@ -13,7 +13,7 @@ export interface VaultIo {
   write(data: string | Uint8Array): void
   /** A line to standard error. */
   complain(text: string): void
-  /** All of standard input; it can be read once. */
+  /** Reads standard input to its end; this can be done once. */
   readStdin(): Promise<Buffer>
   /** A line from the terminal that is not shown, or the next line of standard input when that is no terminal. */
   ask(prompt: string): Promise<string>

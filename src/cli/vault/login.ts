@@ -76,7 +76,7 @@ const NOTHING: Secret = {
   bytes: Buffer.alloc(0),
 }
 
-/** What a lookup tells, as a login would have answered it. */
+/** The answer to a lookup in the form of the answer to a login. */
 const authOfLookup = (data: JsonMap, token: string): JsonMap => ({
   client_token: token,
   accessor: data.accessor ?? '',

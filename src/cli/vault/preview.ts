@@ -1,4 +1,4 @@
-/** What `-output-curl-string` and `-output-policy` print in place of sending a request. */
+/** Output of `-output-curl-string` and `-output-policy`, which do not send the request. */
 import type { ClientSettings } from './settings.js'
 
 interface PreviewedRequest {

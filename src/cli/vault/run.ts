@@ -50,7 +50,7 @@ const runNamed = async (args: readonly string[], io: VaultIo): Promise<number> =
 
 interface FoundCommand {
   readonly command: Command
-  /** What is left without its words. */
+  /** The arguments behind its words. */
   readonly args: readonly string[]
 }
 

@@ -21,7 +21,7 @@ export interface ClientSettings {
   readonly timeoutMs: number
   readonly retriesMax: number
   readonly tls: TlsSettings
-  /** What is printed in place of sending the request. */
+  /** Printed in place of sending the request. */
   readonly preview: 'curl' | 'policy' | undefined
 }
 
@@ -81,7 +81,7 @@ const readTls = (flags: CommonFlags, env: VaultIo['env']): TlsSettings => ({
   skipVerify: flags['tls-skip-verify'],
 })
 
-/** One file wins over a directory, as in the reference. */
+/** Authorities from a file win over those from a directory, as in the reference. */
 const readAuthorities = (flags: CommonFlags, env: VaultIo['env']): string | undefined => {
   if (flags['ca-cert']) return readText(flags['ca-cert'])
   if (env.VAULT_CACERT_BYTES) return env.VAULT_CACERT_BYTES

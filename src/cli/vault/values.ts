@@ -19,7 +19,7 @@ export const readData = async (args: readonly string[], io: Pick<VaultIo, 'readS
   return data
 }
 
-/** The same where only texts can be sent, as in a query. */
+/** Data for a query, where only texts can be sent. */
 export const readQuery = async (args: readonly string[], io: Pick<VaultIo, 'readStdin'>) =>
   Object.fromEntries(
     Object.entries(await readData(args, io)).map(([key, value]) => [

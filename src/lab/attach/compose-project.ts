@@ -11,7 +11,7 @@ export const CLUSTER_LABEL = 'understudy.cluster'
 /** Where the service that wires the clusters keeps what opens them. */
 export const KEYS_IN_CONTAINER = '/vault/data/wired.json'
 
-/** What runs of a directory with a compose file: clusters with their containers and the addresses of their published ports. */
+/** The running part of a compose project: clusters with their containers and the addresses of their published ports. */
 export interface ComposeProject {
   readonly clusters: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
   readonly keys: KnownKeys | undefined
@@ -90,7 +90,7 @@ const letterOf = (one: Container): string | undefined => {
   return letter !== undefined && /^[A-Z]$/.test(letter) ? letter : undefined
 }
 
-/** Of a container that does not run the port is known from its making, unless Docker was to choose it. */
+/** The published port. For a container that does not run it is known from its making, unless Docker was to choose it. */
 const addressOf = ({ NetworkSettings, HostConfig }: Container): string | undefined => {
   const all = [...(NetworkSettings.Ports?.[API_PORT] ?? []), ...(HostConfig.PortBindings?.[API_PORT] ?? [])]
   const found = all.find(({ HostPort }) => HostPort !== '')

@@ -20,7 +20,7 @@ import { wireClusters } from './wiring.js'
 interface ContainerLabOptions extends WireOptions {
   readonly name: string
   readonly topology: Topology
-  /** Of every cluster, on top of what the topology says. */
+  /** Settings for every cluster, on top of those of the topology. */
   readonly settings: LabSettings
 }
 

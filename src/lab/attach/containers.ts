@@ -38,7 +38,7 @@ const containerOf = ({ name }: AttachedLab, cluster: AttachedCluster, verb: Serv
   )
 }
 
-/** What is so already is fine, but a container that is not there to be killed or frozen is a conflict, as with processes. */
+/** A container that does not run cannot be killed or frozen: that is a conflict, as with processes. */
 const requireRunning = async ({ cluster, container }: Work): Promise<void> => {
   const state = (await statesOf([container])).get(container)
   if (state === 'running' || state === 'paused') return

@@ -32,7 +32,7 @@ const run = (command: string, args: readonly string[], cwd?: string): Promise<st
 
 type ContainerState = 'running' | 'paused' | 'stopped'
 
-/** What became of containers, by name; those that are gone are left out. */
+/** States of containers, by name; those that are gone are left out. */
 export const statesOf = async (containers: readonly string[]): Promise<ReadonlyMap<string, ContainerState>> => {
   const inspect = async (name: string) => {
     const status = await docker('inspect', '--type', 'container', '--format', '{{.State.Status}}', name).catch(() => '')

@@ -3,12 +3,12 @@ import type { Topology } from '../topology.js'
 import type { LabListing } from '../lifecycle/listing.js'
 import type { Machine } from './machine.js'
 
-/** What one check found. A warning does not keep a lab from running. */
+/** The result of one check. A warning does not keep a lab from running. */
 export interface Finding {
   readonly name: string
   readonly verdict: 'ok' | 'warning' | 'failed'
   readonly text: string
-  /** What to do about it; empty when nothing is to be done. */
+  /** Advice; empty when nothing is to be done. */
   readonly fix: string
 }
 
@@ -126,7 +126,7 @@ const checkMemory: Check = ({ machine, topology }) => {
   return free < needed ? warning('memory', text, fix) : ok('memory', text)
 }
 
-/** What is wrong with a lab that is there, and the command that mends it. */
+/** State of a lab -> the command that mends it. */
 const MENDS: Partial<Record<LabListing['state'], (name: string) => string>> = {
   incomplete: (name) => `"understudy down ${name}"`,
   damaged: (name) => `"understudy down ${name}"`,
@@ -161,7 +161,7 @@ const checkOrphans: Check = ({ machine }) => {
   return warning('orphans', `${list}: the directory is gone`, `run "kill ${orphans.map(({ pid }) => pid).join(' ')}"`)
 }
 
-/** What a killed process could not remove. */
+/** Directories that a killed process could not remove. */
 const checkLeft: Check = ({ machine }) => {
   const left = machine.findLeftDirectories()
   if (left.length === 0) return ok('leftovers', 'no temporary directory of a process that is gone')

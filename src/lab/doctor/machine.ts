@@ -10,7 +10,7 @@ import { findLabPorts, type LabListing, listLabStates } from '../lifecycle/listi
 import { isFree } from '../ports.js'
 import { isRunning } from '../runner/child-process.js'
 
-/** What the checks ask this machine; a test asks another one. */
+/** This machine as the checks see it, an interface so that a test can describe another one. */
 export interface Machine {
   /** `20.11.1`. */
   readonly nodeVersion: string

@@ -6,7 +6,7 @@ import { loadYaml, type Problem, type YamlDocument } from './yaml-document.js'
 /** Aliases can make a tree that contains itself. */
 const DEPTH_MAX = 32
 
-/** What a document has that its schema does not allow, each at its place; a misspelt key with the nearest that is known. */
+/** Problems of a document under its schema, each with its place; for a misspelt key the nearest one that is known. */
 export const checkSchema = (document: YamlDocument, schema: Schema): Problem[] =>
   check(document, schema, document.root, 'the file', 0)
 

@@ -13,7 +13,7 @@ export interface Schema {
   /** False: only what is named above. */
   readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
-  /** What a value is, as the end of a sentence: "a duration such as 80ms". */
+  /** Describes a value as the end of a sentence: "a duration such as 80ms". */
   readonly title?: string
   readonly description?: string
   readonly default?: string | number | boolean

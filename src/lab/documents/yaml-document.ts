@@ -13,7 +13,7 @@ export interface Problem {
 /** A YAML file as a tree of nodes, with their places. */
 export interface YamlDocument {
   readonly root: Yaml.Node | null
-  /** What aliases stand for. */
+  /** Follows an alias to its node. */
   resolve(node: unknown): unknown
   placeOf(node: unknown): { readonly line: number; readonly column: number }
   /** Throws a usage error where aliases make it larger than any file has to be, or part of itself. */
@@ -25,7 +25,7 @@ export const loadYaml = (): typeof Yaml => requireHere('yaml') as typeof Yaml
 
 const requireHere = createRequire(import.meta.url)
 
-/** What has a slash or ends like a YAML file is a file, and no name of what ships with the package. */
+/** Tells a file from the name of a document that ships with the package: it has a slash, or ends like a YAML file. */
 export const isDocumentFile = (nameOrFile: string): boolean => /[/\\]|\.ya?ml$/.test(nameOrFile)
 
 /** Throws a usage error that names the file when it cannot be read. */
@@ -37,7 +37,7 @@ export const readDocumentFile = (file: string): string => {
   }
 }
 
-/** What is not YAML at all is told as problems, each at its place. */
+/** Text that is not YAML at all gives problems, each with its place. */
 export const readYaml = (text: string): { readonly document: YamlDocument; readonly problems: readonly Problem[] } => {
   const { LineCounter, isAlias, isNode, parseDocument } = loadYaml()
   const lines = new LineCounter()
@@ -73,10 +73,10 @@ const toTree = (parsed: Yaml.Document, file: string): unknown => {
   }
 }
 
-/** One mistake can be heard of at every line behind it. */
+/** One mistake can give a problem at every line behind it. */
 const PROBLEMS_SHOWN_MAX = 20
 
-/** All that is wrong with a file, one line each, as editors and compilers write it. */
+/** Throws a usage error with all problems of a file, one line each, as editors and compilers write them. */
 export const refuseProblems = (file: string, problems: readonly Problem[]): void => {
   if (problems.length === 0) return
   const sorted = [...problems].sort((one, other) => one.line - other.line || one.column - other.column)

@@ -8,7 +8,7 @@ import { valueAt } from './variables.js'
 
 /** Requests that a drill file describes, and what it wants of their answers. */
 
-/** What is wrong with an answer; undefined when it is as expected. */
+/** The first difference of an answer from the expected one. */
 const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | undefined => {
   const errors = errorsOf(answer)
   const said = `${answer.status}${errors.length > 0 ? ` ${errors.join('; ')}` : ''}`

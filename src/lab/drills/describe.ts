@@ -14,7 +14,7 @@ const describeWait = ({ for: what, cluster, kind = 'dr', is, primary, health, en
 
 const and = (clusters: Clusters): string => listOf(clusters).join(', ')
 
-/** What a step does. */
+/** A step in words. */
 export const describeStep = (step: Step): string => {
   switch (step.verb) {
     case 'start':

@@ -35,7 +35,7 @@ interface DrillContextOptions {
   readonly signal: AbortSignal
 }
 
-/** What steps and expectations work with: the lab, what was saved, and a note of every request. */
+/** The surroundings of steps and expectations: the lab, the variables that were saved, and a note of every request. */
 export class DrillContext {
   readonly lab: LiveLab
   readonly variables: Variables
@@ -64,7 +64,7 @@ export class DrillContext {
     return this.lab.clock.monotonic() - this.#startedMs
   }
 
-  /** The same for a moment that a clock on the wall showed: how long it is ago is all that is asked of that one. */
+  /** The offset of a moment in time of day. Only how long it is ago is taken from that clock. */
   momentOf(time: string): number {
     const agoMs = Math.max(this.lab.clock.now() - Date.parse(time), 0)
     return Math.max(this.now() - agoMs, 0)
@@ -99,13 +99,13 @@ export class DrillContext {
     })
   }
 
-  /** One request that is shown; any status is an answer. */
+  /** Sends a request that is shown; any status is an answer. */
   async send(request: DrillRequest): Promise<ApiAnswer> {
     this.line(lineOf(request, this.lab.cluster(request.cluster).apiAddress))
     return this.ask(request)
   }
 
-  /** The same without a line, for what is asked again and again. */
+  /** Sends a request that is not shown, for questions that are asked again and again. */
   async ask(request: DrillRequest): Promise<ApiAnswer> {
     const { cluster, method, path, body, query, headers, namespace } = request
     const line = lineOf(request, this.lab.cluster(cluster).apiAddress)

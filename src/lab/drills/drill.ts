@@ -39,7 +39,7 @@ export interface LoadPlan {
   readonly readBackOn: string | undefined
 }
 
-/** One verb with what it takes. */
+/** A verb with its value. */
 export type Step = {
   readonly [V in Verb]: {
     readonly verb: V

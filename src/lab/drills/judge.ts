@@ -9,7 +9,7 @@ import { VERBS } from './schema/steps.js'
 type Path = readonly (string | number)[]
 type Report = (at: Path, text: string) => Problem
 
-/** What no schema can say: what does not go together. */
+/** Problems that no schema can describe: values that do not go together. */
 export const findDrillProblems = (document: YamlDocument, drill: DrillFile): Problem[] => {
   const problem: Report = (at, text) => ({ ...document.placeOf(nodeAt(document, at)), text })
   const { shares = 1, threshold = shares, load, setup = [], steps, expect = [] } = drill
@@ -123,7 +123,7 @@ const WAIT_NEEDS: Readonly<Record<string, readonly string[]>> = {
   converged: [],
 }
 
-/** What each verb, or expectation, asks for beyond its form. */
+/** Rules for the values of a verb or an expectation that its schema cannot state. */
 const JUDGES: Readonly<Record<string, (value: Entry) => string[]>> = {
   fault: (value) => [...twoClusters(value), ...lacks(value, FAULT_NEEDS[String(value.name)] ?? [], String(value.name))],
   heal: (value) => (typeof value === 'object' ? twoClusters(value) : []),

@@ -50,7 +50,7 @@ const pair = (key: string, value: unknown): string => {
   return secret ? `${key}="$${secret}"` : `${word(key)}=${word(String(value))}`
 }
 
-/** What the key of a secret has, however deep it lies. */
+/** Replaces the values of secret keys, however deep they lie, by the variables that stand for them. */
 const conceal = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(conceal)
   if (typeof value !== 'object' || value === null) return value
@@ -59,7 +59,7 @@ const conceal = (value: unknown): unknown => {
   )
 }
 
-/** As a shell takes it for one word, whatever stands in it. */
+/** Quotes a text where a shell would not take it for one word. */
 export const word = (text: string): string => (/^[\w.:,/@=-]+$/.test(text) ? text : quote(text))
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -79,7 +79,7 @@ const toLoad = (load: LoadFile): LoadPlan => ({
   readBackOn: load['read-back-on'],
 })
 
-/** Of a text that the schema lets through. */
+/** Milliseconds of a duration that the schema has let through. */
 export const durationOf = (text: string): number => parseDurationMs(text) ?? 0
 
 const verbOf = (entry: Entry): string | undefined => Object.keys(entry).find((key) => key in VERBS)

@@ -6,7 +6,7 @@ import type { Picture, PictureCluster, PictureLink, PictureRole } from './result
 
 type Status = Readonly<Record<string, unknown>>
 
-/** What one cluster said of itself; null when it did not answer in time. */
+/** A cluster's own account of its state; null where it did not answer in time. */
 export interface Testimony {
   readonly name: string
   readonly health: number | null

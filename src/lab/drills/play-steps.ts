@@ -7,7 +7,7 @@ import type { DrillWatcher } from './run-drill.js'
 import type { DrillContext } from './drill-context.js'
 import { play } from './verbs/verbs.js'
 
-/** What is to be said of a drill as a whole, which the first thing that goes wrong decides. */
+/** The verdict on a drill as a whole. The first failure decides it. */
 interface Verdict {
   readonly verdict: DrillResult['verdict']
   /** Why the drill could not be played to its end. */
@@ -41,7 +41,7 @@ export class StepPlayer {
     return this.#verdict.verdict === 'passed'
   }
 
-  /** What has gone wrong already stays what is said. */
+  /** Later failures do not change the verdict: they may follow from the first. */
   fail(error: string | null = null): void {
     if (this.isPassed) this.#verdict = { verdict: error === null ? 'failed' : 'error', error }
   }
@@ -82,7 +82,7 @@ export class StepPlayer {
     return { phase, name, verb, detail, commands: [], startedMs, tookMs: 0, outcome: 'skipped' }
   }
 
-  /** What is wrong with how a step came out, which is also that it was not refused although it should have been. */
+  /** The failure of a step, which is also that it was not refused although it should have been. */
   async #findFailure(step: Step): Promise<string | undefined> {
     try {
       await play(this.#stage, step)

@@ -2,7 +2,7 @@ import type { EventDetails, EventKind } from '../events/event.js'
 import type { LabKind } from '../live-lab.js'
 
 /**
- * What came of a drill: plain data that goes through JSON unchanged, as reports and `--json` have it. Times with the
+ * The outcome of a drill: plain data that goes through JSON unchanged, as reports and `--json` have it. Times with the
  * ending `Ms` are milliseconds since the drill began, unless they say otherwise. Null means that it was not measured,
  * never zero.
  *
@@ -18,12 +18,12 @@ export interface DrillResult {
   readonly kind: 'DrillResult'
   readonly drill: string
   readonly purpose: string
-  /** What people see when this happens to them, and what mends it. */
+  /** The symptom that people see when this happens to them, and its remedy. */
   readonly symptom: string | null
   readonly fix: string | null
   readonly topology: string
   readonly runner: LabKind
-  /** Of faults, load and, within one process, of the clusters too. */
+  /** Seed of faults and load; in one process of the clusters, too. */
   readonly seed: string
   readonly versions: DrillVersions
   /** RFC 3339. */
@@ -54,7 +54,7 @@ export interface DrillResult {
 export interface DrillVersions {
   readonly understudy: string
   readonly node: string
-  /** What the servers report, by cluster. */
+  /** Versions that the servers report, by cluster. */
   readonly servers: Readonly<Record<string, string>>
 }
 
@@ -65,7 +65,7 @@ export interface StepResult {
   readonly phase: 'setup' | 'drill'
   readonly name: string
   readonly verb: string
-  /** What it does, in words. */
+  /** The step in words. */
   readonly detail: string
   /** Lines of a shell that do the same by hand. */
   readonly commands: readonly string[]
@@ -76,14 +76,14 @@ export interface StepResult {
 }
 
 export interface ExpectationResult {
-  /** Such as `rto at most 60 s`. */
+  /** The expectation in words, such as `rto at most 60 s`. */
   readonly text: string
   readonly passed: boolean
-  /** What was seen, a sentence each. */
+  /** Observations, a sentence each. */
   readonly evidence: readonly string[]
 }
 
-/** How long clients were not served. */
+/** The time for which clients were not served. */
 export interface RtoResult {
   /**
    * From the first write that was refused or not answered to the first write that the new primary accepted. Zero when no
@@ -108,7 +108,7 @@ export interface ClientRto {
   readonly toMs: number | null
 }
 
-/** What was acknowledged and is not there. */
+/** Writes that were acknowledged and are not there. */
 export interface RpoResult {
   /** Null when not every write could be read back. */
   readonly writesLost: number | null
@@ -134,11 +134,11 @@ export interface LostWrite {
 export interface TokensResult {
   readonly survived: number
   readonly total: number
-  /** Those that did not, and why. */
+  /** Tokens that did not survive, and why. */
   readonly lost: readonly { readonly name: string; readonly reason: string }[]
 }
 
-/** What happened since the sample before. */
+/** Counts since the sample before. */
 export interface Sample {
   readonly atMs: number
   /** Writes. */

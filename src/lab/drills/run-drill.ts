@@ -22,7 +22,7 @@ export interface RunDrillOptions {
   readonly seed?: string | undefined
   /** Bound on each wait that names none of its own; 60 s by default. */
   readonly timeoutMs?: number | undefined
-  /** What is wanted of rto and rpo beyond what the drill says. */
+  /** Bounds for rto and rpo in addition to the drill's own. */
   readonly slo?: Slo | undefined
   readonly signal?: AbortSignal | undefined
   /** Lines of a shell that play it once more. */
@@ -30,7 +30,7 @@ export interface RunDrillOptions {
   readonly watcher?: DrillWatcher | undefined
 }
 
-/** Whoever looks on while a drill is played. */
+/** Told of a drill's progress while it is played. */
 export interface DrillWatcher {
   onStep?(step: Step, number: number, phase: StepResult['phase']): void | Promise<void>
   onLine?(line: string): void

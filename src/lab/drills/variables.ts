@@ -4,7 +4,7 @@ import type { LiveLab } from '../live-lab.js'
 const NAME = /\$\{([\w.-]+)\}/g
 
 /**
- * What steps saved, and what is known of the clusters: `${B.address}`, `${B.cluster_address}` (host and port, as others
+ * Variables that steps saved, and facts about the clusters: `${B.address}`, `${B.cluster_address}` (host and port, as others
  * dial it), `${B.root_token}` and `${B.ca_file}`, the certificate authority of its API.
  */
 export class Variables {
@@ -19,7 +19,7 @@ export class Variables {
     this.#saved.set(name, value)
   }
 
-  /** The same with every `${name}` replaced. A text that is nothing but one keeps what kind of value it is. */
+  /** Replaces every `${name}` in a value. A text that is nothing but one becomes the variable's value, of whatever type. */
   async resolve<T>(value: T): Promise<T> {
     return (await this.#resolve(value)) as T
   }
@@ -67,7 +67,7 @@ export class Variables {
   }
 }
 
-/** What lies at `wrap_info.token` or `data.keys.0`. */
+/** The value at a place such as `wrap_info.token` or `data.keys.0`. */
 export const valueAt = (value: unknown, place: string): unknown =>
   place
     .split('.')

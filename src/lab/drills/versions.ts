@@ -2,7 +2,7 @@ import { packageVersion } from '../../base/package-version.js'
 import type { LiveLab } from '../live-lab.js'
 import type { DrillVersions } from './result.js'
 
-/** What a drill was played with. A server that does not answer is not listed. */
+/** Versions of the programs that a drill was played with. A server that does not answer is not listed. */
 export const versionsOf = async (lab: LiveLab): Promise<DrillVersions> => {
   const servers = await Promise.all(
     lab.clusters.map(async ({ name }) => {

@@ -13,7 +13,7 @@ export const wantedOf = ({ expect }: Pick<Drill, 'expect'>, slo: Slo): Slo => ({
   writesLost: slo.writesLost ?? least(expect.flatMap(rpoBound)),
 })
 
-/** As expectations, for whoever judges them like those of the drill. */
+/** The bounds as expectations, to be judged like those of the drill. */
 export const expectationsOf = ({ rtoMs, writesLost }: Slo): Expectation[] => [
   ...(rtoMs === undefined ? [] : [{ about: 'rto', with: { 'at-most': textOf(rtoMs) } } as const]),
   ...(writesLost === undefined ? [] : [{ about: 'rpo', with: { 'writes-lost': { 'at-most': writesLost } } } as const]),
@@ -27,7 +27,7 @@ const rtoBound = (one: Expectation): number[] =>
 const rpoBound = (one: Expectation): number[] =>
   one.about === 'rpo' && one.with.client === undefined ? mostOf(one.with['writes-lost']) : []
 
-/** As a drill file would have it: `60s`, or `1ms` where it is not whole seconds. */
+/** A duration in the spelling of drill files: `60s`, or `1ms` where it is not whole seconds. */
 const textOf = (ms: number): string => (ms >= 1000 && ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`)
 
 const mostOf = (wanted: Count): number[] => {

@@ -7,18 +7,18 @@ type SealState = 'uninitialised' | 'sealed' | 'unsealed'
 
 export interface ObservedRole {
   readonly mode: string
-  /** Of a secondary: its stream and its connection, such as `stream-wals, ready`; empty otherwise. */
+  /** Stream and connection of a secondary, such as `stream-wals, ready`; empty for other roles. */
   readonly state: string
 }
 
-/** What was last known of a cluster; absent is what it never told. */
+/** The last known state of a cluster; a part that it never told is absent. */
 export interface Observation {
   readonly process: ProcessState
   readonly seal?: SealState | undefined
   readonly roles?: Readonly<Record<Kind, ObservedRole>> | undefined
 }
 
-/** What a cluster says of itself now, with what was known before where it says nothing. */
+/** The state of a cluster now, with what was known before where it tells nothing. */
 export const mergeObservation = (before: Observation | undefined, now: Observation): Observation => ({
   process: now.process,
   seal: now.seal ?? before?.seal,

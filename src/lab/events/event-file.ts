@@ -66,7 +66,7 @@ export class EventFile {
   readonly #bytesMax: number
   #waiting: string[] = []
   #bytes: number
-  /** What stands at the end of the file may be half a line: of a keeper that was killed, or of a disk that was full. */
+  /** The end of the file may be half a line: of a keeper that was killed, or of a disk that was full. */
   #isTorn = true
   #written: Promise<void> = Promise.resolve()
   #isWriting = false

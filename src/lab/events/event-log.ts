@@ -23,7 +23,7 @@ interface EventLogOptions {
   readonly clock: Clock
 }
 
-/** What happened in a lab: bounded in memory and on disk, told to whoever listens, and numbered on where the last keeper ended. */
+/** The events of a lab: bounded in memory and on disk, told to listeners, and numbered on where the last keeper ended. */
 export class EventLog {
   readonly #lab: string
   readonly #clock: Clock
@@ -62,7 +62,7 @@ export class EventLog {
     return event
   }
 
-  /** Those that are kept in memory and have a higher number. */
+  /** Events in memory with a higher number. */
   after(id: number): readonly LoggedEvent[] {
     return this.#kept.filter((event) => event.id > id)
   }

@@ -1,6 +1,6 @@
 /**
- * What can happen in a lab. The word of a kind says whose doing it was: `command` somebody's, `fault-...` the lab's own,
- * the others are what the keeper saw the clusters do.
+ * Kinds of events in a lab. The word of a kind says whose doing it was: `command` somebody's, `fault-...` the lab's own,
+ * the others are changes of the clusters that the keeper saw.
  */
 const EVENT_KINDS = [
   /** The lab is up, or on its way down. */
@@ -24,15 +24,15 @@ const EVENT_KINDS = [
   'role',
   /** Details: `replication`, `from`, `to`: the state of a secondary, such as `stream-wals, ready`. */
   'replication',
-  /** Of a drill: details say the step and the phase. */
+  /** A step of a drill: details say which, and the phase. */
   'drill',
   /** Anything else that is worth a line; details: `text`. */
   'note',
 ] as const
 
 /**
- * What can happen in a lab: `command` and `call` are somebody's doing, `fault-...` the lab's own, and `process`,
- * `seal`, `role` and `replication` are what the clusters were seen to do.
+ * Kinds of events in a lab: `command` and `call` are somebody's doing, `fault-...` the lab's own, and `process`,
+ * `seal`, `role` and `replication` are changes of the clusters that were seen.
  *
  * @example
  * import { type EventKind, startLab } from 'understudy-lab'
@@ -50,9 +50,9 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 /** Details are plain data that goes through JSON unchanged. Secrets have no place in them. */
 export type EventDetails = Readonly<Record<string, unknown>>
 
-/** What somebody tells of; the keeper adds when and where. */
+/** An event as it is reported; the keeper adds its number and its time. */
 export interface EventDraft {
-  /** Whom it concerns; absent: the lab as a whole, or several clusters, which details name. */
+  /** The cluster that it concerns; absent: the lab as a whole, or several clusters, which details name. */
   readonly cluster?: string | undefined
   readonly kind: EventKind
   readonly details: EventDetails

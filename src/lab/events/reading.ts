@@ -49,7 +49,7 @@ export const followEvents = async (lab: LabRecord, after: number, options: Follo
   }
 }
 
-/** Of two labs of one name only one has this keeper. */
+/** Whether the same lab is still there: another one of its name has another keeper. */
 const isThere = ({ name, keeper }: LabRecord): boolean => {
   try {
     const lab = findLab(name)

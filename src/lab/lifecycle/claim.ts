@@ -5,7 +5,7 @@ import { CLAIM_PREFIX, labDirectory, makeDirectories } from './lab-directory.js'
 import { isAlive, type ProcessIdentity } from './process-identity.js'
 import type { ProcessTable } from './process-table.js'
 
-/** What the holder of a claim is doing, as the sentence says it to others. */
+/** The work of the holder of a claim, as the refusal of others names it. */
 type Doing = 'started' | 'stopped' | 'changed'
 
 interface Holder extends ProcessIdentity {

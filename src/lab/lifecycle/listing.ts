@@ -17,7 +17,7 @@ export interface LabListing {
   readonly clusters: number
   /** Processes; none for a lab that is attached. */
   readonly running: number
-  /** What is to be known or done about it; empty when nothing is. */
+  /** Advice for people; empty when nothing is to be known or done. */
   readonly note: string
 }
 

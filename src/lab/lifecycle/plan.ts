@@ -14,7 +14,7 @@ import { planKeeper } from './keeper-process.js'
 import { labDirectory, makeDirectories } from './lab-directory.js'
 import type { LabHost } from './lab-host.js'
 
-/** What a lab is planned from. */
+/** The wishes that a lab is planned from. */
 export interface LabPlan {
   readonly name: string
   readonly topology: Topology
@@ -25,7 +25,7 @@ export interface LabPlan {
   readonly apiHost?: string | undefined
   /** All servers in the process of the keeper. */
   readonly isInProcess?: boolean | undefined
-  /** What it is to go on from, instead of from nothing. */
+  /** The image that it goes on from; without one it begins empty. */
   readonly image?: { readonly directory: string; readonly manifest: Manifest } | undefined
 }
 
@@ -183,7 +183,7 @@ export const writeFiles = async (
   }
 }
 
-/** What others were called when the lab was saved leads to where they are now. */
+/** Routes from the addresses that others had when the lab was saved to those that they have now. */
 const formerRoutesOf = (lab: LabRecord, from: string): string[] =>
   lab.clusters.flatMap(({ name, formerly }) => {
     if (name === from || !formerly) return []

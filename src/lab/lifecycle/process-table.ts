@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What the system tells of a process. `startTime` differs between two processes that had one number after another. */
+/** A process as the system tells of it. `startTime` differs between two processes that had one number after another. */
 export interface ProcessFacts {
   readonly pid: number
   readonly startTime: string

@@ -20,7 +20,7 @@ import { findServer, launchCluster } from './cluster-server.js'
 import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
-/** What can be done to the servers of a lab that is up. */
+/** Actions on the servers of a lab that is up. */
 export type ServerVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'unseal' | 'seal'
 
 export interface VerbOptions extends Pick<DownOptions, 'onProgress'> {

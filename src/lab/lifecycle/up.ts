@@ -34,7 +34,7 @@ interface UpOptions extends WireOptions {
   readonly rootToken?: string | undefined
   /** All servers in one process, that of the keeper. */
   readonly isInProcess?: boolean | undefined
-  /** What it is to go on from, instead of from nothing. */
+  /** The image that it goes on from; without one it begins empty. */
   readonly image?: LabPlan['image']
   /** Servers and keeper end with this process, however it ends. */
   readonly isForeground?: boolean | undefined
@@ -148,7 +148,7 @@ const goOnFrom = async (
   return clusters
 }
 
-/** What `reset` goes back to. */
+/** Keeps the image that `reset` goes back to. */
 const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): Promise<void> => {
   const start = startDirectory(lab)
   if (!image) await takeLabImage(lab, start, host)

@@ -37,7 +37,7 @@ export class KeptEvents implements LabEvents {
     this.#following.clear()
   }
 
-  /** What happened before is known to whoever reads it; here begins what happens now. */
+  /** Follows from the last event that is there already: earlier ones are history, and are read as such. */
   async #follow(onEvent: (event: LabEvent) => void, signal: AbortSignal): Promise<void> {
     const past = await this.#keeper.events().catch(() => [])
     const onLost = () => undefined

@@ -88,7 +88,7 @@ export const findMissingMode = async (
   }
 }
 
-/** What the other cluster verifies the API of this one with, when it redeems the token there. */
+/** The certificate authority for the other cluster, which redeems the token at the API of this one. */
 export const authorityOf = (runbook: Runbook, primary: string): Record<string, string> => {
   const cluster = runbook.cluster(primary)
   if (cluster.caFile === undefined) return {}

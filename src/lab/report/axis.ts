@@ -47,7 +47,7 @@ export const drawTimeAxis = (frame: Frame): Markup => {
   })}`
 }
 
-/** What is counted, at the left. */
+/** The axis at the left, with the count. */
 export const drawValueAxis = (frame: Frame): Markup => {
   const { left, width, highest } = frame
   return markup`${findTicks(highest, 4).map((value) => {

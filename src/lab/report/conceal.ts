@@ -1,4 +1,4 @@
-/** What a token, a share or an activation token is replaced by, so that the line still says what belongs there. */
+/** Tokens, shares and activation tokens are replaced by names, so that the line still says what belongs there. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(dr_operation_token|token|key|secret_id|password|otp|nonce)=(?!['"]?[<$])('[^']*'|\S+)/g, "$1='<$1>'"],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<activation token>'],

@@ -61,7 +61,7 @@ const describeLag = ({ name, points }: Curve): string => {
   return `${name}: at most ${formatNumber(most.value)} ${entries} behind, at ${formatOffset(most.atMs)}`
 }
 
-/** What the clients of the load were answered. */
+/** Answers to the clients of the load, by success, over time. */
 export const requestFigure = (result: DrillResult): Figure | undefined => {
   const { samples } = result
   const total = (count: Count) => samples.reduce((sum, sample) => sum + count(sample), 0)

@@ -7,7 +7,7 @@ export class Markup {
   }
 }
 
-/** What may stand in a template: text is escaped, markup and lists of it stay, nothing is nothing. */
+/** A value in a template: text is escaped, markup and lists of it stay, undefined and false leave nothing. */
 type Part = Markup | string | number | undefined | false | readonly Part[]
 
 /** A template of HTML, SVG or XML in which every value is escaped. */
@@ -29,7 +29,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** What XML cannot hold in any spelling: control characters, and halves of pairs. */
+/** Characters that XML cannot hold in any spelling: control characters, and halves of pairs. */
 const FORBIDDEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to look for
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g

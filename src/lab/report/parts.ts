@@ -1,10 +1,10 @@
 import { formatNumber } from './format.js'
 import { type Markup, markup } from './markup.js'
 
-/** What a reader can take in; the rest of a table opens on demand, and is all there on paper. */
+/** As many rows as a reader can take in; the rest of a table opens on demand, and is all there on paper. */
 const ROWS_SHOWN = 12
 
-/** What is longer goes over several lines. */
+/** Longer texts go over several lines. */
 const LETTERS_IN_LINE = 26
 
 export const section = (title: string, ...parts: readonly (Markup | undefined | false)[]): Markup =>

@@ -6,7 +6,7 @@ import { type Markup, markup } from './markup.js'
 export const endOf = ({ durationMs, steps, samples }: DrillResult): number =>
   Math.max(durationMs, ...steps.map(({ startedMs, tookMs }) => startedMs + tookMs), samples.at(-1)?.atMs ?? 0, 1)
 
-/** What is too narrow for its number keeps its shade. */
+/** A stripe that is narrower has its shade and no number. */
 const NUMBER_WIDTH = 16
 
 /** Each step of the drill as a shaded stripe with its number above, the same in every drawing. */

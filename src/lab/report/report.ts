@@ -6,7 +6,7 @@ import { conceal } from './conceal.js'
 import { toHtml } from './html.js'
 import { toJunit } from './junit.js'
 
-/** What a report consists of. All three are made before the first is written. */
+/** The files of a report. All three are made before the first is written. */
 const FILES: readonly { readonly name: string; readonly make: (result: DrillResult) => string }[] = [
   { name: 'report.json', make: (result) => `${JSON.stringify(result, undefined, 2)}\n` },
   { name: 'junit.xml', make: toJunit },

@@ -1,6 +1,6 @@
 import type { PictureCluster } from '../drills/result.js'
 
-/** What stands below the name of a cluster: the role that decides whom it serves. */
+/** The text below the name of a cluster: the role that decides whom it serves. */
 export const describeRole = ({ dr, performance }: PictureCluster): string => {
   if (dr.mode === 'secondary') return 'DR secondary'
   if (performance.mode === 'secondary') return 'performance secondary'
@@ -11,7 +11,7 @@ export const describeRole = ({ dr, performance }: PictureCluster): string => {
 
 export const isPrimary = (cluster: PictureCluster): boolean => describeRole(cluster) === 'primary'
 
-/** What the status of `sys/health` says, and of a secondary whether it follows. */
+/** The status of `sys/health` in words, and for a secondary whether it follows. */
 export const describeHealth = ({ health, dr, performance }: PictureCluster): string => {
   if (health === null) return 'does not answer'
   const sealed: Readonly<Record<number, string>> = { 501: 'not initialised', 503: 'sealed' }

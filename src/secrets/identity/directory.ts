@@ -1,13 +1,13 @@
-/** What the identity endpoints need of whoever keeps the entities. Errors are LogicalErrors; `read-only` is forwarded. */
+/** The entity store as the identity endpoints need it. Errors are LogicalErrors; `read-only` is forwarded. */
 import type { AliasChange, EntityChange, Texts } from '../../logical/identity.js'
 
 export interface Alias {
   readonly id: string
   readonly mountAccessor: string
   readonly name: string
-  /** What the last login said. */
+  /** From the last login. */
   readonly metadata: Texts
-  /** What operators say. */
+  /** Set by operators. */
   readonly customMetadata: Texts
   readonly createdAtMs: number
   readonly updatedAtMs: number

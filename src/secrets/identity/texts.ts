@@ -3,7 +3,7 @@ import { invalid } from '../../logical/errors.js'
 import { lowerNames } from '../../logical/token-fields.js'
 import type { Texts } from '../../logical/identity.js'
 
-/** What is told about an entity or an alias. Throws 400 for more than there is room for. */
+/** Metadata of an entity or an alias, held to its limits. Throws 400. */
 export const cleanTexts = (texts: Texts | null): Texts => {
   const entries = Object.entries(texts ?? {})
   const { identityTextsMax, identityTextNameBytesMax, identityTextBytesMax } = LIMITS
@@ -21,7 +21,7 @@ export const cleanTexts = (texts: Texts | null): Texts => {
   return Object.fromEntries(entries)
 }
 
-/** Each once, sorted, letter case as written. Throws 400 for root, in whatever case: policies are found in lower case. */
+/** Policies, each once, sorted, as written. Throws 400 for root in whatever case: policies are found in lower case. */
 export const cleanPolicies = (names: readonly string[]): string[] => {
   if (lowerNames(names).includes('root')) throw invalid('policies cannot contain root')
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].sort()

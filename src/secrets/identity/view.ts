@@ -26,7 +26,7 @@ const aliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
   name: alias.name,
 })
 
-/** The same where it is asked for by itself. */
+/** An alias where it is asked for by itself, not as a part of its entity. */
 export const singleAliasData = (alias: Alias, entity: Entity, mounts: Mounts): Shown => ({
   ...aliasData(alias, entity, mounts),
   namespace_id: entity.namespaceId,

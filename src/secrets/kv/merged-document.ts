@@ -1,4 +1,4 @@
-/** What a patch makes of a stored document. It is bounded like one that is written whole: patches could add up to any size. */
+/** Applies a patch to a stored document. The result is bounded like a whole write: patches could add up to any size. */
 import { LIMITS } from '../../base/limits.js'
 import { turnFor } from '../../base/turn.js'
 import { Document, printDocument } from '../../logical/document.js'
@@ -18,7 +18,7 @@ const bounded = (bytes: Buffer): Buffer => {
 export const mergeDocument = (text: string, changes: JsonObject): Buffer =>
   bounded(Buffer.from(printJson(mergePatch(parseJson(text), changes))))
 
-/** The same in several turns, for a text that may have been replaced by then. */
+/** Merges in several turns of the event loop, in which the stored text may be replaced. */
 export const mergeInTurns = async (text: string, changes: JsonObject): Promise<Document> => {
   await turnFor(text.length)
   const value = parseJson(text)

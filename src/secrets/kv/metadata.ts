@@ -1,4 +1,4 @@
-/** What version 2 knows about a key beside its data: the versions there are, and how many are kept. Pure functions. */
+/** The record that version 2 keeps about a key beside its data: its versions, and how many are kept. Pure functions. */
 import { formatTime } from '../../base/rfc3339.js'
 import { type ReadStorage, readJson } from '../../logical/storage.js'
 import type { KvConfig } from './config.js'

@@ -21,7 +21,7 @@ export interface BarrierOptions {
   readonly encryptions?: EncryptionCount
 }
 
-/** What a cluster that joins a replication set needs before its first sync. Secret. */
+/** The keys that a cluster joining a replication set needs before its first sync. Secret. */
 export interface BarrierKeys {
   readonly rootKey: Buffer
   /** Stored bytes of the seal's records and the keyring. */
@@ -126,7 +126,7 @@ export class Barrier {
     return this.#store.has(key)
   }
 
-  /** As `Store.write`, with plain values. */
+  /** Writes as `Store.write` does; the function sees plain values. */
   write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     return this.#store.write((tx) =>
       fn({
@@ -231,7 +231,7 @@ export class Barrier {
     this.#forgetDerived()
   }
 
-  /** What was made with keys that are gone or others now. */
+  /** Drops everything that was derived or opened with keys that are gone or others now. */
   #forgetDerived(): void {
     this.#derived.clear()
     this.#opened.clear()

@@ -103,7 +103,7 @@ export class Committer {
     return this.#loaded.wal
   }
 
-  /** What the batch being written will bring; an engine snapshot may already hold it. */
+  /** The outcome of the batch that is being written; an engine snapshot may already hold it. */
   get inFlight(): Staged | undefined {
     return this.#inFlight
   }
@@ -169,7 +169,7 @@ export class Committer {
   }
 
   async #write(units: readonly Write[]): Promise<void> {
-    // What is large has kept its writer busy in this turn already.
+    // Large transactions have kept their writer busy in this turn already.
     const bytes = bytesOf(units)
     await turnFor(bytes)
     const batch = findBatch(units[0]) ?? this.#options.engine.batch()
@@ -193,7 +193,7 @@ export class Committer {
       } finally {
         this.#inFlight = undefined
       }
-      // What was not made durable may be lost with the power, and is no loss to complain of.
+      // Commits that were not made durable may be lost with the power, and are no loss to complain of.
       if (isDurable) this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
       this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)
       this.#adopt({ ...staged, state })
@@ -205,7 +205,7 @@ export class Committer {
     this.#trimmer.schedule()
   }
 
-  /** What goes wrong before the batch is written concerns these units alone. */
+  /** An error before the batch is written rejects these units alone. */
   #stage(units: readonly Write[], batch: EngineBatch): Staged | undefined | 'rejected' {
     try {
       const first = units[0]

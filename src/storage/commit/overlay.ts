@@ -11,7 +11,7 @@ export interface Pending {
   readonly leaf: Buffer | undefined
 }
 
-/** What transactions see: the committed data with everything queued on top. */
+/** The data as transactions see it: committed, with everything queued on top. */
 export class Overlay {
   readonly #engine: Engine
   readonly #leaves: LeafFinder

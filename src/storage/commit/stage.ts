@@ -7,7 +7,7 @@ import { walKey } from '../raw-keys.js'
 import type { StoreState } from '../store-state.js'
 import { nextFiltered, putFiltered, type Trees } from '../trees/trees.js'
 
-/** What becomes of the store once a batch is durable. */
+/** The changes in memory that follow once a batch is durable. */
 export interface Staged {
   readonly state: StoreState
   readonly changes: Iterable<SubPageChange>
@@ -148,7 +148,7 @@ export const stageImport = (
   }
 }
 
-/** One after the other, however often it is gone through. */
+/** Both after one another. The result can be gone through more than once, which a generator cannot. */
 const chain = <T>(first: Iterable<T>, second: Iterable<T>): Iterable<T> => ({
   *[Symbol.iterator]() {
     yield* first

@@ -11,7 +11,7 @@ const NONE: ReadonlySet<Category> = new Set()
 /** A transaction in the making, over what is committed and queued. Refuses keys that may not be written here. */
 export class StoreTransaction implements Transaction {
   readonly writes = new Map<string, Buffer | undefined>()
-  /** What it read from outside itself. */
+  /** Values that it read from outside itself: it is valid as long as they are the same. */
   readonly reads = new Map<string, Buffer | undefined>()
   readonly #read: (key: string) => Buffer | undefined
   readonly #writable: ReadonlySet<Category>

@@ -14,7 +14,7 @@ export interface Engine {
   batch(): EngineBatch
   /** A view that later writes do not change. Whoever makes it closes it. */
   snapshot(): EngineSnapshot
-  /** What was acknowledged last, kept outside of the data: data that is older than this has lost its end. */
+  /** The commit that was acknowledged last, kept outside of the data: data that is older has lost its end. */
   readonly acknowledged: Acknowledged | undefined
   /** To be called when a batch is durable, before anybody is told so. Undefined forgets. It costs next to nothing. */
   acknowledge(next: Acknowledged | undefined): void

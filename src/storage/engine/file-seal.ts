@@ -11,7 +11,7 @@ import { syncDirectory, writeFileDurably } from './durable-file.js'
  */
 const SEAL = 'files.sha256'
 
-/** What LevelDB tells about itself, and who has it open; the seal, and what is left of one that was not finished. */
+/** Files without data: LevelDB's own log and lock, the seal itself, and the rest of one that was not finished. */
 const UNSEALED: ReadonlySet<string> = new Set(['LOG', 'LOG.old', 'LOCK', SEAL, `${SEAL}.tmp`])
 
 /** Lines of digest and name, as `sha256sum` writes them. */

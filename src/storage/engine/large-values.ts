@@ -9,7 +9,7 @@ import { isValueFileSound, readKeyOf, readValue, writeValueFile } from './value-
 export const LARGE_VALUE_BYTES = 1024 * 1024
 
 /**
- * What the database holds in place of a large value: a mark, the number of the file and the size of the value. Whatever else
+ * The reference that the database holds in place of a large value: a mark, the file's number, the value's size. Whatever else
  * looks like that is kept as a file as well, so that no value can be taken for a reference.
  */
 const MARK = Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex')
@@ -30,9 +30,9 @@ export interface PlacedValue {
 
 interface LargeValuesOptions {
   readonly directory: string
-  /** What the database holds under a key. */
+  /** Reads from the database: a value, or a reference. */
   readonly find: (key: string) => Buffer | undefined
-  /** The same of all keys. */
+  /** Reads values and references of all keys. */
   readonly all: () => AsyncIterable<Buffer>
   /** True reads what is there of a value whose file is damaged. */
   readonly isDamageTaken: boolean
@@ -145,7 +145,7 @@ export class LargeValues {
     throw new LogicalError('internal', `the data is damaged: ${path} is not as it was written`)
   }
 
-  /** The same for many, in chunks of about so many bytes. */
+  /** Replaces references by values in chunks of about so many bytes. */
   *chunks(entries: readonly Entry[], chunkBytes: number): Generator<readonly Entry[]> {
     if (!entries.some(({ value }) => isReference(value))) {
       yield entries
@@ -205,7 +205,7 @@ export class LargeValues {
     for (const number of this.#unused.splice(0)) this.#remove(number)
   }
 
-  /** What cannot be removed now is removed when the database is opened the next time. */
+  /** A file that cannot be removed now is removed when the database is opened the next time. */
   #remove(number: number): void {
     if (this.#options.isDamageTaken) return
     const removal = rm(this.#path(number), { force: true })

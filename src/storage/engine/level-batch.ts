@@ -81,7 +81,7 @@ export class LevelBatch implements EngineBatch {
     this.#large.set(key, placed)
   }
 
-  /** What the batch has put before under the key does not count any more. */
+  /** An earlier write of this batch to the key does not count any more. */
   #forget(key: string): void {
     if (this.#large.size > 0) this.#large.delete(key)
   }

@@ -11,7 +11,7 @@ import { getStored, type Native, type NativeSnapshot, openNative } from './level
 import { hasCode } from './level-failure.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
-/** What a scan fetches at once: entries, and bytes held by the iterator. */
+/** A scan fetches so much at once: entries, and bytes held by the iterator. */
 const CHUNK_ENTRIES = 1000
 const CHUNK_BYTES = 1024 * 1024
 class LevelSnapshot implements EngineSnapshot {
@@ -202,7 +202,7 @@ export class LevelEngine implements Engine {
     const isOpen = this.#db.status === 'open'
     await this.discard()
     if (!isOpen) return
-    // What cannot be sealed, as on a full disk, is opened unchecked.
+    // A database that cannot be sealed, as on a full disk, is opened unchecked.
     await sealFiles(this.#directory).catch(() => undefined)
   }
 

@@ -10,6 +10,6 @@ export const isNoSpace = (error: unknown): boolean =>
 export const noSpace = (cause: unknown): LogicalError =>
   new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
 
-/** What a failed write is answered with. */
+/** The error of a failed write as clients get it. */
 export const failedWrite = (error: unknown): LogicalError =>
   isNoSpace(error) ? noSpace(error) : new LogicalError('unavailable', 'the storage device failed', { cause: error })

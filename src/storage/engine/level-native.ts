@@ -33,7 +33,7 @@ export const openNative = async (directory: string, createIfMissing: boolean): P
   return db
 }
 
-/** What the database holds: a value, or where a large one is. */
+/** Reads from the database: a value, or a reference to a large one. */
 export const getStored = (
   db: Native,
   key: string,

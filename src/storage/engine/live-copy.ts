@@ -4,12 +4,12 @@ import type { Successor } from './engine-source.js'
 import { readState } from '../load.js'
 import { WAL_PREFIX, walIndexOf } from '../raw-keys.js'
 
-/** What one batch holds at most: small enough that writes of the live generation do not wait long for the disk. */
+/** Bounds of one batch: small enough that writes of the live generation do not wait long for the disk. */
 const BATCH_BYTES = 1024 * 1024
 const BATCH_KEYS = 512
 /** Keys written meanwhile are remembered up to about here before they are copied again. */
 const WRITTEN_MAX = 8192
-/** So few are left to the pause in which nothing can be written. */
+/** At most so many keys are left to the pause in which nothing can be written. */
 const LEFT_MAX = 256
 /** Writers that outrun the copy are made to wait in the end. */
 const ROUNDS_MAX = 12

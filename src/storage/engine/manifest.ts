@@ -4,11 +4,11 @@ import { isChecksumRight } from './level-checksum.js'
 import { Cursor } from './level-cursor.js'
 
 /**
- * What LevelDB writes down about its tables: a log of edits, each of which adds tables and takes others away
+ * LevelDB's own record of its tables: a log of edits, each of which adds tables and takes others away
  * (https://github.com/google/leveldb/blob/main/doc/log_format.md and doc/impl.md).
  */
 const BLOCK_BYTES = 32 * 1024
-/** Of a piece of a record: its checksum, its length and its type. */
+/** Header of a piece of a record: its checksum, its length and its type. */
 const HEADER_BYTES = 7
 const PIECE = { full: 1, first: 2, middle: 3, last: 4 } as const
 

@@ -19,13 +19,13 @@ const leavesOf = (snapshot: EngineSnapshot): FrozenLeaves => {
 }
 
 /**
- * What outlives a process: the records, and how to undo the writes that no durable write has followed. Several engines
- * may be opened on it one after the other, as processes are on a disk.
+ * A disk in memory: it outlives the engines that are opened on it one after the other, as a disk outlives processes. It
+ * knows how to undo the writes that no durable write has followed, for a loss of power.
  */
 export class MemoryDisk {
   readonly map = new OrderedMap()
   acknowledged: Acknowledged | undefined
-  /** What of that survives power loss. */
+  /** The last of it that survives a loss of power. */
   settled: Acknowledged | undefined
   /** The engine that has the disk open. */
   owner: Engine | undefined

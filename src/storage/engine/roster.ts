@@ -61,7 +61,7 @@ export class Roster {
     }
   }
 
-  /** What is known here is what the next start must find, although a record that could not be written may say otherwise. */
+  /** Writes the record from memory: after a write that failed the file may say otherwise, and the next start must find this. */
   write(): Promise<void> {
     return writeGenerationRecord(this.#path, { live: this.#live, condemned: [...this.#condemned] })
   }

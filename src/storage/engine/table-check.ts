@@ -57,7 +57,7 @@ const isTableSound = async (table: Buffer): Promise<boolean> => {
   return true
 }
 
-/** So much is checked before others get their turn. */
+/** Bytes that are checked before others get their turn. */
 const TURN_BYTES = 512 * 1024
 
 const isBlockSound = (table: Buffer, { offset, size }: Handle): boolean => {

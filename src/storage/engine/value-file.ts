@@ -6,7 +6,7 @@ import { createSha256 } from '../../crypto/digest.js'
 const LENGTH_BYTES = 4
 const DIGEST_BYTES = 32
 
-/** What is hashed and written before others get their turn. */
+/** So much is hashed and written before others get their turn. */
 const PIECE_BYTES = 1024 * 1024
 
 /** Resolves when the file survives power loss, but for its name in the directory. */
@@ -38,7 +38,7 @@ function* piecesOf(...parts: readonly Buffer[]): Generator<Buffer> {
   }
 }
 
-/** Of which key it holds the value; undefined when it was not written to the end of that. */
+/** The key whose value the file holds; undefined when not even the key was written in full. */
 export const readKeyOf = async (path: string): Promise<string | undefined> => {
   const file = await open(path, 'r')
   try {
@@ -56,7 +56,7 @@ const readAt = async (file: FileHandle, position: number, count: number): Promis
   return bytesRead === count ? buffer : undefined
 }
 
-/** So many bytes, the value of a key. Undefined when the file is gone or ends early. */
+/** Reads the value of a key, so many bytes. Undefined when the file is gone or ends early. */
 export const readValue = (path: string, key: string, bytes: number): Buffer | undefined => {
   const value = Buffer.allocUnsafeSlow(bytes)
   try {

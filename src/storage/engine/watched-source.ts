@@ -1,10 +1,10 @@
 import type { Engine, EngineBatch } from './engine.js'
 import type { EngineSource, Predecessor, Successor } from './engine-source.js'
 
-/** What changes a disk: one batch, and the steps in which a generation replaces another. */
+/** Steps that change a disk: one batch, and those in which a generation replaces another. */
 export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy generation'
 
-/** Asked before the disk is touched. What it throws, the caller gets, and the disk is left as it is. */
+/** Asked before the disk is touched. When it throws, the caller gets the error and the disk stays as it is. */
 interface DiskWatch {
   beforeRead(): void
   beforeStep(step: DiskStep): void

@@ -53,7 +53,7 @@ export class Wal {
     return this.#extent.bytes
   }
 
-  /** What is kept in memory for followers that are nearly there. */
+  /** The end of the log that is kept in memory, for followers that are nearly there. */
   get recent(): { readonly frames: number; readonly bytes: number; readonly bytesMax: number } {
     const { length, bytes, bytesMax } = this.#ring
     return { frames: length, bytes, bytesMax }
@@ -99,7 +99,7 @@ export class Wal {
     const recent = this.#ring.after(index, bytesMax)
     if (recent !== undefined) return recent
     const found = await this.#read(index, bytesMax)
-    // What was read may have been trimmed meanwhile, and its end with it.
+    // The frame may have been trimmed while it was read, and its end with it.
     return index < this.#base.index ? undefined : found
   }
 

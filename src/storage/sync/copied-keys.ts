@@ -13,8 +13,8 @@ interface CopiedLeaf {
 }
 
 /**
- * What one step of a copy does to the trees. Its keys wait until the step is written, and there are many of them: so they
- * are kept as bare columns, and a change is made when it is asked for. The keys of a tree stand together.
+ * The changes of the trees by one step of a copy. Its keys wait until the step is written, and there are many of them: so
+ * they are kept as bare columns, and a change is made when it is asked for. The keys of a tree stand together.
  */
 export class CopiedKeys implements Iterable<SubPageChange> {
   readonly keys: string[] = []

@@ -9,7 +9,7 @@ import type * as Repl from '../replicable.js'
 import type { Copied } from '../commit/stage.js'
 import { TREES, type Trees } from '../trees/trees.js'
 
-/** What was taken in between two imports: a batch with data and leaves, and what it does. */
+/** Data taken in between two imports: a batch with values and leaves, and its changes of the trees. */
 interface CopyStep {
   readonly batch: EngineBatch
   /** The engine's when the batch was begun: in another one the batch is not to be written. */

@@ -29,7 +29,7 @@ export class PinnedReads {
     return this.#snapshot && categoryOf(key) === 'replicated' ? this.#snapshot : undefined
   }
 
-  /** The same for all keys below a prefix. */
+  /** The snapshot for all keys below a prefix. */
   snapshotBelow(prefix: string): EngineSnapshot | undefined {
     return this.#snapshot && REPLICATED.some((row) => prefix.startsWith(row.at)) ? this.#snapshot : undefined
   }

@@ -8,7 +8,7 @@ import { DATA_PREFIX, dataKey, filteredKey, filteredPrefix, LEAF_KEY_START, subP
 import type { SubPageKeys, SyncSnapshot } from '../replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'
 
-/** What a follower that resyncs reads from. Trimming of the log waits until it is closed. */
+/** A snapshot for a follower that resyncs. Trimming of the log waits until it is closed. */
 export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot => {
   const { snapshot, state, trees } = freeze(engine, committer)
   const release = committer.hold()

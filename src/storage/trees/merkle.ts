@@ -39,7 +39,7 @@ export class MerkleTree implements TreeHashes {
     this.#unsavedPages = from ? Uint8Array.from(from.#unsavedPages) : new Uint8Array(PAGES)
   }
 
-  /** What the tree is now, unaffected by later changes. */
+  /** A copy that later changes do not affect. */
   frozen(): MerkleTree {
     return new MerkleTree(this)
   }

@@ -120,7 +120,7 @@ export class TreeScan {
     }
   }
 
-  /** What became of keys since the snapshot: old leaf XOR new leaf, by sub-page. */
+  /** Changes of keys since the snapshot: old leaf XOR new leaf, by sub-page. */
   #changesSince(snapshot: EngineSnapshot, touched: ReadonlySet<string>): Record<Tree, Map<number, Buffer[]>> {
     const found: Record<Tree, Map<number, Buffer[]>> = { replicated: new Map(), local: new Map() }
     for (const key of touched) {

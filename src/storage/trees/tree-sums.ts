@@ -12,12 +12,12 @@ export type Sums = Readonly<Record<Tree, Buffer>>
 export type SubPages = Readonly<Record<Tree, readonly number[]>>
 
 interface Comparison {
-  /** What the sub-page hashes must be, filtered hashes included. */
+  /** The sub-page hashes as they must be, filtered hashes included. */
   readonly sums: Sums
   /** Sub-pages that the tree or the leaf records have wrong, and those that the leaf records have wrong. */
   readonly corrupt: SubPages
   readonly unindexed: SubPages
-  /** What the data has lost or got of which leaf records and trees know nothing, for people; empty when it is whole. */
+  /** Losses and additions of data that leaf records and trees know nothing of, in words for people; empty when it is whole. */
   readonly damage: readonly string[]
 }
 
@@ -61,7 +61,7 @@ export const compareTrees = async (
   return { sums, corrupt, unindexed, damage }
 }
 
-/** So many keys are told. */
+/** At most so many keys are named. */
 const STRANGERS_MAX = 10
 
 const isAmong = (subPages: readonly number[]): ((subPage: number) => boolean) => {

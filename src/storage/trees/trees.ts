@@ -42,14 +42,14 @@ export class Trees {
     else this.#filtered[tree].set(subPage, hash)
   }
 
-  /** What setting a filtered hash does to its sub-page. */
+  /** The change of a sub-page when a filtered hash is set in it. */
   filteredDelta({ tree, subPage, hash }: FilteredHash): SubPageChange {
     return { tree, subPage, delta: xorOf(this.filtered(tree, subPage) ?? NO_LEAF, hash) }
   }
 
   /** Writes the pages that changed since the last checkpoint; call the result when the batch is durable. */
   putCheckpoint(batch: EngineBatch, pending: readonly SubPageChange[] = []): () => void {
-    // What the same batch changes is not in the trees yet, but belongs into its checkpoint.
+    // Changes of the same batch are not in the trees yet, but belong into its checkpoint.
     const copies = pending.length > 0 ? { replicated: this.replicated.frozen(), local: this.local.frozen() } : this
     for (const { tree, subPage, delta } of pending) copies[tree].change(subPage, delta)
     const saved = TREES.map((tree) => {

@@ -24,7 +24,7 @@ export const exportCommand = (
   return command
 }
 
-/** What every `... export` has. */
+/** Arguments and options that every `... export` has. */
 const withExportOptions = (command: Command): Command =>
   command
     .argument('[topology]', 'a topology that ships with the program')
@@ -33,7 +33,7 @@ const withExportOptions = (command: Command): Command =>
     .option('--image <image>', 'the image of the servers', 'understudy')
     .option('--force', 'replace files that are there')
 
-/** What an export cannot have is refused, and what it leaves out is said. */
+/** Refuses a topology with parts that an export cannot have, and tells which parts it leaves out. */
 export const readSource = (
   name: string | undefined,
   { file }: ExportFlags,

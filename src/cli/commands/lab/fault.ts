@@ -85,7 +85,7 @@ const addLinkFlags = (command: Command): Command =>
     .option('--one-way', 'only what the first cluster sends to the other')
     .option('--for <duration>', 'heal it after so long')
 
-/** Of the link between two clusters, or of the replication of one when it enters a state. */
+/** `hold` stops the link between two clusters, or the replication of one cluster when it enters a state. */
 const makeHold = (output: Output): Command =>
   addLinkFlags(
     new Command('hold')
@@ -180,7 +180,7 @@ export const releaseCommand = (output: Output): Command =>
       sayHealed(await healEach(keeper, chosen), `nothing is held on ${cluster}`, output)
     })
 
-/** What has healed by itself since it was listed, or somebody else has healed, is well. */
+/** A fault that has healed by itself since it was listed, or that somebody else has healed, is healed as well. */
 const healEach = async (keeper: KeeperClient, chosen: readonly ActiveFault[]): Promise<readonly ActiveFault[]> => {
   for (const { id } of chosen) {
     await keeper.heal(id).catch((error: unknown) => {

@@ -9,9 +9,9 @@ export interface LinkFaultFlags {
 
 export interface LinkFaultKind {
   readonly about: string
-  /** What stands behind the two clusters. */
+  /** Placeholder of the argument behind the two clusters. */
   readonly argument?: string
-  /** Such as this. */
+  /** A value for it. */
   readonly example?: string
   /** Flags of its own, and what they are for. */
   readonly flags?: readonly (readonly [string, string])[]

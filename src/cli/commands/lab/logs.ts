@@ -75,7 +75,7 @@ const follow = async (print: () => number, lab: string, clock: Clock): Promise<v
   }
 }
 
-/** One whose record is damaged is there. */
+/** A lab whose record is damaged counts as there: its logs can still be read. */
 const isThere = (lab: string): boolean => {
   try {
     return findLab(lab) !== undefined

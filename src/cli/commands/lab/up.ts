@@ -172,7 +172,7 @@ const present = async (
   if (flags.foreground) await stay(lab.name, interruption, output, host)
 }
 
-/** What is asked for of all clusters wins over what their topology says of each. */
+/** Flags hold for all clusters, and win over the topology's settings of each. */
 const withFlags = (topology: Topology, { shamir, seal, tls }: UpFlags): Topology => {
   const shares = shamir === undefined ? undefined : parseShamir(shamir)
   const change = (plan: ClusterPlan): ClusterPlan => {
@@ -185,7 +185,7 @@ const withFlags = (topology: Topology, { shamir, seal, tls }: UpFlags): Topology
   }
 }
 
-/** What a server takes as the id of a token, so that nothing is started for one that it refuses. */
+/** Holds the id of a token to the server's rules, so that nothing is started for one that it refuses. */
 const requireToken = (token: string): string => {
   if (/^[A-Za-z0-9_-]{1,256}$/.test(token)) return token
   throw new LabError('usage', `"${token}" is not a token to choose: letters, digits, "_" and "-", 256 at most`)
@@ -203,7 +203,7 @@ const stay = async (name: string, { signal, hurry }: Interruption, output: Outpu
   throw signal.reason
 }
 
-/** What is wrong with the flags is said at once, which ports are free is asked later. */
+/** Mistakes in the flags are told at once; which ports are free is asked later. */
 const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
   const { clusters } = topology
   if (flags.ports === 'random') return () => randomPorts(clusters)

@@ -26,7 +26,7 @@ export const printSecretVersion = (out: Output, secret: Secret, at: string): num
   return 0
 }
 
-/** What is known about a key, and about each of its versions. */
+/** Prints the metadata of a key and of each of its versions. */
 export const printMetadata = (out: Output, secret: Secret, at: string): number => {
   if (!isPlainTable(out, secret)) return out.secret(secret)
   const { versions, ...rest } = secret.data ?? {}

@@ -20,7 +20,7 @@ const readKeyFile = (file: string): Buffer => {
   }
 }
 
-/** What stands between the headers, which an empty line ends, and the checksum. */
+/** The text between the headers, which an empty line ends, and the checksum. */
 const unwrapArmour = (text: string): string => {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const start = lines.indexOf('')

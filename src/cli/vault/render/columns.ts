@@ -16,7 +16,7 @@ export const formatColumns = (rows: readonly Row[]): string => {
   return shown.map(line).join('\n')
 }
 
-/** The same under a header whose words are underlined. */
+/** Columns under a header whose words are underlined. */
 export const formatTable = (header: Row, rows: readonly Row[]): string =>
   formatColumns([header, header.map((word) => '-'.repeat(word.length)), ...rows])
 

@@ -1,4 +1,4 @@
-/** What a command prints, in the format that was asked for. Data goes to standard output, the rest to standard error. */
+/** Output of a command in the format that was asked for. Data goes to standard output, the rest to standard error. */
 import YAML from 'yaml'
 import { localError, remoteError, VAULT_EXIT } from '../cli-error.js'
 import { isMap, type JsonMap, NumberText, printExactJson } from '../exact-json.js'
@@ -44,7 +44,7 @@ export class Output {
     this.#io.write(data)
   }
 
-  /** That something was done: for people, not for programs that read JSON. */
+  /** Tells people that something was done; programs that read JSON get nothing. */
   success(text: string): number {
     if (this.isTable) this.line(`Success! ${text}`)
     return VAULT_EXIT.ok
@@ -61,7 +61,7 @@ export class Output {
     return VAULT_EXIT.ok
   }
 
-  /** One field of an object, or all of it. */
+  /** Prints an object, or the one field of it that was asked for. */
   record(record: JsonMap, table: () => string): number {
     if (this.field === '') return this.value(record, table)
     return this.single(this.field, record[this.field])

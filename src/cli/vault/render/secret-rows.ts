@@ -16,7 +16,7 @@ export const dataRows = (data: JsonMap): Row[] =>
     .sort()
     .map((key) => [key, dataText(key, data[key])])
 
-/** What has no lease only says how long it may be kept. */
+/** Without a lease only the time for which an answer may be kept is shown. */
 const leaseRows = ({ leaseId, leaseDuration, isRenewable }: Secret): Row[] => {
   if (Number(goText(leaseDuration)) <= 0) return []
   if (leaseId === '') return [['refresh_interval', goDuration(leaseDuration)]]

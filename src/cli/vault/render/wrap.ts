@@ -40,7 +40,7 @@ const planFrom = (words: readonly string[], start: number, width: number, plans:
   return best
 }
 
-/** The same, each line set in by `indent` blanks, which count. */
+/** Wrapped text with each line set in by `indent` blanks, which count. */
 export const wrapIndented = (text: string, indent: number): string =>
   wrapText(text, COLUMNS - indent)
     .map((line) => ' '.repeat(indent) + line)

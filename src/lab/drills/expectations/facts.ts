@@ -11,7 +11,7 @@ import type { FactName } from '../schema/expectations.js'
 import type { DrillContext } from '../drill-context.js'
 import { findSeries } from './series.js'
 
-/** What was seen, as sentences, and whether it is what was wanted. */
+/** The outcome of one expectation, with evidence in sentences. */
 export interface Seen {
   readonly passed: boolean
   readonly evidence: readonly string[]

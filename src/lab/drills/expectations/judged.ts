@@ -10,7 +10,7 @@ import type { LOAD_EXPECTATIONS } from '../schema/expectations.js'
 import type { DrillContext } from '../drill-context.js'
 import type { Seen } from './facts.js'
 
-/** What the load measured, once its clients have stopped. */
+/** The measurements of a load, once its clients have stopped. */
 export interface Measured {
   readonly load: Load
   readonly rto: RtoResult

@@ -11,7 +11,7 @@ import { findTrouble, preparePractice } from './traffic.js'
 
 /** A fault takes so long at most to show. */
 const SHOWS_MS = 15_000
-/** What was mended takes so long at most to show. */
+/** A mended lab takes up to this long to show it. */
 const SETTLES_MS = 10_000
 
 /** Plants a fault that `seed` chooses among those that fit the lab as it is now. Refuses a lab that is not well. */
@@ -44,7 +44,7 @@ const findAbsence = async (lab: LiveLab, mystery: Mystery, place: Place): Promis
 const isThere = (lab: LiveLab, mystery: Mystery, place: Place): Promise<boolean> =>
   mystery.isThere(lab, place).catch(() => true)
 
-/** The same seed chooses the same in labs of the same shape. */
+/** Chooses by the seed alone: the same fault in labs of the same shape. */
 export const chooseFault = (ties: readonly Tie[], seed: string): { mystery: Mystery; place: Place } => {
   const choices = MYSTERIES.flatMap((mystery) => {
     const fitting = ties.filter((tie) => mystery.fits(tie))

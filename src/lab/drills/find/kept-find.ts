@@ -5,7 +5,7 @@ import { LabError } from '../../lab-error.js'
 import { labDirectory } from '../../lifecycle/lab-directory.js'
 import type { Place } from './mystery.js'
 
-/** What a lab remembers of the fault that is hidden in it. */
+/** The record of the fault that is hidden in a lab, so that it can be judged by another command later. */
 export interface KeptFind {
   readonly seed: string
   /** Milliseconds since the epoch. */

@@ -15,7 +15,7 @@ export interface Mystery {
   plant(lab: LiveLab, place: Place): Promise<void>
   /** Whether it is still there. Rejects when that cannot be told, which counts as still there. */
   isThere(lab: LiveLab, place: Place): Promise<boolean>
-  /** What it was, for whoever found it or gave up. */
+  /** The solution, for whoever found it or gave up. */
   tell(place: Place): Told
 }
 
@@ -23,6 +23,6 @@ export interface Told {
   readonly what: string
   /** Where one sees it. */
   readonly seen: string
-  /** What mends it; lines of a shell, or words. */
+  /** The remedy: lines of a shell, or words. */
   readonly mend: readonly string[]
 }

@@ -2,7 +2,7 @@ import type { Kind } from '../../kinds.js'
 import type { LiveLab } from '../../live-lab.js'
 import { statusOf } from '../../replication.js'
 
-/** Who follows whom now, whatever the lab was started as. */
+/** A secondary and its primary as they are now, whatever the lab was started as. */
 export interface Tie {
   readonly kind: Kind
   readonly primary: string

@@ -4,7 +4,7 @@ import type { LiveLab } from '../../live-lab.js'
 import { statusOf } from '../../replication.js'
 import type { DrillContext } from '../drill-context.js'
 
-/** What the clients of a load find on the clusters: a mount of their own, a policy, and an AppRole to log in by. */
+/** Mount, policy and AppRole for the clients of a load, so that they leave the data of the lab alone. */
 
 export const MOUNT = 'drill-load'
 const AUTH = `auth/${MOUNT}`
@@ -79,7 +79,7 @@ export const findActive = async (lab: LiveLab): Promise<string[]> => {
   return names.filter((_, index) => healths[index] === 200)
 }
 
-/** Of clusters that are active the one that does not forward its writes. `preferred` counts when there are several. */
+/** The active cluster that does not forward its writes. `preferred` counts when there are several. */
 export const findPrimary = async (lab: LiveLab, active: readonly string[], preferred?: string): Promise<string> => {
   const modes = await Promise.all(
     active.map((name) =>

@@ -4,7 +4,7 @@ import type { LiveLab } from '../../live-lab.js'
 import type { ClientKind } from '../result.js'
 import type { Ledger } from './ledger.js'
 
-/** What one request of a client is: it is sent to the cluster at hand, and accepted or not. */
+/** Sends one request of a client to the cluster at hand. */
 export type Send = (connection: ApiClient) => Promise<ApiAnswer>
 
 export interface LoadClientOptions {

@@ -12,7 +12,7 @@ interface Interruption {
   readonly fromMs: number
   /** Undefined when it never ended. */
   readonly toMs: number | undefined
-  /** Who accepted the last request before it, and the first one after it. */
+  /** The clusters that accepted the last request before it, and the first one after it. */
   readonly before: string | undefined
   readonly after: string | undefined
 }
@@ -53,7 +53,7 @@ const toInterruption = (failed: Attempt, before: string | undefined, next: Attem
   after: next?.cluster,
 })
 
-/** Those that overlap, together. */
+/** Groups of interruptions that overlap. */
 const mergeInterruptions = (interruptions: readonly Interruption[]): (readonly Interruption[])[] => {
   const groups: Interruption[][] = []
   let untilMs = Number.NEGATIVE_INFINITY

@@ -12,11 +12,11 @@ export interface Attempt {
   readonly isAccepted: boolean
   /** Status and text of a refusal, or why there was no answer; empty when it was accepted. */
   readonly reason: string
-  /** Of a write. */
+  /** The key of a write. */
   readonly key?: string
 }
 
-/** What clients were answered, in the order of the answers. */
+/** The answers that clients got, in the order in which they came. */
 export class Ledger {
   readonly attempts: Attempt[] = []
 

@@ -133,7 +133,7 @@ export class Load {
     return login(this.#stage.lab.anonymous(cluster), this.#accounts)
   }
 
-  /** Each to a key of its own, so that every one can be looked for at the end. */
+  /** A write to a key of its own, so that every one can be looked for at the end. */
   #write(client: string, tokenFor: (connection: ApiClient) => Promise<string>): { send: Send; key: string } {
     const key = `${MOUNT}/${client}/${++this.#written}`
     const send = async (connection: ApiClient): Promise<ApiAnswer> => {

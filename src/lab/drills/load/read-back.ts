@@ -53,7 +53,7 @@ export const readBack = async (lab: LiveLab, cluster: string, writes: readonly W
   }
 }
 
-/** What was acknowledged and is not there, by a read of every write. */
+/** Acknowledged writes that are not there, by a read of every write. */
 export const toRpo = ({ looked, missing, unread }: ReadBack): RpoResult => {
   const isMeasured = unread.length === 0
   const times = missing.map(({ endedMs }) => endedMs)

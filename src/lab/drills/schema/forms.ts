@@ -2,7 +2,7 @@ import type { Schema } from '../../documents/schema.js'
 
 /** Forms that several parts of a drill have in common. */
 
-/** How a file names what a step saved. */
+/** The spelling of a variable in a file. */
 export const variable = (name: string): string => ['$', '{', name, '}'].join('')
 
 export const CLUSTER: Schema = { type: 'string', pattern: '^[A-Z]$', title: 'the letter of a cluster, A to Z' }
@@ -35,7 +35,7 @@ export const COUNT: Schema = {
 }
 
 /**
- * What something must be; see `matcher.ts`. No type: a text, a number, a list, or a map of which every key must match.
+ * A value to compare with; see `matcher.ts`. It has no type: a text, a number, a list, or a map of which every key must match.
  */
 export const WANTED: Schema = {
   description: `What it must be: a value as it is; a map, each key of which must match (others may be there); or one of { at-least: 1 }, { at-most: 5 }, { contains: text or item }, { not: value }, { one-of: [values] }, { present: true or false }, which can be combined. "${variable('name')}" stands for what a step saved.`,

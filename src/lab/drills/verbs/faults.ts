@@ -31,7 +31,7 @@ export const heal = async (stage: DrillContext, value: VerbValues['heal']): Prom
   if (ids.length > 0) await stage.lab.heal(ids)
 }
 
-/** What stands behind the two clusters on the command line. */
+/** The argument behind the two clusters on the command line. */
 const argumentOf = (value: FaultValue): string => {
   const given = value.delay ?? value.after ?? value.bytes ?? value['bytes-per-second']
   if (given === undefined) return ''

@@ -56,7 +56,7 @@ export const join = async (
   takeKeys(stage, primary, secondary)
 }
 
-/** What joins with a wipe is opened by its primary's keys from then on, and its own root token is dead. */
+/** A cluster that joins is wiped: its primary's keys open it from then on, and its own root token is dead. */
 const takeKeys = (stage: DrillContext, primary: string, secondary: string): void => {
   const { unsealKeys, threshold } = stage.lab.cluster(primary)
   stage.lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })

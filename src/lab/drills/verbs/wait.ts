@@ -53,7 +53,7 @@ const findRefusal = async (stage: DrillContext, cluster: string): Promise<string
   }
 }
 
-/** What keeps a secondary that follows a cluster of this lab from having its root. */
+/** The first secondary whose merkle root differs from that of the cluster of this lab that it follows. */
 const findDivergence = async ({ lab }: DrillContext): Promise<string | undefined> => {
   for (const { name } of lab.clusters) {
     for (const kind of KINDS) {
