@@ -109,8 +109,8 @@ it('measures on a lab that is up what somebody else measures there, and leaves i
   const result = JSON.parse(run.stdout) as DrillResult
   expect([run.status, result.verdict]).toEqual([0, 'passed'])
   expect(result.rpo?.sloWrites).toBe(20)
-  // Each sees the outage through requests of its own: they differ by as much as those take.
-  expect(Math.abs((result.rto?.ms ?? 0) - outage.ms)).toBeLessThan(4 * outage.resolutionMs + 500)
+  // Each sees the outage through requests of its own: they differ by as much as those take, and by a pause of the machine.
+  expect(Math.abs((result.rto?.ms ?? 0) - outage.ms)).toBeLessThan(4 * outage.resolutionMs + 2000)
   expect(home.left()).toEqual(['one'])
   expect(home.servers()).toHaveLength(1)
 })

@@ -6,14 +6,14 @@ it('measures the lag of each cluster that follows the primary', async () => {
   await using home = new LabHome()
   const on = (...args: string[]) => home.run(...args, '--name', 'one')
   expect((await on('up', 'pr-dr', '--ports', 'random')).status).toBe(0)
-  expect((await on('fault', 'latency', 'A', 'C', '200ms')).status).toBe(0)
+  expect((await on('fault', 'latency', 'A', 'C', '400ms')).status).toBe(0)
   const probe = await on('probe', '--for', '2s', '--json')
   expect(probe.status, probe.stderr).toBe(0)
   const { primary, writes, clusters } = JSON.parse(probe.stdout) as ProbeResult
   const [b, c] = clusters
   expect([primary, b?.by, c?.by]).toEqual(['A', 'wal', 'read'])
-  // What is delayed cannot be there earlier.
-  expect(c?.minMs).toBeGreaterThanOrEqual(200)
+  // What is delayed is there later; its way begins before the answer does that the lag is counted from.
+  expect(c?.minMs).toBeGreaterThan(200)
   for (const { samples, missed, minMs, p50Ms, p95Ms, maxMs } of clusters) {
     expect([samples, missed]).toEqual([writes, 0])
     expect([minMs, p50Ms, p95Ms, maxMs]).toEqual([minMs, p50Ms, p95Ms, maxMs].toSorted((one, other) => one - other))
