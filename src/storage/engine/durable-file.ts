@@ -1,6 +1,11 @@
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+/** For what need not be there: undefined where it is not, and whatever else has failed is thrown. */
+export const absent = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== 'ENOENT') throw error
+}
+
 /** Makes the names in a directory survive power loss. */
 export const syncDirectory = async (directory: string): Promise<void> => {
   const handle = await open(directory, 'r')

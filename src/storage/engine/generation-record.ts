@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LogicalError } from '../../logical/errors.js'
-import { writeFileDurably } from './durable-file.js'
+import { absent, writeFileDurably } from './durable-file.js'
 
 /**
  * The file that tells which generation of a data directory is live, and which are condemned: what is being made, until it
@@ -31,10 +31,6 @@ const generationOf = (name: string): number | undefined => {
 export const findGenerations = async (path: string): Promise<number[]> => {
   const names = await readdir(path).catch(absent)
   return (names ?? []).flatMap((name) => generationOf(name) ?? []).sort((a, b) => a - b)
-}
-
-const absent = (error: NodeJS.ErrnoException): undefined => {
-  if (error.code !== 'ENOENT') throw error
 }
 
 export const writeGenerationRecord = (path: string, { live, condemned }: GenerationRecord): Promise<void> => {

@@ -49,14 +49,15 @@ export class LargeValues {
   /** Numbers of the files that the newest state of the database refers to, by key. */
   readonly #live = new Map<string, number>()
   #next = 1
+  #isClosed = false
   /** Snapshots and scans that may see what has been replaced. */
   #readers = 0
   /** Replaced by batches that may be lost with the power. */
   #replaced: number[] = []
   /** Replaced for good. */
   #unused: number[] = []
-  /** Damaged so that it cannot be told from them whose values they are, although something refers to them. */
-  #foreign: readonly number[] = []
+  /** Something refers to them, and they are gone, or it cannot be told from them whose values they are. */
+  #lost: readonly number[] = []
   readonly #removals = new Set<Promise<void>>()
 
   private constructor(options: LargeValuesOptions) {
@@ -66,16 +67,16 @@ export class LargeValues {
   /** Finds the files that are referred to, and removes those that a crash has left without a reference. */
   static async open(options: LargeValuesOptions): Promise<LargeValues> {
     const values = new LargeValues(options)
-    const torn: number[] = []
-    for (const name of await readdir(options.directory)) {
-      const number = numberOf(name)
+    const strays: number[] = []
+    for (const entry of await readdir(options.directory, { withFileTypes: true })) {
+      const number = numberOf(entry.name)
       if (number === undefined) continue
       values.#next = Math.max(values.#next, number + 1)
-      if (await values.#find(number)) continue
-      if (await isValueFileSound(values.#path(number))) values.#remove(number)
-      else torn.push(number)
+      // Whoever has moved a file elsewhere may have left a link. What else has such a name is none of ours.
+      if (!entry.isFile() && !entry.isSymbolicLink()) continue
+      if (!(await values.#find(number))) strays.push(number)
     }
-    if (torn.length > 0) await values.#judge(torn)
+    if (strays.length > 0) await values.#judge(strays)
     return values
   }
 
@@ -94,13 +95,19 @@ export class LargeValues {
     return { placed: { number, value }, reference }
   }
 
-  /** Makes values durable, in turns of the event loop. What was written is removed again when it fails. */
+  /**
+   * Makes values durable, in turns of the event loop. What was written is removed again when it fails. Once these are closed
+   * others may have given the same numbers to theirs.
+   */
   async write(values: ReadonlyMap<string, PlacedValue>): Promise<void> {
     try {
-      for (const [key, { number, value }] of values) await writeValueFile(this.#path(number), key, value)
+      for (const [key, { number, value }] of values) {
+        this.#requireOpen()
+        await writeValueFile(this.#path(number), key, value)
+      }
       await syncDirectory(this.#options.directory)
     } catch (error) {
-      for (const { number } of values.values()) this.#remove(number)
+      if (!this.#isClosed) for (const { number } of values.values()) this.#remove(number)
       throw error
     }
   }
@@ -166,7 +173,7 @@ export class LargeValues {
 
   /** Names of the files that are not as they were written. */
   async findDamage(): Promise<string[]> {
-    const damaged = this.#foreign.map(nameOf)
+    const damaged = this.#lost.map(nameOf)
     for (const [key, number] of [...this.#live]) {
       const isSound = await isValueFileSound(this.#path(number))
       if (!isSound && this.#live.get(key) === number) damaged.push(nameOf(number))
@@ -176,8 +183,7 @@ export class LargeValues {
 
   /** Resolves when nothing is being removed, and nothing will be. */
   async close(): Promise<void> {
-    this.#unused = []
-    this.#readers = Number.POSITIVE_INFINITY
+    this.#isClosed = true
     await Promise.all(this.#removals)
   }
 
@@ -189,19 +195,27 @@ export class LargeValues {
     return true
   }
 
-  /** Files that were not written to their end belong to nothing; one that something refers to is damaged. */
-  async #judge(torn: readonly number[]): Promise<void> {
+  /**
+   * Files that no key of theirs refers to belong to nothing. Where a file is missing that something refers to, they stay: what
+   * is in one of them may be what was there.
+   */
+  async #judge(strays: readonly number[]): Promise<void> {
     const referred = new Set<number>()
     for await (const stored of this.#options.all()) {
       const reference = parseReference(stored)
       if (reference) referred.add(reference.number)
     }
-    this.#foreign = torn.filter((number) => referred.has(number))
-    for (const number of torn) if (!referred.has(number)) this.#remove(number)
+    for (const number of this.#live.values()) referred.delete(number)
+    this.#lost = [...referred].sort((a, b) => a - b)
+    if (this.#lost.length === 0) for (const number of strays) this.#remove(number)
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new LogicalError('unavailable', 'the storage was opened again')
   }
 
   #sweep(): void {
-    if (this.#readers > 0) return
+    if (this.#isClosed || this.#readers > 0) return
     for (const number of this.#unused.splice(0)) this.#remove(number)
   }
 
@@ -221,8 +235,9 @@ export class LargeValues {
 
 const nameOf = (number: number): string => `${String(number).padStart(6, '0')}.value`
 
+/** Of names as they are made here: a reference has room for so many digits. */
 const numberOf = (name: string): number | undefined => {
-  const digits = /^(\d+)\.value$/.exec(name)?.[1]
+  const digits = /^(\d{6}|[1-9]\d{6,13})\.value$/.exec(name)?.[1]
   return digits === undefined ? undefined : Number(digits)
 }
 

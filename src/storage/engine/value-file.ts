@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { createSha256 } from '../../crypto/digest.js'
+import { absent } from './durable-file.js'
 
 /** A file that holds one value: length of the key 4, key, value, SHA-256 of all that. It is never changed. */
 const LENGTH_BYTES = 4
@@ -38,9 +39,10 @@ function* piecesOf(...parts: readonly Buffer[]): Generator<Buffer> {
   }
 }
 
-/** The key whose value the file holds; undefined when not even the key was written in full. */
+/** The key whose value the file holds; undefined when not even the key was written in full, or the file is a link to nothing. */
 export const readKeyOf = async (path: string): Promise<string | undefined> => {
-  const file = await open(path, 'r')
+  const file = await open(path, 'r').catch(absent)
+  if (!file) return undefined
   try {
     const length = await readAt(file, 0, LENGTH_BYTES)
     const { size } = await file.stat()

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -125,6 +125,57 @@ describe('the file of a large value', () => {
     await writeFile(join(directory, name), whole)
     engine = await open()
     expect(engine.get('a')?.equals(large(1))).toBe(true)
+  })
+
+  it('stays at a start that misses another, since it may be that one under another name', async () => {
+    await put({ a: large(1), b: large(2) })
+    const [a = '', b = ''] = await files()
+    await engine.discard()
+    const swap = async () => {
+      await rename(join(directory, a), join(directory, 'aside'))
+      await rename(join(directory, b), join(directory, a))
+      await rename(join(directory, 'aside'), join(directory, b))
+    }
+    const requireRefused = async () => {
+      for (let times = 0; times < 2; times++) {
+        await expect(open()).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining(a) })
+      }
+    }
+    await swap()
+    await requireRefused()
+    await swap()
+    await rename(join(directory, a), join(directory, '000900.value'))
+    await requireRefused()
+    await rename(join(directory, '000900.value'), join(directory, a))
+    engine = await open()
+    expect([engine.get('a')?.equals(large(1)), engine.get('b')?.equals(large(2))]).toEqual([true, true])
+  })
+
+  it('is told from whatever else has such a name', async () => {
+    await put({ a: large(1) })
+    await engine.discard()
+    await mkdir(join(directory, '000008.value'))
+    await symlink(join(directory, 'nothing'), join(directory, '000009.value'))
+    for (const name of ['5.value', '281474976710655.value', '99999999999999999999.value']) {
+      await writeFile(join(directory, name), 'somebody else')
+    }
+    engine = await open()
+    await put({ b: large(2) })
+    await crash()
+    expect([engine.get('a')?.equals(large(1)), engine.get('b')?.equals(large(2))]).toEqual([true, true])
+    expect(await files()).toEqual(expect.arrayContaining(['000008.value', '5.value', '281474976710655.value']))
+  })
+
+  it('is not written over by a batch that was begun before the database was opened again', async () => {
+    const late = engine.batch()
+    late.put('late', large(1))
+    await engine.reopen()
+    await put({ a: large(2) })
+    await expect(late.write({ isDurable: true })).rejects.toMatchObject({ code: 'unavailable' })
+    expect(engine.get('a')?.equals(large(2))).toBe(true)
+    expect(await files()).toHaveLength(1)
+    await crash()
+    expect(engine.get('a')?.equals(large(2))).toBe(true)
   })
 
   it('that is gone is missed by whoever reads its value, but by somebody who looks at damage', async () => {
