@@ -16,6 +16,12 @@ const states = async (home: LabHome): Promise<{ b: string; c: string }> => {
   }
 }
 
+/** What one cluster says at an endpoint of the lab, or any other. */
+const ask = async (home: LabHome, cluster: number, path: string): Promise<Record<string, unknown>> => {
+  const { apiAddress } = home.record('one').clusters[cluster] ?? { apiAddress: '' }
+  return (await (await fetch(`${apiAddress}${path}`)).json()) as Record<string, unknown>
+}
+
 const faults = async (home: LabHome) =>
   JSON.parse((await home.run('fault', 'ls', '--json', ...NAMED)).stdout) as ActiveFault[]
 
@@ -38,8 +44,11 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
   await until(async () => (await states(home)).c === 'ready')
 
   // It heals by itself, and one way is enough to cut.
-  expect((await home.run('fault', 'partition', 'A', 'B', '--one-way', '--for', '3s', ...NAMED)).status).toBe(0)
-  await until(async () => (await states(home)).b !== 'ready')
+  expect((await home.run('fault', 'partition', 'A', 'B', '--one-way', '--for', '10s', ...NAMED)).status).toBe(0)
+  await until(async () => {
+    const { data } = await ask(home, 1, '/v1/sys/replication/dr/status')
+    return (data as { connection_state?: string } | undefined)?.connection_state !== 'ready'
+  })
   await until(async () => (await faults(home)).length === 0)
   await until(async () => (await states(home)).b === 'ready')
 
@@ -99,12 +108,6 @@ it('says that the keeper of the links is gone, and brings it back on the same po
   expect((await home.run('down', 'one')).status).toBe(0)
   expect([home.processes(), home.left()]).toEqual([[], []])
 })
-
-/** What one cluster says at an endpoint of the lab, or any other. */
-const ask = async (home: LabHome, cluster: number, path: string): Promise<Record<string, unknown>> => {
-  const { apiAddress } = home.record('one').clusters[cluster] ?? { apiAddress: '' }
-  return (await (await fetch(`${apiAddress}${path}`)).json()) as Record<string, unknown>
-}
 
 it('sets what is wrong with servers, also after they were started again, and heals it', async () => {
   await using home = new LabHome()
