@@ -3,6 +3,7 @@ import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import { CommitQueue, type QueuedUnit } from './commit-queue.js'
 import type { EngineBatch } from '../engine/engine.js'
+import { NothingWritten } from '../engine/level-failure.js'
 import { decodeFrame } from '../log/frame.js'
 import { type Loaded, loadStore } from '../load.js'
 import { LeafFinder } from '../trees/leaf-finder.js'
@@ -44,7 +45,7 @@ type Unit = Write | Pause
 /**
  * The single writer. Everything that changes the engine goes through its queue, one batch at a time; state, trees, log
  * and listeners follow once a batch is durable. When a batch fails nothing more is written until the engine was opened
- * again and read anew; reads go on.
+ * again and read anew, unless it failed before anything of it reached the engine; reads go on.
  */
 export class Committer {
   readonly overlay: Overlay
@@ -188,6 +189,7 @@ export class Committer {
         await turnFor(bytes)
         await batch.write({ isDurable })
       } catch (error) {
+        if (error instanceof NothingWritten) throw error
         for (const { key } of staged.commit?.mutations ?? []) this.#tried.add(key)
         throw error
       } finally {
@@ -243,6 +245,10 @@ export class Committer {
 
   #fail(error: unknown): void {
     this.overlay.clear()
+    if (error instanceof NothingWritten) {
+      this.#options.log.warn('a large value could not be written', { error })
+      return
+    }
     this.#failure =
       error instanceof LogicalError ? error : new LogicalError('unavailable', 'the storage failed', { cause: error })
     this.#options.log.error('storage writes are refused until the storage was opened again', { error })

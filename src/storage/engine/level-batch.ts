@@ -1,6 +1,6 @@
 import type { EngineBatch } from './engine.js'
 import type { LargeValues, PlacedValue } from './large-values.js'
-import { failedWrite } from './level-failure.js'
+import { failedWrite, NothingWritten } from './level-failure.js'
 import type { Native } from './level-native.js'
 
 type Operation =
@@ -47,8 +47,8 @@ export class LevelBatch implements EngineBatch {
   }
 
   async write({ isDurable }: { readonly isDurable: boolean }): Promise<void> {
+    await this.#writeLarge()
     try {
-      if (this.#large.size > 0) await this.#largeValues.write(this.#large)
       await this.#write(isDurable)
     } catch (error) {
       throw failedWrite(error)
@@ -60,6 +60,16 @@ export class LevelBatch implements EngineBatch {
     this.#few = []
     this.#large.clear()
     void this.#many?.close()
+  }
+
+  async #writeLarge(): Promise<void> {
+    if (this.#large.size === 0) return
+    try {
+      await this.#largeValues.write(this.#large)
+    } catch (error) {
+      this.discard()
+      throw new NothingWritten(error)
+    }
   }
 
   #write(sync: boolean): Promise<void> {

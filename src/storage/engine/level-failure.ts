@@ -13,3 +13,11 @@ export const noSpace = (cause: unknown): LogicalError =>
 /** The error of a failed write as clients get it. */
 export const failedWrite = (error: unknown): LogicalError =>
   isNoSpace(error) ? noSpace(error) : new LogicalError('unavailable', 'the storage device failed', { cause: error })
+
+/** A write that has failed before anything of it reached the database, which can be written to as before. */
+export class NothingWritten extends LogicalError {
+  constructor(cause: unknown) {
+    const { code, message } = failedWrite(cause)
+    super(code, message, { cause })
+  }
+}

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -241,4 +241,27 @@ it('a store whose large values are not as they were, or are gone, is not served 
     await writeFile(join(generation, name), whole)
   }
   expect(await read()).toBe(true)
+})
+
+it('a large value that finds no place fails by itself: what fits is written all the same', async () => {
+  const path = join(directory, 'data')
+  await startAgain(path, async (store) => {
+    const put = (name: string, value: Buffer) => store.write((tx) => tx.put(`logical/mount/${name}`, value))
+    // Where the frame of the log would go that holds the value.
+    const place = join(path, 'generation-1', '000002.value')
+    await mkdir(place)
+    const behind: Promise<unknown>[] = []
+    const refused = put('a', large(1))
+    for (const name of ['b', 'c']) behind.push(put(name, bytes(name)))
+    const answers = await Promise.allSettled([refused, ...behind])
+    expect(answers[0]).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
+    await put('d', bytes('d'))
+    expect([store.get('logical/mount/a'), store.get('logical/mount/d')]).toEqual([undefined, bytes('d')])
+    await rmdir(place)
+    await put('a', large(2))
+    expect(store.get('logical/mount/a')?.equals(large(2))).toBe(true)
+    expect((await store.examine()).damage).toEqual([])
+  })
+  const found = await startAgain(path, (store) => store.get('logical/mount/a')?.equals(large(2)))
+  expect(found).toBe(true)
 })
