@@ -6,12 +6,10 @@ import { compareKeys } from './engine/ordered-map.js'
 export class StorageView implements Storage {
   readonly #barrier: Barrier
   readonly #prefix: string
-  readonly #onWritten: ((index: number) => void) | undefined
 
-  constructor(barrier: Barrier, prefix: string, onWritten?: (index: number) => void) {
+  constructor(barrier: Barrier, prefix: string) {
     this.#barrier = barrier
     this.#prefix = prefix
-    this.#onWritten = onWritten
   }
 
   get(key: string): Buffer | undefined {
@@ -23,15 +21,7 @@ export class StorageView implements Storage {
   }
 
   async write<T>(fn: (tx: Transaction) => T): Promise<T> {
-    const { value, index } = await this.#barrier.write((tx) =>
-      fn({
-        get: (key) => tx.get(this.#prefix + key),
-        put: (key, bytes) => tx.put(this.#prefix + key, bytes),
-        delete: (key) => tx.delete(this.#prefix + key),
-      }),
-    )
-    this.#onWritten?.(index)
-    return value
+    return (await this.#barrier.write(fn, this.#prefix)).value
   }
 
   async keys(prefix: string, { after, limit }: ListOptions = {}): Promise<string[]> {

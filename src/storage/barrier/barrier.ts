@@ -126,13 +126,13 @@ export class Barrier {
     return this.#store.has(key)
   }
 
-  /** Writes as `Store.write` does; the function sees plain values. */
-  write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
+  /** Writes as `Store.write` does, below `prefix`; the function sees plain values. */
+  write<T>(fn: (tx: Transaction) => T, prefix = ''): Promise<Written<T>> {
     return this.#store.write((tx) =>
       fn({
-        get: (key) => this.#openIn(tx, key),
-        put: (key, value) => tx.put(key, this.#toStored(key, value)),
-        delete: (key) => tx.delete(key),
+        get: (key) => this.#openIn(tx, prefix + key),
+        put: (key, value) => tx.put(prefix + key, this.#toStored(prefix + key, value)),
+        delete: (key) => tx.delete(prefix + key),
       }),
     )
   }
@@ -143,9 +143,9 @@ export class Barrier {
     return this.#store.scanKeys(scan)
   }
 
-  /** The keys below `prefix` as a storage of their own. `onWritten` is told the index of every write made through it. */
-  view(prefix: string, onWritten?: (index: number) => void): Storage {
-    return new StorageView(this, prefix, onWritten)
+  /** The keys below `prefix` as a storage of their own. */
+  view(prefix: string): Storage {
+    return new StorageView(this, prefix)
   }
 
   /** 32 bytes for one purpose, equal on all clusters that share this keyring and never rotated. */
