@@ -1,5 +1,7 @@
 /** States in which a server serves only what says so. Several may hold at once. */
 export type Condition =
+  /** Without a runtime, before and after everything. */
+  | 'stopping'
   /** Not initialised, or sealed. */
   | 'sealed'
   /** A role change replaces the runtime. */

@@ -5,6 +5,7 @@ import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
+import { checkGate } from '../core/pipeline/gate.js'
 import { Meter } from '../core/status/metrics.js'
 import type { FreshStart } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
@@ -13,6 +14,7 @@ import { ClusterListener } from '../replication/rpc/cluster-listener.js'
 import { AnswerRoom } from '../http/answer-room.js'
 import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer } from '../http/http-server.js'
+import { dispatch } from '../logical/dispatch.js'
 import { renderAnswer } from '../logical/envelope.js'
 import type { JsonObject } from '../logical/json.js'
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
@@ -278,20 +280,18 @@ export class Server implements ShellView {
     const { clock, log } = this.#options
     const startedMs = clock.monotonic()
     try {
-      return renderAnswer(request, await this.#host.handler.handle(request))
+      const { state } = this.#host
+      if ('pipeline' in state) return renderAnswer(request, await state.pipeline.handle(state.name, request))
+      checkGate(state.name, systemRulesOf(this.systemRules, request.path), request.operation)
+      return renderAnswer(request, await dispatch(state.backend, request, request.path.slice('sys/'.length)))
     } finally {
-      log.debug('a request was answered', requestFields(request))
+      // Its path may hold what is secret, and is for audit devices. The id stays when it is forwarded.
+      log.debug('a request was answered', { request_id: request.id, operation: request.operation })
       done()
       this.meter.record('vault.core.handle_request', clock.monotonic() - startedMs)
     }
   }
 }
-
-/**
- * What follows a request from one cluster to the next: it keeps its id when it is forwarded. Its path may hold what is secret,
- * and is for audit devices.
- */
-const requestFields = ({ id, operation }: Pick<IncomingRequest, 'id' | 'operation'>) => ({ request_id: id, operation })
 
 const openConfiguredStorage = async ({ config, log }: ServerOptions): Promise<EngineSource> =>
   config.storage.path === undefined ? openMemoryGenerations() : openGenerations(config.storage.path, log)

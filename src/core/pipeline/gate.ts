@@ -1,17 +1,41 @@
-import { LogicalError } from '../../logical/errors.js'
+import { type ErrorCode, LogicalError } from '../../logical/errors.js'
 import type { Condition, PathRules } from '../../logical/path-rules.js'
 import type { Operation } from '../../logical/request.js'
 
-/** In which of its states a server is, where it serves only what says so. */
-export type GatedState = Exclude<Condition, 'fenced' | 'held'>
+/** States in which no cluster is open: what tells the state is served, and what brings about another. */
+export type ClosedState = 'stopping' | 'restarting' | 'uninitialized' | 'sealed'
+export type OpenState = 'bootstrapping' | 'revoked' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
+
+interface Gate {
+  /** The condition that rules of a path must name for it to be served, and how others are refused; absent where all are. */
+  readonly only?: readonly [Condition, ErrorCode, string]
+  /** Which namespaces there are is not known before the first copy is complete. */
+  readonly hasNoCopy?: true
+  /** No tokens are served: what is let through looks at its own credentials. */
+  readonly isTokenless?: true
+}
 
 export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
 export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
+export const STOPPING_REFUSAL = 'the server is stopping'
 
-const refusal = (state: GatedState): LogicalError => {
-  if (state === 'sealed') return new LogicalError('sealed', 'Vault is sealed')
-  if (state === 'dr') return new LogicalError('invalid-request', DR_REFUSAL)
-  return new LogicalError('unavailable', RESTARTING_REFUSAL)
+const SEALED: Gate = { only: ['sealed', 'sealed', 'Vault is sealed'] }
+
+/** What holds in each of the states, of which a server is in exactly one. */
+export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {
+  stopping: { only: ['stopping', 'unavailable', STOPPING_REFUSAL] },
+  restarting: { only: ['restarting', 'unavailable', RESTARTING_REFUSAL] },
+  uninitialized: SEALED,
+  sealed: SEALED,
+  bootstrapping: { only: ['bootstrapping', 'unavailable', RESTARTING_REFUSAL], hasNoCopy: true },
+  revoked: { only: ['revoked', 'unavailable', RESTARTING_REFUSAL], hasNoCopy: true },
+  'dr-bootstrapping': {
+    only: ['dr-bootstrapping', 'unavailable', RESTARTING_REFUSAL],
+    hasNoCopy: true,
+    isTokenless: true,
+  },
+  'dr-secondary': { only: ['dr', 'invalid-request', DR_REFUSAL], isTokenless: true },
+  active: {},
 }
 
 export const isServedWhile = (condition: Condition, { servedWhile }: PathRules, operation: Operation): boolean => {
@@ -20,6 +44,9 @@ export const isServedWhile = (condition: Condition, { servedWhile }: PathRules, 
 }
 
 /** Throws when the path may not be served in this state. */
-export const checkGate = (state: GatedState | undefined, rules: PathRules, operation: Operation): void => {
-  if (state !== undefined && !isServedWhile(state, rules, operation)) throw refusal(state)
+export const checkGate = (state: ClosedState | OpenState, rules: PathRules, operation: Operation): void => {
+  const { only } = GATES[state]
+  if (!only) return
+  const [condition, code, text] = only
+  if (!isServedWhile(condition, rules, operation)) throw new LogicalError(code, text)
 }

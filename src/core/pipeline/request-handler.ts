@@ -1,7 +1,7 @@
 import { dispatch, findPath } from '../../logical/dispatch.js'
 import { hasBody } from '../../logical/envelope.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
+import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { NO_RULES } from '../../logical/path-rules.js'
 import {
   type LoginAuth,
@@ -15,7 +15,7 @@ import type { AuditBroker } from '../audit/audit.js'
 import { type Authorised, Authoriser, type AuthoriserOptions } from '../acl/authoriser.js'
 import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
-import { checkGate, type GatedState, isServedWhile } from './gate.js'
+import { checkGate, GATES, isServedWhile, type OpenState } from './gate.js'
 import { LoginIssuer } from '../tokens/login-issuer.js'
 import { readInRoom } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
@@ -30,8 +30,6 @@ export interface RequestForwarder {
 }
 
 interface RequestHandlerOptions extends AuthoriserOptions {
-  /** Undefined where everything is served. */
-  readonly gateState: () => GatedState | undefined
   /** True for an overtaken primary that is configured to refuse what it could only lose. */
   readonly refusesWrites: () => boolean
   readonly namespaces: NamespaceStore
@@ -65,11 +63,9 @@ export class RequestHandler {
     this.#logins = new LoginIssuer(options)
   }
 
-  async handle(request: Request, namespaceHeader: string | undefined): Promise<Response | undefined> {
-    const { gateState, router, consistency } = this.#options
-    const state = gateState()
-    // Which namespaces there are is not known before the first copy is complete.
-    let route = hasNoCopy(state) ? router.find(ROOT_NAMESPACE, request.path) : this.#locate(request, namespaceHeader)
+  async handle(state: OpenState, request: IncomingRequest): Promise<Response | undefined> {
+    const { router, consistency } = this.#options
+    let route = GATES[state].hasNoCopy ? router.find(ROOT_NAMESPACE, request.path) : this.#locate(request)
     const { rules = NO_RULES } = route ?? {}
     if (rules.isRootOnly && request.namespace.id !== ROOT_NAMESPACE.id) {
       throw invalid('operation unavailable in namespaces')
@@ -85,18 +81,16 @@ export class RequestHandler {
   }
 
   /** What a large body may be, before it is read. */
-  allowBody(sender: BodySender): BodyAllowance {
-    const place = this.#placeOf(sender)
+  allowBody(state: OpenState, sender: BodySender): BodyAllowance {
+    const place = GATES[state].hasNoCopy ? undefined : this.#placeOf(sender)
     if (!place) return openAllowance()
-    const { router, gateState } = this.#options
-    const route = router.find(place.namespace, place.path)
-    if (route && isOpen(gateState(), route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
+    const route = this.#options.router.find(place.namespace, place.path)
+    if (route && isOpen(state, route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
     return this.#authoriser.isKnown(sender, place.namespace) ? FULL_ALLOWANCE : openAllowance()
   }
 
-  /** Undefined where there is no such namespace, or none is known yet. */
+  /** Undefined where there is no such namespace. */
   #placeOf({ namespaceHeader, path }: BodySender): { namespace: NamespaceRef; path: string } | undefined {
-    if (hasNoCopy(this.#options.gateState())) return undefined
     try {
       return this.#options.namespaces.resolve(namespaceHeader, path)
     } catch (error) {
@@ -106,12 +100,12 @@ export class RequestHandler {
   }
 
   /** Tells the request its namespace: the one that is named, or that of the token for what it asks about itself. */
-  #locate(request: Request, header: string | undefined): Route | undefined {
+  #locate(request: IncomingRequest): Route | undefined {
     const { namespaces, router } = this.#options
-    const { path, namespace } = namespaces.resolve(header, request.path)
+    const { path, namespace } = namespaces.resolve(request.namespaceHeader, request.path)
     request.path = path
     const route = router.find(namespace, path)
-    const isNamed = Boolean(header) || namespace.id !== ROOT_NAMESPACE.id
+    const isNamed = Boolean(request.namespaceHeader) || namespace.id !== ROOT_NAMESPACE.id
     // Where it was made is said by its ending; whether there is such a token is not asked.
     const isAtHome = !isNamed && route?.rules.isForSelf && request.clientToken !== undefined
     const home = isAtHome ? namespaces.findById(namespaceIdOf(request.clientToken)) : undefined
@@ -243,12 +237,8 @@ const executedUnrecorded = (cause: unknown): LogicalError =>
     cause,
   })
 
-const hasNoCopy = (state: GatedState | undefined): boolean =>
-  state === 'bootstrapping' || state === 'revoked' || state === 'dr-bootstrapping'
-
-/** A DR secondary serves no tokens: what its gate lets through looks at its own credentials. */
-const isOpen = (state: GatedState | undefined, { rules }: Route): boolean =>
-  rules.access === 'open' || state === 'dr' || state === 'dr-bootstrapping'
+const isOpen = (state: OpenState, { rules }: Route): boolean =>
+  rules.access === 'open' || GATES[state].isTokenless === true
 
 /** What was unwrapped, and other text of a handler's own, is wrapped as it stands; what streams is not. */
 const canBeWrapped = (response: Response): boolean =>

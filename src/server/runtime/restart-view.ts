@@ -1,20 +1,15 @@
 import type { Clock } from '../../base/clock.js'
-import { checkGate, isServedWhile } from '../../core/pipeline/gate.js'
 import { createSystemBackend } from '../../core/system/backend.js'
 import { sealStatusBody } from '../../core/system/seal-paths.js'
 import { ALREADY_INITIALIZED } from '../../core/system/init-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { Backend } from '../../logical/backend.js'
-import { dispatch } from '../../logical/dispatch.js'
 import { invalid } from '../../logical/errors.js'
-import type { IncomingRequest } from '../../logical/incoming.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { PathRuleTable } from '../../logical/path-rules.js'
-import type { Response } from '../../logical/request.js'
+import type { Request, Response } from '../../logical/request.js'
 import type { FreshStart } from '../../replication/host.js'
 import type { Runtime } from './runtime.js'
 import type { ShellView } from './shell-view.js'
-import { systemRulesOf } from '../system-rules.js'
 
 /**
  * Answers while the runtime is being rebuilt: status reads as they were the moment before, shares that nobody needs, and 503
@@ -22,13 +17,11 @@ import { systemRulesOf } from '../system-rules.js'
  * generation.
  */
 export class RestartView {
+  readonly backend: Backend
   readonly #answers: Map<string, Response>
   readonly #kinds: { readonly dr: JsonObject; readonly performance: JsonObject }
-  readonly #live: Backend
-  readonly #rules: PathRuleTable
 
   constructor(runtime: Runtime, { status, systemRules }: ShellView, clock: Clock) {
-    this.#rules = systemRules
     const replication = runtime.cluster?.replication
     this.#kinds = {
       dr: replication?.statusData('dr') ?? { mode: 'disabled' },
@@ -42,7 +35,10 @@ export class RestartView {
       ...replicationAnswers(this.#kinds),
     ])
     const seal = { isInitialized: true, isSealed: false }
-    this.#live = createSystemBackend(statusPaths({ seal, status, clock }), systemRules)
+    this.backend = {
+      ...createSystemBackend(statusPaths({ seal, status, clock }), systemRules),
+      fallback: (request) => this.#find(request),
+    }
   }
 
   /** The old data is dropped for good, and the set to join is known. */
@@ -51,17 +47,10 @@ export class RestartView {
     for (const [path, answer] of replicationAnswers(kinds)) this.#answers.set(path, answer)
   }
 
-  /** What is not served here is better served by the next runtime. */
-  serves({ path, operation }: IncomingRequest): boolean {
-    return isServedWhile('restarting', systemRulesOf(this.#rules, path), operation)
-  }
-
-  async handle(request: IncomingRequest): Promise<Response | undefined> {
-    checkGate('restarting', systemRulesOf(this.#rules, request.path), request.operation)
-    if (request.path === 'sys/init' && request.operation === 'update') throw invalid(ALREADY_INITIALIZED)
-    const operation = request.path === 'sys/unseal' ? 'update' : 'read'
-    const kept = request.operation === operation ? this.#answers.get(request.path) : undefined
-    return kept ? { ...kept } : dispatch(this.#live, request, request.path.slice('sys/'.length))
+  #find({ path, operation }: Request): Response | undefined {
+    if (path === 'sys/init' && operation === 'update') throw invalid(ALREADY_INITIALIZED)
+    const kept = operation === (path === 'sys/unseal' ? 'update' : 'read') ? this.#answers.get(path) : undefined
+    return kept && { ...kept }
   }
 }
 

@@ -3,7 +3,8 @@ import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { openAllowance } from '../../core/pipeline/body-allowance.js'
-import { isServedWhile, RESTARTING_REFUSAL } from '../../core/pipeline/gate.js'
+import { isServedWhile, RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../core/pipeline/gate.js'
+import { findPath } from '../../logical/dispatch.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import type { Operation } from '../../logical/request.js'
@@ -18,6 +19,7 @@ import { RestartView } from './restart-view.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import { Runtime } from './runtime.js'
 import type { ServerStatus } from '../server-status.js'
+import { type ServerState, serverStateOf } from './server-state.js'
 import type { ShellView } from './shell-view.js'
 import { systemRulesOf } from '../system-rules.js'
 import { WaitingRoom } from './waiting-room.js'
@@ -94,7 +96,9 @@ export class RuntimeHost {
   /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
   admit(request: IncomingRequest): Promise<void> {
     return this.#room.pass(request, () =>
-      this.#restartView ? !this.#restartView.serves(request) : this.#areWritesPaused && this.#isHeldWrite(request),
+      this.#restartView
+        ? !this.#isServedWhile('restarting', request)
+        : this.#areWritesPaused && this.#isHeldWrite(request),
     )
   }
 
@@ -117,9 +121,9 @@ export class RuntimeHost {
     this.#room.wake()
   }
 
-  /** What answers requests now. */
-  get handler(): Pick<Runtime, 'handle'> {
-    return this.#restartView ?? this.requireRuntime()
+  /** The one state of the server, by which everything is served or refused. */
+  get state(): ServerState {
+    return serverStateOf(this.#runtime, this.#restartView?.backend)
   }
 
   /** What a large body may be. Whose token it is cannot be told while the runtime is replaced: it waits for that, unread. */
@@ -129,14 +133,17 @@ export class RuntimeHost {
       return () => gone.removeEventListener('abort', listener)
     }
     await this.#room.pass({ onGone }, () => this.#restartView !== undefined)
-    if (!this.#restartView && this.#runtime) return this.#runtime.allowBody(sender)
-    return { ...openAllowance(), refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
+    const { state } = this
+    if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
+    const allowance = openAllowance(findPath(state.backend, sender.path.replace(/^sys\//, ''))?.spec)
+    if (state.name !== 'restarting') return allowance
+    return { ...allowance, refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
   }
 
   /** LogicalError 503 where there is none. */
   requireRuntime(): Runtime {
     if (this.#runtime) return this.#runtime
-    throw new LogicalError('unavailable', this.#restartView ? RESTARTING_REFUSAL : STOPPING)
+    throw new LogicalError('unavailable', this.#restartView ? RESTARTING_REFUSAL : STOPPING_REFUSAL)
   }
 
   restart(reason: string): void {
@@ -156,7 +163,7 @@ export class RuntimeHost {
    * before. Refused while another change runs, since what it was decided on would be gone when its turn comes.
    */
   async replaceData(reason: string, next: NewData): Promise<void> {
-    if (this.#isClosing) throw new LogicalError('unavailable', STOPPING)
+    if (this.#isClosing) throw new LogicalError('unavailable', STOPPING_REFUSAL)
     if (this.#restartView) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
     const source = this.#requireSource()
     return new Promise<void>((resolve, reject) => {
@@ -291,9 +298,12 @@ export class RuntimeHost {
   }
 
   /** A write that may lead into the log. */
-  #isHeldWrite({ operation, path }: IncomingRequest): boolean {
-    const rules = systemRulesOf(this.#options.shell.systemRules, path)
-    return HELD.has(operation) && !isServedWhile('held', rules, operation)
+  #isHeldWrite(request: IncomingRequest): boolean {
+    return HELD.has(request.operation) && !this.#isServedWhile('held', request)
+  }
+
+  #isServedWhile(condition: 'restarting' | 'held', { operation, path }: IncomingRequest): boolean {
+    return isServedWhile(condition, systemRulesOf(this.#options.shell.systemRules, path), operation)
   }
 
   #requireSource(): EngineSource {
@@ -304,6 +314,5 @@ export class RuntimeHost {
 
 const HELD: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
 
-const STOPPING = 'the server is stopping'
 /** How long requests in flight may hold up a restart. */
 const SETTLE_MS = 2000

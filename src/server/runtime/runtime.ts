@@ -2,8 +2,6 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
-import { openAllowance } from '../../core/pipeline/body-allowance.js'
-import { checkGate } from '../../core/pipeline/gate.js'
 import { GenerationAttempt, GenerationSlot } from '../../core/seal/generate-root.js'
 import { Rekey } from '../../core/seal/rekey.js'
 import { RekeyBackup } from '../../core/seal/rekey-backup.js'
@@ -18,10 +16,7 @@ import { rekeyPaths } from '../../core/system/rekey-paths.js'
 import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
-import { dispatch, findPath } from '../../logical/dispatch.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
-import type { Response } from '../../logical/request.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { Store } from '../../storage/store.js'
@@ -30,7 +25,6 @@ import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
 import { createAutoSeal, createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
 import { openStore } from '../data/open-store.js'
-import { systemRulesOf } from '../system-rules.js'
 import type { ShellView } from './shell-view.js'
 
 interface RuntimeOptions {
@@ -54,9 +48,10 @@ export class Runtime {
   readonly identity: OwnIdentity
   readonly generationSlot = new GenerationSlot()
   readonly sealStorage: SealStorage
+  /** What answers while sealed. */
+  readonly closedBackend: Backend
   readonly #options: RuntimeOptions
   readonly #statePaths: PathSpec[]
-  readonly #closedBackend: Backend
   #cluster: OpenCluster | undefined
 
   private constructor(options: RuntimeOptions, store: Store, identity: OwnIdentity) {
@@ -95,7 +90,7 @@ export class Runtime {
       raftJoinPath(),
       ...rekeyPaths({ rekey, backup: new RekeyBackup(this.sealStorage), keys }),
     ]
-    this.#closedBackend = createSystemBackend(this.#statePaths, shell.systemRules)
+    this.closedBackend = createSystemBackend(this.#statePaths, shell.systemRules)
   }
 
   static async open(options: RuntimeOptions): Promise<Runtime> {
@@ -112,18 +107,6 @@ export class Runtime {
   /** Undefined while sealed. */
   get cluster(): OpenCluster | undefined {
     return this.#cluster
-  }
-
-  /** What a large body may be: while nobody's token can be looked at, what the path says. */
-  allowBody(sender: BodySender): BodyAllowance {
-    if (this.#cluster && !this.seal.isSealed) return this.#cluster.allowBody(sender)
-    return openAllowance(findPath(this.#closedBackend, sender.path.replace(/^sys\//, ''))?.spec)
-  }
-
-  async handle(request: IncomingRequest): Promise<Response | undefined> {
-    if (this.#cluster && !this.seal.isSealed) return this.#cluster.handle(request)
-    checkGate('sealed', systemRulesOf(this.#options.shell.systemRules, request.path), request.operation)
-    return dispatch(this.#closedBackend, request, request.path.slice('sys/'.length))
   }
 
   async close(): Promise<void> {

@@ -4,11 +4,9 @@ import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { Consistency } from '../../core/pipeline/consistency.js'
 import { entryKey, type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
-import type { GatedState } from '../../core/pipeline/gate.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
 import type { PathSpec } from '../../logical/backend.js'
 import { findPath } from '../../logical/dispatch.js'
-import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import type { Request, Response } from '../../logical/request.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { createBackendTypes } from './backend-types.js'
@@ -45,8 +43,8 @@ export interface OpenClusterOptions {
 export class OpenCluster {
   readonly services: CoreServices
   readonly replication: ReplicationParts
+  readonly pipeline: RequestHandler
   readonly #options: OpenClusterOptions
-  readonly #handler: RequestHandler
   readonly #stop = new AbortController()
   readonly #openedAtMs: number
   #unfollow: () => void = () => undefined
@@ -81,11 +79,10 @@ export class OpenCluster {
     this.replication = new ReplicationParts({
       ...options,
       services: this.services,
-      execute: (request) => this.executeForwarded(request),
+      execute: (request) => this.#executeForwarded(request),
     })
-    this.#handler = new RequestHandler({
+    this.pipeline = new RequestHandler({
       ...this.services,
-      gateState: () => this.#gateState,
       hidesNamespace: (path) => this.replication.hidesNamespace(path),
       forwarder: this.replication.forwarder,
       mayForward: ({ mount, path, request }) =>
@@ -109,13 +106,6 @@ export class OpenCluster {
 
   get isSecondary(): boolean {
     return this.replication.isDrSecondary || this.replication.isSharedReadOnly
-  }
-
-  get #gateState(): GatedState | undefined {
-    const { isDrSecondary, view } = this.replication
-    if (isDrSecondary) return view.isBootstrapping ? 'dr-bootstrapping' : 'dr'
-    if (!view.isBootstrapping) return undefined
-    return view.isRevoked ? 'revoked' : 'bootstrapping'
   }
 
   get openedAtMs(): number {
@@ -153,14 +143,6 @@ export class OpenCluster {
     }
   }
 
-  allowBody(sender: BodySender): BodyAllowance {
-    return this.#handler.allowBody(sender)
-  }
-
-  handle(request: IncomingRequest): Promise<Response | undefined> {
-    return this.#handler.handle(request, request.namespaceHeader)
-  }
-
   #follow(mutations: readonly { readonly key: string }[]): void {
     const { table } = this.services
     const known = mutations
@@ -190,9 +172,9 @@ export class OpenCluster {
     })
   }
 
-  executeForwarded(request: Request): Promise<Response | undefined> {
+  #executeForwarded(request: Request): Promise<Response | undefined> {
     const { id, operation } = request
     this.#options.log.debug('a request of a secondary is executed', { request_id: id, operation })
-    return this.#handler.handleForwarded(request)
+    return this.pipeline.handleForwarded(request)
   }
 }
