@@ -46,7 +46,7 @@ it('brings a lab back at other ports while the first goes on, and it replicates'
   await until(async () => (await read(home, 'default', 'C', 'kv/a')) === 'saved')
   expect((await home.run('fault', 'latency', 'A', 'C', '20ms')).status).toBe(0)
   const saved = await home.run('snapshot', 'save', 'one')
-  expect(saved).toMatchObject({ status: 0, stderr: expect.stringMatching(/writes waited for \d{1,3} ms/) })
+  expect(saved).toMatchObject({ status: 0, stderr: expect.stringMatching(/writes waited for \d+ ms/) })
   expect((await home.run('snapshot', 'save', 'one')).status).toBe(5)
   await write(home, 'default', 'A', 'kv/a', 'later')
 
