@@ -7,6 +7,7 @@ import { LabError } from './lab-error.js'
 import type { ClusterKeys, KeyRing } from './library/key-ring.js'
 import { generateRoot, statusOf, unseal } from './replication.js'
 import type { InProcessServer } from './runner/in-process.js'
+import { waitForAutoUnseal } from './seals.js'
 import { waitFor } from './wait.js'
 
 export type { ClusterKeys } from './library/key-ring.js'
@@ -31,6 +32,18 @@ export interface StoppedCluster {
   start(): Promise<LabCluster>
 }
 
+/** What opens a cluster again whose keys are recovery keys. */
+const START_ANEW = 'it does so when it starts: stop it first'
+
+interface LabClusterOptions {
+  readonly server: InProcessServer
+  readonly caFile: string | undefined
+  readonly clock: Clock
+  readonly timeoutMs: number
+  readonly keys: KeyRing
+  readonly tell: (draft: EventDraft) => void
+}
+
 /**
  * A cluster of a lab that runs in this process: `lab.A`.
  *
@@ -46,6 +59,8 @@ export interface StoppedCluster {
  */
 export class LabCluster implements ClusterAccess {
   readonly name: string
+  /** A PEM file with the certificate authority of its API; undefined without TLS. It is gone when the lab is closed. */
+  readonly caFile: string | undefined
   readonly #server: InProcessServer
   readonly #clock: Clock
   readonly #timeoutMs: number
@@ -54,15 +69,9 @@ export class LabCluster implements ClusterAccess {
   #client: ApiClient | undefined
   #anonymous: ApiClient | undefined
 
-  constructor(
-    name: string,
-    server: InProcessServer,
-    clock: Clock,
-    timeoutMs: number,
-    keys: KeyRing,
-    tell: (draft: EventDraft) => void,
-  ) {
-    this.name = name
+  constructor({ server, caFile, clock, timeoutMs, keys, tell }: LabClusterOptions) {
+    this.name = server.name
+    this.caFile = caFile
     this.#server = server
     this.#clock = clock
     this.#timeoutMs = timeoutMs
@@ -74,9 +83,9 @@ export class LabCluster implements ClusterAccess {
     return this.#server.isRunning
   }
 
-  /** `http://127.0.0.1:port`, the same after every start. */
+  /** `http://127.0.0.1:port`, or `https` where its API speaks TLS; the same after every start. */
   get address(): string {
-    return `http://127.0.0.1:${this.#server.ports.api}`
+    return this.#server.apiAddress
   }
 
   get apiAddress(): string {
@@ -124,7 +133,7 @@ export class LabCluster implements ClusterAccess {
 
   /** Makes requests without a token, or with the one that a call names. */
   get anonymous(): ApiClient {
-    this.#anonymous ??= clientOf({ apiAddress: this.address, rootToken: '' }).with({
+    this.#anonymous ??= clientOf({ apiAddress: this.address, rootToken: '', caFile: this.caFile }).with({
       onAnswer: async ({ method, path, status }) => {
         if (method === 'GET' || method === 'LIST') return
         this.#tell({ kind: 'call', cluster: this.name, details: { method, path, status } })
@@ -194,6 +203,8 @@ export class LabCluster implements ClusterAccess {
   }
 
   async #unseal(): Promise<void> {
+    const { recovery_seal: opensItself } = await this.anonymous.read('sys/seal-status')
+    if (opensItself === true) return waitForAutoUnseal(this.anonymous, this.name, START_ANEW)
     const candidates = this.#keys.candidatesFor(this.name)
     for (const [at, keys] of candidates.entries()) {
       try {

@@ -1,23 +1,23 @@
-import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { type Clock, skewedClock, systemClock } from '../base/clock.js'
 import { parseDurationMs } from '../base/duration.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
 import type { ServerStorage } from '../server/data/server-storage.js'
 import { LabCluster } from './in-process-cluster.js'
-import type { OpenRoute } from './keeper/keeper.js'
+import type { OpenRoute } from './keeper/open-routes.js'
 import { LabError } from './lab-error.js'
 import type { ClusterKeys } from './library/key-ring.js'
 import { OperableLab } from './library/operable-lab.js'
 import { type InProcessLabOptions, requireOptions } from './library/options.js'
 import { EventStream } from './library/event-stream.js'
+import type { Provisions } from './library/provisions.js'
 import { LocalEvents } from './live/local-events.js'
 import type { LabEvent } from './events/event.js'
 import type { DrillResult } from './drills/result.js'
 import type { RunDrillOptions } from './drills/run-drill.js'
 import type { InProcessServer } from './runner/in-process.js'
 import { findUnreplicatedSince, loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
-import { makeTemporaryDirectory } from '../base/temporary-directory.js'
+import { reachOf } from './keeper/routes.js'
 import { type LabLink, Links } from './links.js'
 import { type ClusterPlan, planOf, type Topology } from './topology.js'
 import type { LabSettings } from './settings.js'
@@ -56,6 +56,13 @@ const TIMEOUT_MS = 30_000
 
 type ServerParts = typeof import('./runner/server-parts.js')
 
+/** What is there before the first server is made. */
+interface Foundation {
+  readonly parts: ServerParts
+  readonly provisions: Provisions
+  readonly randomFor: (name: string) => Random
+}
+
 /**
  * Clusters that run in this process, over real sockets of this machine, as `startLab` starts them. Whoever starts it
  * closes it.
@@ -63,7 +70,7 @@ type ServerParts = typeof import('./runner/server-parts.js')
  * @example
  * import { InProcessLab, listTopologies } from 'understudy-lab'
  *
- * for (const topology of listTopologies().filter(({ plans }) => plans === undefined)) {
+ * for (const topology of listTopologies()) {
  *   await using lab = await InProcessLab.start(topology, { timeoutMs: 60_000 })
  *   console.log(lab.clusters.map(({ name, address }) => `${name} ${address}`))
  * }
@@ -80,35 +87,39 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly #parts: ServerParts
   readonly #servers: readonly InProcessServer[]
   #begin: InProcessSnapshot | undefined
-  #directory: string | undefined
+  readonly #provisions: Provisions
   readonly #closing = new AbortController()
 
-  private constructor(topology: Topology, options: InProcessLabOptions, parts: ServerParts) {
-    const { seed, storage = 'memory', settings = {}, log, timeoutMs = TIMEOUT_MS } = options
-    const randomFor = (name: string): Random =>
-      seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
+  private constructor(topology: Topology, options: InProcessLabOptions, { parts, provisions, randomFor }: Foundation) {
+    const { storage = 'memory', settings = {}, log, timeoutMs = TIMEOUT_MS } = options
     super(topology, timeoutMs)
     this.clock = createLabClock()
     this.#parts = parts
+    this.#provisions = provisions
     this.#random = randomFor('links')
     this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters)
     this.#stream = new EventStream(this.#events)
-    this.#servers = topology.clusters.map(
-      (name) =>
-        new parts.InProcessServer({
-          name,
-          storage: typeof storage === 'string' ? this.#storageOf(name, storage) : storage(name),
-          network: this.#links.networkOf(name),
-          clock: this.clock,
-          random: randomFor(name),
-          settings: { ...settingsOf(planOf(topology, name)), ...settings },
-          log,
-        }),
-    )
-    this.clusters = this.#servers.map(
-      (server) =>
-        new LabCluster(server.name, server, this.clock, timeoutMs, this.keys, (draft) => this.#events.tell(draft)),
-    )
+    this.#servers = topology.clusters.map((name) => {
+      const { tls, sealKeyFile, balancer } = provisions.of(name)
+      return new parts.InProcessServer({
+        name,
+        tls,
+        sealKeyFile,
+        balancer: balancer?.ports,
+        storage: typeof storage === 'string' ? this.#storageOf(name, storage) : storage(name),
+        network: this.#links.networkOf(name),
+        clock: this.clock,
+        random: randomFor(name),
+        settings: { ...settingsOf(planOf(topology, name)), ...settings },
+        log,
+      })
+    })
+    const { clock, keys } = this
+    const tell = this.#events.tell.bind(this.#events)
+    this.clusters = this.#servers.map((server) => {
+      const { caFile } = provisions.of(server.name).tls ?? {}
+      return new LabCluster({ server, caFile, clock, timeoutMs, keys, tell })
+    })
   }
 
   /** Starts the clusters, initialises them, joins them as the topology says, and waits until they are replicated. */
@@ -117,14 +128,19 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     options: InProcessLabOptions = {},
   ): Promise<InProcessLab<N>> {
     requireOptions(options)
-    requireInProcess(topology)
+    const { seed } = options
+    const randomFor = (name: string): Random =>
+      seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
     // Most of the time to import the library would go into what only a server needs.
-    const lab = new InProcessLab<N>(topology, options, await import('./runner/server-parts.js'))
+    const parts = await import('./runner/server-parts.js')
+    const provisions = await parts.Provisions.make(topology, { clock: systemClock, randomFor })
+    let lab: InProcessLab<N> | undefined
     try {
+      lab = new InProcessLab<N>(topology, options, { parts, provisions, randomFor })
       await lab.#start(options)
       return lab
     } catch (error) {
-      await lab.close()
+      await (lab ?? provisions).close()
       throw error
     }
   }
@@ -211,7 +227,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     this.#links.all().clearFaults()
     await Promise.all(this.clusters.map((cluster) => cluster.stop()))
     await this.#links.close()
-    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
+    await this.#provisions.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -220,15 +236,12 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   async #start({ shares = 1, threshold = shares }: InProcessLabOptions): Promise<void> {
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
-    const addresses = this.clusters.map((cluster): [string, readonly string[]] => [
-      cluster.name,
-      [cluster.address, cluster.clusterAddress].map((address) => new URL(address).host),
-    ])
-    await this.#links.open(new Map(addresses), {
-      clock: systemClock,
-      random: this.#random,
-      distances: this.topology.links,
+    const reaches = this.#servers.map(({ name, ports }) => {
+      const { balancer } = this.#provisions.of(name)
+      balancer?.leadTo(ports)
+      return [name, reachOf(planOf(this.topology, name), ports, balancer?.ports)] as const
     })
+    await this.#links.open(new Map(reaches), { topology: this.topology, clock: systemClock, random: this.#random })
     const options: WireOptions = {
       shares,
       threshold,
@@ -250,22 +263,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   #storageOf(name: string, kind: 'memory' | 'disk'): ServerStorage {
     if (kind === 'memory') return this.#parts.createMemoryStorage()
-    this.#directory ??= makeTemporaryDirectory('in-process')
-    return this.#parts.createDirectoryStorage(path.join(this.#directory, name))
-  }
-}
-
-/** What a topology may ask for and clusters in one process do not have is refused, never left out in silence. */
-const requireInProcess = (topology: Topology): void => {
-  for (const name of topology.clusters) {
-    const { tls, seal } = planOf(topology, name)
-    const what = tls ? 'an API with TLS' : seal?.type === 'auto' ? 'a seal that opens itself' : undefined
-    if (what) {
-      throw new LabError(
-        'usage',
-        `the topology ${topology.name} gives ${name} ${what}, which clusters in one process do not have: "understudy up" starts it with processes`,
-      )
-    }
+    return this.#parts.createDirectoryStorage(path.join(this.#provisions.directory(), name))
   }
 }
 

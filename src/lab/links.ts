@@ -1,13 +1,14 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.js'
-import { type Network, parseHostPort, systemNetwork } from '../base/network.js'
+import { type Network, systemNetwork } from '../base/network.js'
 import type { Random } from '../base/random.js'
-import type { OpenRoute } from './keeper/keeper.js'
+import { type OpenRoute, openRoutes } from './keeper/open-routes.js'
+import { hiddenFrom, NOWHERE, planLinks, type Reach } from './keeper/routes.js'
 import { LabError } from './lab-error.js'
 import type { FaultName, Faults, Way } from './proxy/faults.js'
-import { Link } from './proxy/link.js'
+import type { Link } from './proxy/link.js'
 import { requireKeys } from './settings.js'
-import type { Link as TopologyLink } from './topology.js'
+import type { Topology } from './topology.js'
 
 /** As events name it. */
 type LinkChange = 'fault-set' | 'fault-healed'
@@ -113,13 +114,6 @@ export class LabLink {
   }
 }
 
-interface Route {
-  readonly from: string
-  readonly to: string
-  readonly address: string
-  readonly proxy: Link
-}
-
 /** The network of one cluster, whose servers run one after the other. */
 export interface ClusterNetwork {
   /** The network of a new process. Its sockets end with it. */
@@ -131,19 +125,17 @@ export interface ClusterNetwork {
 interface LinksOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Links with a latency that is no fault. */
-  readonly distances?: readonly TopologyLink[]
+  /** Its links may have a latency that is no fault. */
+  readonly topology: Topology
 }
 
-const distanceOf = (distances: readonly TopologyLink[], from: string, to: string): Faults['latency'] => {
-  const { latencyMs: ms, jitterMs } =
-    distances.find(({ primary, secondary }) => [from, to].includes(primary) && [from, to].includes(secondary)) ?? {}
-  return ms ? { ms, ...(jitterMs ? { jitterMs } : {}) } : undefined
-}
-
-/** The links of a lab. Every address of another cluster is dialled through a proxy of this pair of clusters. */
+/**
+ * The links of a lab. Every address of another cluster is dialled through a proxy of this pair of clusters, and one that is
+ * not to be reached leads nowhere.
+ */
 export class Links {
-  readonly #routes: Route[] = []
+  #reaches: ReadonlyMap<string, Reach> = new Map()
+  #routes: readonly OpenRoute[] = []
   readonly #tell: (between: readonly string[], what: LinkChange, details: object) => void
 
   /** Whoever wants to know is told what is set on a link and healed. */
@@ -152,25 +144,9 @@ export class Links {
   }
 
   /** One proxy for each cluster that dials and each address that it may dial. */
-  async open(
-    addresses: ReadonlyMap<string, readonly string[]>,
-    { clock, random, distances = [] }: LinksOptions,
-  ): Promise<void> {
-    const wanted = [...addresses.keys()].flatMap((from) =>
-      [...addresses].flatMap(([to, owned]) => (to === from ? [] : owned.map((address) => ({ from, to, address })))),
-    )
-    const routes = await Promise.all(
-      wanted.map(async (route) => ({
-        ...route,
-        proxy: await Link.open({
-          target: parseHostPort(route.address),
-          clock,
-          random,
-          distance: distanceOf(distances, route.from, route.to),
-        }),
-      })),
-    )
-    this.#routes.push(...routes)
+  async open(reaches: ReadonlyMap<string, Reach>, { topology, ...around }: LinksOptions): Promise<void> {
+    this.#routes = await openRoutes(planLinks(reaches, [], topology), around)
+    this.#reaches = reaches
   }
 
   between(one: string, other: string): LabLink {
@@ -179,23 +155,23 @@ export class Links {
     )
     if (found.length === 0) throw new LabError('usage', `there is no link between ${one} and ${other}`)
     return new LabLink(
-      found.map(({ proxy }) => proxy),
+      found.map(({ link }) => link),
       (what, details) => this.#tell([one, other], what, details),
     )
   }
 
   get routes(): readonly OpenRoute[] {
-    return this.#routes.map(({ from, to, address, proxy }) => ({ from, to, address, port: proxy.port, link: proxy }))
+    return this.#routes
   }
 
   /** Pairs of clusters whose link is cut, held or has a fault, such as `A-C`. */
   findFaulty(): string[] {
-    const faulty = this.#routes.filter(({ proxy }) => !proxy.isClear).map(({ from, to }) => [from, to].sort().join('-'))
+    const faulty = this.#routes.filter(({ link }) => !link.isClear).map(({ from, to }) => [from, to].sort().join('-'))
     return [...new Set(faulty)]
   }
 
   all(): LabLink {
-    return new LabLink(this.#routes.map(({ proxy }) => proxy))
+    return new LabLink(this.#routes.map(({ link }) => link))
   }
 
   networkOf(name: string): ClusterNetwork {
@@ -207,8 +183,7 @@ export class Links {
         return {
           dial: async (address, options) => {
             sockets.requireProcess()
-            const route = this.#routes.find(({ from, address: target }) => from === name && target === address)
-            return sockets.keep(await systemNetwork.dial(route?.proxy.address ?? address, options))
+            return sockets.keep(await systemNetwork.dial(this.#addressFor(name, address), options))
           },
           listen: async (address, onConnection) => {
             sockets.requireProcess()
@@ -221,7 +196,15 @@ export class Links {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#routes.splice(0).map(({ proxy }) => proxy.close()))
+    const routes = this.#routes
+    this.#routes = []
+    await Promise.all(routes.map(({ link }) => link.close()))
+  }
+
+  /** Where a cluster gets to that dials an address. */
+  #addressFor(name: string, address: string): string {
+    if (hiddenFrom(this.#reaches, name).includes(address)) return NOWHERE
+    return this.#routes.find((route) => route.from === name && route.address === address)?.link.address ?? address
   }
 }
 

@@ -25,7 +25,10 @@ export const unsealWithAny = async (
 ): Promise<void> => {
   const isSealed = async () => (await client.read('sys/seal-status')).sealed === true
   if (!(await isSealed())) return
-  if ((await client.read('sys/seal-status')).recovery_seal === true) return waitForAutoUnseal(isSealed, cluster.name)
+  if ((await client.read('sys/seal-status')).recovery_seal === true) {
+    const mend = `it does so when it starts; "understudy restart ${cluster.name}"`
+    return waitForAutoUnseal(client, cluster.name, mend)
+  }
   const others = lab.clusters.filter(({ name }) => name !== cluster.name)
   const tried = new Set<string>()
   for (const { unsealKeys, threshold } of [cluster, ...others]) {
@@ -42,10 +45,9 @@ export const unsealWithAny = async (
 const AUTO_UNSEAL_MS = 5000
 
 /** Its keys are recovery keys, which open nothing; a server that has just started opens by itself. */
-const waitForAutoUnseal = async (isSealed: () => Promise<boolean>, name: string): Promise<void> => {
-  const fact = async () => ((await isSealed()) ? 'it is sealed' : undefined)
+export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: string): Promise<void> => {
+  const fact = async () => ((await client.read('sys/seal-status')).sealed === true ? 'it is sealed' : undefined)
   await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
-    const mend = `it does so when it starts; "understudy restart ${name}"`
     throw new LabError('remote', `cluster ${name} unseals by itself, and has not: ${mend}`, { cause: error })
   })
 }

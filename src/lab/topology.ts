@@ -30,7 +30,7 @@ export interface Link {
 }
 
 /**
- * How a cluster is opened; the keys of an auto-unseal seal (not in one process) are recovery keys.
+ * How a cluster is opened; the keys of a seal that opens by itself (`auto`) are recovery keys.
  *
  * @example
  * import { type SealPlan, startLab } from 'understudy-lab'
@@ -85,7 +85,7 @@ export interface MountSeed {
 }
 
 /**
- * The settings of one cluster in a topology. TLS and a seal that opens itself need processes.
+ * The settings of one cluster in a topology. Ports are for labs of processes; a lab in this process chooses free ones.
  *
  * @example
  * import { type ClusterPlan, startLab } from 'understudy-lab'
@@ -98,6 +98,7 @@ export interface ClusterPlan {
   readonly license?: 'enterprise' | 'plus' | 'none'
   /** The version it reports. */
   readonly version?: string
+  /** Its API speaks TLS with a certificate of the lab. */
   readonly tls?: boolean
   /** Of the stanza `understudy`. */
   readonly settings?: LabSettings

@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { afterAll, expect, inject, it } from 'vitest'
-import { drillText, listDrills, loadDrill } from '../../src/lab/drills/catalogue.js'
+import { listDrills } from '../../src/lab/drills/catalogue.js'
 import type { Drill } from '../../src/lab/drills/drill.js'
 import type { DrillResult } from '../../src/lab/drills/result.js'
 import { playInProcess } from '../support/drill-player.js'
@@ -31,21 +28,6 @@ it.each(playable)('$name', async (drill) => {
   expect(result.expectations.filter(({ passed }) => !passed)).toEqual([])
   expect(result).toMatchObject({ drill: drill.name, verdict: 'passed', error: null })
   expect(result.expectations.length).toBeGreaterThan(0)
-})
-
-/** What only processes can play is broken here, the others in `in-process/drill-catalogue-broken`. */
-it.runIf(!isHere)('wrong-ca fails when the authority is known from the start', async () => {
-  const { topology } = loadDrill('wrong-ca')
-  const text = drillText('wrong-ca')
-    .replace('topologies/pr-tls.yaml', topology)
-    .replace(/\{ (token: '.\{first\}') \}/, (_, token) => `{ ${token}, ca_file: '$${'{A.ca_file}'}' }`)
-  const file = path.join(mkdtempSync(path.join(tmpdir(), 'understudy-broken-')), 'wrong-ca.yaml')
-  writeFileSync(file, text)
-  const { status, stdout } = await home.run('drill', 'run', file, '--json')
-  rmSync(path.dirname(file), { recursive: true })
-  expect(status).toBe(3)
-  const { steps } = JSON.parse(stdout) as DrillResult
-  expect(steps.find(({ outcome }) => outcome === 'failed')?.name).toBe('C does not know the authority')
 })
 
 it.each(listDrills())('$name says what one sees and what mends it', ({ purpose, symptom = '', fix = '' }) => {

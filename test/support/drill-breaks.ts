@@ -46,6 +46,17 @@ const atTheEnd =
   (...planted: readonly Verbs[]) =>
   (drill: Drill): Drill => ({ ...drill, steps: [...drill.steps, ...steps(...planted)] })
 
+/** Something that a call sends besides. */
+const naming =
+  (name: string, more: Readonly<Record<string, string>>) =>
+  (drill: Drill): Drill => {
+    const at = indexOf(drill, name)
+    const step = drill.steps[at]
+    if (step?.verb !== 'call') throw new Error(`the step "${name}" of the drill ${drill.name} is no call`)
+    const body = { ...(step.with.body as object | undefined), ...more }
+    return { ...drill, steps: drill.steps.with(at, { ...step, with: { ...step.with, body } }) }
+  }
+
 const both =
   (one: DrillBreak['change'], other: DrillBreak['change']) =>
   (drill: Drill): Drill =>
@@ -72,10 +83,18 @@ const LOAD = new Set(['rto', 'rpo', 'tokens', 'writes', 'refusals'])
 const soon = (one: Expectation): Expectation =>
   LOAD.has(one.about) ? one : ({ ...one, with: { ...one.with, within: '1s' } } as Expectation)
 
+// biome-ignore lint/suspicious/noTemplateCurlyInString: drills have variables of their own
+const AUTHORITY = '${A.ca_file}'
 const PERFORMANCE = { kind: 'performance' } as const
 const DR = { kind: 'dr' } as const
 
 export const DRILL_BREAKS: readonly DrillBreak[] = [
+  {
+    drill: 'wrong-ca',
+    what: 'C knows the authority from the start',
+    change: naming('C does not know the authority', { ca_file: AUTHORITY }),
+    fails: /^C does not know the authority/,
+  },
   {
     drill: 'dr-failover',
     what: 'B is cut off while A goes on',

@@ -35,7 +35,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/drills/find/traffic.ts': 1,
   'src/lab/drills/load/load.ts': 1,
   'src/lab/events/changes.ts': 1,
-  'src/lab/in-process-cluster.ts': 1,
   'src/lab/lifecycle/keeper-process.ts': 1,
   'src/lab/lifecycle/servers.ts': 1,
   'src/lab/operations/operations.ts': 1,

@@ -1,10 +1,9 @@
 import type { Clock, Timer } from '../../base/clock.js'
-import { parseHostPort } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
 import type { Direction } from '../proxy/faults.js'
-import { Link } from '../proxy/link.js'
+import type { Link } from '../proxy/link.js'
 import {
   type ActiveFault,
   type ActiveServerFault,
@@ -14,13 +13,10 @@ import {
   type LinkFaultRequest,
   laneState,
 } from './active-fault.js'
+import { type OpenRoute, openRoutes } from './open-routes.js'
 import type { Route } from './routes.js'
 import { endServerFault, isDoneAtOnce, isSameKnob, knobOf, setServerFault } from './server-fault.js'
 import type { WatchedCluster } from './watch.js'
-
-export interface OpenRoute extends Route {
-  readonly link: Link
-}
 
 /** A proxy by its name, such as `A-B-cluster`: what A gets when it dials the cluster port of B. */
 export interface NamedProxy extends OpenRoute {
@@ -70,20 +66,7 @@ export class Keeper {
 
   /** Rejects, with everything closed again, when one of the ports is taken. */
   static async open(options: KeeperOptions): Promise<Keeper> {
-    const { routes, clock, random } = options
-    const opened: OpenRoute[] = []
-    try {
-      for (const route of routes) {
-        const { port, latencyMs, jitterMs } = route
-        const target = parseHostPort(route.target ?? route.address)
-        const distance = latencyMs === undefined ? undefined : { ms: latencyMs, ...(jitterMs ? { jitterMs } : {}) }
-        opened.push({ ...route, link: await Link.open({ port, target, clock, random, distance }) })
-      }
-    } catch (error) {
-      await Promise.all(opened.map(({ link }) => link.close()))
-      throw error
-    }
-    return new Keeper(opened, options)
+    return new Keeper(await openRoutes(options.routes, options), options)
   }
 
   /** For links that somebody else has opened, and closes. */

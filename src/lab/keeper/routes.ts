@@ -1,4 +1,5 @@
 import type { PortPair } from '../ports.js'
+import type { ClusterPlan, Topology } from '../topology.js'
 
 /**
  * One proxy of a lab: what cluster `from` gets when it dials an address of cluster `to`. Every cluster has its own proxy for
@@ -27,32 +28,66 @@ export interface Reach {
   readonly balancer?: PortPair | undefined
 }
 
+/** What the plan of a cluster makes of its ports. */
+export const reachOf = (
+  { reach = 'direct' }: Pick<ClusterPlan, 'reach'>,
+  ports: PortPair,
+  balancer: PortPair | undefined,
+): Reach => {
+  const hidden = { direct: [], 'cluster-port': [ports.api], 'load-balancer': [ports.api, ports.cluster] }[reach]
+  return { ports, hidden, balancer }
+}
+
+type Distance = Pick<Route, 'latencyMs' | 'jitterMs'>
+
+/** The latency that the link of two clusters always has. */
+const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string): Distance => {
+  const link = links.find(
+    ({ primary, secondary }) => (primary === from && secondary === to) || (primary === to && secondary === from),
+  )
+  return { latencyMs: link?.latencyMs, jitterMs: link?.jitterMs }
+}
+
 /** Of routes that lead to a balancer: nobody of the lab dials through them. */
 const OUTSIDE = 'outside'
 
 /** A port on which nothing listens: it belongs to the system, and to a service that is no longer run. */
 export const NOWHERE = '127.0.0.1:1'
 
-/** Routes between all clusters, with ports from a list of free ones. A balancer listens for others as well. */
-export const planRoutes = (
+/** Routes between all clusters, with ports from a list of free ones; with those that the system chooses after its end. */
+export const planLinks = (
   reaches: ReadonlyMap<string, Reach>,
   free: readonly number[],
-  distanceOf: (from: string, to: string) => Pick<Route, 'latencyMs' | 'jitterMs'> = () => ({}),
+  topology: Pick<Topology, 'links'> = { links: [] },
 ): Route[] => {
   const left = [...free]
-  const between = [...reaches.keys()].flatMap((from) =>
+  return [...reaches.keys()].flatMap((from) =>
     [...reaches].flatMap(([to, reach]) =>
       to === from
         ? []
-        : doorsOf(reach).map((door) => ({ from, to, ...door, port: left.pop() ?? 0, ...distanceOf(from, to) })),
+        : doorsOf(reach).map((door) => ({
+            from,
+            to,
+            ...door,
+            port: left.pop() ?? 0,
+            ...distanceOf(topology, from, to),
+          })),
     ),
   )
+}
+
+/** Links, and balancers, which listen for others as well. */
+export const planRoutes = (
+  reaches: ReadonlyMap<string, Reach>,
+  free: readonly number[],
+  topology?: Pick<Topology, 'links'>,
+): Route[] => {
   const balancers = [...reaches].flatMap(([to, reach]) =>
     reach.balancer
       ? doorsOf(reach).map((door, index) => ({ from: OUTSIDE, to, ...door, port: portOf(reach, index) }))
       : [],
   )
-  return [...between, ...balancers]
+  return [...planLinks(reaches, free, topology), ...balancers]
 }
 
 const portOf = ({ balancer, ports }: Reach, index: number): number => {
@@ -78,8 +113,10 @@ export const routeCount = (clusters: number): number => clusters * (clusters - 1
 export const dialRoutesOf = (routes: readonly Route[], cluster: string): string[] =>
   routes.filter(({ from }) => from === cluster).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
 
-/** Routes that lead nowhere, to what a cluster must not reach. */
+/** The addresses that a cluster must not reach. */
+export const hiddenFrom = (reaches: ReadonlyMap<string, Reach>, cluster: string): string[] =>
+  [...reaches].flatMap(([to, { hidden }]) => (to === cluster ? [] : hidden.map((port) => `127.0.0.1:${port}`)))
+
+/** Routes of them that lead nowhere. */
 export const hiddenRoutesOf = (reaches: ReadonlyMap<string, Reach>, cluster: string): string[] =>
-  [...reaches].flatMap(([to, { hidden }]) =>
-    to === cluster ? [] : hidden.map((port) => `127.0.0.1:${port}=${NOWHERE}`),
-  )
+  hiddenFrom(reaches, cluster).map((address) => `${address}=${NOWHERE}`)

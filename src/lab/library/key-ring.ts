@@ -27,6 +27,7 @@ export interface KeyOwner {
   readonly name: string
   readonly apiAddress: string
   readonly clusterAddress: string
+  readonly caFile?: string | undefined
   readonly isRunning: boolean
   readonly anonymous: ApiClient
 }
@@ -80,9 +81,9 @@ export class KeyRing {
 
   /** The clusters with all that is known of their keys, as operations want them. */
   access(): readonly ClusterAccess[] {
-    return this.#owners().map(({ name, apiAddress }): ClusterAccess => {
+    return this.#owners().map(({ name, apiAddress, caFile }): ClusterAccess => {
       const { rootToken, unsealKeys, threshold } = this.#holdingOf(name)
-      return { name, apiAddress, rootToken, unsealKeys, threshold }
+      return { name, apiAddress, caFile, rootToken, unsealKeys, threshold }
     })
   }
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
 import { labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
-import { dialRoutesOf, hiddenRoutesOf, NOWHERE, planRoutes, type Reach, routeCount } from '../keeper/routes.js'
+import { dialRoutesOf, hiddenRoutesOf, NOWHERE, planRoutes, type Reach, reachOf, routeCount } from '../keeper/routes.js'
 import { LabError } from '../lab-error.js'
 import { type PortPair, randomSinglePorts } from '../ports.js'
 import { writeServerConfig } from '../runner/child-process.js'
@@ -53,7 +53,7 @@ export const planLab = async (
     clusters.push(labApiToken === undefined ? planned : { ...planned, labApiToken: String(labApiToken) })
   }
   const free = await randomSinglePorts(routeCount(topology.clusters.length), random)
-  const routes = planRoutes(reachesOf(clusters, topology), free, (from, to) => distanceOf(topology, from, to))
+  const routes = planRoutes(reachesOf(clusters, topology), free, topology)
   refuseConfusion(clusters)
   return {
     apiVersion: 'understudy/v1',
@@ -128,19 +128,11 @@ const randomWord = (random: Random): string => random.bytes(RANDOM_WORD_BYTES).t
 
 const reachesOf = (clusters: readonly ClusterRecord[], topology: Topology): Map<string, Reach> =>
   new Map(
-    clusters.map(({ name, ports, balancer }): [string, Reach] => {
-      const { reach = 'direct' } = planOf(topology, name)
-      const hidden = { direct: [], 'cluster-port': [ports.api], 'load-balancer': [ports.api, ports.cluster] }[reach]
-      return [name, { ports, hidden, balancer }]
-    }),
+    clusters.map(({ name, ports, balancer }): [string, Reach] => [
+      name,
+      reachOf(planOf(topology, name), ports, balancer),
+    ]),
   )
-
-const distanceOf = ({ links }: Topology, from: string, to: string) => {
-  const link = links.find(
-    ({ primary, secondary }) => (primary === from && secondary === to) || (primary === to && secondary === from),
-  )
-  return { latencyMs: link?.latencyMs, jitterMs: link?.jitterMs }
-}
 
 /** Configuration, certificates and seal keys: all that the servers of a lab read. */
 export const writeFiles = async (

@@ -14,6 +14,8 @@ import { configOf, type ServerPlan } from './server-plan.js'
 interface InProcessOptions extends ServerPlan {
   /** Free ones are chosen at the first start where none are given. */
   readonly ports?: PortPair | undefined
+  /** Of what stands in front of it; others are told these instead. */
+  readonly balancer?: PortPair | undefined
   readonly storage: ServerStorage
   readonly network: ClusterNetwork
   readonly clock: Clock
@@ -63,7 +65,12 @@ export class InProcessServer {
 
   /** As other clusters are told it. */
   get clusterAddress(): string {
-    return `https://127.0.0.1:${this.ports.cluster}`
+    return `https://127.0.0.1:${(this.#options.balancer ?? this.ports).cluster}`
+  }
+
+  /** As clients are told it. */
+  get apiAddress(): string {
+    return `${this.#options.tls ? 'https' : 'http'}://127.0.0.1:${this.ports.api}`
   }
 
   /** True of a server that runs and serves nobody until it is unsealed. */
@@ -167,8 +174,12 @@ export class InProcessServer {
   }
 
   #open(ports: PortPair): Promise<Server> {
-    const { name, storage, network, clock, random, log = silentLog } = this.#options
-    const text = JSON.stringify(configOf(this.#options, ports, storage.path))
+    const { name, storage, network, clock, random, balancer, log = silentLog } = this.#options
+    const advertised = balancer && {
+      advertised: `127.0.0.1:${balancer.cluster}`,
+      advertisedApi: `127.0.0.1:${balancer.api}`,
+    }
+    const text = JSON.stringify(configOf({ ...this.#options, ...advertised }, ports, storage.path))
     const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: text })
     if (!config) throw new LabError('usage', problems.map((problem) => problem.text).join('; '))
     return Server.start({

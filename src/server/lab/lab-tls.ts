@@ -4,7 +4,7 @@ import path from 'node:path'
 import { createApiCertificates } from '../../crypto/api-certificates.js'
 
 /** Files of the TLS of a lab, all PEM. */
-interface LabTls {
+export interface LabTls {
   readonly caFile: string
   readonly certFile: string
   readonly keyFile: string

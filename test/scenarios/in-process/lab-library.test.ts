@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -241,9 +241,80 @@ links:
     expect(await lab.problems()).toEqual([])
   })
 
-  it('that asks for what there is not in one process is refused', async () => {
-    const topology = { ...STRANGERS, plans: { A: { tls: true } } }
-    expect(await codeAndText(() => startLab(topology))).toMatch(/^usage: .*gives A an API with TLS/)
+  it('may ask for APIs with TLS and for seals that open by themselves', async () => {
+    const seal = { type: 'auto', shares: 3, threshold: 2 } as const
+    const plans = { A: { tls: true, seal }, B: { tls: true, seal } }
+    const links = [{ kind: 'dr', primary: 'A', secondary: 'B' }] as const
+    await using lab = await startLab({ ...STRANGERS, links, plans })
+    expect(lab.A.address).toMatch(/^https:/)
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
+    await writeSecret(lab, 'A', 'early')
+    await lab.converged()
+    expect((await lab.A.anonymous.read('sys/seal-status')).recovery_seal).toBe(true)
+    expect(lab.A.unsealKeys).toHaveLength(3)
+    const lost = await lab.A.crash()
+    await lost.start()
+    expect(await readSecret(lab, 'A')).toBe('early')
+    await lab.healthy()
+
+    await lab.A.crash()
+    await lab.failover('A', 'B', { force: true })
+    expect(await readSecret(lab, 'B')).toBe('early')
+    await lab.reset()
+    await lab.healthy()
+    expect((await lab.A.client.send('GET', 'kv/greeting')).status).toBe(404)
+    const { caFile = '' } = lab.A
+    expect(existsSync(caFile)).toBe(true)
+    await lab.close()
+    expect(existsSync(path.dirname(caFile))).toBe(false)
+  })
+
+  it('is started again where it was sealed by hand, and says so', async () => {
+    const seal = { type: 'auto', shares: 1, threshold: 1 } as const
+    await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: { seal } } })
+    await lab.A.client.write('sys/seal', {})
+    expect(await codeAndText(() => lab.A.start())).toMatch(/^remote: cluster A unseals by itself, .*stop it first$/)
+    const stopped = await lab.A.stop()
+    await stopped.start()
+    expect((await lab.A.client.read('sys/mounts')).data).toBeDefined()
+  })
+
+  it('may put a load balancer before a primary, by which alone others reach it', async () => {
+    await using lab = await startLab('lb')
+    const { primary_cluster_addr: known } = await lab.C.status('performance')
+    expect(known).toBe(lab.A.clusterAddress)
+    const own = new URL(lab.A.address)
+    expect(Number(new URL(lab.A.clusterAddress).port)).not.toBe(Number(own.port) + 1)
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
+    await lab.converged()
+    lab.link('A', 'C').partition()
+    await lab.A.client.write('kv/greeting', { word: 'cut' })
+    const root = (await lab.A.status('dr')).merkle_root
+    const isCopied = async () => ((await lab.B.status('dr')).merkle_root === root ? undefined : 'another root')
+    await waitFor(systemClock, 'B to follow', isCopied, 90_000)
+    expect((await lab.C.anonymous.send('GET', 'kv/greeting', { token: lab.C.rootToken })).status).toBe(404)
+    lab.heal()
+    await lab.converged()
+
+    const { token } = (await lab.A.client.write('sys/replication/performance/primary/secondary-token', { id: 'again' }))
+      .wrap_info as { token: string }
+    const change = { token, primary_api_addr: lab.A.address }
+    const path = 'sys/replication/performance/secondary/update-primary'
+    const refused = await lab.C.client.send('POST', path, { body: change })
+    expect([refused.status, JSON.stringify(refused.json)]).toEqual([400, expect.stringContaining('ECONNREFUSED')])
+    expect((await lab.C.client.send('POST', path, { body: { token } })).status).toBe(200)
+    await lab.converged()
+  })
+
+  it('may hide the API of a primary, whose secondary is activated by a public key', async () => {
+    await using lab = await startLab('pubkey')
+    await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
+    await lab.converged()
+    expect(await lab.C.client.read('sys/mounts')).toHaveProperty('kv/')
+    const { token } = (await lab.A.client.write('sys/replication/performance/primary/secondary-token', { id: 'again' }))
+      .wrap_info as { token: string }
+    const path = 'sys/replication/performance/secondary/update-primary'
+    expect((await lab.C.client.send('POST', path, { body: { token } })).status).toBe(400)
   })
 })
 

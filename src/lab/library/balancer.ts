@@ -1,0 +1,51 @@
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import type { PortPair } from '../ports.js'
+import { Link } from '../proxy/link.js'
+
+/**
+ * A load balancer in front of a cluster. It has its ports before the cluster has any, because the cluster tells others these
+ * instead of its own. Whoever opens it closes it.
+ */
+export class Balancer {
+  readonly ports: PortPair
+  readonly #api: Door
+  readonly #cluster: Door
+
+  private constructor(api: Door, cluster: Door) {
+    this.ports = { api: api.link.port, cluster: cluster.link.port }
+    this.#api = api
+    this.#cluster = cluster
+  }
+
+  static async open(clock: Clock, random: Random): Promise<Balancer> {
+    const api = await openDoor(clock, random)
+    try {
+      return new Balancer(api, await openDoor(clock, random))
+    } catch (error) {
+      await api.link.close()
+      throw error
+    }
+  }
+
+  /** What connects from now on is led to these ports. */
+  leadTo({ api, cluster }: PortPair): void {
+    this.#api.target.port = api
+    this.#cluster.target.port = cluster
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#api.link.close(), this.#cluster.link.close()])
+  }
+}
+
+/** One port, and where it leads. */
+interface Door {
+  readonly link: Link
+  readonly target: { port: number }
+}
+
+const openDoor = async (clock: Clock, random: Random): Promise<Door> => {
+  const target = { host: '127.0.0.1', port: 0 }
+  return { link: await Link.open({ target, clock, random }), target }
+}

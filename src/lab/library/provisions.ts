@@ -1,0 +1,80 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
+import { type LabTls, makeLabTls } from '../../server/lab/lab-tls.js'
+import { planOf, type Topology } from '../topology.js'
+import { Balancer } from './balancer.js'
+
+/** What one cluster has beside its server. */
+interface Provision {
+  readonly tls?: LabTls | undefined
+  /** The key that it unseals itself with. */
+  readonly sealKeyFile?: string | undefined
+  readonly balancer?: Balancer | undefined
+}
+
+interface ProvisionsOptions {
+  readonly clock: Clock
+  /** For what a cluster alone is to know, by its name. */
+  readonly randomFor: (name: string) => Random
+}
+
+const SEAL_KEY_BYTES = 32
+
+/** What the topology of a lab in this process asks for beside servers: certificates, seal keys, load balancers, and files. */
+export class Provisions {
+  readonly #provisions = new Map<string, Provision>()
+  #directory: string | undefined
+
+  private constructor() {}
+
+  /** Rejects with everything removed again. */
+  static async make(topology: Topology, options: ProvisionsOptions): Promise<Provisions> {
+    const provisions = new Provisions()
+    try {
+      await provisions.#fill(topology, options)
+      return provisions
+    } catch (error) {
+      await provisions.close()
+      throw error
+    }
+  }
+
+  of(name: string): Provision {
+    return this.#provisions.get(name) ?? {}
+  }
+
+  /** For files that end with the lab. */
+  directory(): string {
+    this.#directory ??= makeTemporaryDirectory('in-process')
+    return this.#directory
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#provisions.values()].map(({ balancer }) => balancer?.close()))
+    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
+  }
+
+  async #fill(topology: Topology, { clock, randomFor }: ProvisionsOptions): Promise<void> {
+    const plans = topology.clusters.map((name) => ({ name, ...planOf(topology, name) }))
+    const tls = plans.some((plan) => plan.tls)
+      ? await makeLabTls(path.join(this.directory(), 'tls'), clock.now())
+      : undefined
+    for (const { name, tls: hasTls, seal, reach } of plans) {
+      const random = randomFor(`${name} provisions`)
+      this.#provisions.set(name, {
+        tls: hasTls ? tls : undefined,
+        sealKeyFile: seal?.type === 'auto' ? this.#writeSealKey(name, random) : undefined,
+        balancer: reach === 'load-balancer' ? await Balancer.open(clock, random) : undefined,
+      })
+    }
+  }
+
+  #writeSealKey(name: string, random: Random): string {
+    const file = path.join(this.directory(), `${name}-seal.key`)
+    writeFileSync(file, random.bytes(SEAL_KEY_BYTES).toString('hex'), { mode: 0o600 })
+    return file
+  }
+}
