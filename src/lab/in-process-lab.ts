@@ -146,12 +146,13 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * What stands between two clusters. Throws LabError `usage` where there are no such two.
+   * What stands between two clusters. Throws LabError `usage`, with the names there are, where there are no such two.
    *
    * @example
    * lab.link('A', 'C').setFault('latency', { ms: 80 })
    */
   link(one: Names, other: Names): LabLink {
+    this.requireDifferent([one, other])
     return this.#links.between(one, other)
   }
 
@@ -208,6 +209,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
    */
   async reset(to: InProcessSnapshot | undefined = this.#begin): Promise<void> {
     if (!to) throw new LabError('usage', 'the lab has not started')
+    const isOwn = [...to.images.keys()].every((server) => this.#servers.includes(server))
+    if (!isOwn) throw new LabError('usage', 'the snapshot is of another lab')
     this.heal()
     await loadServerImages(to.images)
     this.clock.advance(to.skewMs - this.clock.skewMs)
@@ -283,7 +286,9 @@ const createLabClock = (): LabClock => {
     },
     advance(duration) {
       const ms = typeof duration === 'number' ? duration : parseDurationMs(duration)
-      if (ms === undefined) throw new LabError('usage', `"${duration}" is not a duration such as 31m`)
+      if (ms === undefined || !Number.isFinite(ms)) {
+        throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds`)
+      }
       skewMs += ms
     },
   }

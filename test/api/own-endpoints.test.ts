@@ -145,15 +145,44 @@ describe('a keeper', () => {
     expect((await ask(keeper, 'GET', '/openapi.json')).status).toBe(200)
     const wrong: unknown[] = []
     // What is set is healed one by one first, then all of it.
-    for (const one of [...of('keeper')].sort((a, b) => order(a.method, a.path) - order(b.method, b.path))) {
+    const [hosted, here] = [isOfHost, (one: Named) => !isOfHost(one)].map((isOne) => of('keeper').filter(isOne))
+    for (const one of [...(here ?? [])].sort((a, b) => order(a.method, a.path) - order(b.method, b.path))) {
       const example = one.operation.requestBody?.content['application/json'].example
       const path = one.path.replace('{id}', '1')
       const problem = judge(one, await ask(keeper, one.method, path, example))
       if (problem) wrong.push([one.method, one.path, problem])
     }
     expect(wrong).toEqual([])
+    expect(hosted).not.toEqual([])
+    for (const { method, path } of hosted ?? [])
+      expect(await ask(keeper, method, path.replace('{cluster}', 'A'), { verb: 'stop' })).toMatchObject({ status: 404 })
+  })
+
+  it('of a lab in one process works on its servers, as the document says', async () => {
+    const up = await home.run('up', 'single', '--in-process', '--name', 'hosted', '--ports', 'random')
+    expect(up.status, up.stderr).toBe(0)
+    const target = { socketPath: home.record('hosted').keeper.socket }
+    for (const one of of('keeper').filter(isOfHost)) {
+      const at = one.path.replace('{cluster}', 'A')
+      const example = one.operation.requestBody?.content['application/json'].example
+      for (const body of [example, { verb: 'start' }, { verb: 'crash' }, { verb: 'start' }])
+        expect(judge(one, await ask(target, one.method, at, body))).toBeUndefined()
+      expect(await ask(target, one.method, at, { verb: 'pause' })).toMatchObject({ status: 400 })
+      expect(await ask(target, one.method, one.path.replace('{cluster}', 'Q'), example)).toMatchObject({
+        status: 400,
+        text: expect.stringContaining('there is no cluster Q in this process; there is A'),
+      })
+    }
+    expect((await home.run('down', 'hosted')).status).toBe(0)
   })
 })
+
+interface Named {
+  readonly path: string
+}
+
+/** Only a keeper that shares its process with the servers has these. */
+const isOfHost = ({ path }: Named): boolean => path.startsWith('/servers/')
 
 const order = (method: string, path: string): number =>
   method === 'POST' ? 0 : method === 'GET' ? 1 : path.includes('{') ? 2 : 3

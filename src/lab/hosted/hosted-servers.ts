@@ -16,11 +16,15 @@ export class HostedServers implements ServerHost {
   /** One thing after the other is done to each. */
   work(name: string, verb: HostedVerb): Promise<void> {
     const server = this.#servers.get(name)
-    if (!server) throw new LabError('usage', `there is no cluster ${name} in this process`)
+    if (!server) throw new LabError('usage', `there is no cluster ${name} in this process; there is ${this.#names}`)
     return this.#turns.run(name, () => {
       if (this.#isClosed) throw new LabError('conflict', 'the lab goes down')
       return server[verb]()
     })
+  }
+
+  get #names(): string {
+    return [...this.#servers.keys()].join(', ')
   }
 
   /** All end as after SIGTERM, and none is started again. */

@@ -1,6 +1,6 @@
 import { systemClock } from '../../base/clock.js'
 import type { LabAccess } from '../cluster.js'
-import type { Kind } from '../kinds.js'
+import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { activate, failOver, operationToken, rejoin, switchOver } from '../operations/operations.js'
 import { Runbook } from '../operations/runbook.js'
@@ -118,6 +118,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     secondary: Names,
     { kind, filter, ...options }: ActivateOptions & OperationOptions,
   ): Promise<void> {
+    if (!KINDS.includes(kind)) throw new LabError('usage', `the kind is ${KINDS.join(' or ')}, not ${String(kind)}`)
     if (filter && kind !== 'performance') throw new LabError('usage', 'only performance secondaries have filters')
     const text = filter && { mode: filter.mode, paths: filter.paths.join(',') }
     await this.#operate([primary, secondary], options, (book) => activate(book, primary, secondary, kind, text))
@@ -169,6 +170,12 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     }
   }
 
+  /** Throws LabError `usage` with the names there are for one that is not known, and where one is named twice. */
+  protected requireDifferent(names: readonly Names[]): void {
+    for (const name of names) this.cluster(name)
+    if (new Set(names).size < names.length) throw new LabError('usage', 'name two clusters')
+  }
+
   #boundOf(options: WaitOptions): number {
     requireKeys('option of a wait', options, ['timeoutMs'])
     const { timeoutMs = this.timeoutMs } = options
@@ -183,8 +190,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     work: (book: Runbook) => Promise<T>,
   ): Promise<T> {
     requireKeys('option of this operation', others, ['onCall'])
-    for (const name of names) this.cluster(name)
-    if (new Set(names).size < names.length) throw new LabError('usage', 'name two clusters')
+    this.requireDifferent(names)
     const keys = this.keys
     const book = new Runbook(this.access(), {
       clock: systemClock,

@@ -1,3 +1,5 @@
+import { LabError } from '../lab-error.js'
+
 /**
  * What can be wrong with a link. The names are toxiproxy's, so that whoever has used it knows them; `partition` and `hold`
  * are verbs of ours.
@@ -30,7 +32,12 @@ export type Way = Direction | 'both'
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down']
 
-export const directionsOf = (way: Way): readonly Direction[] => (way === 'both' ? DIRECTIONS : [way])
+/** Throws LabError `usage` for none of them: JavaScript has no compiler to say it. */
+export const directionsOf = (way: Way): readonly Direction[] => {
+  if (way === 'both') return DIRECTIONS
+  if (DIRECTIONS.includes(way)) return [way]
+  throw new LabError('usage', `a way of a link is ${DIRECTIONS.join(', ')} or both, not "${String(way)}"`)
+}
 
 /** A fault of some connections: each draws a lot when it begins, from 0 to 1, and those below are met. Absent: all. */
 type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }

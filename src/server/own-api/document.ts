@@ -65,7 +65,7 @@ const parametersOf = ({ query = [] }: OwnOperation, path: string): JsonObject =>
     name,
     in: 'path',
     required: true,
-    schema: { type: 'integer' },
+    schema: { type: name === 'id' ? 'integer' : 'string' },
   }))
   const inQuery = query.map(({ name, about, type }) => ({ name, in: 'query', description: about, schema: { type } }))
   return inPath.length + inQuery.length === 0 ? {} : { parameters: [...inPath, ...inQuery] }

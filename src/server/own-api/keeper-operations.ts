@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../logical/json.js'
-import { listOf, object, type OwnOperation, orNull, text, whole } from './operation.js'
+import { listOf, object, oneOf, type OwnOperation, orNull, text, whole } from './operation.js'
 
 const anything: JsonObject = { type: 'object' }
 const between: JsonObject = { type: 'array', items: text, minItems: 2, maxItems: 2 }
@@ -75,5 +75,10 @@ export const KEEPER_OPERATIONS = {
     summary: 'Lets it listen there on 127.0.0.1; 0 chooses a port, null ends it',
     body: { schema: object({ port: orNull(whole) }), example: { port: 0 } },
     answer: { schema: object({ port: orNull(whole) }), example: { port: 8474 } },
+  },
+  'POST servers/{cluster}': {
+    summary: 'Starts, stops or kills the server of a cluster; in a lab that runs in one process',
+    body: { schema: object({ verb: oneOf('start', 'stop', 'crash') }), example: { verb: 'stop' } },
+    answer: { schema: object({}), example: {} },
   },
 } as const satisfies Readonly<Record<string, OwnOperation>>

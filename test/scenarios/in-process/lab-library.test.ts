@@ -366,6 +366,25 @@ describe('what is not known', () => {
     )
   })
 
+  it('is refused of a link, a clock and a snapshot, too', async () => {
+    await using lab = await startLab('dr')
+    const link = lab.link as (one: string, other: string) => unknown
+    expect(() => link.call(lab, 'A', 'Q')).toThrow('the topology dr has no cluster Q; it has A, B')
+    expect(() => lab.link('A', 'A')).toThrow('name two clusters')
+    expect(() => lab.link('A', 'B').partition('sideways' as 'up')).toThrow(
+      'a way of a link is up, down or both, not "sideways"',
+    )
+    for (const wrong of ['soon', Number.NaN]) expect(() => lab.clock.advance(wrong)).toThrow('is not a duration')
+    const wrongKind = { kind: 'perf' } as unknown as { kind: 'dr' }
+    expect(await codeAndText(() => lab.activate('A', 'B', wrongKind))).toBe(
+      'usage: the kind is dr or performance, not perf',
+    )
+    await using other = await startLab('single')
+    const foreign = await other.snapshot()
+    expect(await codeAndText(() => lab.reset(foreign))).toBe('usage: the snapshot is of another lab')
+    await lab.healthy()
+  })
+
   it('has no client, as a cluster that is stopped', async () => {
     await using lab = await startLab('single')
     const held = lab.A.client
