@@ -89,6 +89,15 @@ const validity = (nowMs: number) => ({
 const exportKey = async (key: webcrypto.CryptoKey): Promise<Buffer> =>
   Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key))
 
+/** Whether the bytes are a certificate, whoever has signed it. */
+export const isCertificate = (der: Buffer): boolean => {
+  try {
+    return new X509Certificate(der).raw.equals(der)
+  } catch {
+    return false
+  }
+}
+
 /** The common name of a DER or PEM certificate's subject; undefined when it is no certificate or has none. */
 export const findCommonName = (certificate: Buffer | string): string | undefined => {
   try {
@@ -100,6 +109,7 @@ export const findCommonName = (certificate: Buffer | string): string | undefined
 
 /** Every certificate in a PEM text, each in its own PEM; undefined when there is none, or one cannot be read. */
 export const parsePemCertificates = (text: string): string[] | undefined => {
+  // Node reads the first certificate of a text alone, so the text is cut into its certificates before.
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g)
   if (!blocks) return undefined
   try {

@@ -1,11 +1,8 @@
-import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { deriveKey } from './digest.js'
 
 /** Two parties that know each other's public key share a secret (X25519). Public keys are their 32 bytes. */
 const EXCHANGE_KEY_BYTES = 32
-
-/** What stands before the 32 bytes in the DER form of a public key. */
-const SPKI_PREFIX = Buffer.from('302a300506032b656e032100', 'hex')
 
 interface ExchangeKey {
   readonly publicKey: Buffer
@@ -16,7 +13,7 @@ interface ExchangeKey {
 export const createExchangeKey = (): ExchangeKey => {
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   return {
-    publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI_PREFIX.length),
+    publicKey: Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url'),
     privateKey: privateKey.export({ format: 'der', type: 'pkcs8' }),
   }
 }
@@ -27,10 +24,12 @@ export const deriveSharedKey = (privateKey: Buffer, publicKey: Buffer, purpose: 
   try {
     const secret = diffieHellman({
       privateKey: createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' }),
-      publicKey: createPublicKey({ key: Buffer.concat([SPKI_PREFIX, publicKey]), format: 'der', type: 'spki' }),
+      publicKey: createPublicKey({ key: jwkOf(publicKey), format: 'jwk' }),
     })
     return deriveKey(secret, purpose)
   } catch {
     return undefined
   }
 }
+
+const jwkOf = (publicKey: Buffer): JsonWebKey => ({ kty: 'OKP', crv: 'X25519', x: publicKey.toString('base64url') })

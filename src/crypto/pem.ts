@@ -1,12 +1,13 @@
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 
 /** Forms in which certificates and keys travel: DER in records and bundles, PEM at the TLS layer, JWK in bundles. */
 
-const encode = (label: string, der: Buffer): string =>
-  `-----BEGIN ${label}-----\n${(der.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ${label}-----\n`
+/** Throws for bytes that are no certificate. */
+export const certificatePem = (der: Buffer): string => new X509Certificate(der).toString()
 
-export const certificatePem = (der: Buffer): string => encode('CERTIFICATE', der)
-export const privateKeyPem = (pkcs8: Buffer): string => encode('PRIVATE KEY', pkcs8)
+/** Throws for bytes that are no private key. */
+export const privateKeyPem = (pkcs8: Buffer): string =>
+  createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({ format: 'pem', type: 'pkcs8' }).toString()
 
 /** The numbers of a P-521 private key, base64url. */
 interface P521Numbers {

@@ -1,6 +1,7 @@
 import type { Random } from '../../base/random.js'
 import { AEAD_NONCE_BYTES, openSealed, sealInto } from '../../crypto/aead.js'
 import { createExchangeKey, deriveSharedKey } from '../../crypto/exchange.js'
+import { isCertificate } from '../../crypto/certificates.js'
 import { fromP521Numbers, toP521Numbers } from '../../crypto/pem.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Kind } from '../types.js'
@@ -116,7 +117,7 @@ const assemble = (data: JsonObject, privateKey: Buffer): Bundle | undefined => {
   if (typeof secondaryId !== 'string' || secondaryId === '' || typeof primaryClusterAddr !== 'string') return undefined
   const caCertificate = bytesOf(data.ca_cert)
   const certificate = bytesOf(data.client_cert)
-  if (caCertificate.length === 0 || certificate.length === 0) return undefined
+  if (caCertificate.length === 0 || !isCertificate(certificate)) return undefined
   return { kind, setId, secondaryId, caCertificate, certificate, privateKey, primaryClusterAddr }
 }
 
