@@ -240,7 +240,13 @@ export class ControlCluster {
   #host(): ReplicationHost {
     const cluster = this
     const { store, barrier } = this
-    const destruction = new Destruction({ source: this.#source, store, clock: systemClock, log: silentLog })
+    const destruction = new Destruction({
+      source: this.#source,
+      store,
+      clock: systemClock,
+      random,
+      log: silentLog,
+    })
     this.#destruction = destruction
     const later = (work: () => Promise<void>) => {
       this.#restarting = this.#restarting.then(work)

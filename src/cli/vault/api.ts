@@ -1,4 +1,5 @@
 /** Requests as the reference's client sends them: retried, redirected once, wrapped when asked for, or only shown. */
+import { Backoff } from '../../base/backoff.js'
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
 import { describeRefusal, describeUnreachable, textsOf } from './api-error.js'
 import { CliError, remoteError, VAULT_EXIT } from './cli-error.js'
@@ -8,8 +9,8 @@ import { Preview, renderPreview } from './preview.js'
 import { parseBody, parseSecret, type Secret } from './secret.js'
 import type { ClientSettings } from './settings.js'
 
-const RETRY_MS = 1000
-const RETRY_SPREAD_MS = 500
+/** Each pause is between one second and one and a half, as with the reference. */
+const RETRY = { initialMs: 1250, maxMs: 1500 }
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308])
 /** sys/wrapping/wrap makes no sense without a time. */
 const WRAP_TTL_DEFAULT = '5m'
@@ -105,11 +106,11 @@ export class VaultApi {
   }
 
   async #sendUntilAnswered(method: string, path: string, call: ApiCall, retriesMax: number): Promise<ApiAnswer> {
+    const backoff = new Backoff(RETRY, this.#io.random)
     for (let tries = 0; ; tries++) {
       const answer = await this.#sendFollowed(method, path, call)
       if (!isWorthRetrying(answer.status) || tries >= retriesMax) return answer
-      const spread = this.#io.random.bytes(1)[0] ?? 0
-      await this.#io.clock.sleep(RETRY_MS + (RETRY_SPREAD_MS * spread) / 255)
+      await this.#io.clock.sleep(backoff.next())
     }
   }
 

@@ -1,3 +1,4 @@
+import { Backoff } from '../../base/backoff.js'
 import { primaryCredentialsOf } from '../credentials/ca.js'
 import type { ReplicationHost } from '../host.js'
 import { withoutScheme } from '../rpc/dial.js'
@@ -34,13 +35,14 @@ export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<
   if (!former) return
   const call = { credentials: primaryCredentialsOf(former), addresses: former.primaryAddresses, signal }
   const { heartbeatIntervalMs } = host.settings.times
-  let pauseMs = heartbeatIntervalMs
+  const backoff = new Backoff({ initialMs: heartbeatIntervalMs, maxMs: TELL_PAUSE_MS_MAX }, host.random)
+  let pauseMs = backoff.next()
   while (!signal.aborted) {
     const { isHeard, overtaker } = await dataPlane.tell({ ...call, who: hooks.who() })
     if (overtaker) fences.meet(kind, { ...hooks.who(), ...overtaker })
     if (hasJoined(options, former.primaryAddresses)) return forget(options)
     await host.clock.sleep(pauseMs, signal).catch(() => undefined)
-    pauseMs = isHeard ? heartbeatIntervalMs * TOLD_PAUSE_HEARTBEATS : Math.min(pauseMs * 2, TELL_PAUSE_MS_MAX)
+    pauseMs = isHeard ? heartbeatIntervalMs * TOLD_PAUSE_HEARTBEATS : backoff.next()
   }
 }
 

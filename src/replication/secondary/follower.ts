@@ -1,3 +1,4 @@
+import { Backoff } from '../../base/backoff.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EpochChain } from '../roles/epoch.js'
 import type { ForwardReply } from '../services.js'
@@ -14,7 +15,7 @@ import type {
   PeerIdentity,
 } from '../types.js'
 import { Addresses } from './addresses.js'
-import { Backoff, Pause } from './backoff.js'
+import { Pause } from './pause.js'
 import { forwardOver } from './forward-over.js'
 import type { FollowerOptions } from './follower-options.js'
 import { Heartbeat } from './heartbeat.js'
@@ -165,7 +166,7 @@ export class Follower {
 
   async #run(): Promise<void> {
     const { times, random } = this.#options
-    const backoff = new Backoff(times.backoffInitialMs, times.backoffMaxMs, random)
+    const backoff = new Backoff({ initialMs: times.backoffInitialMs, maxMs: times.backoffMaxMs }, random)
     for (let failed = 0; !this.#stop.signal.aborted; failed++) {
       const former = failed < ROUNDS_BEFORE_FORMER ? undefined : this.#addresses.nextFormer()
       for (const address of [...this.#addresses.dialOrder, ...(former === undefined ? [] : [former])]) {

@@ -1,10 +1,11 @@
+import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
 import type { EngineSource, Predecessor, Successor } from '../../storage/engine/engine-source.js'
 import { LiveCopy } from '../../storage/engine/live-copy.js'
 import { dataKey } from '../../storage/raw-keys.js'
 import type { Store } from '../../storage/store.js'
-import { pauseAfter } from './pause.js'
 import { KEYS } from '../../storage/keys.js'
 
 /** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
@@ -18,6 +19,7 @@ interface DestructionOptions {
   readonly source: EngineSource
   readonly store: Pick<Store, 'pauseWrites' | 'isResyncing'>
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
 }
 
@@ -77,14 +79,15 @@ export class Destruction {
 
   /** Until it succeeds or is overtaken, or everything ends. */
   async #untilDone(failure: string, work: () => Promise<void>): Promise<void> {
-    const { clock, log } = this.#options
+    const { clock, random, log } = this.#options
     const { signal } = this.#stop
-    for (let failures = 1; ; failures++) {
+    const backoff = new Backoff(STORAGE_BACKOFF, random)
+    for (;;) {
       try {
         return await work()
       } catch (error) {
         if (signal.aborted || error instanceof Overtaken) return
-        const pauseMs = pauseAfter(failures)
+        const pauseMs = backoff.next()
         log.error(failure, { error, pauseMs })
         await clock.sleep(pauseMs, signal).catch(() => undefined)
       }

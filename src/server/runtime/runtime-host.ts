@@ -1,3 +1,4 @@
+import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
@@ -14,7 +15,6 @@ import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { dataKey } from '../../storage/raw-keys.js'
 import type { ServerConfig } from '../config/config.js'
 import type { InFlightRequests } from './in-flight.js'
-import { pauseAfter } from './pause.js'
 import { RestartView } from './restart-view.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import { Runtime } from './runtime.js'
@@ -259,15 +259,16 @@ export class RuntimeHost {
    * until then reads of the status say that the cluster restarts.
    */
   async #startAnew(rootKey: Buffer | undefined): Promise<void> {
-    const { clock, log } = this.#options
-    for (let failures = 1; !this.#isClosing; failures++) {
+    const { clock, random, log } = this.#options
+    const backoff = new Backoff(STORAGE_BACKOFF, random)
+    while (!this.#isClosing) {
       try {
         const runtime = await this.#openRuntime()
         await this.#unseal(runtime, rootKey)
         this.#show(runtime)
         return
       } catch (error) {
-        const pauseMs = pauseAfter(failures)
+        const pauseMs = backoff.next()
         log.error('the cluster could not be started again; it stays closed until the next attempt', { error, pauseMs })
         await clock.sleep(pauseMs, this.#stop.signal).catch(() => undefined)
       }

@@ -5,7 +5,7 @@ import { LogicalError } from '../../../src/logical/errors.js'
 import { MessageStream } from '../../../src/replication/rpc/message-stream.js'
 import { Addresses } from '../../../src/replication/secondary/addresses.js'
 import { Applier } from '../../../src/replication/secondary/applier.js'
-import { Backoff } from '../../../src/replication/secondary/backoff.js'
+import { Backoff } from '../../../src/base/backoff.js'
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { Store } from '../../../src/storage/store.js'
 import { openStore, put } from '../../support/replication-fixture.js'
@@ -43,7 +43,7 @@ describe('addresses', () => {
 })
 
 test('back-off doubles to its limit, stays within a fifth of that, and begins anew', () => {
-  const backoff = new Backoff(50, 500, createSeededRandom('backoff'))
+  const backoff = new Backoff({ initialMs: 50, maxMs: 500 }, createSeededRandom('backoff'))
   const bases = [50, 100, 200, 400, 500, 500]
   for (const base of bases) {
     const waited = backoff.next()

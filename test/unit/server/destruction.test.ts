@@ -30,7 +30,13 @@ beforeEach(async () => {
   store = await openStore(data.engine)
   for (let i = 0; i < 3000; i++) void put(store, `logical/m/${i}`, 'value')
   await put(store, KEYS.purgeMark, 'one')
-  destruction = new Destruction({ source: data, store, clock: systemClock, log: silentLog })
+  destruction = new Destruction({
+    source: data,
+    store,
+    clock: systemClock,
+    random: createSeededRandom('destruction'),
+    log: silentLog,
+  })
 })
 
 afterEach(async () => {
