@@ -1,6 +1,7 @@
-/** Flags of commands: declared as tables, read with one or two dashes, `-flag=value` or `-flag value`. */
-import { nearest } from '../../base/nearest.js'
+/** Flags of commands, declared as tables. */
 import { formatGoDuration, parseDurationMs } from '../../base/duration.js'
+import { type FlagForm, type FoundFlag, isFlag, parseSwitch, readFlag } from '../../base/go-flags.js'
+import { nearest } from '../../base/nearest.js'
 import { localError } from './cli-error.js'
 
 /** Kind of a flag -> its value once read. An absent number or duration is undefined, an absent text is empty. */
@@ -54,10 +55,12 @@ export interface ParsedArguments {
   readonly isHelpWanted: boolean
 }
 
-/** Main name of a flag by each of its names. */
-const namesOf = (table: FlagTable): ReadonlyMap<string, string> =>
+/** Form of a flag by each of its names. */
+const formsOf = (table: FlagTable): ReadonlyMap<string, FlagForm> =>
   new Map(
-    Object.entries(table).flatMap(([name, { aliases }]) => [name, ...aliases].map((each) => [each, name] as const)),
+    Object.entries(table).flatMap(([name, { kind, aliases }]) =>
+      [name, ...aliases].map((each) => [each, { name, isSwitch: kind === 'bool' }] as const),
+    ),
   )
 
 /**
@@ -69,70 +72,65 @@ export const parseArguments = (
   table: FlagTable,
   late: ReadonlySet<string> = new Set(),
 ): ParsedArguments => {
-  const names = namesOf(table)
+  const forms = formsOf(table)
   const written = new Map<string, string[]>()
   let at = 0
-  for (; at < args.length; at++) {
+  while (at < args.length) {
     const arg = args[at] ?? ''
     if (!isFlag(arg)) break
     if (arg === '--') return { written, positional: args.slice(at + 1), isHelpWanted: false }
-    const { given, value } = splitFlag(arg)
-    const name = names.get(given)
-    if (name === undefined && ['h', 'help'].includes(given)) return { written, positional: [], isHelpWanted: true }
-    if (name === undefined) throw localError(`flag provided but not defined: -${given}${meantFlag(given, names)}`)
-    const needsValue = takesNext(table, name, value)
-    if (needsValue && at + 1 >= args.length) throw localError(`flag needs an argument: -${given}`)
-    const text = needsValue ? (args[++at] ?? '') : (value ?? 'true')
-    written.set(name, [...(written.get(name) ?? []), text])
+    const found = readFlag(args.slice(at), (given) => forms.get(given))
+    if (found.kind === 'unknown' && HELP.has(found.given)) return { written, positional: [], isHelpWanted: true }
+    at += take(written, found, forms)
   }
   const rest = pickFlags(args.slice(at), table, (name) => late.has(name))
   for (const [name, texts] of rest.written) written.set(name, [...(written.get(name) ?? []), ...texts])
   return { written, positional: rest.others, isHelpWanted: false }
 }
 
-const meantFlag = (given: string, names: ReadonlyMap<string, string>): string => {
-  const guess = nearest(given, [...names.keys()])
+const HELP: ReadonlySet<string> = new Set(['h', 'help'])
+
+/** Adds a flag that was found to those `written`; how many arguments it has taken. */
+const take = (written: Map<string, string[]>, found: FoundFlag, forms: ReadonlyMap<string, FlagForm>): number => {
+  if (found.kind === 'unknown') {
+    throw localError(`flag provided but not defined: -${found.given}${meantFlag(found.given, [...forms.keys()])}`)
+  }
+  if (found.kind === 'valueless') throw localError(`flag needs an argument: -${found.given}`)
+  written.set(found.name, [...(written.get(found.name) ?? []), found.text])
+  return found.width
+}
+
+const meantFlag = (given: string, known: readonly string[]): string => {
+  const guess = nearest(given, known)
   return guess === undefined ? '' : `\nDid you mean -${guess}?`
 }
 
 /** Takes the flags that `isWanted` names out of `args`, up to a `--`; what is left stays in its order. */
 const pickFlags = (args: readonly string[], table: FlagTable, isWanted: (name: string) => boolean) => {
-  const names = namesOf(table)
+  const forms = new Map([...formsOf(table)].filter(([, { name }]) => isWanted(name)))
   const written = new Map<string, string[]>()
   const others: string[] = []
-  for (let at = 0; at < args.length; at++) {
+  let at = 0
+  while (at < args.length) {
     const arg = args[at] ?? ''
     if (arg === '--') return { written, others: [...others, ...args.slice(at)] }
-    const { given, value } = splitFlag(arg)
-    const name = isFlag(arg) ? names.get(given) : undefined
-    if (name === undefined || !isWanted(name)) {
+    const found = isFlag(arg) ? readFlag(args.slice(at), (given) => forms.get(given)) : undefined
+    if (found === undefined || found.kind === 'unknown') {
       others.push(arg)
-      continue
-    }
-    const text = takesNext(table, name, value) ? args[++at] : (value ?? 'true')
-    if (text === undefined) throw localError(`flag needs an argument: -${given}`)
-    written.set(name, [...(written.get(name) ?? []), text])
+      at++
+    } else at += take(written, found, forms)
   }
   return { written, others }
 }
 
 /** How many of the first `args` are one flag of this table with its value: 0, 1 or 2. */
-export const flagWidth = ([arg = '']: readonly string[], table: FlagTable): 0 | 1 | 2 => {
-  const { given, value } = splitFlag(arg)
-  const name = isFlag(arg) ? namesOf(table).get(given) : undefined
-  if (name === undefined) return 0
-  return takesNext(table, name, value) ? 2 : 1
+export const flagWidth = (args: readonly string[], table: FlagTable): 0 | 1 | 2 => {
+  if (!isFlag(args[0] ?? '')) return 0
+  const forms = formsOf(table)
+  const found = readFlag(args, (given) => forms.get(given))
+  if (found.kind === 'unknown') return 0
+  return found.kind === 'valueless' ? 2 : found.width
 }
-
-const isFlag = (arg: string): boolean => arg.startsWith('-') && arg !== '-'
-
-const splitFlag = (arg: string): { readonly given: string; readonly value: string | undefined } => {
-  const [, given = '', value] = /^--?([^=]*)(?:=(.*))?$/s.exec(arg) ?? []
-  return { given, value }
-}
-
-const takesNext = (table: FlagTable, name: string, value: string | undefined): boolean =>
-  table[name]?.kind !== 'bool' && value === undefined
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -157,9 +155,9 @@ type Refuse = (text: string, wanted: string) => Error
 const READERS: { readonly [K in FlagKind]: (texts: readonly string[], refuse: Refuse) => FlagValue[K] } = {
   bool: (texts, refuse) => {
     const text = texts.at(-1) ?? 'false'
-    if (/^(?:1|t|true)$/i.test(text)) return true
-    if (/^(?:0|f|false)$/i.test(text)) return false
-    throw refuse(text, 'true or false')
+    const value = parseSwitch(text)
+    if (value === undefined) throw refuse(text, 'true or false')
+    return value
   },
   text: (texts) => texts.at(-1) ?? '',
   int: (texts, refuse) => {

@@ -1,6 +1,7 @@
+import { type FlagForm, parseSwitch, readFlag } from '../../base/go-flags.js'
 import { nearest } from '../../base/nearest.js'
 
-/** Flags of `server`, one dash or two, `-flag=value` or `-flag value`. */
+/** Flags of `server`. */
 export interface ServerFlags {
   readonly configs: readonly string[]
   readonly dev: boolean
@@ -79,32 +80,21 @@ export type ParsedFlags =
 export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
   const problems: string[] = []
   const given = new Map<string, string[]>()
-  for (let index = 0; index < args.length; index++) {
-    const arg = args[index] ?? ''
-    const match = /^--?([a-z0-9-]+)(?:=([\s\S]*))?$/.exec(arg)
-    const name = match?.[1] ?? ''
-    const kind = FLAGS[name]
-    if (!match || !kind) {
-      const meant = nearest(name, Object.keys(FLAGS))
-      problems.push(`flag provided but not defined: ${arg}${meant ? `; did you mean -${meant}?` : ''}`)
-      continue
+  for (let at = 0; at < args.length; ) {
+    const found = readFlag(args.slice(at), formOf)
+    if (found.kind === 'unknown') {
+      const meant = nearest(found.given, Object.keys(FLAGS))
+      problems.push(`flag provided but not defined: ${args[at]}${meant ? `; did you mean -${meant}?` : ''}`)
+    } else if (found.kind === 'valueless') problems.push(`flag needs an argument: -${found.given}`)
+    else {
+      problems.push(...judgeFlag(found))
+      given.set(found.name, [...(given.get(found.name) ?? []), found.text])
     }
-    const refusal = REFUSED[name]
-    if (refusal) problems.push(refusal)
-    let value = match[2]
-    if (value === undefined && kind.value) {
-      index++
-      value = args[index]
-      if (value === undefined) problems.push(`flag needs an argument: -${name}`)
-    }
-    if (!kind.value && value !== undefined && !['true', 'false', '1', '0'].includes(value)) {
-      problems.push(`invalid boolean value "${value}" for -${name}`)
-    }
-    given.set(name, [...(given.get(name) ?? []), value ?? 'true'])
+    at += found.kind === 'flag' ? found.width : 1
   }
   if (problems.length > 0) return { ok: false, problems }
   const last = (name: string) => given.get(name)?.at(-1)
-  const isOn = (name: string) => ['true', '1'].includes(last(name) ?? 'false')
+  const isOn = (name: string) => parseSwitch(last(name) ?? 'false') === true
   return {
     ok: true,
     flags: {
@@ -123,4 +113,15 @@ export const parseServerFlags = (args: readonly string[]): ParsedFlags => {
       logFile: last('log-file'),
     },
   }
+}
+
+const formOf = (name: string): FlagForm | undefined => {
+  const kind = Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined
+  return kind && { name, isSwitch: kind.value === undefined }
+}
+
+const judgeFlag = ({ name, text }: { readonly name: string; readonly text: string }): string[] => {
+  const refusal = REFUSED[name]
+  const isWrong = formOf(name)?.isSwitch === true && parseSwitch(text) === undefined
+  return [...(refusal ? [refusal] : []), ...(isWrong ? [`invalid boolean value "${text}" for -${name}`] : [])]
 }
