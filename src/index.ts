@@ -27,7 +27,7 @@ export type { LabErrorCode } from './lab/lab-error.js'
 export { LabError } from './lab/lab-error.js'
 export { type ApiAnswer, type ApiCall, ApiClient, ApiError, ApiUnreachable } from './client/api-client.js'
 export { InProcessLab } from './lab/in-process-lab.js'
-export { listTopologies, loadTopology } from './lab/topology.js'
+export { listTopologies, loadTopology } from './lab/topology/catalogue.js'
 export { waitFor } from './lab/wait.js'
 export { type Clock, systemClock } from './base/clock.js'
 

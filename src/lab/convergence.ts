@@ -1,5 +1,6 @@
 import { KIND_WORDS, type Kind } from './kinds.js'
-import type { ClusterView, Survey } from './survey.js'
+import type { ClusterView } from './status/cluster-view.js'
+import type { Survey } from './survey.js'
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
 

@@ -8,6 +8,7 @@ import { LabError } from './lab-error.js'
 import { Runbook, type RunbookOptions } from './operations/runbook.js'
 import { sealCluster, unsealCluster } from './seals.js'
 import type { Topology } from './topology.js'
+import type { ProcessVerb, ServerVerb } from './server-verbs.js'
 
 /**
  * A lab that is up, whatever it is made of: what drills, snapshots and probes work on. A kind of lab is a `LabDriver`; what
@@ -15,9 +16,6 @@ import type { Topology } from './topology.js'
  */
 
 export type LabKind = 'process' | 'in-process' | 'docker' | 'attached'
-
-/** Actions on the server of one cluster. */
-export type ServerVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume'
 
 /** Where events of a lab go, and come from. */
 export interface LabEvents {
@@ -43,7 +41,7 @@ export interface LabDriver {
   /** Remembers what opens a cluster from now on. */
   keepKeys(cluster: string, keys: ClusterKeyChange): void
   /** Does one thing to the server of a cluster and says what was done. `start` unseals with the keys that the lab holds. */
-  work(verb: ServerVerb, cluster: string, timeoutMs: number): Promise<string>
+  work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string>
   setFault(request: FaultRequest): Promise<ActiveFault>
   faults(): Promise<readonly ActiveFault[]>
   /** Heals these faults, or all; resolves with those that there were. */
@@ -152,7 +150,7 @@ export class LiveLab implements LabAccess {
   }
 
   /** Does one thing to a cluster, and says what was done. */
-  work(verb: ServerVerb | 'seal' | 'unseal', name: string, timeoutMs: number): Promise<string> {
+  work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
     const cluster = this.cluster(name)
     if (verb === 'seal') return sealCluster(this, cluster)
     return verb === 'unseal' ? unsealCluster(this, cluster) : this.#driver.work(verb, name, timeoutMs)

@@ -1,6 +1,7 @@
 import type { WiredClusters } from './cluster.js'
 import { KIND_WORDS } from './kinds.js'
-import { type Link, topologyOf } from './topology.js'
+import type { Link } from './topology.js'
+import { topologyOf } from './topology/catalogue.js'
 
 /** A lab as it was made: a tree from the primary down, with addresses. */
 export const drawLab = (lab: WiredClusters): string =>

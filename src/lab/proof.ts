@@ -3,7 +3,8 @@ import type { ApiClient } from '../client/api-client.js'
 import { type WiredClusters, withClient } from './cluster.js'
 import type { Kind } from './kinds.js'
 import { findLag, statusOf } from './replication.js'
-import { type Link, topologyOf } from './topology.js'
+import type { Link } from './topology.js'
+import { topologyOf } from './topology/catalogue.js'
 import { waitFor } from './wait.js'
 
 interface ProofOptions {

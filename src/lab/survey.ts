@@ -7,47 +7,8 @@ import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import { findServer } from './lifecycle/cluster-server.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
+import type { ClusterView, ProcessState, RoleView } from './status/cluster-view.js'
 import { findLinks, type FollowView } from './status/links.js'
-
-/** The state of one cluster in one kind of replication, as it tells it. */
-export interface RoleView {
-  readonly mode: string
-  readonly state: string
-  readonly connectionState: string
-  /** Of the replication set. */
-  readonly clusterId: string
-  /** In full, 40 hexadecimal digits; empty when it takes no part. */
-  readonly merkleRoot: string
-  /** The end of its own log for a primary; how far it has come with its primary's for a secondary. */
-  readonly lastWal: number
-  /** Of a primary: what its secondaries of this kind are to reach. */
-  readonly lastKindWal: number
-  /** The cluster address of the primary, its own for a primary; empty when there is none. */
-  readonly primaryAddress: string
-  /** Of a secondary: when it last heard from its primary, RFC 3339; empty otherwise. */
-  readonly lastHeartbeat: string
-  /** Of a secondary: how old what it shows is, in milliseconds, as far as it knows. */
-  readonly ageMs: number
-}
-
-type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
-
-/** One cluster, as its own address answers. */
-export interface ClusterView {
-  readonly name: string
-  readonly apiAddress: string
-  /** `elsewhere`: whether it runs cannot be seen from here. */
-  readonly process: ProcessState
-  readonly pid: number | null
-  /** The status of `sys/health`; null when nothing answered in time. */
-  readonly health: number | null
-  readonly isInitialised: boolean
-  readonly isSealed: boolean
-  readonly dr: RoleView
-  readonly performance: RoleView
-  /** Its problems in words; empty when it is well. */
-  readonly problems: readonly string[]
-}
 
 /** The part of the view that a cluster itself answers, wherever it runs. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>

@@ -1,13 +1,22 @@
 import type { ListOptions, Storage, Transaction } from '../logical/storage.js'
-import type { Barrier } from './barrier/barrier.js'
 import { compareKeys } from './engine/ordered-map.js'
+import type { KeyScan } from './key-scan.js'
+import type { Written } from './store.js'
+
+/** The part of the barrier that a view needs. */
+interface KeyedValues {
+  get(key: string): Buffer | undefined
+  has(key: string): boolean
+  write<T>(fn: (tx: Transaction) => T, prefix: string): Promise<Written<T>>
+  scanKeys(scan: KeyScan): AsyncIterable<readonly string[]>
+}
 
 /** The keys of a barrier below one prefix, as backends see them: without the prefix. */
 export class StorageView implements Storage {
-  readonly #barrier: Barrier
+  readonly #barrier: KeyedValues
   readonly #prefix: string
 
-  constructor(barrier: Barrier, prefix: string) {
+  constructor(barrier: KeyedValues, prefix: string) {
     this.#barrier = barrier
     this.#prefix = prefix
   }

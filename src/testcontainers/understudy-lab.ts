@@ -9,7 +9,8 @@ import type { KeyRing } from '../lab/library/key-ring.js'
 import { OperableLab } from '../lab/library/operable-lab.js'
 import { statusOf } from '../lab/replication.js'
 import { LAB_SETTINGS, type LabSettings, requireKeys, requireSettings } from '../lab/settings.js'
-import { loadTopology, planOf, type Topology } from '../lab/topology.js'
+import { planOf, type Topology } from '../lab/topology.js'
+import { loadTopology } from '../lab/topology/catalogue.js'
 import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
 
 /**

@@ -4,7 +4,7 @@ import { ApiClient } from '../../src/client/api-client.js'
 import { systemClock } from '../../src/base/clock.js'
 import { proveReplication } from '../../src/lab/proof.js'
 import { wireClusters } from '../../src/lab/attach/wiring.js'
-import { findTopology } from '../../src/lab/topology.js'
+import { findTopology } from '../../src/lab/topology/catalogue.js'
 import { IMAGE } from './image.js'
 
 /** A DR pair as the tests of other people's programs start it: containers of the image, one network, mapped ports. */

@@ -12,7 +12,7 @@ import { labDirectory } from '../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/lifecycle/lab-host.js'
 import { drawLab } from '../../lab/picture.js'
 import { proveReplication } from '../../lab/proof.js'
-import { loadTopology } from '../../lab/topology.js'
+import { loadTopology } from '../../lab/topology/catalogue.js'
 import { examples } from '../help.js'
 import { formatTable, type Output } from '../output.js'
 

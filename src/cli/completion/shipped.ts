@@ -1,5 +1,5 @@
 import { listDrillNames } from '../../lab/drills/catalogue.js'
-import { TOPOLOGY_NAMES } from '../../lab/topology.js'
+import { TOPOLOGY_NAMES } from '../../lab/topology/catalogue.js'
 import { ProcessOutput } from '../output.js'
 import { makeProgram } from '../program.js'
 import { COMMANDS } from '../vault/commands.js'

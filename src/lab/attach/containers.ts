@@ -3,7 +3,7 @@ import { LabError } from '../lab-error.js'
 import { waitForAnswer } from '../replication.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
-import type { ServerVerb, VerbOptions } from '../lifecycle/servers.js'
+import type { ProcessVerb, ServerVerb, VerbOptions } from '../server-verbs.js'
 import { docker, statesOf } from './docker.js'
 
 /** Does one thing to servers that somebody else runs. Beyond their API they can be reached where they are containers of this machine. */
@@ -88,7 +88,7 @@ const resume = async (work: Work): Promise<string> => {
 
 const stateOf = async ({ container }: Work) => (await statesOf([container])).get(container)
 
-const VERBS: Readonly<Record<Exclude<ServerVerb, 'seal' | 'unseal'>, (work: Work) => Promise<string>>> = {
+const VERBS: Readonly<Record<ProcessVerb, (work: Work) => Promise<string>>> = {
   start,
   stop,
   restart: async (work) => {

@@ -32,11 +32,11 @@ const findWrong = (answer: ApiAnswer, wanted: ExpectedAnswer = {}): string | und
 }
 
 /** Makes a call of a drill file, again and again where it may take a while, and saves what it is to save. */
-export const makeCall = async (stage: DrillContext, given: CallValue): Promise<string> => {
-  const call = await stage.variables.resolve(given)
+export const makeCall = async (context: DrillContext, given: CallValue): Promise<string> => {
+  const call = await context.variables.resolve(given)
   const { expect, save = {}, within } = call
   const request: DrillRequest = { ...call, method: call.method ?? 'GET' }
-  let answer = await stage.send(request).catch((error: unknown) => {
+  let answer = await context.send(request).catch((error: unknown) => {
     if (within === undefined) throw error
     return undefined
   })
@@ -44,17 +44,17 @@ export const makeCall = async (stage: DrillContext, given: CallValue): Promise<s
   let wrong = answer ? findWrong(answer, expect) : 'no answer'
   if (wrong !== undefined && within !== undefined) {
     const again = async () => {
-      answer = await stage.ask(request)
+      answer = await context.ask(request)
       wrong = findWrong(answer, expect)
       return wrong
     }
-    await stage.wait(`${what} to be answered as expected`, again, durationOf(within))
+    await context.wait(`${what} to be answered as expected`, again, durationOf(within))
   }
   if (wrong !== undefined) throw new DrillFailure(`${what}: ${wrong}`)
   for (const [name, place] of Object.entries(save)) {
     const value = valueAt(answer?.json, place)
     if (value === undefined) throw new DrillFailure(`${what}: the answer has nothing at ${place} to be saved`)
-    stage.variables.save(name, value)
+    context.variables.save(name, value)
   }
   return `${what} was answered with ${answer?.status}`
 }

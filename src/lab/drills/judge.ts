@@ -1,8 +1,8 @@
 import type * as Yaml from 'yaml'
 import { loadYaml, type Problem, type YamlDocument } from '../documents/yaml-document.js'
 import { nearest } from '../../base/nearest.js'
-import { listTopologies } from '../topology.js'
-import type { DrillFile, Entry } from './parse.js'
+import { listTopologies } from '../topology/catalogue.js'
+import type { DrillFile, Entry } from './drill-file.js'
 import { EXPECTATIONS, LOAD_EXPECTATIONS } from './schema/expectations.js'
 import { VERBS } from './schema/steps.js'
 

@@ -9,7 +9,8 @@ import { openInProcessLab } from '../live/in-process-driver.js'
 import { openProcessLab } from '../live/process-driver.js'
 import type { LiveLab } from '../live-lab.js'
 import { randomPorts } from '../ports.js'
-import { loadTopology, topologyName, type Topology } from '../topology.js'
+import type { Topology } from '../topology.js'
+import { loadTopology, topologyName } from '../topology/catalogue.js'
 import type { Drill, Runner } from './drill.js'
 
 interface DrillLabOptions {

@@ -2,43 +2,12 @@ import path from 'node:path'
 import { parseDurationMs } from '../../base/duration.js'
 import { checkSchema } from '../documents/check-schema.js'
 import { isDocumentFile, readDocumentFile, readYaml, refuseProblems } from '../documents/yaml-document.js'
-import type { LabSettings } from '../settings.js'
-import type { Drill, Expectation, LoadPlan, Runner, Step } from './drill.js'
+import type { Drill, Expectation, LoadPlan, Step } from './drill.js'
+import type { DrillFile, Entry, LoadFile } from './drill-file.js'
 import { findDrillProblems } from './judge.js'
 import { DRILL_SCHEMA } from './schema/drill.js'
 import { EXPECTATIONS } from './schema/expectations.js'
 import { VERBS } from './schema/steps.js'
-
-/** A file as its schema lets it through. */
-export interface DrillFile {
-  readonly name?: string
-  readonly purpose?: string
-  readonly symptom?: string
-  readonly fix?: string
-  readonly topology: string
-  readonly runners?: readonly Runner[]
-  readonly settings?: LabSettings
-  readonly shares?: number
-  readonly threshold?: number
-  readonly load?: LoadFile | null
-  readonly setup?: readonly Entry[]
-  readonly steps: readonly Entry[]
-  readonly expect?: readonly Entry[]
-}
-
-interface LoadFile {
-  readonly writers?: number
-  readonly logins?: number
-  readonly readers?: number
-  readonly tokens?: number
-  readonly at?: readonly string[]
-  readonly every?: string
-  readonly patience?: string
-  readonly 'read-back-on'?: string
-}
-
-/** A step or an expectation. */
-export type Entry = Readonly<Record<string, unknown>>
 
 /** Throws a usage error with a line for everything that is wrong: `file:line:column: what`. */
 export const parseDrill = (text: string, file: string): Drill => {

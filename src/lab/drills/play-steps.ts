@@ -3,7 +3,7 @@ import { findOtherError } from './answers.js'
 import { describeError, describeStep } from './describe.js'
 import type { Step } from './drill.js'
 import type { DrillResult, StepResult } from './result.js'
-import type { DrillWatcher } from './run-drill.js'
+import type { DrillWatcher } from './drill-watcher.js'
 import type { DrillContext } from './drill-context.js'
 import { play } from './verbs/verbs.js'
 
@@ -18,16 +18,16 @@ interface Verdict {
 export class StepPlayer {
   readonly results: StepResult[] = []
   readonly #drill: string
-  readonly #stage: DrillContext
+  readonly #context: DrillContext
   readonly #watcher: DrillWatcher
   #lines: string[] = []
   #verdict: Verdict = { verdict: 'passed', error: null }
 
-  constructor(drill: string, stage: DrillContext, watcher: DrillWatcher) {
+  constructor(drill: string, context: DrillContext, watcher: DrillWatcher) {
     this.#drill = drill
-    this.#stage = stage
+    this.#context = context
     this.#watcher = watcher
-    stage.onLine((line) => {
+    context.onLine((line) => {
       this.#lines.push(line)
       watcher.onLine?.(line)
     })
@@ -48,7 +48,7 @@ export class StepPlayer {
 
   async play(steps: readonly Step[], phase: StepResult['phase']): Promise<void> {
     for (const step of steps) {
-      this.#stage.signal.throwIfAborted()
+      this.#context.signal.throwIfAborted()
       this.results.push(this.isPassed ? await this.#playStep(step, phase) : this.#skipped(step, phase))
     }
   }
@@ -56,7 +56,7 @@ export class StepPlayer {
   async #playStep(step: Step, phase: StepResult['phase']): Promise<StepResult> {
     await this.#watcher.onStep?.(step, this.results.length + 1, phase)
     this.#lines = []
-    const startedMs = this.#stage.now()
+    const startedMs = this.#context.now()
     await this.#tell(step, 'begins')
     const error = await this.#findFailure(step)
     const result: StepResult = {
@@ -66,7 +66,7 @@ export class StepPlayer {
       detail: describeStep(step),
       commands: this.#lines,
       startedMs,
-      tookMs: this.#stage.now() - startedMs,
+      tookMs: this.#context.now() - startedMs,
       outcome: error === undefined ? 'passed' : 'failed',
       ...(error === undefined ? {} : { error }),
     }
@@ -76,7 +76,7 @@ export class StepPlayer {
   }
 
   #skipped(step: Step, phase: StepResult['phase']): StepResult {
-    const startedMs = this.#stage.now()
+    const startedMs = this.#context.now()
     const detail = describeStep(step)
     const { verb, name = detail } = step
     return { phase, name, verb, detail, commands: [], startedMs, tookMs: 0, outcome: 'skipped' }
@@ -85,9 +85,9 @@ export class StepPlayer {
   /** The failure of a step, which is also that it was not refused although it should have been. */
   async #findFailure(step: Step): Promise<string | undefined> {
     try {
-      await play(this.#stage, step)
+      await play(this.#context, step)
     } catch (error) {
-      this.#stage.signal.throwIfAborted()
+      this.#context.signal.throwIfAborted()
       // It cannot be played at all, which says nothing about the clusters.
       if (error instanceof LabError && error.code === 'usage') {
         this.fail(error.message)
@@ -104,6 +104,6 @@ export class StepPlayer {
 
   #tell(step: Step, phase: string): Promise<void> {
     const details = { drill: this.#drill, step: step.name ?? describeStep(step), verb: step.verb, phase }
-    return this.#stage.lab.events.append({ kind: 'drill', details })
+    return this.#context.lab.events.append({ kind: 'drill', details })
   }
 }

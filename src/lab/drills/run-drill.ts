@@ -14,6 +14,7 @@ import type { DrillEvent, DrillResult, ExpectationResult, Picture, StepResult } 
 import { Sampler } from './sampler.js'
 import { LOAD_EXPECTATIONS } from './schema/expectations.js'
 import { DrillContext } from './drill-context.js'
+import type { DrillWatcher } from './drill-watcher.js'
 import { versionsOf } from './versions.js'
 import { expectationsOf, type Slo, wantedOf } from './wanted.js'
 
@@ -28,15 +29,6 @@ export interface RunDrillOptions {
   /** Lines of a shell that play it once more. */
   readonly howToRepeat?: string | undefined
   readonly watcher?: DrillWatcher | undefined
-}
-
-/** Told of a drill's progress while it is played. */
-export interface DrillWatcher {
-  onStep?(step: Step, number: number, phase: StepResult['phase']): void | Promise<void>
-  onLine?(line: string): void
-  onStepEnd?(result: StepResult): void
-  onText?(text: string): void
-  onExpectation?(result: ExpectationResult): void
 }
 
 const TIMEOUT_MS = 60_000
@@ -58,7 +50,7 @@ class DrillRun {
   readonly #drill: Drill
   readonly #options: RunDrillOptions
   readonly #watcher: DrillWatcher
-  readonly #stage: DrillContext
+  readonly #context: DrillContext
   readonly #player: StepPlayer
   readonly #witness: Witness
   readonly #told: DrillEvent[] = []
@@ -69,21 +61,21 @@ class DrillRun {
     this.#drill = drill
     this.#options = options
     this.#watcher = options.watcher ?? {}
-    this.#stage = new DrillContext(lab, {
+    this.#context = new DrillContext(lab, {
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       signal: options.signal ?? new AbortController().signal,
     })
-    this.#player = new StepPlayer(drill.name, this.#stage, this.#watcher)
+    this.#player = new StepPlayer(drill.name, this.#context, this.#watcher)
     this.#witness = new Witness(lab)
   }
 
   async play(): Promise<DrillResult> {
-    const now = () => this.#stage.now()
+    const now = () => this.#context.now()
     const unsubscribe = this.#lab.events.subscribe((event) => this.#note(event))
     let load: Load | undefined
     let sampler: Sampler | undefined
     try {
-      await this.#stage.variables.learnAddresses()
+      await this.#context.variables.learnAddresses()
       await this.#player.play(this.#drill.setup, 'setup')
       load = await this.#startLoad()
       this.#before = toPicture(now(), await this.#witness.ask())
@@ -102,7 +94,7 @@ class DrillRun {
       await load?.stop()
       await sampler?.stop()
       this.#witness.close()
-      this.#stage.end()
+      this.#context.end()
     }
   }
 
@@ -110,7 +102,7 @@ class DrillRun {
   #note({ time, kind, cluster, details, command }: LabEvent): void {
     if (kind === 'role') return
     this.#told.push({
-      atMs: this.#stage.momentOf(time),
+      atMs: this.#context.momentOf(time),
       kind,
       ...(cluster === undefined ? {} : { cluster }),
       details,
@@ -122,11 +114,11 @@ class DrillRun {
     const { load: plan } = this.#drill
     if (!plan || !this.#player.isPassed) return undefined
     try {
-      const load = await Load.start(this.#stage, plan)
+      const load = await Load.start(this.#context, plan)
       this.#watcher.onText?.(`clients begin at ${load.homes.join(', ')}`)
       return load
     } catch (error) {
-      this.#stage.signal.throwIfAborted()
+      this.#context.signal.throwIfAborted()
       this.#player.fail(`the clients could not begin: ${describeError(error)}`)
       return undefined
     }
@@ -135,8 +127,8 @@ class DrillRun {
   /** An interruption that is about to end is measured to its end. */
   async #settle(load: Load): Promise<void> {
     const served = async () => (load.isServed ? undefined : 'some clients are not served')
-    await this.#stage.wait('clients to be served', served, SETTLE_MS).catch(() => undefined)
-    this.#stage.signal.throwIfAborted()
+    await this.#context.wait('clients to be served', served, SETTLE_MS).catch(() => undefined)
+    this.#context.signal.throwIfAborted()
   }
 
   async #measure(load: Load): Promise<Measured> {
@@ -146,11 +138,11 @@ class DrillRun {
     const withSlo = (rpo: Measured['rpo']) => (sloWrites === undefined ? rpo : { ...rpo, sloWrites })
     this.#watcher.onText?.(`${load.ledger.acknowledged.length} acknowledged writes are read back`)
     try {
-      const cluster = await findTruth(this.#stage, this.#drill.load?.readBackOn)
+      const cluster = await findTruth(this.#context, this.#drill.load?.readBackOn)
       const found = await readBack(this.#lab, cluster, load.ledger.acknowledged)
       return { ...base, rpo: withSlo(toRpo(found)), readOn: cluster }
     } catch {
-      this.#stage.signal.throwIfAborted()
+      this.#context.signal.throwIfAborted()
       return { ...base, rpo: withSlo(unmeasuredRpo(load.ledger)), readOn: undefined }
     }
   }
@@ -158,7 +150,7 @@ class DrillRun {
   async #judge(measured: Measured | undefined): Promise<ExpectationResult[]> {
     const results: ExpectationResult[] = []
     for (const expectation of [...this.#drill.expect, ...expectationsOf(this.#options.slo ?? {})]) {
-      this.#stage.signal.throwIfAborted()
+      this.#context.signal.throwIfAborted()
       const seen = await this.#see(expectation, measured)
       const result = { text: describeExpectation(expectation), ...seen }
       if (!seen.passed) this.#player.fail()
@@ -171,11 +163,11 @@ class DrillRun {
   async #see(expectation: Expectation, measured: Measured | undefined): Promise<Seen> {
     if (expectation.about in LOAD_EXPECTATIONS) {
       if (!measured) return { passed: false, evidence: ['not measured: the clients never began'] }
-      return judgeLoad(this.#stage, expectation as LoadExpectation, measured)
+      return judgeLoad(this.#context, expectation as LoadExpectation, measured)
     }
     if (!this.#player.isPassed && this.#player.results.some(({ outcome }) => outcome !== 'passed'))
       return { passed: false, evidence: ['not looked at: a step before did not succeed'] }
-    return checkFact(this.#stage, expectation as Parameters<typeof checkFact>[1])
+    return checkFact(this.#context, expectation as Parameters<typeof checkFact>[1])
   }
 
   async #result(parts: {
@@ -198,8 +190,8 @@ class DrillRun {
       runner: this.#lab.kind,
       seed: this.#options.seed ?? '',
       versions: await versionsOf(this.#lab),
-      startedAt: this.#stage.startedAt,
-      durationMs: this.#stage.now(),
+      startedAt: this.#context.startedAt,
+      durationMs: this.#context.now(),
       steps: this.#player.results,
       expectations,
       rto: hasWriters ? measured.rto : null,
@@ -209,7 +201,7 @@ class DrillRun {
       events: [...this.#told, ...sampler.events].sort((one, other) => one.atMs - other.atMs),
       before: this.#before,
       after,
-      calls: this.#stage.calls,
+      calls: this.#context.calls,
       howToRepeat: this.#options.howToRepeat ?? `understudy drill run ${name}`,
       ...this.#player.verdict,
     }

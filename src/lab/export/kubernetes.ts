@@ -1,7 +1,7 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { ConfigMap, Container, Secret, Service } from 'kubernetes-types/core/v1.js'
 import { loadYaml } from '../documents/yaml-document.js'
-import { topologyText } from '../topology.js'
+import { topologyText } from '../topology/catalogue.js'
 import { CONFINED, type KubernetesOptions, labelsOf, metadataOf, serviceOf, UNPRIVILEGED } from './kubernetes-parts.js'
 import { wiringObjects } from './kubernetes-wiring.js'
 import { API_PORT, CLUSTER_PORT, configText, type ExportSource } from './plan.js'

@@ -6,7 +6,7 @@ import { runDrill, type RunDrillOptions } from '../drills/run-drill.js'
 import type { InProcessLab } from '../in-process-lab.js'
 import { LabError } from '../lab-error.js'
 import { openInProcessLab } from '../live/in-process-driver.js'
-import { requireTopology } from '../topology.js'
+import { requireTopology } from '../topology/catalogue.js'
 
 /** Plays a drill on a lab of a test. */
 export const playDrill = async (

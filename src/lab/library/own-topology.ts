@@ -1,7 +1,8 @@
 import { KINDS } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { requireKeys } from '../settings.js'
-import { loadTopology, type Topology } from '../topology.js'
+import type { Topology } from '../topology.js'
+import { loadTopology } from '../topology/catalogue.js'
 import { findTopologyProblems } from '../topology/judge.js'
 
 const KNOWN: { readonly [Name in keyof Topology]-?: true } = {

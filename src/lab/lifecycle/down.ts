@@ -8,7 +8,7 @@ import { removeSocket } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 import type { ProcessFacts } from './process-table.js'
 
-export interface DownOptions {
+interface DownOptions {
   /** Leaves data and keys, so that the servers can be started again. */
   readonly keep: boolean
   readonly onProgress: (text: string) => void

@@ -13,20 +13,13 @@ import { waitForAnswer } from '../replication.js'
 import { cannot } from '../live-lab.js'
 import { lastLogLines } from '../runner/child-process.js'
 import { sealCluster, unsealCluster, unsealWithAny } from '../seals.js'
+import type { ServerVerb, VerbOptions } from '../server-verbs.js'
 import { claimLab } from './claim.js'
-import { type DownOptions, stopAll } from './down.js'
+import { stopAll } from './down.js'
 import { commandIn, requireAnyLab, requireLab, saveLab } from './lab-directory.js'
 import { findServer, launchCluster } from './cluster-server.js'
 import { startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
-
-/** Actions on the servers of a lab that is up. */
-export type ServerVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'unseal' | 'seal'
-
-export interface VerbOptions extends Pick<DownOptions, 'onProgress'> {
-  /** Bound on each wait. */
-  readonly timeoutMs: number
-}
 
 /**
  * Does one thing to some clusters of a lab, or to all when none is named; says of each what was done. What is so already is

@@ -6,8 +6,10 @@ import { LabError } from '../lab-error.js'
 import { requireAnyLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { LocalEvents } from './local-events.js'
-import { cannot, type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
-import { topologyOf, type Topology } from '../topology.js'
+import { cannot, type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
+import type { ProcessVerb } from '../server-verbs.js'
+import type { Topology } from '../topology.js'
+import { topologyOf } from '../topology/catalogue.js'
 import { workOnAttached } from '../attach/containers.js'
 
 /** Servers that somebody else runs, by the lab's record of them. Where they are containers of this machine they are also stopped and started. */
@@ -47,7 +49,7 @@ class AttachedDriver implements LabDriver {
     saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })
   }
 
-  async work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
+  async work(verb: ProcessVerb, name: string, timeoutMs: number): Promise<string> {
     const lab = this.#record()
     const done: string[] = []
     const options = { timeoutMs, onProgress: (text: string) => void done.push(text) }

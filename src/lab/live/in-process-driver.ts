@@ -3,7 +3,8 @@ import type { ClusterAccess } from '../cluster.js'
 import type { InProcessLab } from '../in-process-lab.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { Keeper } from '../keeper/keeper.js'
-import { cannot, type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
+import { cannot, type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
+import type { ProcessVerb } from '../server-verbs.js'
 import { unsealCluster } from '../seals.js'
 import type { Topology } from '../topology.js'
 import type { LocalEvents } from './local-events.js'
@@ -39,7 +40,7 @@ class InProcessDriver implements LabDriver {
     this.#lab.cluster(name).useKeys(keys)
   }
 
-  async work(verb: ServerVerb, name: string): Promise<string> {
+  async work(verb: ProcessVerb, name: string): Promise<string> {
     const cluster = this.#lab.cluster(name)
     switch (verb) {
       case 'start':

@@ -6,8 +6,10 @@ import { LabError } from '../lab-error.js'
 import { requireLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { workOnServers } from '../lifecycle/servers.js'
-import { type ClusterKeyChange, type LabDriver, LiveLab, type ServerVerb } from '../live-lab.js'
-import { topologyOf, type Topology } from '../topology.js'
+import { type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
+import type { ProcessVerb } from '../server-verbs.js'
+import type { Topology } from '../topology.js'
+import { topologyOf } from '../topology/catalogue.js'
 import { KeptEvents } from './kept-events.js'
 
 /** A lab of processes, by its record: other commands may change it meanwhile, so the record is read again each time. */
@@ -40,7 +42,7 @@ class ProcessDriver implements LabDriver {
     saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })
   }
 
-  async work(verb: ServerVerb, cluster: string, timeoutMs: number): Promise<string> {
+  async work(verb: ProcessVerb, cluster: string, timeoutMs: number): Promise<string> {
     const done: string[] = []
     await workOnServers(
       this.name,

@@ -10,7 +10,7 @@ import { LabError } from '../lab-error.js'
 import { findServer } from '../lifecycle/cluster-server.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { statusOf } from '../replication.js'
-import { topologyOf } from '../topology.js'
+import { topologyOf } from '../topology/catalogue.js'
 import { waitFor } from '../wait.js'
 import { formerlyOf, type ImagedCluster, imageFile, type Manifest, type SavedFault, writeManifest } from './manifest.js'
 

@@ -1,6 +1,7 @@
 import { type ActiveFault, isOfLink, type LinkFault } from '../keeper/active-fault.js'
 import { KIND_WORDS, KINDS } from '../kinds.js'
-import type { ClusterView, Survey } from '../survey.js'
+import type { Survey } from '../survey.js'
+import type { ClusterView } from './cluster-view.js'
 import type { FollowView } from './links.js'
 
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']

@@ -1,6 +1,6 @@
 import { type ActiveFault, isOfLink } from '../keeper/active-fault.js'
 import { KINDS, type Kind } from '../kinds.js'
-import type { ClusterView } from '../survey.js'
+import type { ClusterView } from './cluster-view.js'
 
 /** A cluster that follows another one, or would. */
 export interface FollowView {

@@ -5,7 +5,7 @@ import type { DrillResult } from '../../../src/lab/drills/result.js'
 import { runDrill } from '../../../src/lab/drills/run-drill.js'
 import { InProcessLab } from '../../../src/lab/in-process-lab.js'
 import { openInProcessLab } from '../../../src/lab/live/in-process-driver.js'
-import { requireTopology } from '../../../src/lab/topology.js'
+import { requireTopology } from '../../../src/lab/topology/catalogue.js'
 import { OutageObserver } from '../../support/outage-observer.js'
 
 const TIMEOUT_MS = 60_000

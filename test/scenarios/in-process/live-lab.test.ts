@@ -3,7 +3,7 @@ import { InProcessLab } from '../../../src/lab/in-process-lab.js'
 import type { LabEvent } from '../../../src/lab/events/event.js'
 import { openInProcessLab } from '../../../src/lab/live/in-process-driver.js'
 import { failOver, rejoin } from '../../../src/lab/operations/operations.js'
-import { findTopology } from '../../../src/lab/topology.js'
+import { findTopology } from '../../../src/lab/topology/catalogue.js'
 
 const topology = findTopology('pr-dr')
 if (!topology) throw new Error('no topology')

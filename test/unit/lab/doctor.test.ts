@@ -5,7 +5,7 @@ import { ManualClock } from '../../../src/base/manual-clock.js'
 import { examine } from '../../../src/lab/doctor/checks.js'
 import { type Machine, thisMachine } from '../../../src/lab/doctor/machine.js'
 import type { LabListing } from '../../../src/lab/lifecycle/listing.js'
-import { findTopology } from '../../../src/lab/topology.js'
+import { findTopology } from '../../../src/lab/topology/catalogue.js'
 
 const topology = findTopology('dr')
 if (!topology) throw new Error('no topology')

@@ -17,7 +17,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { createProcessTable } from '../../../src/lab/lifecycle/process-table.js'
 import { imageFile, type Manifest, readManifest, writeManifest } from '../../../src/lab/snapshot/manifest.js'
 import { keyPath, packSnapshot, prepareSnapshot, unpackSnapshot } from '../../../src/lab/snapshot/snapshot-file.js'
-import { findTopology } from '../../../src/lab/topology.js'
+import { findTopology } from '../../../src/lab/topology/catalogue.js'
 import { checkImage, fillEngine, ImageReader, writeImage } from '../../../src/server/lab/cluster-image.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
 

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { findLinks } from '../../../src/lab/status/links.js'
-import type { ClusterView, RoleView, Survey } from '../../../src/lab/survey.js'
+import type { ClusterView, RoleView } from '../../../src/lab/status/cluster-view.js'
+import type { Survey } from '../../../src/lab/survey.js'
 
 const OFF: RoleView = {
   mode: 'disabled',

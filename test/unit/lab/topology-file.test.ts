@@ -2,7 +2,13 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Schema } from '../../../src/lab/documents/schema.js'
-import { findTopology, listTopologies, loadTopology, TOPOLOGY_NAMES, topologyText } from '../../../src/lab/topology.js'
+import {
+  findTopology,
+  listTopologies,
+  loadTopology,
+  TOPOLOGY_NAMES,
+  topologyText,
+} from '../../../src/lab/topology/catalogue.js'
 import { parseTopology } from '../../../src/lab/topology/parse.js'
 import { TOPOLOGY_SCHEMA } from '../../../src/lab/topology/schema.js'
 

@@ -11,7 +11,7 @@ import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
-import { requireTopology } from '../../../lab/topology.js'
+import { requireTopology } from '../../../lab/topology/catalogue.js'
 
 interface AttachFlags {
   readonly keys?: string

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { type ExportedFile, type ExportSource, judgeExport } from '../../../lab/export/plan.js'
 import { writeExport } from '../../../lab/export/write-files.js'
 import { LabError } from '../../../lab/lab-error.js'
-import { readTopologyFile, requireTopology } from '../../../lab/topology.js'
+import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
 import type { Output } from '../../output.js'
 
 export interface ExportFlags {

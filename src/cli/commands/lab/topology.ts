@@ -1,12 +1,12 @@
 import { Command } from 'commander'
+import type { Topology } from '../../../lab/topology.js'
 import {
   listTopologies,
   loadTopology,
   readTopologyFile,
   requireTopology,
-  type Topology,
   topologyText,
-} from '../../../lab/topology.js'
+} from '../../../lab/topology/catalogue.js'
 import { describeTopology } from '../../../lab/topology/describe.js'
 import { TOPOLOGY_SCHEMA } from '../../../lab/topology/schema.js'
 import { examples } from '../../help.js'

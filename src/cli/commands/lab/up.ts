@@ -9,15 +9,8 @@ import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
 import { upSnapshot } from '../../../lab/snapshot/up-snapshot.js'
-import {
-  type ClusterPlan,
-  listTopologies,
-  planOf,
-  requireTopology,
-  readTopologyFile,
-  TOPOLOGY_NAMES,
-  type Topology,
-} from '../../../lab/topology.js'
+import { type ClusterPlan, planOf, type Topology } from '../../../lab/topology.js'
+import { listTopologies, requireTopology, readTopologyFile, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output, terminalWidth } from '../../output.js'
 import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'

@@ -20,30 +20,30 @@ export interface Seen {
 const WITHIN = '30s'
 
 /** Looks until it holds, as long as the expectation allows, and says what it saw last. */
-export const checkFact = async (stage: DrillContext, fact: Fact): Promise<Seen> => {
-  if (fact.about === 'call') return checkCall(stage, fact)
-  const value = await stage.variables.resolve(fact.with)
-  const look = LOOKS[fact.about] as (stage: DrillContext, value: unknown) => Promise<Seen>
+export const checkFact = async (context: DrillContext, fact: Fact): Promise<Seen> => {
+  if (fact.about === 'call') return checkCall(context, fact)
+  const value = await context.variables.resolve(fact.with)
+  const look = LOOKS[fact.about] as (context: DrillContext, value: unknown) => Promise<Seen>
   let seen: Seen = { passed: false, evidence: [] }
   const attempt = async () => {
-    seen = await look(stage, value).catch((error: unknown) => {
-      stage.signal.throwIfAborted()
+    seen = await look(context, value).catch((error: unknown) => {
+      context.signal.throwIfAborted()
       return { passed: false, evidence: [describeError(error)] }
     })
     return seen.passed ? undefined : seen.evidence.join('; ')
   }
-  await stage.wait(fact.about, attempt, durationOf(value.within ?? WITHIN)).catch((error: unknown) => {
+  await context.wait(fact.about, attempt, durationOf(value.within ?? WITHIN)).catch((error: unknown) => {
     if (error instanceof LabError && error.code === 'timeout') return
     throw error
   })
   return seen
 }
 
-const checkCall = async (stage: DrillContext, { with: value }: Extract<Fact, { about: 'call' }>): Promise<Seen> => {
+const checkCall = async (context: DrillContext, { with: value }: Extract<Fact, { about: 'call' }>): Promise<Seen> => {
   try {
-    return { passed: true, evidence: [await makeCall(stage, value)] }
+    return { passed: true, evidence: [await makeCall(context, value)] }
   } catch (error) {
-    stage.signal.throwIfAborted()
+    context.signal.throwIfAborted()
     return { passed: false, evidence: [describeError(error)] }
   }
 }
@@ -53,11 +53,11 @@ const judged = (mismatch: string | undefined, evidence: readonly string[]): Seen
   evidence: mismatch === undefined ? evidence : [...evidence, mismatch],
 })
 
-const readOn = (stage: DrillContext, cluster: string, path: string): Promise<ApiAnswer> =>
-  stage.ask({ cluster, method: 'GET', path })
+const readOn = (context: DrillContext, cluster: string, path: string): Promise<ApiAnswer> =>
+  context.ask({ cluster, method: 'GET', path })
 
 const LOOKS: {
-  readonly [F in Exclude<FactName, 'call'>]: (stage: DrillContext, value: ExpectationValues[F]) => Promise<Seen>
+  readonly [F in Exclude<FactName, 'call'>]: (context: DrillContext, value: ExpectationValues[F]) => Promise<Seen>
 } = {
   roots: async ({ lab }, { equal, kind, differ = false }) => {
     const rootsOf = (one: 'dr' | 'performance') =>
@@ -70,9 +70,9 @@ const LOOKS: {
     return judged(isWanted ? undefined : `the roots are ${isEqual ? 'equal' : 'not equal'}`, evidence)
   },
 
-  values: async (stage, { path, on, is, differ = false }) => {
+  values: async (context, { path, on, is, differ = false }) => {
     const clusters = listOf(on)
-    const answers = await Promise.all(clusters.map((name) => readOn(stage, name, path)))
+    const answers = await Promise.all(clusters.map((name) => readOn(context, name, path)))
     const evidence = clusters.map((name, index) => `${name}: ${showAnswer(answers[index])}`)
     const refused = answers.find(({ status }) => status >= 400)
     if (refused) return judged(`a read is answered with ${refused.status}`, evidence)
@@ -83,9 +83,9 @@ const LOOKS: {
     return judged(isSame === differ ? `the values are ${isSame ? 'the same' : 'different'}` : undefined, evidence)
   },
 
-  absent: async (stage, { path, on }) => {
+  absent: async (context, { path, on }) => {
     const clusters = listOf(on)
-    const answers = await Promise.all(clusters.map((name) => readOn(stage, name, path)))
+    const answers = await Promise.all(clusters.map((name) => readOn(context, name, path)))
     const evidence = clusters.map((name, index) => `${name}: ${showAnswer(answers[index])}`)
     return judged(
       answers.every(({ status }) => status === 404) ? undefined : 'it is answered otherwise than with 404',
@@ -136,8 +136,8 @@ const LOOKS: {
     return judged(findMismatch(lag, entries), [`${secondary} lacks ${lag} entries of ${primary}`])
   },
 
-  metrics: async (stage, { cluster, name, labels = {}, is, absent = false }) => {
-    const answer = await askMetrics(stage, cluster)
+  metrics: async (context, { cluster, name, labels = {}, is, absent = false }) => {
+    const answer = await askMetrics(context, cluster)
     if (answer.status !== 200) return judged(`its metrics are answered with ${answer.status}`, [])
     const series = findSeries(answer.bytes.toString('utf8'), name, labels)
     const evidence = series.map(({ text }) => `${cluster}: ${text}`)
@@ -147,8 +147,8 @@ const LOOKS: {
     return judged(mismatch, evidence)
   },
 
-  losses: async (stage, { cluster, entries, path }) => {
-    const { losses } = await stage.lab.anonymous(cluster).call('GET', '/_understudy/v1/losses')
+  losses: async (context, { cluster, entries, path }) => {
+    const { losses } = await context.lab.anonymous(cluster).call('GET', '/_understudy/v1/losses')
     const all = (losses as { first_index: number; last_index: number; entries: { path: string }[] }[]) ?? []
     const count = all.reduce((sum, { first_index: first, last_index: last }) => sum + last - first + 1, 0)
     const paths = all.flatMap(({ entries: some }) => some.map((entry) => entry.path))
@@ -170,8 +170,8 @@ const sorted = (value: unknown): unknown =>
     : value
 
 /** A DR secondary takes no token: there the same figures are read at a path of ours. */
-const askMetrics = async (stage: DrillContext, cluster: string): Promise<ApiAnswer> => {
-  const { mode } = await statusOf(stage.lab.anonymous(cluster), 'dr')
-  if (mode === 'secondary') return stage.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')
-  return stage.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })
+const askMetrics = async (context: DrillContext, cluster: string): Promise<ApiAnswer> => {
+  const { mode } = await statusOf(context.lab.anonymous(cluster), 'dr')
+  if (mode === 'secondary') return context.lab.anonymous(cluster).send('GET', '/_understudy/v1/metrics')
+  return context.ask({ cluster, method: 'GET', path: 'sys/metrics', query: { format: 'prometheus' } })
 }

@@ -25,7 +25,7 @@ export type LoadExpectation = Extract<Expectation, { readonly about: keyof typeo
 const LOST_SHOWN_MAX = 20
 
 export const judgeLoad = async (
-  stage: DrillContext,
+  context: DrillContext,
   expectation: LoadExpectation,
   measured: Measured,
 ): Promise<Seen> => {
@@ -37,7 +37,7 @@ export const judgeLoad = async (
     case 'tokens':
       return judgeTokens(expectation.with, measured.tokens)
     case 'writes':
-      return judgeWrites(stage, expectation.with, measured.load)
+      return judgeWrites(context, expectation.with, measured.load)
     case 'refusals':
       return judgeRefusals(expectation.with, measured.load)
   }
@@ -100,12 +100,12 @@ const judgeTokens = ({ survived }: ExpectationValues['tokens'], tokens: TokensRe
   }
 }
 
-const judgeWrites = async (stage: DrillContext, wanted: ExpectationValues['writes'], load: Load): Promise<Seen> => {
+const judgeWrites = async (context: DrillContext, wanted: ExpectationValues['writes'], load: Load): Promise<Seen> => {
   const { 'accepted-by': by, on, lost, 'at-least': least = 1 } = wanted
   const writes = load.ledger.acknowledged.filter(({ cluster }) => by === undefined || cluster === by)
   if (writes.length < least)
     return { passed: false, evidence: [`${by ?? 'the lab'} accepted ${writes.length} writes, not ${least} or more`] }
-  const { missing, unread, reason } = await readBack(stage.lab, on, writes)
+  const { missing, unread, reason } = await readBack(context.lab, on, writes)
   if (unread.length > 0)
     return {
       passed: false,
@@ -139,5 +139,5 @@ const judgeRefusals = ({ count, containing, cluster }: ExpectationValues['refusa
 }
 
 /** Where acknowledged writes are to be found at the end. */
-export const findTruth = async (stage: DrillContext, wanted: string | undefined): Promise<string> =>
-  wanted ?? findPrimary(stage.lab, await findActive(stage.lab), stage.promoted)
+export const findTruth = async (context: DrillContext, wanted: string | undefined): Promise<string> =>
+  wanted ?? findPrimary(context.lab, await findActive(context.lab), context.promoted)

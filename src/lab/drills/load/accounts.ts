@@ -25,8 +25,8 @@ const ARRIVAL_MS = 10_000
  * Makes them on the primary, and waits until they are wherever clients are to begin. Without a wish these are all clusters
  * that accept writes; one that a filter keeps them from is left out.
  */
-export const makeAccounts = async (stage: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
-  const { lab } = stage
+export const makeAccounts = async (context: DrillContext, wanted: readonly string[] | undefined): Promise<Accounts> => {
+  const { lab } = context
   const active = await findActive(lab)
   const primary = await findPrimary(lab, active)
   const root = await lab.root(primary)
@@ -39,7 +39,7 @@ export const makeAccounts = async (stage: DrillContext, wanted: readonly string[
   const secretId = textOf((await root.write(`${role}/secret-id`)).data, 'secret_id')
   const homes: string[] = []
   for (const name of wanted ?? active) {
-    const arrived = await stage
+    const arrived = await context
       .wait(`clients to be served on ${name}`, () => findObstacle(lab, name, roleId, secretId), ARRIVAL_MS)
       .then(
         () => true,

@@ -17,7 +17,7 @@ interface HeldToken {
 /** The clients of a drill, from before its first step to after its last. */
 export class Load {
   readonly ledger = new Ledger()
-  readonly #stage: DrillContext
+  readonly #context: DrillContext
   readonly #plan: LoadPlan
   readonly #accounts: Accounts
   readonly #tokens: HeldToken[] = []
@@ -26,15 +26,15 @@ export class Load {
   readonly #keys: string[] = []
   #written = 0
 
-  private constructor(stage: DrillContext, plan: LoadPlan, accounts: Accounts) {
-    this.#stage = stage
+  private constructor(context: DrillContext, plan: LoadPlan, accounts: Accounts) {
+    this.#context = context
     this.#plan = plan
     this.#accounts = accounts
   }
 
   /** Makes what the clients need and lets them begin; resolves when each has been served once. */
-  static async start(stage: DrillContext, plan: LoadPlan): Promise<Load> {
-    const load = new Load(stage, plan, await makeAccounts(stage, plan.at))
+  static async start(context: DrillContext, plan: LoadPlan): Promise<Load> {
+    const load = new Load(context, plan, await makeAccounts(context, plan.at))
     try {
       await load.#begin()
       return load
@@ -70,7 +70,7 @@ export class Load {
   }
 
   async #findDeath({ token, home }: HeldToken): Promise<string | undefined> {
-    const { lab } = this.#stage
+    const { lab } = this.#context
     const others = lab.clusters.map(({ name }) => name).filter((name) => name !== home)
     const reasons: string[] = []
     for (const name of [home, ...others]) {
@@ -108,15 +108,15 @@ export class Load {
       this.#add('reader', n, 'reader', 'read', () => this.#read(token))
     }
     for (const client of this.#clients) client.start()
-    await this.#stage.wait('clients to be served', async () =>
+    await this.#context.wait('clients to be served', async () =>
       this.#clients.every(({ isServed }) => isServed) ? undefined : 'some are not',
     )
   }
 
   #add(word: string, n: number, kind: ClientKind, action: 'write' | 'read', next: LoadClientOptions['next']): void {
     const { everyMs, patienceMs } = this.#plan
-    const { lab } = this.#stage
-    const now = () => this.#stage.now()
+    const { lab } = this.#context
+    const now = () => this.#context.now()
     const name = `${word}-${n + 1}`
     const home = this.#home(n)
     this.#clients.push(
@@ -130,7 +130,7 @@ export class Load {
   }
 
   #login(cluster: string): Promise<string> {
-    return login(this.#stage.lab.anonymous(cluster), this.#accounts)
+    return login(this.#context.lab.anonymous(cluster), this.#accounts)
   }
 
   /** A write to a key of its own, so that every one can be looked for at the end. */

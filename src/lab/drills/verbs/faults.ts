@@ -3,11 +3,11 @@ import type { FaultValue, VerbValues } from '../drill.js'
 import { durationOf } from '../parse.js'
 import type { DrillContext } from '../drill-context.js'
 
-export const setFault = async (stage: DrillContext, value: FaultValue): Promise<void> => {
+export const setFault = async (context: DrillContext, value: FaultValue): Promise<void> => {
   const { between, 'one-way': isOneWay = false, for: duration } = value
   const ends = `${isOneWay ? ' --one-way' : ''}${duration ? ` --for ${duration}` : ''}`
-  stage.line(`understudy fault ${value.name} ${between.join(' ')}${argumentOf(value)}${ends}`)
-  await stage.lab.setFault({
+  context.line(`understudy fault ${value.name} ${between.join(' ')}${argumentOf(value)}${ends}`)
+  await context.lab.setFault({
     between,
     isOneWay,
     fault: toLinkFault(value),
@@ -15,20 +15,20 @@ export const setFault = async (stage: DrillContext, value: FaultValue): Promise<
   })
 }
 
-export const heal = async (stage: DrillContext, value: VerbValues['heal']): Promise<void> => {
+export const heal = async (context: DrillContext, value: VerbValues['heal']): Promise<void> => {
   if (value === 'all') {
-    stage.line('understudy heal --all')
-    await stage.lab.heal()
+    context.line('understudy heal --all')
+    await context.lab.heal()
     return
   }
   const [one, other] = value.between
-  stage.line(`understudy heal ${one} ${other}`)
-  const active = await stage.lab.faults()
+  context.line(`understudy heal ${one} ${other}`)
+  const active = await context.lab.faults()
   const ids = active
     .filter(isOfLink)
     .filter(({ between }) => between.includes(one) && between.includes(other))
     .map(({ id }) => id)
-  if (ids.length > 0) await stage.lab.heal(ids)
+  if (ids.length > 0) await context.lab.heal(ids)
 }
 
 /** The argument behind the two clusters on the command line. */

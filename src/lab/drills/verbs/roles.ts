@@ -17,86 +17,86 @@ import type { DrillContext } from '../drill-context.js'
 
 /** Verbs that change who replicates what to whom. */
 
-export const promoteCluster = async (stage: DrillContext, value: VerbValues['promote']): Promise<void> => {
+export const promoteCluster = async (context: DrillContext, value: VerbValues['promote']): Promise<void> => {
   const { cluster, kind, force = false } = value
-  const token = kind === 'dr' ? await operationTokenFor(stage, cluster, value.token) : undefined
-  await promote(stage.runbook, cluster, kind, { token, isForced: force })
-  stage.promoted = cluster
+  const token = kind === 'dr' ? await operationTokenFor(context, cluster, value.token) : undefined
+  await promote(context.runbook, cluster, kind, { token, isForced: force })
+  context.promoted = cluster
 }
 
-const operationTokenFor = async (stage: DrillContext, cluster: string, given = 'operation'): Promise<string> =>
-  given === 'operation' ? operationToken(stage.runbook, cluster) : given
+const operationTokenFor = async (context: DrillContext, cluster: string, given = 'operation'): Promise<string> =>
+  given === 'operation' ? operationToken(context.runbook, cluster) : given
 
-export const demoteCluster = (stage: DrillContext, { cluster, kind }: VerbValues['demote']): Promise<void> =>
-  demote(stage.runbook, cluster, kind)
+export const demoteCluster = (context: DrillContext, { cluster, kind }: VerbValues['demote']): Promise<void> =>
+  demote(context.runbook, cluster, kind)
 
-export const disable = async (stage: DrillContext, { cluster, kind }: VerbValues['disable']): Promise<void> => {
-  const { mode } = await statusOf(stage.lab.anonymous(cluster), kind)
+export const disable = async (context: DrillContext, { cluster, kind }: VerbValues['disable']): Promise<void> => {
+  const { mode } = await statusOf(context.lab.anonymous(cluster), kind)
   if (mode !== 'primary' && mode !== 'secondary')
     throw new LabError('remote', `the ${kind} replication of ${cluster} is ${mode}: there is nothing to disable`)
   const isDrSecondary = kind === 'dr' && mode === 'secondary'
-  await stage.runbook.call({
+  await context.runbook.call({
     cluster,
     method: 'PUT',
     path: `${REPLICATION}/${kind}/${mode}/disable`,
-    ...(isDrSecondary ? { body: { dr_operation_token: await operationToken(stage.runbook, cluster) } } : {}),
+    ...(isDrSecondary ? { body: { dr_operation_token: await operationToken(context.runbook, cluster) } } : {}),
     isAuthenticated: !isDrSecondary,
   })
-  await stage.wait(`${kind} replication of ${cluster} to be disabled`, () =>
-    findMissingMode(stage.runbook, cluster, kind, 'disabled'),
+  await context.wait(`${kind} replication of ${cluster} to be disabled`, () =>
+    findMissingMode(context.runbook, cluster, kind, 'disabled'),
   )
 }
 
 export const join = async (
-  stage: DrillContext,
+  context: DrillContext,
   { primary, secondary, kind, filter }: VerbValues['join'],
 ): Promise<void> => {
   const paths = filter && { mode: filter.mode, paths: filter.paths.join(',') }
-  await activate(stage.runbook, primary, secondary, kind, paths)
-  takeKeys(stage, primary, secondary)
+  await activate(context.runbook, primary, secondary, kind, paths)
+  takeKeys(context, primary, secondary)
 }
 
 /** A cluster that joins is wiped: its primary's keys open it from then on, and its own root token is dead. */
-const takeKeys = (stage: DrillContext, primary: string, secondary: string): void => {
-  const { unsealKeys, threshold } = stage.lab.cluster(primary)
-  stage.lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })
+const takeKeys = (context: DrillContext, primary: string, secondary: string): void => {
+  const { unsealKeys, threshold } = context.lab.cluster(primary)
+  context.lab.keepKeys(secondary, { unsealKeys, threshold, rootToken: '' })
 }
 
-export const updatePrimary = async (stage: DrillContext, value: VerbValues['update-primary']): Promise<void> => {
+export const updatePrimary = async (context: DrillContext, value: VerbValues['update-primary']): Promise<void> => {
   const { cluster, kind, primary, addresses } = value
   const operation =
     kind === 'dr'
-      ? { dr_operation_token: await operationTokenFor(stage, cluster, value['operation-token']) }
+      ? { dr_operation_token: await operationTokenFor(context, cluster, value['operation-token']) }
       : undefined
-  const token = primary === undefined ? value.token : await tokenFor(stage, primary, cluster, kind)
-  await stage.runbook.call({
+  const token = primary === undefined ? value.token : await tokenFor(context, primary, cluster, kind)
+  await context.runbook.call({
     cluster,
     method: 'PUT',
     path: `${REPLICATION}/${kind}/secondary/update-primary`,
     body: {
       ...operation,
       ...(token === undefined ? {} : { token }),
-      ...(primary === undefined ? {} : authorityOf(stage.runbook, primary)),
+      ...(primary === undefined ? {} : authorityOf(context.runbook, primary)),
       ...(addresses === undefined ? {} : { update_primary_addrs: addresses }),
     },
     isAuthenticated: kind === 'performance',
   })
   if (primary === undefined) return
-  const { lab } = stage
-  await stage.wait(`${cluster} to follow ${primary}`, () =>
+  const { lab } = context
+  await context.wait(`${cluster} to follow ${primary}`, () =>
     findLag(lab.anonymous(primary), lab.anonymous(cluster), kind),
   )
 }
 
-const tokenFor = async (stage: DrillContext, primary: string, secondary: string, kind: Kind): Promise<string> => {
+const tokenFor = async (context: DrillContext, primary: string, secondary: string, kind: Kind): Promise<string> => {
   const id = idOf(kind, secondary)
-  await freeId(stage.runbook, primary, kind, id)
-  return activationToken(stage.runbook, primary, kind, id)
+  await freeId(context.runbook, primary, kind, id)
+  return activationToken(context.runbook, primary, kind, id)
 }
 
-export const revoke = async (stage: DrillContext, value: VerbValues['revoke']): Promise<void> => {
+export const revoke = async (context: DrillContext, value: VerbValues['revoke']): Promise<void> => {
   const { primary, secondary, kind, id = idOf(kind, secondary) } = value
-  await stage.runbook.call({
+  await context.runbook.call({
     cluster: primary,
     method: 'PUT',
     path: `${REPLICATION}/${kind}/primary/revoke-secondary`,
@@ -105,10 +105,10 @@ export const revoke = async (stage: DrillContext, value: VerbValues['revoke']): 
   })
 }
 
-export const setFilter = async (stage: DrillContext, value: VerbValues['filter']): Promise<void> => {
+export const setFilter = async (context: DrillContext, value: VerbValues['filter']): Promise<void> => {
   const { primary, secondary, id = idOf('performance', secondary), mode, paths = [], remove = false } = value
   const path = `${REPLICATION}/performance/primary/paths-filter/${id}`
-  await stage.runbook.call({
+  await context.runbook.call({
     cluster: primary,
     method: remove ? 'DELETE' : 'PUT',
     path,

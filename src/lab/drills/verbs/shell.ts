@@ -25,15 +25,15 @@ const GUARDED =
  * program. It and all that it started end with the drill, however that ends.
  */
 export const runCommand = async (
-  stage: DrillContext,
+  context: DrillContext,
   cluster: string,
   command: string,
   withinMs: number,
 ): Promise<ShellEnd> => {
-  const token = await stage.lab.rootToken(cluster).catch(() => undefined)
+  const token = await context.lab.rootToken(cluster).catch(() => undefined)
   const shims = makeShims()
   const { VAULT_TOKEN: _, ...inherited } = process.env
-  const { apiAddress, caFile } = stage.lab.cluster(cluster)
+  const { apiAddress, caFile } = context.lab.cluster(cluster)
   const env = {
     ...inherited,
     VAULT_ADDR: apiAddress,
@@ -57,13 +57,13 @@ export const runCommand = async (
     for (const stream of child.stdio) stream?.destroy()
     rmSync(shims, { recursive: true, force: true })
   }
-  stage.atEnd(endAll)
-  return watch(child, stage, withinMs, endAll)
+  context.atEnd(endAll)
+  return watch(child, context, withinMs, endAll)
 }
 
 const watch = async (
   child: ChildProcess,
-  stage: DrillContext,
+  context: DrillContext,
   withinMs: number,
   endAll: () => void,
 ): Promise<ShellEnd> => {
@@ -78,8 +78,8 @@ const watch = async (
     isLate = true
     endAll()
   }
-  const timer = stage.lab.clock.setTimer(withinMs, kill)
-  stage.signal.addEventListener('abort', kill, { once: true })
+  const timer = context.lab.clock.setTimer(withinMs, kill)
+  context.signal.addEventListener('abort', kill, { once: true })
   try {
     const [status] = await Promise.all([
       new Promise<number | null>((resolve, reject) => {
@@ -89,11 +89,11 @@ const watch = async (
       // Not all streams of the child: the one of its guard stays open.
       ...outputs.map((stream) => new Promise((resolve) => stream.once('close', resolve))),
     ])
-    stage.signal.throwIfAborted()
+    context.signal.throwIfAborted()
     return { status: isLate ? null : (status ?? 128), output }
   } finally {
     timer.cancel()
-    stage.signal.removeEventListener('abort', kill)
+    context.signal.removeEventListener('abort', kill)
   }
 }
 

@@ -14,37 +14,40 @@ import { runCommand } from './shell.js'
 import { waitForFact } from './wait.js'
 
 /** Does what a step says; rejects when it cannot be done, or does not come out as the step wants it. */
-export const play = async (stage: DrillContext, step: Step): Promise<void> => {
-  const run = VERBS[step.verb] as (stage: DrillContext, value: unknown) => Promise<void>
-  await run(stage, step.verb === 'checkpoint' ? step.with : await stage.variables.resolve(step.with))
+export const play = async (context: DrillContext, step: Step): Promise<void> => {
+  const run = VERBS[step.verb] as (context: DrillContext, value: unknown) => Promise<void>
+  await run(context, step.verb === 'checkpoint' ? step.with : await context.variables.resolve(step.with))
 }
 
 const onServers =
   (verb: 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal') =>
-  async (stage: DrillContext, clusters: string | readonly string[]): Promise<void> => {
+  async (context: DrillContext, clusters: string | readonly string[]): Promise<void> => {
     for (const name of listOf(clusters)) {
-      stage.line(`understudy ${verb} ${name}`)
-      await stage.lab.work(verb, name, stage.timeoutMs)
+      context.line(`understudy ${verb} ${name}`)
+      await context.lab.work(verb, name, context.timeoutMs)
     }
   }
 
 /** Endpoints of the server that belong to labs. */
-const onLabApi = (stage: DrillContext, cluster: string, path: string, body: object): Promise<unknown> =>
-  stage.ok({ cluster, method: 'POST', path: `/_understudy/v1/${path}`, body, token: 'none' })
+const onLabApi = (context: DrillContext, cluster: string, path: string, body: object): Promise<unknown> =>
+  context.ok({ cluster, method: 'POST', path: `/_understudy/v1/${path}`, body, token: 'none' })
 
-const write = async (stage: DrillContext, { cluster, path, fields, times = 1 }: VerbValues['write']): Promise<void> => {
+const write = async (
+  context: DrillContext,
+  { cluster, path, fields, times = 1 }: VerbValues['write'],
+): Promise<void> => {
   const request = { cluster, method: 'PUT', path, body: fields }
   if (times === 1) {
-    await stage.ok(request)
+    await context.ok(request)
     return
   }
-  stage.line(
-    `for n in $(seq ${times}); do vault write -address=${stage.lab.cluster(cluster).apiAddress} ${path}-$n ...; done`,
+  context.line(
+    `for n in $(seq ${times}); do vault write -address=${context.lab.cluster(cluster).apiAddress} ${path}-$n ...; done`,
   )
-  const client = stage.lab.withToken(cluster, await stage.lab.rootToken(cluster))
+  const client = context.lab.withToken(cluster, await context.lab.rootToken(cluster))
   try {
     for (let n = 1; n <= times; n++) {
-      stage.signal.throwIfAborted()
+      context.signal.throwIfAborted()
       await client.write(`${path}-${n}`, fields)
     }
   } finally {
@@ -52,22 +55,22 @@ const write = async (stage: DrillContext, { cluster, path, fields, times = 1 }: 
   }
 }
 
-const read = async (stage: DrillContext, value: VerbValues['read']): Promise<void> => {
+const read = async (context: DrillContext, value: VerbValues['read']): Promise<void> => {
   const { is, absent, expect, ...call } = value
   const wanted = { ...(absent ? { status: 404 } : {}), ...(is === undefined ? {} : { data: is }), ...expect }
-  await makeCall(stage, { ...call, expect: wanted })
+  await makeCall(context, { ...call, expect: wanted })
 }
 
-const checkpoint = async (stage: DrillContext, facts: VerbValues['checkpoint']): Promise<void> => {
+const checkpoint = async (context: DrillContext, facts: VerbValues['checkpoint']): Promise<void> => {
   const failed: string[] = []
   for (const fact of facts) {
-    const { passed, evidence } = await checkFact(stage, fact)
+    const { passed, evidence } = await checkFact(context, fact)
     if (!passed) failed.push(`${describeExpectation(fact)}: ${evidence.join('; ')}`)
   }
   if (failed.length > 0) throw new DrillFailure(failed.join('\n'))
 }
 
-const VERBS: { readonly [V in Verb]: (stage: DrillContext, value: VerbValues[V]) => Promise<void> } = {
+const VERBS: { readonly [V in Verb]: (context: DrillContext, value: VerbValues[V]) => Promise<void> } = {
   start: onServers('start'),
   stop: onServers('stop'),
   restart: onServers('restart'),
@@ -78,26 +81,26 @@ const VERBS: { readonly [V in Verb]: (stage: DrillContext, value: VerbValues[V])
   unseal: onServers('unseal'),
   fault: setFault,
   heal,
-  hold: async (stage, { cluster, state, kind }) => {
-    await onLabApi(stage, cluster, 'states/hold', { state, kind })
+  hold: async (context, { cluster, state, kind }) => {
+    await onLabApi(context, cluster, 'states/hold', { state, kind })
   },
-  release: async (stage, { cluster, ...body }) => {
-    await onLabApi(stage, cluster, 'states/release', body)
+  release: async (context, { cluster, ...body }) => {
+    await onLabApi(context, cluster, 'states/release', body)
   },
-  corrupt: async (stage, { cluster, tree = 'replicated', page = 0 }) => {
-    await onLabApi(stage, cluster, 'faults/corrupt', { tree, page })
+  corrupt: async (context, { cluster, tree = 'replicated', page = 0 }) => {
+    await onLabApi(context, cluster, 'faults/corrupt', { tree, page })
   },
-  skew: async (stage, { cluster, by }) => {
-    await onLabApi(stage, cluster, 'clock', { skew: by })
+  skew: async (context, { cluster, by }) => {
+    await onLabApi(context, cluster, 'clock', { skew: by })
   },
-  disk: async (stage, { cluster, state, delay }) => {
-    await onLabApi(stage, cluster, 'faults/disk', { state, ...(delay === undefined ? {} : { delay }) })
+  disk: async (context, { cluster, state, delay }) => {
+    await onLabApi(context, cluster, 'faults/disk', { state, ...(delay === undefined ? {} : { delay }) })
   },
-  'expire-token': async (stage, { cluster, id, kind }) => {
-    await onLabApi(stage, cluster, 'faults/expire-token', { id, kind })
+  'expire-token': async (context, { cluster, id, kind }) => {
+    await onLabApi(context, cluster, 'faults/expire-token', { id, kind })
   },
-  call: async (stage, value) => {
-    await makeCall(stage, value)
+  call: async (context, value) => {
+    await makeCall(context, value)
   },
   promote: promoteCluster,
   demote: demoteCluster,
@@ -108,15 +111,15 @@ const VERBS: { readonly [V in Verb]: (stage: DrillContext, value: VerbValues[V])
   filter: setFilter,
   write,
   read,
-  wait: async (stage, value) => {
-    if (typeof value !== 'string') return waitForFact(stage, value)
-    stage.line(`sleep ${durationOf(value) / 1000}`)
-    await stage.lab.clock.sleep(durationOf(value), stage.signal)
+  wait: async (context, value) => {
+    if (typeof value !== 'string') return waitForFact(context, value)
+    context.line(`sleep ${durationOf(value) / 1000}`)
+    await context.lab.clock.sleep(durationOf(value), context.signal)
   },
   checkpoint,
-  run: async (stage, { cluster, command, status = 0, prints, within = '60s' }) => {
-    stage.line(`VAULT_ADDR=${stage.lab.cluster(cluster).apiAddress} sh -c '${command.replaceAll("'", `'\\''`)}'`)
-    const ended = await runCommand(stage, cluster, command, durationOf(within))
+  run: async (context, { cluster, command, status = 0, prints, within = '60s' }) => {
+    context.line(`VAULT_ADDR=${context.lab.cluster(cluster).apiAddress} sh -c '${command.replaceAll("'", `'\\''`)}'`)
+    const ended = await runCommand(context, cluster, command, durationOf(within))
     const last = ended.output.trim().split('\n').slice(-5).join('\n')
     if (ended.status === null)
       throw new LabError('timeout', `the command did not end within ${formatMs(durationOf(within))}\n${last}`)

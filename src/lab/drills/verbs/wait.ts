@@ -9,29 +9,29 @@ import { findFollowed, lagBetween } from '../links-now.js'
 import type { DrillContext } from '../drill-context.js'
 
 /** The verb `wait`: the same facts as elsewhere, asked until they hold. */
-export const waitForFact = async (stage: DrillContext, value: WaitValue): Promise<void> => {
+export const waitForFact = async (context: DrillContext, value: WaitValue): Promise<void> => {
   const { cluster = '', within = '30s' } = value
-  stage.line(lineOf(stage, value))
+  context.line(lineOf(context, value))
   const what = value.for === 'converged' ? 'the lab to converge' : `${cluster} to be ${value.for}`
-  await stage.wait(what, () => findMissingOf(stage, value), durationOf(within))
+  await context.wait(what, () => findMissingOf(context, value), durationOf(within))
 }
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
 
-const findMissingOf = async (stage: DrillContext, value: WaitValue): Promise<string | undefined> => {
+const findMissingOf = async (context: DrillContext, value: WaitValue): Promise<string | undefined> => {
   const { cluster = '', kind = 'dr' } = value
-  const { lab } = stage
+  const { lab } = context
   switch (value.for) {
     case 'accepting-writes':
-      return findRefusal(stage, cluster)
+      return findRefusal(context, cluster)
     case 'converged':
-      return findDivergence(stage)
+      return findDivergence(context)
     case 'health': {
       const { status } = await lab.anonymous(cluster).send('GET', 'sys/health')
       return status === value.health ? undefined : `its health is ${status}`
     }
     case 'status':
-      return findMismatch(await statusOf(lab.anonymous(cluster), kind), await stage.variables.resolve(value.is))
+      return findMismatch(await statusOf(lab.anonymous(cluster), kind), await context.variables.resolve(value.is))
     case 'lag': {
       const lag = await lagBetween(lab, value.primary ?? '', cluster, kind)
       return findMismatch(lag, value.entries, 'the lag')
@@ -42,8 +42,8 @@ const findMissingOf = async (stage: DrillContext, value: WaitValue): Promise<str
 }
 
 /** A policy of its own, which no drill reads, is written and removed: it goes through all that a write goes through. */
-const findRefusal = async (stage: DrillContext, cluster: string): Promise<string | undefined> => {
-  const client = stage.lab.withToken(cluster, await stage.lab.rootToken(cluster))
+const findRefusal = async (context: DrillContext, cluster: string): Promise<string | undefined> => {
+  const client = context.lab.withToken(cluster, await context.lab.rootToken(cluster))
   try {
     await client.write('sys/policies/acl/drill-probe', { policy: 'path "drill-probe" { capabilities = ["deny"] }' })
     await client.delete('sys/policies/acl/drill-probe')

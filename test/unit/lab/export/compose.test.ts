@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { exportCompose } from '../../../../src/lab/export/compose.js'
 import { judgeExport } from '../../../../src/lab/export/plan.js'
 import { writeExport } from '../../../../src/lab/export/write-files.js'
-import { requireTopology } from '../../../../src/lab/topology.js'
+import { requireTopology } from '../../../../src/lab/topology/catalogue.js'
 
 interface ComposeFile {
   readonly services: Readonly<Record<string, Record<string, unknown> & { environment: Record<string, string> }>>

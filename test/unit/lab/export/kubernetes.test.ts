@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { exportKubernetes } from '../../../../src/lab/export/kubernetes.js'
-import { requireTopology } from '../../../../src/lab/topology.js'
+import { requireTopology } from '../../../../src/lab/topology/catalogue.js'
 import { loadServerConfig } from '../../../../src/server/config/server-config.js'
 import { parseTopology } from '../../../../src/lab/topology/parse.js'
 

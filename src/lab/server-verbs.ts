@@ -1,0 +1,11 @@
+/** Actions on the process of a server. */
+export type ProcessVerb = 'start' | 'stop' | 'restart' | 'crash' | 'pause' | 'resume'
+
+/** Actions on the server of one cluster. */
+export type ServerVerb = ProcessVerb | 'unseal' | 'seal'
+
+export interface VerbOptions {
+  readonly onProgress: (text: string) => void
+  /** Bound on each wait. */
+  readonly timeoutMs: number
+}
