@@ -3,11 +3,11 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => void setIm
 
 /** Between two steps of work on so many bytes: large ones let others have their turn, small ones are not worth it. */
 export const turnFor = async (bytes: number): Promise<void> => {
-  if (bytes > LARGE_BYTES) await nextTurn()
+  if (bytes > SLOW_BYTES) await nextTurn()
 }
 
 /** From this size on it takes a millisecond or more to read or print a text. */
-const LARGE_BYTES = 256 * 1024
+const SLOW_BYTES = 256 * 1024
 
 interface Task {
   readonly run: () => void

@@ -1,6 +1,6 @@
 import { type ErrorCode, LogicalError, wrapErrorText } from '../logical/errors.js'
 import type { Rendered } from '../logical/incoming.js'
-import { printJson } from '../logical/json-text.js'
+import { printJson } from '../base/json-print.js'
 
 /** The one place that knows HTTP status codes of errors. */
 const STATUS_OF: Record<ErrorCode, number> = {

@@ -1,6 +1,6 @@
 import { letGo } from '../base/garbage.js'
 import { turnFor } from '../base/turn.js'
-import { printJson } from './json-text.js'
+import { printJson } from '../base/json-print.js'
 
 /**
  * Bytes on their way into the storage, which keeps them encrypted: whoever takes them is the last to have them, so that a
@@ -22,8 +22,8 @@ export class Document {
   }
 }
 
-/** Of smaller texts nobody need be told. */
-const LARGE_BYTES = 64 * 1024
+/** The garbage collector is told of texts from this size on; smaller ones it finds soon enough by itself. */
+const RELEASED_BYTES = 64 * 1024
 
 /** `value` as it is stored. A large one is printed in several turns of the event loop. */
 export const printDocument = async (value: unknown): Promise<Document> => new Document(await bytesOf(printJson(value)))
@@ -31,7 +31,7 @@ export const printDocument = async (value: unknown): Promise<Document> => new Do
 const bytesOf = async (text: string): Promise<Buffer> => {
   await turnFor(text.length)
   const bytes = Buffer.from(text)
-  if (bytes.length > LARGE_BYTES) letGo(bytes.length)
+  if (bytes.length > RELEASED_BYTES) letGo(bytes.length)
   await turnFor(bytes.length)
   return bytes
 }

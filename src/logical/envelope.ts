@@ -1,5 +1,6 @@
-import { RawJson } from './json.js'
-import { holdsBytes, parseJson, printJson, printPieces } from './json-text.js'
+import { RawJson } from '../base/json.js'
+import { holdsBytes, printJson, printPieces } from '../base/json-print.js'
+import { parseJson } from './json-text.js'
 import type { Rendered } from './incoming.js'
 import type { AuthAnswer, Operation, Response, WrapInfo } from './request.js'
 

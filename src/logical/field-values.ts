@@ -2,7 +2,8 @@ import { LIMITS } from '../base/limits.js'
 import { parseDurationMs } from '../base/duration.js'
 import { LogicalError } from './errors.js'
 import type { Field, FieldKind, FieldTable } from './fields.js'
-import { type JsonObject, type JsonValue, RawNumber } from './json.js'
+import { RawNumber } from '../base/json.js'
+import type { JsonObject, JsonValue } from './json.js'
 
 /** The fields of one path, ready for use. */
 export interface FieldReader {

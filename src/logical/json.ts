@@ -1,37 +1,9 @@
-/**
- * Values of a JSON document. A number whose text JavaScript would not print back the same way (`1.50`, 20 digits) is a
- * `RawNumber`, so that what a client wrote can be answered as written.
- */
-export type JsonValue = null | boolean | number | string | RawNumber | JsonValue[] | { [key: string]: JsonValue }
-export type JsonObject = { [key: string]: JsonValue }
+import { RawJson } from '../base/json.js'
 
-/** A JSON number kept as its text. */
-export class RawNumber {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-/** A JSON document that is sent as it stands, as text or as bytes. */
-export class RawJson {
-  readonly source: string | Buffer
-  constructor(source: string | Buffer) {
-    this.source = source
-  }
-
-  get text(): string {
-    return typeof this.source === 'string' ? this.source : this.source.toString('utf8')
-  }
-
-  /** Characters or bytes. */
-  get size(): number {
-    return this.source.length
-  }
-}
+export type { JsonObject, JsonValue } from '../base/json.js'
 
 /** A document as it is stored. A large one stays as it is: as text it would be in memory once more. */
 export const storedJson = (stored: Buffer): RawJson =>
-  new RawJson(stored.length > LARGE_BYTES ? stored : stored.toString('utf8'))
+  new RawJson(stored.length > TEXT_BYTES_MAX ? stored : stored.toString('utf8'))
 
-const LARGE_BYTES = 64 * 1024
+const TEXT_BYTES_MAX = 64 * 1024

@@ -1,5 +1,6 @@
 import type { LogicalError } from './errors.js'
-import type { JsonObject, RawJson } from './json.js'
+import type { RawJson } from '../base/json.js'
+import type { JsonObject } from './json.js'
 
 export type Operation = 'create' | 'update' | 'patch' | 'read' | 'list' | 'delete' | 'help'
 

@@ -1,9 +1,9 @@
 /** Requests as the reference's client sends them: retried, redirected once, wrapped when asked for, or only shown. */
 import { Backoff } from '../../base/backoff.js'
+import { printJson } from '../../base/json-print.js'
 import { type ApiAnswer, type ApiCall, ApiClient, ApiUnreachable, type Query } from '../../client/api-client.js'
 import { describeRefusal, describeUnreachable, textsOf } from './api-error.js'
 import { CliError, remoteError, VAULT_EXIT } from './cli-error.js'
-import { printExactJson } from './exact-json.js'
 import type { VaultIo } from './io.js'
 import { Preview, renderPreview } from './preview.js'
 import { parseBody, parseSecret, type Secret } from './secret.js'
@@ -92,7 +92,7 @@ export class VaultApi {
     const wrapTtl = settings.wrapTtl || (path === 'sys/wrapping/wrap' ? WRAP_TTL_DEFAULT : '')
     const sentToken = token ?? settings.token
     return {
-      ...(body !== undefined && { raw: Buffer.from(printExactJson(body)) }),
+      ...(body !== undefined && { raw: Buffer.from(printJson(body)) }),
       ...(raw && { raw }),
       ...(query && { query }),
       headers: {

@@ -1,6 +1,6 @@
 import { ANY, type Command, defineCommand } from './command.js'
 import { remoteError } from './cli-error.js'
-import { isMap, type JsonMap } from './exact-json.js'
+import { isMap, type JsonMap } from './json-map.js'
 import { flag } from './flags.js'
 import { formatTable, type Row } from './render/columns.js'
 import { goText } from './render/go-text.js'

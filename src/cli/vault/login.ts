@@ -2,7 +2,7 @@
 import type { Call, Command } from './command.js'
 import { ANY, defineCommand } from './command.js'
 import { localError, remoteError } from './cli-error.js'
-import type { JsonMap } from './exact-json.js'
+import type { JsonMap } from './json-map.js'
 import { flag } from './flags.js'
 import type { Secret } from './secret.js'
 import { textOf } from './secret.js'

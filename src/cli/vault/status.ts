@@ -1,7 +1,7 @@
 import type { Session } from './command.js'
 import { defineCommand } from './command.js'
 import { CliError, VAULT_EXIT } from './cli-error.js'
-import type { JsonMap } from './exact-json.js'
+import type { JsonMap } from './json-map.js'
 import { formatPairs, type Row } from './render/columns.js'
 import { goText } from './render/go-text.js'
 import { textOf } from './secret.js'

@@ -1,8 +1,10 @@
 /** Data of a write from the command line: `key=value`, `key=@file`, `key=-`, `@file.json`, `-`. */
 import { readFileSync } from 'node:fs'
+import { parseExactJson } from '../../base/exact-json.js'
 import { localError, messageOf } from './cli-error.js'
-import { isMap, type JsonMap, parseExactJson } from './exact-json.js'
+import { isMap, type JsonMap } from './json-map.js'
 import type { VaultIo } from './io.js'
+import { goText } from './render/go-text.js'
 
 /**
  * The object that `args` describe. A whole object comes from standard input (`-`) or a file (`@file`); a key that is given
@@ -24,7 +26,7 @@ export const readQuery = async (args: readonly string[], io: Pick<VaultIo, 'read
   Object.fromEntries(
     Object.entries(await readData(args, io)).map(([key, value]) => [
       key,
-      Array.isArray(value) ? value.map(String) : String(value),
+      Array.isArray(value) ? value.map(goText) : goText(value),
     ]),
   )
 

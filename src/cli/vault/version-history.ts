@@ -1,6 +1,6 @@
 import { defineCommand } from './command.js'
 import { remoteError } from './cli-error.js'
-import { isMap, type JsonMap } from './exact-json.js'
+import { isMap, type JsonMap } from './json-map.js'
 import { formatTable } from './render/columns.js'
 import { goText } from './render/go-text.js'
 

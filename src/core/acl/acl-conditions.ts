@@ -1,6 +1,7 @@
 /** What a rule demands beside its capability: parameters of the request and the time an answer is wrapped for. */
 import type { PlainValue } from '../../base/hcl-blocks.js'
-import { type JsonObject, type JsonValue, RawNumber } from '../../logical/json.js'
+import { RawNumber } from '../../base/json.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Operation, WrapRequest } from '../../logical/request.js'
 import type { AclRule } from './acl-rules.js'
 import type { ParameterLists } from './policy-text.js'

@@ -1,6 +1,6 @@
 /** One open audit device: prints entries in its own way and hands the lines to its sink. */
 import type { Clock } from '../../base/clock.js'
-import { holdsBytes, printJson } from '../../logical/json-text.js'
+import { holdsBytes, printJson } from '../../base/json-print.js'
 import {
   type AuditEntry,
   type AuditResponseEntry,

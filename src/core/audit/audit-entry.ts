@@ -2,7 +2,7 @@
 import { LIMITS } from '../../base/limits.js'
 import { formatTime } from '../../base/rfc3339.js'
 import { LogicalError, wrapErrorText } from '../../logical/errors.js'
-import { RawJson } from '../../logical/json.js'
+import { RawJson } from '../../base/json.js'
 import {
   type AuthAnswer,
   type NamespaceRef,

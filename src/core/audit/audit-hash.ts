@@ -3,8 +3,9 @@ import { LIMITS } from '../../base/limits.js'
 import { nextTurn, turnFor } from '../../base/turn.js'
 import { createSha256 } from '../../crypto/digest.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
-import { RawJson, RawNumber } from '../../logical/json.js'
-import { parseJson, printPieces } from '../../logical/json-text.js'
+import { RawJson, RawNumber } from '../../base/json.js'
+import { printPieces } from '../../base/json-print.js'
+import { parseJson } from '../../logical/json-text.js'
 
 export interface Redactor {
   /** A token, or a string value. */

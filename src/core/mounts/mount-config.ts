@@ -1,6 +1,7 @@
 import { parseDurationMs } from '../../base/duration.js'
 import { invalid } from '../../logical/errors.js'
-import { type JsonValue, RawNumber } from '../../logical/json.js'
+import { RawNumber } from '../../base/json.js'
+import type { JsonValue } from '../../logical/json.js'
 import type { MountConfig, MountKind, MountTokenType } from './mount-entry.js'
 
 type ConfigInput = { readonly [key: string]: JsonValue }

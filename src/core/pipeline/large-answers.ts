@@ -1,5 +1,5 @@
 import { letGo } from '../../base/garbage.js'
-import { RawJson } from '../../logical/json.js'
+import { RawJson } from '../../base/json.js'
 import type { Request, Response } from '../../logical/request.js'
 
 /** What is smaller is not counted: as many as there may be connections do no harm. */

@@ -1,6 +1,7 @@
 import { LogicalError, type ErrorCode } from '../../logical/errors.js'
 import type { JsonValue } from '../../logical/json.js'
-import { parseJson, printJson } from '../../logical/json-text.js'
+import { printJson } from '../../base/json-print.js'
+import { parseJson } from '../../logical/json-text.js'
 import type { Response } from '../../logical/request.js'
 
 /** How the answer of a primary to a forwarded request travels back. */

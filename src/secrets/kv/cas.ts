@@ -1,6 +1,7 @@
 /** Check-and-set: a write may name the version it replaces. */
 import { invalid } from '../../logical/errors.js'
-import { type JsonValue, RawNumber } from '../../logical/json.js'
+import { RawNumber } from '../../base/json.js'
+import type { JsonValue } from '../../logical/json.js'
 import type { KvConfig } from './config.js'
 import type { KeyMetadata } from './metadata.js'
 

@@ -1,5 +1,6 @@
 /** JSON merge patch (RFC 7386): objects are merged, null takes a key out, everything else replaces. */
-import { type JsonObject, type JsonValue, RawNumber } from '../../logical/json.js'
+import { RawNumber } from '../../base/json.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)

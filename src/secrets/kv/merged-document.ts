@@ -5,7 +5,8 @@ import { Document, printDocument } from '../../logical/document.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import { scanJson } from '../../logical/json-scan.js'
-import { parseJson, printJson } from '../../logical/json-text.js'
+import { printJson } from '../../base/json-print.js'
+import { parseJson } from '../../logical/json-text.js'
 import { mergePatch } from './merge-patch.js'
 
 const bounded = (bytes: Buffer): Buffer => {

@@ -10,8 +10,8 @@ type Operation =
 /** So many operations are kept here; with more of them the batch goes on in the binding, which takes them as they come. */
 const FEW_OPERATIONS = 64
 
-/** A batch of more is worth freeing at once. */
-const LARGE_BYTES = 256 * 1024
+/** A batch from this size on is handed over at once: its memory is worth freeing as soon as it is written. */
+const AT_ONCE_BYTES_MIN = 256 * 1024
 
 /**
  * The binding frees the memory of a batch that is filled bit by bit only when the garbage collector finds it, of whose size
@@ -73,7 +73,7 @@ export class LevelBatch implements EngineBatch {
   }
 
   #write(sync: boolean): Promise<void> {
-    if (!this.#many && this.#bytes < LARGE_BYTES) this.#many = this.#spill()
+    if (!this.#many && this.#bytes < AT_ONCE_BYTES_MIN) this.#many = this.#spill()
     if (this.#many) return this.#many.write({ sync })
     const operations = this.#few
     this.#few = []

@@ -3,7 +3,7 @@ import { SHORT_HASH_BYTES, sha256Start, shortHash, shortHashOf } from '../../cry
 /** The hash of one key with its stored value: SHA-256 over both, each behind its length, shortened to 20 bytes. */
 export const leafHash = (key: string, value: Buffer): Buffer => {
   const keyBytes = Buffer.byteLength(key)
-  const isLarge = value.length > LARGE_BYTES
+  const isLarge = value.length > COPIED_BYTES_MAX
   const data = Buffer.allocUnsafe(8 + keyBytes + (isLarge ? 0 : value.length))
   data.writeUInt32BE(keyBytes, 0)
   data.write(key, 4)
@@ -13,8 +13,8 @@ export const leafHash = (key: string, value: Buffer): Buffer => {
   return shortHash(data)
 }
 
-/** Values that are not worth a copy, though one hash over one buffer is the cheapest for all others. */
-const LARGE_BYTES = 64 * 1024
+/** Values up to this size are copied: one hash over one buffer is cheapest for them. Larger ones are not worth a copy. */
+const COPIED_BYTES_MAX = 64 * 1024
 
 /** The sub-page of a key: the first 16 bits of its SHA-256. */
 export const subPageOf = (key: string): number => sha256Start(key)

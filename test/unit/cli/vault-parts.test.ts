@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isMap, parseExactJson, printExactJson } from '../../../src/cli/vault/exact-json.js'
+import { parseExactJson } from '../../../src/base/exact-json.js'
+import { printJson } from '../../../src/base/json-print.js'
+import { isMap } from '../../../src/cli/vault/json-map.js'
 import { flag, flagValues, parseArguments } from '../../../src/cli/vault/flags.js'
 import { formatHclText } from '../../../src/cli/vault/hcl-format.js'
 import { decodeToken } from '../../../src/cli/vault/operator/otp.js'
@@ -63,22 +65,29 @@ describe('flags of the vault command line', () => {
 describe('JSON on its way through', () => {
   it('keeps every digit of a number', () => {
     const text = '{"big":12345678901234567890,"exact":1.10,"list":[1,-0,1E400],"text":"12345678901234567890 \\" 1.0"}'
-    expect(printExactJson(parseExactJson(text))).toBe(text)
+    expect(printJson(parseExactJson(text))).toBe(text)
   })
 
   it('is as JSON.parse and JSON.stringify have it for what these can hold', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (text) => {
         const value: unknown = JSON.parse(text)
-        expect(JSON.parse(printExactJson(parseExactJson(text), 2))).toEqual(value)
+        expect(JSON.parse(printJson(parseExactJson(text), 2))).toEqual(value)
       }),
       { verbose: true },
     )
   })
 
+  it('is indented as JSON.stringify indents, around numbers that keep their digits', () => {
+    const text = '{"a":[],"b":{},"c":[1.10,{"d":"x"}],"e":null}'
+    const lines = JSON.stringify(JSON.parse(text), undefined, 2).replace('1.1,', '1.10,')
+    expect(printJson(parseExactJson(text), 2)).toBe(lines)
+    expect(printJson(JSON.parse(text), 2)).toBe(lines.replace('1.10,', '1.1,'))
+  })
+
   it('leaves a text alone that looks like a mark', () => {
     const text = '{"a":"\\u0000number0","b":1.0}'
-    expect(printExactJson(parseExactJson(text))).toBe(text)
+    expect(printJson(parseExactJson(text))).toBe(text)
   })
 
   it.each(['{"a":01}', '{"a":}', '', '{"a":1.}'])('refuses %s', (text) => {
@@ -102,7 +111,7 @@ describe('data from the command line', () => {
   it('comes from standard input as a value or as a whole object', async () => {
     expect({ ...(await readData(['a=-'], input('line\n'))) }).toEqual({ a: 'line\n' })
     const data = await readData(['-', 'b=2'], input('{"a":{"n":12345678901234567890}}'))
-    expect(printExactJson(data)).toBe('{"a":{"n":12345678901234567890},"b":"2"}')
+    expect(printJson(data)).toBe('{"a":{"n":12345678901234567890},"b":"2"}')
   })
 
   it('can begin with an at sign that means itself', async () => {

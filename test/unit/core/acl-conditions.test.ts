@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RawNumber } from '../../../src/logical/json.js'
+import { RawNumber } from '../../../src/base/json.js'
 import { aclOf, testRows } from '../../support/acl-table.js'
 
 describe('allowed parameters', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
-import { RawJson } from '../../../src/logical/json.js'
+import { RawJson } from '../../../src/base/json.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
 const text = `"${'x'.repeat(100_000)}"`

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { renderAnswer, renderBody } from '../../../src/logical/envelope.js'
-import { RawJson, RawNumber, storedJson } from '../../../src/logical/json.js'
+import { RawJson, RawNumber } from '../../../src/base/json.js'
+import { storedJson } from '../../../src/logical/json.js'
 import type { AuthAnswer, Response } from '../../../src/logical/request.js'
 
 const ID = '0a1b2c3d-0000-1111-2222-333344445555'

@@ -13,7 +13,7 @@ import { decodeRequest, encodeRequest } from '../../../src/replication/forwardin
 import { collectSuffix, readLosses, writeLoss } from '../../../src/replication/roles/losses.js'
 import { type KindRecord, putRecord, readRecord, recordKey, stageOf } from '../../../src/replication/roles/state.js'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { RawNumber } from '../../../src/logical/json.js'
+import { RawNumber } from '../../../src/base/json.js'
 import type { Request } from '../../../src/logical/request.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import type { Frame, WalEntry } from '../../../src/storage/replicable.js'

@@ -1,5 +1,5 @@
 /** Tables of KV v2: where the secret lies, what is known about its version, and the data itself. */
-import { isMap, type JsonMap } from '../exact-json.js'
+import { isMap, type JsonMap } from '../json-map.js'
 import { formatPairs, formatTitle } from '../render/columns.js'
 import type { Output } from '../render/output.js'
 import { dataRows } from '../render/secret-rows.js'

@@ -1,7 +1,7 @@
 import { type Command, defineCommand } from '../command.js'
 import { localError, remoteError } from '../cli-error.js'
 import { found } from '../data.js'
-import { isMap } from '../exact-json.js'
+import { isMap } from '../json-map.js'
 import { flag } from '../flags.js'
 import { printListing } from '../render/listing.js'
 import { findTarget, MOUNT_FLAG } from './target.js'

@@ -1,7 +1,7 @@
 /** Which mount a path of `kv` commands lies on, and which version of KV that mount speaks. */
 import { localError } from '../cli-error.js'
 import type { Session } from '../command.js'
-import { isMap } from '../exact-json.js'
+import { isMap } from '../json-map.js'
 import { flag } from '../flags.js'
 import { textOf } from '../secret.js'
 import { cleanPath } from '../values.js'

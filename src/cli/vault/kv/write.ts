@@ -1,7 +1,7 @@
 import { ANY, type Call, type Command, defineCommand, type Session } from '../command.js'
 import { localError } from '../cli-error.js'
 import { found, printWritten } from '../data.js'
-import { isMap, type JsonMap } from '../exact-json.js'
+import { isMap, type JsonMap } from '../json-map.js'
 import { flag } from '../flags.js'
 import { readData } from '../values.js'
 import { findTarget, type KvTarget, MOUNT_FLAG, requireV2 } from './target.js'

@@ -1,6 +1,6 @@
 import { type Command, defineCommand } from '../command.js'
 import { flag } from '../flags.js'
-import { isMap } from '../exact-json.js'
+import { isMap } from '../json-map.js'
 import { textOf } from '../secret.js'
 import { cleanPath } from '../values.js'
 import { configOf, ENABLE_FLAGS, lockoutOf, optionsOf, TUNABLE_FLAGS, USER_LOCKOUT_FLAGS } from './flags.js'

@@ -1,6 +1,6 @@
 import type { Session } from '../command.js'
 import { remoteError } from '../cli-error.js'
-import { isMap } from '../exact-json.js'
+import { isMap } from '../json-map.js'
 import { goText } from '../render/go-text.js'
 import { textOf } from '../secret.js'
 

@@ -1,5 +1,5 @@
 /** Lists of mounts as tables. */
-import { isMap, type JsonMap } from '../exact-json.js'
+import { isMap, type JsonMap } from '../json-map.js'
 import { formatTable, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'
 import { textOf } from '../secret.js'

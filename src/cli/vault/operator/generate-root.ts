@@ -2,7 +2,7 @@
 import { base62 } from '../../../base/id.js'
 import { type Call, defineCommand } from '../command.js'
 import { localError } from '../cli-error.js'
-import { isMap, type JsonMap } from '../exact-json.js'
+import { isMap, type JsonMap } from '../json-map.js'
 import { flag } from '../flags.js'
 import { formatColumns, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'

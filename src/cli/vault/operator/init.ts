@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.js'
 import { CliError } from '../cli-error.js'
-import type { JsonMap } from '../exact-json.js'
+import type { JsonMap } from '../json-map.js'
 import { flag, type FlagValues } from '../flags.js'
 import { readSealStatus } from '../status.js'
 import { readPgpKeys } from './pgp-keys.js'

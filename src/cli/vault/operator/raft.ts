@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Command, defineCommand } from '../command.js'
 import { localError, messageOf, remoteError, VAULT_EXIT } from '../cli-error.js'
-import { isMap, type JsonMap } from '../exact-json.js'
+import { isMap, type JsonMap } from '../json-map.js'
 import { flag } from '../flags.js'
 import { formatPairs, formatTable, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'

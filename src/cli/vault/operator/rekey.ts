@@ -2,7 +2,7 @@
 import type { Reply } from '../api.js'
 import { type Call, defineCommand } from '../command.js'
 import { localError } from '../cli-error.js'
-import type { JsonMap } from '../exact-json.js'
+import type { JsonMap } from '../json-map.js'
 import { flag } from '../flags.js'
 import { formatPairs, type Row } from '../render/columns.js'
 import { goText } from '../render/go-text.js'

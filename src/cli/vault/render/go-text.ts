@@ -1,6 +1,6 @@
 /** Values as tables show them: the reference prints them as its language does. */
 import { formatShortDuration } from '../../../base/duration.js'
-import { isMap } from '../exact-json.js'
+import { isMap } from '../json-map.js'
 
 /** `[a b]` for a list, `map[k:v]` for an object with its keys in order, `<nil>` for nothing. */
 export const goText = (value: unknown): string => {
@@ -15,7 +15,7 @@ export const goText = (value: unknown): string => {
 
 /** `["a" "b"]`. */
 export const goQuotedList = (value: unknown): string =>
-  `[${(Array.isArray(value) ? value : []).map((item) => JSON.stringify(String(item))).join(' ')}]`
+  `[${(Array.isArray(value) ? value : []).map((item) => JSON.stringify(goText(item))).join(' ')}]`
 
 /** Seconds as `1h30m`; what is no number of seconds as it is. */
 export const goDuration = (value: unknown): string => {

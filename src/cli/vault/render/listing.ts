@@ -1,5 +1,5 @@
 /** Answers to LIST: the keys alone, or with what `key_info` tells about them. */
-import { isMap } from '../exact-json.js'
+import { isMap } from '../json-map.js'
 import type { Secret } from '../secret.js'
 import { formatTable } from './columns.js'
 import { goText } from './go-text.js'

@@ -1,7 +1,9 @@
 /** Output of a command in the format that was asked for. Data goes to standard output, the rest to standard error. */
 import YAML from 'yaml'
+import { RawNumber } from '../../../base/json.js'
+import { printJson } from '../../../base/json-print.js'
 import { localError, remoteError, VAULT_EXIT } from '../cli-error.js'
-import { isMap, type JsonMap, NumberText, printExactJson } from '../exact-json.js'
+import { isMap, type JsonMap } from '../json-map.js'
 import type { VaultIo } from '../io.js'
 import type { Secret } from '../secret.js'
 import { formatPairs, formatTable } from './columns.js'
@@ -107,14 +109,14 @@ export class Output {
   }
 
   #structured(value: unknown): string {
-    if (this.format !== 'yaml') return printExactJson(value, 2)
+    if (this.format !== 'yaml') return printJson(value, 2)
     return YAML.stringify(plain(value), { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false }).trimEnd()
   }
 }
 
 /** YAML takes numbers of its own kinds; digits stay where one of them can hold them. */
 const plain = (value: unknown): unknown => {
-  if (value instanceof NumberText) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value.text)
+  if (value instanceof RawNumber) return /^-?\d+$/.test(value.text) ? BigInt(value.text) : Number(value.text)
   if (Array.isArray(value)) return value.map(plain)
   return isMap(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value
 }

@@ -1,5 +1,5 @@
 /** An envelope as rows of a table, as fields that can be asked for by name, and as JSON. */
-import { type JsonMap, sortKeys } from '../exact-json.js'
+import { type JsonMap, sortKeys } from '../json-map.js'
 import { type Secret, textOf } from '../secret.js'
 import type { Row } from './columns.js'
 import { dataText, goDuration, goQuotedList, goText } from './go-text.js'

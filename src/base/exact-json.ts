@@ -4,7 +4,7 @@ import { type JsonObject, type JsonValue, RawNumber } from './json.js'
  * Parses a JSON text as strictly as `JSON.parse`, with numbers kept as text where JavaScript would print them in another
  * way and with objects that inherit nothing. Throws SyntaxError. The caller has bounded the nesting.
  */
-export const parseThoroughly = (text: string): JsonValue => new ThoroughParser(text).document()
+export const parseExactJson = (text: string): JsonValue => new ThoroughParser(text).document()
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

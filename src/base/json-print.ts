@@ -1,0 +1,72 @@
+import { RawJson, RawNumber } from './json.js'
+
+/**
+ * Prints what `JSON.stringify` prints, and `RawNumber` and `RawJson` as the text they hold: on one line, or with `indent`
+ * spaces for each level, which `RawJson` does not follow.
+ */
+export const printJson = (value: unknown, indent = 0): string => {
+  if (value instanceof RawJson || value instanceof RawNumber) return value.text
+  return holdsRaw(value) ? printByHand(value, indent, '') : JSON.stringify(value, undefined, indent)
+}
+
+/** The same text in pieces: documents that are at hand as bytes, at the top or as a member, are not copied. */
+export const printPieces = (value: unknown): readonly (string | Buffer)[] => {
+  if (value instanceof RawJson) return [value.source]
+  if (!holdsBytes(value)) return [printJson(value)]
+  const pieces: (string | Buffer)[] = []
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    pieces.push(`${pieces.length === 0 ? '{' : ','}${JSON.stringify(key)}:`)
+    pieces.push(member instanceof RawJson ? member.source : printJson(member))
+  }
+  return [...pieces, '}']
+}
+
+/** Whether `printPieces` has bytes among its pieces. */
+export const holdsBytes = (value: unknown): value is object => {
+  if (typeof value !== 'object' || value === null) return false
+  if (value instanceof RawJson) return typeof value.source !== 'string'
+  if (Array.isArray(value)) return false
+  for (const key in value) {
+    const member = (value as Record<string, unknown>)[key]
+    if (member instanceof RawJson && typeof member.source !== 'string') return true
+  }
+  return false
+}
+
+const holdsRaw = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  if (value instanceof RawNumber || value instanceof RawJson) return true
+  if (Array.isArray(value)) return value.some(holdsRaw)
+  for (const key in value) {
+    if (holdsRaw((value as Record<string, unknown>)[key])) return true
+  }
+  return false
+}
+
+const printByHand = (value: unknown, indent: number, margin: string): string => {
+  if (value instanceof RawNumber || value instanceof RawJson) return value.text
+  const inner = margin + ' '.repeat(indent)
+  if (Array.isArray(value)) {
+    return enclose(
+      value.map((item) => printByHand(item ?? null, indent, inner)),
+      '[]',
+      indent,
+      margin,
+    )
+  }
+  if (typeof value !== 'object' || value === null || value instanceof Date) return JSON.stringify(value)
+  const colon = indent > 0 ? ': ' : ':'
+  const members: string[] = []
+  for (const [key, member] of Object.entries(value)) {
+    if (member !== undefined) members.push(`${JSON.stringify(key)}${colon}${printByHand(member, indent, inner)}`)
+  }
+  return enclose(members, '{}', indent, margin)
+}
+
+const enclose = (parts: readonly string[], brackets: '[]' | '{}', indent: number, margin: string): string => {
+  const [open, close] = brackets
+  if (indent === 0 || parts.length === 0) return `${open}${parts.join(',')}${close}`
+  const inner = `\n${margin}${' '.repeat(indent)}`
+  return `${open}${inner}${parts.join(`,${inner}`)}\n${margin}${close}`
+}
