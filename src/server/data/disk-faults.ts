@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
-import { failedWrite, noSpace } from '../../storage/engine/level-failure.js'
+import { failedDisk, noSpace } from '../../storage/engine/level-failure.js'
 import { watchSource } from '../../storage/engine/watched-source.js'
 
 export const DISK_STATES = ['ok', 'full', 'fail', 'slow'] as const
@@ -16,7 +16,7 @@ export class DiskFaults {
   /** Throws what a write meets. */
   requireRoom(): void {
     if (this.state === 'full') throw noSpace(new LogicalError('unavailable', 'the lab says that the disk is full'))
-    if (this.state === 'fail') throw failedWrite(new LogicalError('unavailable', 'the lab says that the disk fails'))
+    if (this.state === 'fail') throw failedDisk(new LogicalError('unavailable', 'the lab says that the disk fails'))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { EngineBatch } from './engine.js'
 import type { LargeValues, PlacedValue } from './large-values.js'
-import { failedWrite, NothingWritten } from './level-failure.js'
+import { failedDisk, NothingWritten } from './level-failure.js'
 import type { Native } from './level-native.js'
 
 type Operation =
@@ -51,7 +51,7 @@ export class LevelBatch implements EngineBatch {
     try {
       await this.#write(isDurable)
     } catch (error) {
-      throw failedWrite(error)
+      throw failedDisk(error)
     }
     this.#largeValues.note(this.#keys, this.#large, isDurable)
   }

@@ -11,13 +11,13 @@ export const noSpace = (cause: unknown): LogicalError =>
   new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
 
 /** The error of a failed write as clients get it. */
-export const failedWrite = (error: unknown): LogicalError =>
+export const failedDisk = (error: unknown): LogicalError =>
   isNoSpace(error) ? noSpace(error) : new LogicalError('unavailable', 'the storage device failed', { cause: error })
 
 /** A write that has failed before anything of it reached the database, which can be written to as before. */
 export class NothingWritten extends LogicalError {
   constructor(cause: unknown) {
-    const { code, message } = failedWrite(cause)
+    const { code, message } = failedDisk(cause)
     super(code, message, { cause })
   }
 }

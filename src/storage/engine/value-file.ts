@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { createSha256 } from '../../crypto/digest.js'
 import { absent } from './durable-file.js'
+import { failedDisk, hasCode } from './level-failure.js'
 
 /** A file that holds one value: length of the key 4, key, value, SHA-256 of all that. It is never changed. */
 const LENGTH_BYTES = 4
@@ -58,7 +59,7 @@ const readAt = async (file: FileHandle, position: number, count: number): Promis
   return bytesRead === count ? buffer : undefined
 }
 
-/** Reads the value of a key, so many bytes. Undefined when the file is gone or ends early. */
+/** Reads the value of a key, so many bytes. Undefined when the file is gone or ends early; what else fails is a LogicalError. */
 export const readValue = (path: string, key: string, bytes: number): Buffer | undefined => {
   const value = Buffer.allocUnsafeSlow(bytes)
   try {
@@ -69,8 +70,8 @@ export const readValue = (path: string, key: string, bytes: number): Buffer | un
       closeSync(file)
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'EISDIR')) return undefined
+    throw failedDisk(error)
   }
 }
 
