@@ -21,6 +21,7 @@ interface Waiting {
 
 interface PendingAnswer {
   readonly sink: AnswerSink
+  readonly bytes: number
   readonly sinceMs: number
 }
 
@@ -63,10 +64,24 @@ export class AnswerRoom {
 
   /** Room is given back when the client has taken its answer, or is gone. */
   placeFor(sink: AnswerSink): AnswerPlace {
+    let held: PendingAnswer | undefined
+    const giveBack = () => {
+      if (held) this.#release(held)
+      held = undefined
+    }
     return {
       turn: () => this.#turn(),
-      tryEnter: (bytes) => this.#tryEnter(bytes, sink),
-      enter: (bytes) => this.#enter(bytes, sink),
+      tryEnter: (bytes) => {
+        giveBack()
+        held = this.#tryEnter(bytes, sink)
+        return held !== undefined
+      },
+      enter: async (bytes) => {
+        giveBack()
+        held = await this.#enter(bytes, sink)
+        // Many may have been let in at once.
+        await this.#takeTurn()
+      },
       expected: (path) => (this.#expected.size === 0 ? undefined : this.#expected.get(path)),
       note: (path, bytes) => this.#note(path, bytes),
     }
@@ -88,6 +103,11 @@ export class AnswerRoom {
     while (this.#hasRead) await nextTurn()
   }
 
+  async #takeTurn(): Promise<void> {
+    while (this.#hasRead) await nextTurn()
+    this.#noteRead()
+  }
+
   #noteRead(): void {
     this.#hasRead = true
     void nextTurn().then(() => {
@@ -95,15 +115,14 @@ export class AnswerRoom {
     })
   }
 
-  #tryEnter(bytes: number, sink: AnswerSink): boolean {
+  #tryEnter(bytes: number, sink: AnswerSink): PendingAnswer | undefined {
     this.#noteRead()
-    if (this.#waiting.size > 0 || !this.#hasRoom(bytes)) return false
-    this.#hold(bytes, sink)
-    return true
+    if (this.#waiting.size > 0 || !this.#hasRoom(bytes)) return undefined
+    return this.#hold(bytes, sink)
   }
 
   /** Rejects with 503 when too many wait, or when the client is gone. */
-  #enter(bytes: number, sink: AnswerSink): Promise<void> {
+  #enter(bytes: number, sink: AnswerSink): Promise<PendingAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size >= this.#limits.waitingMax) {
         reject(new LogicalError('unavailable', 'too many large answers are waiting'))
@@ -111,10 +130,7 @@ export class AnswerRoom {
       }
       const waiting: Waiting = {
         bytes,
-        take: () => {
-          this.#hold(bytes, sink)
-          resolve()
-        },
+        take: () => resolve(this.#hold(bytes, sink)),
       }
       this.#waiting.add(waiting)
       whenGone(sink, () => {
@@ -130,16 +146,19 @@ export class AnswerRoom {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#limits.bytesMax
   }
 
-  #hold(bytes: number, sink: AnswerSink): void {
-    const pending: PendingAnswer = { sink, sinceMs: this.#clock.monotonic() }
+  #hold(bytes: number, sink: AnswerSink): PendingAnswer {
+    const pending: PendingAnswer = { sink, bytes, sinceMs: this.#clock.monotonic() }
     this.#pending.add(pending)
     this.#bytes += bytes
-    whenGone(sink, () => {
-      if (!this.#pending.delete(pending)) return
-      this.#bytes -= bytes
-      letGo(bytes)
-      this.#admit()
-    })
+    whenGone(sink, () => this.#release(pending))
+    return pending
+  }
+
+  #release(pending: PendingAnswer): void {
+    if (!this.#pending.delete(pending)) return
+    this.#bytes -= pending.bytes
+    letGo(pending.bytes)
+    this.#admit()
   }
 
   #admit(): void {

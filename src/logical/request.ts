@@ -62,7 +62,7 @@ export interface Request {
   readonly sight?: Sight
 }
 
-/** Where one answer is counted from its making until its client has it. */
+/** Where one answer is counted from its making until its client has it. Whoever enters anew is counted anew. */
 export interface AnswerPlace {
   /** Resolves when no other large answer was read in this turn of the loop; undefined for at once. */
   turn(): Promise<void> | undefined

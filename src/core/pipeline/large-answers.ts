@@ -7,8 +7,8 @@ const LARGE_BYTES = 64 * 1024
 
 /**
  * Runs a read. An answer that turns out to be large and finds no room is dropped, and read anew once there is room for it:
- * how large it is nobody knows before, and small reads never wait. Where one was read lately another is expected, and gets
- * its room first.
+ * how large it is nobody knows before, and small reads never wait. Where one was read lately another of that size is
+ * expected, and gets its room first.
  */
 export const readInRoom = async (
   request: Pick<Request, 'operation' | 'answerRoom' | 'namespace' | 'path'>,
@@ -26,7 +26,8 @@ export const readInRoom = async (
   const isLarge = size >= LARGE_BYTES
   if (isLarge) letGo(size)
   if (isLarge || expected !== undefined) answerRoom.note(place, isLarge ? size : undefined)
-  if (!isLarge || expected !== undefined || answerRoom.tryEnter(size)) return response
+  const isCounted = expected !== undefined && size <= expected
+  if (!isLarge || isCounted || answerRoom.tryEnter(size)) return response
   return answerRoom.enter(size).then(run)
 }
 

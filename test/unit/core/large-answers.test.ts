@@ -45,6 +45,15 @@ describe('a read whose answer is large', () => {
     expect(await read(false, { data: new RawJson('{}') }, 'f')).toEqual(['read'])
   })
 
+  it('is counted anew where it is larger than the one before it', async () => {
+    const smaller = { data: new RawJson(text.slice(0, 70_000)) }
+    await read(true, smaller, 'g')
+    expect(await read(true, large, 'g')).toEqual(['try 70000', 'read', tries])
+    await read(true, smaller, 'g')
+    expect(await read(false, large, 'g')).toEqual(['try 70000', 'wait', 'read', tries, 'wait', 'read'])
+    expect(await read(true, smaller, 'g')).toEqual([tries, 'read'])
+  })
+
   it('never waits when it is small', async () => {
     expect(await read(false, { data: new RawJson('{}') })).toEqual(['read'])
     expect(await read(false, undefined)).toEqual(['read'])

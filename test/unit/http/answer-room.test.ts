@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/manual-clock.js'
+import { nextTurn } from '../../../src/base/turn.js'
 import { AnswerRoom, type AnswerSink } from '../../../src/http/answer-room.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 
@@ -46,6 +47,38 @@ describe('the room for large answers', () => {
     first.sink.take()
     await Promise.all(waiting)
     expect(admitted).toEqual(['second', 'third'])
+  })
+
+  it('counts an answer that enters once more as the one that it is then', async () => {
+    const { client } = world()
+    const [first, second] = [client(), client()]
+    expect(first.place.tryEnter(80)).toBe(true)
+    expect(first.place.tryEnter(30)).toBe(true)
+    expect(second.place.tryEnter(70)).toBe(true)
+    const waiting = first.place.enter(40)
+    expect(client().place.tryEnter(1)).toBe(false)
+    second.sink.take()
+    await waiting
+    expect(client().place.tryEnter(61)).toBe(false)
+    first.sink.take()
+    expect(client().place.tryEnter(100)).toBe(true)
+  })
+
+  it('lets those that have waited be read one after the other', async () => {
+    const { client } = world()
+    const first = client()
+    first.place.tryEnter(100)
+    await nextTurn()
+    let reading = 0
+    const read = async (place: typeof first.place) => {
+      await place.enter(10)
+      expect(++reading).toBe(1)
+      for (let step = 0; step < 20; step++) await undefined
+      reading--
+    }
+    const reads = [read(client().place), read(client().place)]
+    first.sink.take()
+    await Promise.all(reads)
   })
 
   it('takes one that is larger than the room when it is empty', () => {
