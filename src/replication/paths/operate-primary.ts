@@ -3,7 +3,7 @@ import type { Response } from '../../logical/request.js'
 import { type Bundle, encodeBundle, parsePublicKey, sealBundle } from '../credentials/activation-token.js'
 import { createCa, issueClientCertificate } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
-import { baseIngredients, type ReplicationContext } from '../context.js'
+import type { ReplicationContext } from '../context.js'
 import {
   decideDemote,
   decideDisablePrimary,
@@ -12,14 +12,13 @@ import {
   decideRevoke,
   type TokenRequest,
 } from '../roles/decide-primary.js'
-import type { Straggler } from '../roles/drain.js'
+import { execute } from '../roles/execute.js'
 import { GUARDS } from '../guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
 import { orThrow, refusalToError } from '../roles/roles.js'
 import { type PrimaryRecord, type Registration, registeredIds } from '../roles/state.js'
 import { withScheme } from './status.js'
 import { WARNINGS } from '../texts.js'
-import { lastIndexOf } from '../roles/tree-maintenance.js'
 import type { Kind } from '../types.js'
 import { hasPublicKeyTokens } from '../version.js'
 
@@ -34,7 +33,7 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
     if (!decision.ok) throw refusalToError(decision)
     const address = parsePrimaryClusterAddr(primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now())
-    await roles.execute(decision, { ...baseIngredients(context, kind), ca, primaryClusterAddr: address })
+    await execute(context, kind, decision, { ca, primaryClusterAddr: address })
     return warned(WARNINGS.primaryEnabled(kind))
   })
 
@@ -44,40 +43,21 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
  */
 export const demote = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
-    const { host, roles, managers } = context
-    const decision = decideDemote(kind, roles.facts())
-    if (!decision.ok) throw refusalToError(decision)
-    const lift = await host.fenceWrites(kind)
-    try {
-      const stragglers = await managers[kind].drain()
-      const warnings = demotionWarnings(context, kind, stragglers)
-      await roles.execute(decision, baseIngredients(context, kind))
-      return warned(...warnings)
-    } catch (error) {
-      lift()
-      throw error
+    const { host, roles } = context
+    const { stragglers, lastIndex, connected } = await execute(context, kind, decideDemote(kind, roles.facts()))
+    const warnings = [WARNINGS.demoted(kind)]
+    if (stragglers.length > 0) {
+      warnings.push(WARNINGS.notCaughtUp(lastIndex, stragglers))
+      host.log.warn('secondaries had not applied everything at the demotion', { kind, stragglers })
     }
+    if (connected.length > 0) warnings.push(WARNINGS.stillConnected(connected))
+    if (kind === 'dr' && roles.facts().stages.performance === 'primary') warnings.push(WARNINGS.noPerformancePrimary)
+    return warned(...warnings)
   })
-
-const demotionWarnings = (
-  { host, roles, managers }: ReplicationContext,
-  kind: Kind,
-  stragglers: readonly Straggler[],
-): string[] => {
-  const warnings = [WARNINGS.demoted(kind)]
-  if (stragglers.length > 0) {
-    warnings.push(WARNINGS.notCaughtUp(lastIndexOf(host.store, kind), stragglers))
-    host.log.warn('secondaries had not applied everything at the demotion', { kind, stragglers })
-  }
-  const connected = managers[kind].primary?.registry.views().filter((view) => view.isConnected) ?? []
-  if (connected.length > 0) warnings.push(WARNINGS.stillConnected(connected.map((view) => view.secondaryId)))
-  if (kind === 'dr' && roles.facts().stages.performance === 'primary') warnings.push(WARNINGS.noPerformancePrimary)
-  return warnings
-}
 
 export const disablePrimary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
-    await context.roles.execute(decideDisablePrimary(kind, context.roles.facts()), baseIngredients(context, kind))
+    await execute(context, kind, decideDisablePrimary(kind, context.roles.facts()))
     return warned(WARNINGS.disabled(kind))
   })
 

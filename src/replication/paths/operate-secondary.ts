@@ -3,7 +3,7 @@ import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { createCa } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
-import { baseIngredients, type ReplicationContext } from '../context.js'
+import type { ReplicationContext } from '../context.js'
 import {
   checkBundle,
   decideDisableSecondary,
@@ -13,10 +13,10 @@ import {
   decideUpdatePrimary,
   parseUpdateForm,
 } from '../roles/decide-secondary.js'
-import { keepDevRoot, plantDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
+import { keepDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
 import { GUARDS } from '../guard-texts.js'
+import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
-import { keepForeseeableLoss, keepPromotionLoss } from '../roles/keep-losses.js'
 import { orThrow, refusalToError } from '../roles/roles.js'
 import { whoOfJoiner } from '../roles/secondary-role.js'
 import { exchangeKeyKey, setIdOf } from '../roles/state.js'
@@ -44,9 +44,9 @@ export const enableSecondary = (context: ReplicationContext, kind: Kind, fields:
     if (!decision.ok) throw refusalToError(decision)
     if (fields.token === '') throw invalid(GUARDS.missingToken)
     const joined = await redeem(context, kind, fields, undefined)
-    const ingredients = { ...baseIngredients(context, kind), joining: joiningOf(joined) }
     const extraRecords = keepDevRoot(context.host, kind, joined.package.extra)
-    await roles.execute(decision, ingredients, { ...joined.package, extraRecords })
+    const material = { ...joined.package, extraRecords }
+    await execute(context, kind, decision, { joining: joiningOf(joined), material })
     return warned(WARNINGS.joining)
   })
 
@@ -62,24 +62,17 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
     const form = parseUpdateForm(fields.token, fields.addresses)
     const decision = decideUpdatePrimary(kind, roles.facts(), form)
     if (!decision.ok) throw refusalToError(decision)
-    const base = baseIngredients(context, kind)
     if (form === 'addresses') {
       const address = await moveTo(context, kind, fields.addresses)
-      await roles.execute(decision, { ...base, addresses: [address] })
+      await execute(context, kind, decision, { addresses: [address] })
       return warned(WARNINGS.moved(address))
     }
     if (form === 'blank') {
-      await roles.execute(decision, base)
+      await execute(context, kind, decision)
       return warned(WARNINGS.forgot(kind))
     }
     const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(roles.record(kind)))
-    try {
-      await keepForeseeableLoss(context, kind, joined.primary.epochs)
-      await roles.execute(decision, { ...base, joining: joiningOf(joined) })
-    } catch (error) {
-      context.host.restart('going over to another primary failed before its commit')
-      throw error
-    }
+    await execute(context, kind, decision, { joining: joiningOf(joined) })
     return warned(WARNINGS.joining)
   })
 
@@ -106,34 +99,24 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const { host, roles, managers } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
-    const safety = managers[kind].safety()
-    const decision = decidePromote(kind, roles.facts(), safety, fields.force)
+    const decision = decidePromote(kind, roles.facts(), managers[kind].safety(), fields.force)
     if (!decision.ok) throw refusalToError(decision)
     const primaryClusterAddr = parsePrimaryClusterAddr(fields.primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now())
-    // What is applied must not move between the fork that the new epoch names and the end of following.
-    await managers[kind].stopFollowing()
-    try {
-      await keepPromotionLoss(context, kind, safety)
-      await roles.execute(decision, { ...baseIngredients(context, kind), ca, primaryClusterAddr })
-    } catch (error) {
-      host.restart('a promotion failed before its commit')
-      throw error
-    }
+    await execute(context, kind, decision, { ca, primaryClusterAddr })
     return warned(WARNINGS.promoted(kind))
   })
 
 export const disableSecondary = (context: ReplicationContext, kind: Kind): Promise<Response> =>
   context.roles.exclusively(async () => {
-    await context.roles.execute(decideDisableSecondary(kind, context.roles.facts()), baseIngredients(context, kind))
+    await execute(context, kind, decideDisableSecondary(kind, context.roles.facts()))
     return warned(WARNINGS.disabled(kind))
   })
 
 /** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
 export const finishBootstrap = (context: ReplicationContext, kind: Kind): Promise<void> =>
   context.roles.exclusively(async () => {
-    await plantDevRoot(context.host)
-    await context.roles.execute(decideFinishBootstrap(kind, context.roles.facts()), baseIngredients(context, kind))
+    await execute(context, kind, decideFinishBootstrap(kind, context.roles.facts()))
   })
 
 const redeem = (

@@ -1,5 +1,5 @@
 import { extendChain, type Fork } from './epoch.js'
-import type { Effect } from './machine.js'
+import type { RecordChange } from './machine.js'
 import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from './state.js'
 import { DISABLED } from './state.js'
 import type { Kind } from '../types.js'
@@ -17,15 +17,24 @@ export interface Ingredients {
 
 export type Records = Readonly<Record<Kind, KindRecord>>
 
-/** The records after one effect. Effects that change no record return them as they are. Pure but for `newId`. */
-export const applyEffect = (records: Records, effect: Effect, given: Ingredients): Records => {
-  if (!('kind' in effect)) return records
-  const before = records[effect.kind]
-  const after = changeRecord(before, effect, given)
-  return after === before ? records : { ...records, [effect.kind]: after }
+/** What a change of role is about to make durable. */
+export interface Drafts {
+  readonly records: Records
+  readonly keepsOperationToken: boolean
 }
 
-const changeRecord = (record: KindRecord, effect: Extract<Effect, { kind: Kind }>, given: Ingredients): KindRecord => {
+/** The drafts after one effect. Pure but for `newId`. */
+export const applyEffect = (drafts: Drafts, effect: RecordChange, given: Ingredients): Drafts => {
+  if (effect.do === 'delete-operation-token') return { ...drafts, keepsOperationToken: false }
+  const records = { ...drafts.records, [effect.kind]: changeRecord(drafts.records[effect.kind], effect, given) }
+  return { ...drafts, records }
+}
+
+const changeRecord = (
+  record: KindRecord,
+  effect: Extract<RecordChange, { kind: Kind }>,
+  given: Ingredients,
+): KindRecord => {
   switch (effect.do) {
     case 'become-primary':
       return {
@@ -60,8 +69,6 @@ const changeRecord = (record: KindRecord, effect: Extract<Effect, { kind: Kind }
     case 'take-addresses':
       if (record.mode === 'disabled' || record.mode === 'primary' || !record.credentials) return record
       return { ...record, credentials: { ...record.credentials, primaryAddresses: needed(given.addresses) } }
-    case 'list-losses':
-      return record
   }
 }
 

@@ -14,11 +14,11 @@ export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
   if (stage === 'primary') return refuse(GUARDS.alreadyPrimary(kind))
   if (isSecondaryStage(stage)) return refuse(GUARDS.promoteInstead(kind))
-  return accept(stage, 'enable-primary', [
-    { do: 'become-primary', kind, set: 'new' },
-    { do: 'commit' },
-    { do: 'restart' },
-  ])
+  return accept(stage, 'enable-primary', {
+    prepare: [],
+    change: [{ do: 'become-primary', kind, set: 'new' }],
+    end: 'commit-and-restart',
+  })
 }
 
 /** Passes on a primary of the kind whose role is not hidden behind a DR secondary. */
@@ -30,13 +30,24 @@ export const checkIsPrimary = (kind: Kind, facts: Facts): Check => {
 export const decideDemote = (kind: Kind, facts: Facts): Decision => {
   const check = checkIsPrimary(kind, facts)
   if (!check.ok) return check
-  return accept('primary', 'demote', [{ do: 'become-detached', kind }, { do: 'commit' }, { do: 'restart' }])
+  return accept('primary', 'demote', {
+    prepare: [
+      { do: 'fence-writes', kind },
+      { do: 'drain', kind },
+    ],
+    change: [{ do: 'become-detached', kind }],
+    end: 'commit-and-restart',
+  })
 }
 
 export const decideDisablePrimary = (kind: Kind, facts: Facts): Decision => {
   const check = checkIsPrimary(kind, facts)
   if (!check.ok) return check
-  return accept('primary', 'disable-primary', [{ do: 'become-disabled', kind }, { do: 'commit' }, { do: 'restart' }])
+  return accept('primary', 'disable-primary', {
+    prepare: [],
+    change: [{ do: 'become-disabled', kind }],
+    end: 'commit-and-restart',
+  })
 }
 
 /** Word characters, with dots and dashes inside. */

@@ -1,6 +1,15 @@
 import type { Check } from './decide-primary.js'
 import { CATCHING_UP_TEXT, DR_GATE_TEXT, GUARDS, INCOMPLETE_TEXT } from '../guard-texts.js'
-import { accept, type Decision, type Effect, type Facts, isDormant, isSecondaryStage, refuse } from './machine.js'
+import {
+  accept,
+  type Decision,
+  type Facts,
+  isDormant,
+  isSecondaryStage,
+  type RecordChange,
+  refuse,
+  type SafetyFacts,
+} from './machine.js'
 import type { Kind } from '../types.js'
 
 /** What a cluster answers when it is asked to join, to follow another primary, to be promoted or to leave. Pure. */
@@ -12,10 +21,11 @@ export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
   if (stage !== 'disabled') return refuse(GUARDS.alreadyEnabled(kind))
   if (kind === 'dr' && facts.stages.performance !== 'disabled') return refuse(GUARDS.performanceFirst)
   if (kind === 'performance' && facts.stages.dr !== 'disabled') return refuse(GUARDS.disableDrFirst)
-  return accept(stage, 'enable-secondary', [
-    { do: 'take-credentials', kind, mode: 'bootstrapping' },
-    { do: 'wipe-and-restart' },
-  ])
+  return accept(stage, 'enable-secondary', {
+    prepare: [],
+    change: [{ do: 'take-credentials', kind, mode: 'bootstrapping' }],
+    end: 'wipe-and-restart',
+  })
 }
 
 export interface BundleFacts {
@@ -56,32 +66,28 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
       return refuse(GUARDS.oneRequired)
     case 'addresses':
       if (stage === 'detached') return refuse(GUARDS.needsCredentials)
-      return accept(stage, 'update-addresses', [{ do: 'take-addresses', kind }, { do: 'commit' }])
+      return accept(stage, 'update-addresses', {
+        prepare: [],
+        change: [{ do: 'take-addresses', kind }],
+        end: 'commit',
+      })
     case 'blank':
-      return accept(stage, 'forget-primary', [{ do: 'become-detached', kind }, { do: 'commit' }, { do: 'restart' }])
+      return accept(stage, 'forget-primary', {
+        prepare: [],
+        change: [{ do: 'become-detached', kind }],
+        end: 'commit-and-restart',
+      })
     case 'token':
-      return accept(stage, 'update-primary', [
-        { do: 'list-losses', kind },
-        { do: 'take-credentials', kind, mode: stage === 'bootstrapping' ? 'bootstrapping' : 'secondary' },
-        { do: 'commit' },
-        { do: 'restart' },
-      ])
+      return accept(stage, 'update-primary', {
+        // What is received must not move while it is compared with what the new primary builds on.
+        prepare: [
+          { do: 'stop-following', kind },
+          { do: 'list-surplus', kind },
+        ],
+        change: [{ do: 'take-credentials', kind, mode: stage === 'bootstrapping' ? 'bootstrapping' : 'secondary' }],
+        end: 'commit-and-restart',
+      })
   }
-}
-
-/** How far this cluster is, for the checks that `force` skips. */
-export interface SafetyFacts {
-  /** False while the first or a later sync has left something out. */
-  readonly isSyncComplete: boolean
-  readonly streamState: 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
-  readonly isReindexing: boolean
-  readonly appliedIndex: number
-  /** The last index that the primary ever announced. */
-  readonly announcedIndex: number
-  /** What is applied is of an epoch that another primary has ended, and nothing of that one is applied yet. */
-  readonly isBehindEpoch: boolean
-  /** A filter that holds something back from this cluster, as `deny EU_data/`; undefined when it has all. */
-  readonly filter: string | undefined
 }
 
 interface PromotionRisk {
@@ -116,36 +122,43 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
   const risk = force ? undefined : findPromotionRisk(stage, safety)
   if (risk) return refuse(`${risk.mayPass ? CATCHING_UP_TEXT : INCOMPLETE_TEXT}: ${risk.reason}`, 'unavailable')
-  const effects: Effect[] = [
-    { do: 'list-losses', kind },
+  const change: RecordChange[] = [
     { do: 'become-primary', kind, set: 'kept' },
     { do: 'start-epoch', kind },
   ]
   // The copy of a performance primary takes its place in the performance set, so the old one must be told apart there.
-  if (kind === 'dr' && facts.stages.performance === 'primary') effects.push({ do: 'start-epoch', kind: 'performance' })
+  if (kind === 'dr' && facts.stages.performance === 'primary') change.push({ do: 'start-epoch', kind: 'performance' })
   // The copy of a performance secondary goes on under the same secondary id.
-  if (kind === 'dr' && facts.stages.performance === 'secondary') effects.push({ do: 'take-place', kind: 'performance' })
-  if (kind === 'dr') effects.push({ do: 'delete-operation-token' })
-  return accept(stage, 'promote', [...effects, { do: 'commit' }, { do: 'restart' }])
+  if (kind === 'dr' && facts.stages.performance === 'secondary') change.push({ do: 'take-place', kind: 'performance' })
+  if (kind === 'dr') change.push({ do: 'delete-operation-token' })
+  // What is applied must not move between the fork that the new epoch names and the end of following.
+  const prepare = [
+    { do: 'stop-following', kind },
+    { do: 'list-missing', kind, safety },
+  ] as const
+  return accept(stage, 'promote', { prepare, change, end: 'commit-and-restart' })
 }
 
 export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
   const stage = facts.stages[kind]
   if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
-  const effects: Effect[] = [{ do: 'become-disabled', kind }]
+  const change: RecordChange[] = [{ do: 'become-disabled', kind }]
   if (kind === 'dr') {
     // The performance role was a copy: kept, it would stand for the same cluster as the original.
-    if (facts.stages.performance !== 'disabled') effects.push({ do: 'become-disabled', kind: 'performance' })
-    effects.push({ do: 'delete-operation-token' })
+    if (facts.stages.performance !== 'disabled') change.push({ do: 'become-disabled', kind: 'performance' })
+    change.push({ do: 'delete-operation-token' })
   }
-  return accept(stage, 'disable-secondary', [...effects, { do: 'commit' }, { do: 'restart' }])
+  return accept(stage, 'disable-secondary', { prepare: [], change, end: 'commit-and-restart' })
 }
 
 /** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
   // What runs goes on: everything that was read from the data has followed the copy as it came in.
-  const effects: Effect[] = [{ do: 'become-secondary', kind }, { do: 'commit' }]
-  return accept(facts.stages[kind], 'finish-bootstrap', effects)
+  return accept(facts.stages[kind], 'finish-bootstrap', {
+    prepare: [{ do: 'plant-dev-root' }],
+    change: [{ do: 'become-secondary', kind }],
+    end: 'commit',
+  })
 }

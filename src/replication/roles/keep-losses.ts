@@ -1,12 +1,11 @@
-import type { ReplicationContext } from '../context.js'
-import type { SafetyFacts } from './decide-secondary.js'
 import { ownIndexOf } from './alignment.js'
-import { chainUpTo, currentEpoch, type EpochChain, findSurplus } from './epoch.js'
+import { currentEpoch, type EpochChain, findSurplus } from './epoch.js'
 import { collectSuffix, isOwnOf, type Loss, lossIdFor, type LostSuffix, readLosses, writeLoss } from './losses.js'
+import type { SafetyFacts } from './machine.js'
 import type { ReplicationHost } from '../host.js'
-import { type SurplusEntries, surplusEntriesOf } from '../secondary/recent-frames.js'
+import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { Frame } from '../../storage/replicable.js'
-import { epochIdOf, isCopy, readRecord } from './state.js'
+import { epochIdOf, isCopy, type KindRecord, readRecord } from './state.js'
 import type { Kind } from '../types.js'
 
 /** Why something was given up, as the list shows it. */
@@ -23,29 +22,13 @@ const INCOMPLETE = '; the list is not complete'
 export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
   isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
 
-/**
- * A cluster is about to follow one with another epoch: what that one does not build on is listed and kept aside before the
- * first byte of it is overwritten. On a former primary that lies in its own log, on one that followed in what it received.
- */
-export const keepForeseeableLoss = async (
-  { host, roles, managers }: ReplicationContext,
+/** A former primary is about to follow another: what its own log has that the other does not build on. */
+export const keepOwnLoss = async (
+  host: ReplicationHost,
   kind: Kind,
+  epochs: EpochChain,
   newer: EpochChain,
 ): Promise<void> => {
-  const record = roles.record(kind)
-  if (record.mode === 'disabled' || record.mode === 'primary') return
-  if (!record.hasFollowed) return keepOwnLoss(host, kind, record.epochs, newer)
-  const place = host.store.remotePosition
-  const surplus = place && findSurplus(chainUpTo(record.epochs, place.epoch), newer)
-  if (!place || !surplus) return
-  await managers[kind].stopFollowing()
-  const lead = surplusEntriesOf(host.store.remotePosition ?? place, surplus, (index) =>
-    managers[kind].recentAfter(index),
-  )
-  if (lead) await keepSurplusLoss(host, kind, lead, LOSS_REASONS.overtaken)
-}
-
-const keepOwnLoss = async (host: ReplicationHost, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
   const surplus = findSurplus(epochs, newer)
   if (!surplus) return
   const lastIndex = host.store.position.index
@@ -61,12 +44,12 @@ const keepOwnLoss = async (host: ReplicationHost, kind: Kind, epochs: EpochChain
 
 /** What a forced promotion knowingly gives up. Its entries are not here; the former primary lists them when it rejoins. */
 export const keepPromotionLoss = async (
-  { host, roles }: ReplicationContext,
+  host: ReplicationHost,
   kind: Kind,
+  record: KindRecord,
   safety: SafetyFacts,
 ): Promise<void> => {
-  const isIncomplete =
-    !safety.isSyncComplete || safety.streamState === 'merkle-sync' || roles.record(kind).mode === 'bootstrapping'
+  const isIncomplete = !safety.isSyncComplete || safety.streamState === 'merkle-sync' || record.mode === 'bootstrapping'
   const reason = isIncomplete
     ? 'sync incomplete'
     : safety.filter !== undefined
@@ -76,7 +59,7 @@ export const keepPromotionLoss = async (
         : undefined
   if (reason === undefined) return
   const loss: Loss = {
-    epoch: epochIdOf(roles.record(kind)),
+    epoch: epochIdOf(record),
     firstIndex: safety.appliedIndex + 1,
     lastIndex: Math.max(safety.announcedIndex, safety.appliedIndex),
     reason,

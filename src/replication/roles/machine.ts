@@ -26,34 +26,50 @@ export type Event =
   | 'forget-primary'
   | 'update-addresses'
 
-type Row = Readonly<Record<Event, Stage | 'rejected'>>
-
-const NOTHING: Row = {
-  'enable-primary': 'rejected',
-  demote: 'rejected',
-  'disable-primary': 'rejected',
-  'enable-secondary': 'rejected',
-  'finish-bootstrap': 'rejected',
-  promote: 'rejected',
-  'disable-secondary': 'rejected',
-  'update-primary': 'rejected',
-  'forget-primary': 'rejected',
-  'update-addresses': 'rejected',
-}
-
-export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
-  disabled: { ...NOTHING, 'enable-primary': 'primary', 'enable-secondary': 'bootstrapping' },
-  primary: { ...NOTHING, demote: 'detached', 'disable-primary': 'disabled' },
+/** Every stage and every event: a new one of either does not compile before all its cells are written. */
+export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 'rejected'>>>> = {
+  disabled: {
+    'enable-primary': 'primary',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'bootstrapping',
+    'finish-bootstrap': 'rejected',
+    promote: 'rejected',
+    'disable-secondary': 'rejected',
+    'update-primary': 'rejected',
+    'forget-primary': 'rejected',
+    'update-addresses': 'rejected',
+  },
+  primary: {
+    'enable-primary': 'rejected',
+    demote: 'detached',
+    'disable-primary': 'disabled',
+    'enable-secondary': 'rejected',
+    'finish-bootstrap': 'rejected',
+    promote: 'rejected',
+    'disable-secondary': 'rejected',
+    'update-primary': 'rejected',
+    'forget-primary': 'rejected',
+    'update-addresses': 'rejected',
+  },
   bootstrapping: {
-    ...NOTHING,
+    'enable-primary': 'rejected',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'rejected',
     'finish-bootstrap': 'secondary',
     promote: 'primary',
     'disable-secondary': 'disabled',
     'update-primary': 'bootstrapping',
+    'forget-primary': 'rejected',
     'update-addresses': 'bootstrapping',
   },
   secondary: {
-    ...NOTHING,
+    'enable-primary': 'rejected',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'rejected',
+    'finish-bootstrap': 'rejected',
     promote: 'primary',
     'disable-secondary': 'disabled',
     'update-primary': 'secondary',
@@ -61,11 +77,16 @@ export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
     'update-addresses': 'secondary',
   },
   detached: {
-    ...NOTHING,
+    'enable-primary': 'rejected',
+    demote: 'rejected',
+    'disable-primary': 'rejected',
+    'enable-secondary': 'rejected',
+    'finish-bootstrap': 'rejected',
     promote: 'primary',
     'disable-secondary': 'disabled',
     'update-primary': 'secondary',
     'forget-primary': 'detached',
+    'update-addresses': 'rejected',
   },
 }
 
@@ -77,11 +98,34 @@ export interface Facts {
   readonly stages: Readonly<Record<Kind, Stage>>
 }
 
-/**
- * One step towards a new role. Those before `commit` change the drafts of the records; `commit` makes all of them durable
- * in one batch and is the only point at which the role changes; what follows it can be derived again from the record.
- */
-export type Effect =
+/** How far this cluster is, for the checks that `force` skips. */
+export interface SafetyFacts {
+  /** False while the first or a later sync has left something out. */
+  readonly isSyncComplete: boolean
+  readonly streamState: 'idle' | 'merkle-diff' | 'merkle-sync' | 'stream-wals'
+  readonly isReindexing: boolean
+  readonly appliedIndex: number
+  /** The last index that the primary ever announced. */
+  readonly announcedIndex: number
+  /** What is applied is of an epoch that another primary has ended, and nothing of that one is applied yet. */
+  readonly isBehindEpoch: boolean
+  /** A filter that holds something back from this cluster, as `deny EU_data/`; undefined when it has all. */
+  readonly filter: string | undefined
+}
+
+/** What is done before the records change. Each is taken back when one of the next, or the change itself, fails. */
+export type Preparation =
+  | { readonly do: 'fence-writes'; readonly kind: Kind }
+  | { readonly do: 'drain'; readonly kind: Kind }
+  | { readonly do: 'stop-following'; readonly kind: Kind }
+  /** What a promotion knowingly gives up. */
+  | { readonly do: 'list-missing'; readonly kind: Kind; readonly safety: SafetyFacts }
+  /** What the new primary does not build on. */
+  | { readonly do: 'list-surplus'; readonly kind: Kind }
+  | { readonly do: 'plant-dev-root' }
+
+/** One step of the drafts that become durable together. */
+export type RecordChange =
   | { readonly do: 'become-primary'; readonly kind: Kind; readonly set: 'new' | 'kept' }
   | { readonly do: 'start-epoch'; readonly kind: Kind }
   | { readonly do: 'take-place'; readonly kind: Kind }
@@ -90,11 +134,20 @@ export type Effect =
   | { readonly do: 'take-credentials'; readonly kind: Kind; readonly mode: 'bootstrapping' | 'secondary' }
   | { readonly do: 'become-secondary'; readonly kind: Kind }
   | { readonly do: 'take-addresses'; readonly kind: Kind }
-  | { readonly do: 'list-losses'; readonly kind: Kind }
   | { readonly do: 'delete-operation-token' }
-  | { readonly do: 'commit' }
-  | { readonly do: 'wipe-and-restart' }
-  | { readonly do: 'restart' }
+
+/**
+ * The only point at which the role changes: the drafts become durable in one batch, or as what is left of everything.
+ * What follows it can be derived again from the records.
+ */
+type Ending = 'commit' | 'commit-and-restart' | 'wipe-and-restart'
+
+/** What an event does, in this order. */
+interface Effects {
+  readonly prepare: readonly Preparation[]
+  readonly change: readonly RecordChange[]
+  readonly end: Ending
+}
 
 export interface Refusal {
   readonly ok: false
@@ -102,10 +155,9 @@ export interface Refusal {
   readonly reason: string
 }
 
-interface Acceptance {
+export interface Acceptance extends Effects {
   readonly ok: true
   readonly to: Stage
-  readonly effects: readonly Effect[]
 }
 
 export type Decision = Acceptance | Refusal
@@ -113,9 +165,9 @@ export type Decision = Acceptance | Refusal
 export const refuse = (reason: string, code: ErrorCode = 'invalid-request'): Refusal => ({ ok: false, code, reason })
 
 /** Where `event` leads from `stage`; the caller has answered every refusal with its own text before. */
-export const accept = (stage: Stage, event: Event, effects: readonly Effect[]): Decision => {
+export const accept = (stage: Stage, event: Event, effects: Effects): Decision => {
   const to = TRANSITIONS[stage][event]
-  return to === 'rejected' ? refuse(`${event} is not possible while ${modeOf(stage)}`) : { ok: true, to, effects }
+  return to === 'rejected' ? refuse(`${event} is not possible while ${modeOf(stage)}`) : { ok: true, to, ...effects }
 }
 
 export const isSecondaryStage = (stage: Stage): boolean =>

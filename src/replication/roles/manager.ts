@@ -3,13 +3,12 @@ import { LogicalError } from '../../logical/errors.js'
 import { type Announced, keepAnnounced, measureProgress, readAnnounced } from './announced.js'
 import { drain, type Straggler } from './drain.js'
 import { primaryCredentialsOf, serverIdentityOf } from '../credentials/ca.js'
-import type { SafetyFacts } from './decide-secondary.js'
 import type { Fences } from './fences.js'
 import { tellFormerPrimary } from './former-primary.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
-import { isDormant, type Mode } from './machine.js'
+import { isDormant, type Mode, type SafetyFacts } from './machine.js'
 import { PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
 import { ownFilterId, SecondaryRole } from './secondary-role.js'
@@ -72,6 +71,12 @@ export class Manager {
 
   get appliedIndex(): number {
     return this.applied?.index ?? 0
+  }
+
+  /** The secondaries that are connected now. */
+  get connectedIds(): readonly string[] {
+    const views = this.#primary?.registry.views() ?? []
+    return views.filter((view) => view.isConnected).map((view) => view.secondaryId)
   }
 
   get follower(): FollowerService | undefined {

@@ -1,9 +1,9 @@
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { applyEffect, type Ingredients, type Records } from './apply-effect.js'
+import { applyEffect, type Drafts, type Ingredients, type Records } from './apply-effect.js'
 import { RESTARTING_TEXT } from '../guard-texts.js'
 import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host.js'
-import type { Decision, Effect, Facts, Refusal } from './machine.js'
+import type { Acceptance, Facts, Refusal } from './machine.js'
 import { deleteOperationToken } from '../credentials/operation-token.js'
 import { encodeRecord, type KindRecord, putRecord, readRecord, recordKey, stageOf } from './state.js'
 import type { Kind } from '../types.js'
@@ -11,12 +11,12 @@ import type { Kind } from '../types.js'
 export const KINDS = ['dr', 'performance'] as const satisfies readonly Kind[]
 
 /** The keys to start anew with, and what else is to lie in the new storage, as plain values. */
-interface WipeMaterial extends KeyMaterial {
+export interface WipeMaterial extends KeyMaterial {
   readonly extraRecords: readonly PlainRecord[]
 }
 
 /**
- * Both records in memory, and the one loop that executes decisions. Changes of role are made one after the other; what is
+ * Both records in memory, and the only place where they change. Changes of role are made one after the other; what is
  * in memory changes only after it is durable, and within a role the record never goes back to an older one.
  */
 export class Roles {
@@ -55,53 +55,38 @@ export class Roles {
     })
   }
 
-  /** Within `exclusively`: does what was decided, or throws the refusal. */
-  async execute(decision: Decision, ingredients: Ingredients, material?: WipeMaterial): Promise<void> {
-    if (!decision.ok) throw refusalToError(decision)
+  /** Within `exclusively`: changes the records as it was decided, up to the point of no return and what follows it. */
+  async change({ change, end }: Acceptance, given: Ingredients, material?: WipeMaterial): Promise<void> {
     await this.#lock.run('record', async () => {
-      let drafts = this.#records
-      for (const effect of decision.effects) {
-        drafts = applyEffect(drafts, effect, ingredients)
-        await this.#run(effect, decision.effects, drafts, material)
+      const before: Drafts = { records: this.#records, keepsOperationToken: true }
+      const drafts = change.reduce((draft, effect) => applyEffect(draft, effect, given), before)
+      switch (end) {
+        case 'commit':
+          return this.#commit(drafts)
+        case 'commit-and-restart':
+          await this.#commit(drafts)
+          this.#isLeaving = true
+          return this.#host.restart('replication role changed')
+        case 'wipe-and-restart':
+          return this.#wipe(drafts.records, material)
       }
     })
   }
 
-  async #run(
-    effect: Effect,
-    all: readonly Effect[],
-    drafts: Records,
-    material: WipeMaterial | undefined,
-  ): Promise<void> {
-    switch (effect.do) {
-      case 'commit': {
-        const dropsToken = all.some((other) => other.do === 'delete-operation-token')
-        await this.#commit(drafts, dropsToken)
-        return
-      }
-      case 'wipe-and-restart': {
-        if (!material) throw new Error('a wipe needs the keys to start anew with')
-        this.#isLeaving = true
-        const records = KINDS.filter((kind) => drafts[kind].mode !== 'disabled').map((kind) => ({
-          key: recordKey(kind),
-          value: encodeRecord(drafts[kind]),
-        }))
-        const { extraRecords, ...keyMaterial } = material
-        await this.#host.wipeAndRestart({
-          keyMaterial,
-          records: [...records, ...extraRecords],
-          joining: joiningOf(drafts),
-        })
-        this.#adopt(drafts)
-        return
-      }
-      case 'restart':
-        this.#isLeaving = true
-        this.#host.restart('replication role changed')
-        return
-      default:
-        return
-    }
+  async #wipe(drafts: Records, material: WipeMaterial | undefined): Promise<void> {
+    if (!material) throw new Error('a wipe needs the keys to start anew with')
+    this.#isLeaving = true
+    const records = KINDS.filter((kind) => drafts[kind].mode !== 'disabled').map((kind) => ({
+      key: recordKey(kind),
+      value: encodeRecord(drafts[kind]),
+    }))
+    const { extraRecords, ...keyMaterial } = material
+    await this.#host.wipeAndRestart({
+      keyMaterial,
+      records: [...records, ...extraRecords],
+      joining: joiningOf(drafts),
+    })
+    this.#adopt(drafts)
   }
 
   /** A change within a role, such as a registration. `change` sees the latest record and may return it as it is. */
@@ -120,13 +105,13 @@ export class Roles {
     this.#records = { ...this.#records, performance: readRecord(this.#host.storage, 'performance') }
   }
 
-  async #commit(drafts: Records, dropsToken: boolean): Promise<void> {
-    const changed = KINDS.filter((kind) => drafts[kind] !== this.#records[kind])
+  async #commit({ records, keepsOperationToken }: Drafts): Promise<void> {
+    const changed = KINDS.filter((kind) => records[kind] !== this.#records[kind])
     await this.#host.commit((tx) => {
-      for (const kind of changed) putRecord(tx, kind, drafts[kind])
-      if (dropsToken) deleteOperationToken(tx)
+      for (const kind of changed) putRecord(tx, kind, records[kind])
+      if (!keepsOperationToken) deleteOperationToken(tx)
     })
-    this.#adopt(drafts)
+    this.#adopt(records)
   }
 
   #adopt(next: Records): void {

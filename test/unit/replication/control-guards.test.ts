@@ -14,9 +14,8 @@ import {
   decidePromote,
   decideUpdatePrimary,
   parseUpdateForm,
-  type SafetyFacts,
 } from '../../../src/replication/roles/decide-secondary.js'
-import type { Decision, Facts, Stage } from '../../../src/replication/roles/machine.js'
+import type { Decision, Facts, SafetyFacts, Stage } from '../../../src/replication/roles/machine.js'
 import { findVersionObjection } from '../../../src/replication/version.js'
 
 const facts = (dr: Stage, performance: Stage): Facts => ({ stages: { dr, performance } })

@@ -1,0 +1,104 @@
+import { baseIngredients, type ReplicationContext } from '../context.js'
+import { plantDevRoot } from '../credentials/dev-root.js'
+import { surplusEntriesOf } from '../secondary/recent-frames.js'
+import type { Kind, LogPlace } from '../types.js'
+import type { Ingredients } from './apply-effect.js'
+import type { Straggler } from './drain.js'
+import { chainUpTo, type EpochChain, findSurplus } from './epoch.js'
+import { keepOwnLoss, keepPromotionLoss, keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
+import type { Decision, Preparation } from './machine.js'
+import { refusalToError, type WipeMaterial } from './roles.js'
+import { lastIndexOf } from './tree-maintenance.js'
+
+/** What a decision needs that cannot be read here: made, or learnt from another cluster, before. */
+interface Given extends Partial<Omit<Ingredients, 'newId' | 'fork'>> {
+  readonly material?: WipeMaterial
+}
+
+/** What the preparations came to. */
+interface Prepared {
+  /** Who has not applied everything, and up to where that is. */
+  stragglers: readonly Straggler[]
+  lastIndex: number
+  /** The ids of those who were connected when the role changed. */
+  connected: readonly string[]
+  /** The place in the primary's log at which following was ended. */
+  place: LogPlace | undefined
+}
+
+/** One run of effects: what it was given, what came of it so far, and how that is taken back. */
+interface Run {
+  readonly context: ReplicationContext
+  readonly given: Given
+  readonly prepared: Prepared
+  readonly undo: (() => void)[]
+}
+
+/**
+ * Within `roles.exclusively`: does what was decided, effect by effect, or throws the refusal. What fails before the point
+ * of no return leaves the role as it was.
+ */
+export const execute = async (
+  context: ReplicationContext,
+  kind: Kind,
+  decision: Decision,
+  given: Given = {},
+): Promise<Readonly<Prepared>> => {
+  if (!decision.ok) throw refusalToError(decision)
+  const prepared = { stragglers: [], lastIndex: 0, connected: [], place: undefined }
+  const run: Run = { context, given, prepared, undo: [] }
+  const { material, ...learnt } = given
+  try {
+    for (const effect of decision.prepare) await prepare(run, effect)
+    // The fork is read now: where nothing is followed any more, and what is lost is listed.
+    await context.roles.change(decision, { ...baseIngredients(context, kind), ...learnt }, material)
+  } catch (error) {
+    for (const takeBack of run.undo.reverse()) takeBack()
+    throw error
+  }
+  return run.prepared
+}
+
+const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparation): Promise<void> => {
+  const { host, roles, managers } = context
+  switch (effect.do) {
+    case 'fence-writes':
+      undo.push(await host.fenceWrites(effect.kind))
+      return
+    case 'drain':
+      prepared.stragglers = await managers[effect.kind].drain()
+      prepared.lastIndex = lastIndexOf(host.store, effect.kind)
+      prepared.connected = managers[effect.kind].connectedIds
+      return
+    case 'stop-following':
+      prepared.place = host.store.remotePosition
+      await managers[effect.kind].stopFollowing()
+      undo.push(() => host.restart('a change of role failed before its commit'))
+      return
+    case 'list-missing':
+      return keepPromotionLoss(host, effect.kind, roles.record(effect.kind), effect.safety)
+    case 'list-surplus':
+      if (!given.joining) throw new Error('a surplus is one over another cluster')
+      return listSurplus(context, effect.kind, given.joining.epochs, host.store.remotePosition ?? prepared.place)
+    case 'plant-dev-root':
+      return plantDevRoot(host)
+  }
+}
+
+/**
+ * A cluster is about to follow one with another epoch: what that one does not build on is listed and kept aside before the
+ * first byte of it is overwritten. On a former primary that lies in its own log, on one that followed in what it received.
+ */
+const listSurplus = async (
+  { host, roles, managers }: ReplicationContext,
+  kind: Kind,
+  newer: EpochChain,
+  place: LogPlace | undefined,
+): Promise<void> => {
+  const record = roles.record(kind)
+  if (record.mode === 'disabled' || record.mode === 'primary') return
+  if (!record.hasFollowed) return keepOwnLoss(host, kind, record.epochs, newer)
+  const surplus = place && findSurplus(chainUpTo(record.epochs, place.epoch), newer)
+  const entries = surplus && surplusEntriesOf(place, surplus, (index) => managers[kind].recentAfter(index))
+  if (entries) await keepSurplusLoss(host, kind, entries, LOSS_REASONS.overtaken)
+}

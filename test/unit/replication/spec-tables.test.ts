@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import {
+  decideDemote,
+  decideDisablePrimary,
+  decideEnablePrimary,
+} from '../../../src/replication/roles/decide-primary.js'
+import {
+  decideDisableSecondary,
+  decideEnableSecondary,
+  decideFinishBootstrap,
+  decidePromote,
+  decideUpdatePrimary,
+} from '../../../src/replication/roles/decide-secondary.js'
+import {
+  type Decision,
+  type Event,
+  type Facts,
+  type RecordChange,
+  type SafetyFacts,
+  type Stage,
+  TRANSITIONS,
+} from '../../../src/replication/roles/machine.js'
+import type { Kind } from '../../../src/replication/types.js'
+import { readSpecTable, type SpecTable } from '../../support/spec-tables.js'
+
+/** SPEC.md says what the machines do, and the machines do what it says: each table there is compared with the code. */
+
+const STAGES = Object.keys(TRANSITIONS) as Stage[]
+const EVENTS = Object.keys(TRANSITIONS.disabled) as Event[]
+
+const SAFETY: SafetyFacts = {
+  isSyncComplete: true,
+  streamState: 'stream-wals',
+  isReindexing: false,
+  appliedIndex: 5,
+  announcedIndex: 5,
+  isBehindEpoch: false,
+  filter: undefined,
+}
+
+const DECIDE: Readonly<Record<Event, (kind: Kind, facts: Facts) => Decision>> = {
+  'enable-primary': decideEnablePrimary,
+  demote: decideDemote,
+  'disable-primary': decideDisablePrimary,
+  'enable-secondary': decideEnableSecondary,
+  'finish-bootstrap': decideFinishBootstrap,
+  promote: (kind, facts) => decidePromote(kind, facts, SAFETY, true),
+  'disable-secondary': decideDisableSecondary,
+  'update-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'token'),
+  'forget-primary': (kind, facts) => decideUpdatePrimary(kind, facts, 'blank'),
+  'update-addresses': (kind, facts) => decideUpdatePrimary(kind, facts, 'addresses'),
+}
+
+const stages = (dr: Stage, performance: Stage): Facts => ({ stages: { dr, performance } })
+
+const accepted = (decision: Decision): Extract<Decision, { ok: true }> => {
+  if (!decision.ok) throw new Error(decision.reason)
+  return decision
+}
+
+const listed = (names: readonly string[]): string => names.join(', ') || '-'
+
+const nameOf = (change: RecordChange): string => {
+  if (change.do === 'become-primary') return `${change.do} ${change.set}`
+  return change.do === 'take-credentials' ? `${change.do} ${change.mode}` : change.do
+}
+
+const tableOf = <Row extends string, Column extends string>(
+  rows: readonly Row[],
+  columns: readonly Column[],
+  cell: (row: Row, column: Column) => string,
+): SpecTable =>
+  Object.fromEntries(rows.map((row) => [row, Object.fromEntries(columns.map((column) => [column, cell(row, column)]))]))
+
+test('every event leads from every stage where the table says', () => {
+  const actual = tableOf(STAGES, EVENTS, (stage, event) => {
+    const to = TRANSITIONS[stage][event]
+    return to === 'rejected' ? '-' : to
+  })
+  expect(actual).toEqual(readSpecTable('Stages and events'))
+})
+
+test('a decision accepts an event where the table leads somewhere, and goes there', () => {
+  for (const stage of STAGES) {
+    for (const event of EVENTS) {
+      const decision = DECIDE[event]('performance', stages('disabled', stage))
+      expect(decision.ok ? decision.to : 'rejected', `${event} from ${stage}`).toBe(TRANSITIONS[stage][event])
+    }
+  }
+})
+
+test('every event has the effects that the table says, from wherever it is accepted', () => {
+  const expected = readSpecTable('Effects of events')
+  expect(Object.keys(expected)).toEqual(EVENTS)
+  for (const event of EVENTS) {
+    for (const stage of STAGES.filter((from) => TRANSITIONS[from][event] !== 'rejected')) {
+      const { prepare, change, end } = accepted(DECIDE[event]('performance', stages('disabled', stage)))
+      const changes = listed(change.map(nameOf))
+      const actual = {
+        prepare: listed(prepare.map((effect) => effect.do)),
+        // The one exception is said below the table.
+        change: event === 'update-primary' && stage === 'bootstrapping' ? changes.replace(stage, 'secondary') : changes,
+        end,
+      }
+      expect(actual, `${event} from ${stage}`).toEqual(expected[event])
+    }
+  }
+})
+
+test('a DR role changes what lies behind it as the table says', () => {
+  const behind: Stage[] = ['disabled', 'primary', 'secondary', 'detached']
+  const actual = tableOf(['promote', 'disable-secondary'], behind, (event, performance) => {
+    const { change } = accepted(DECIDE[event]('dr', stages('secondary', performance)))
+    const alone = accepted(DECIDE[event]('performance', stages('disabled', 'secondary'))).change.map(nameOf)
+    expect(change.slice(0, alone.length).map(nameOf)).toEqual(alone)
+    const more = change.slice(alone.length)
+    return listed(more.map((effect) => ('kind' in effect ? `${effect.kind} ${effect.do}` : effect.do)))
+  })
+  expect(actual).toEqual(readSpecTable('Changes of the role behind a DR role'))
+})
