@@ -3,6 +3,15 @@ import type { Random } from '../../base/random.js'
 import type { Storage } from '../../logical/storage.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { makePurgeMark, type PurgeStage, readPurgeStage } from './purge-mark.js'
+import {
+  DESTRUCTION,
+  type Destruction,
+  type DestructionEffect,
+  type DestructionEvent,
+  LOOKING,
+  type Looking,
+} from './purge-states.js'
+import { step } from '../state-table.js'
 import { KEYS } from '../../storage/keys.js'
 
 interface PurgeOptions {
@@ -23,14 +32,11 @@ interface PurgeOptions {
  */
 export class FilteredDataPurge {
   readonly #options: PurgeOptions
-  #checking: Promise<void> = Promise.resolve()
-  #isAgain = false
-  #isLooking = false
-  #isDone = false
-  /** Nothing of what the filter takes away was left when last looked, and nothing is being deleted since. */
-  #isGone = false
-  /** The new generation may be in the making with what is there now: what is deleted from here on needs another mark. */
-  #isBeingDestroyed = false
+  readonly #stopped = new AbortController()
+  #looking: Looking = { is: 'idle' }
+  #destruction: Destruction = { is: 'open' }
+  /** Ends with the last look that was asked for. */
+  #looks: Promise<void> = Promise.resolve()
 
   constructor(options: PurgeOptions) {
     this.#options = options
@@ -38,13 +44,12 @@ export class FilteredDataPurge {
 
   /** Resolves once the mark is durable. To be awaited before anything is deleted because it is filtered. */
   async mark(): Promise<void> {
-    this.#isGone = false
-    if (this.#stage === 'deleted' && !this.#isBeingDestroyed) return
-    this.#isBeingDestroyed = false
-    await this.#write('deleted').catch((error: unknown) => {
-      this.#isBeingDestroyed = true
+    try {
+      await this.#happened({ on: 'deletion-ahead', stage: this.#stage })
+    } catch (error) {
+      await this.#happened({ on: 'not-marked' })
       throw error
-    })
+    }
   }
 
   /** False until the files that contained what the filter takes away are destroyed, as far as is known here. */
@@ -54,7 +59,7 @@ export class FilteredDataPurge {
 
   /** False while the filter that is known here may not be in effect yet: data that it takes away may still be read here. */
   get isInEffect(): boolean {
-    return !this.#isUnclear && (this.#isGone || this.#stage === undefined)
+    return !this.#isUnclear && (this.#destruction.is === 'asked' || this.#stage === undefined)
   }
 
   get #stage(): PurgeStage | undefined {
@@ -62,27 +67,21 @@ export class FilteredDataPurge {
   }
 
   get #isUnclear(): boolean {
-    return this.#isAgain || this.#isLooking
+    return this.#looking.is !== 'idle'
   }
 
   /** Looks once, and resolves when it is known whether a crash left data that a filter takes away. */
   async start(): Promise<void> {
     this.check()
-    await this.#checking
+    await this.#looks
   }
 
   /** A filter, a mount, or the data has changed: looks whether there is something to mark or to destroy. */
   check(): void {
-    if (this.#isDone || this.#isAgain) return
-    this.#isAgain = true
-    this.#checking = this.#checking.then(async () => {
-      this.#isAgain = false
-      this.#isLooking = true
-      await this.#look().catch((error: unknown) =>
-        this.#options.log.error('filtered data was not destroyed', { error: String(error) }),
-      )
-      this.#isLooking = false
-    })
+    if (this.#stopped.signal.aborted) return
+    const { to, effects } = step(LOOKING, this.#looking, { on: 'asked' })
+    this.#looking = to
+    if (effects.length > 0) this.#looks = this.#looks.then(() => this.#lookOnce())
   }
 
   /** Something came over the stream: where something is to go, it may have been the deletion of the last of it. */
@@ -91,31 +90,51 @@ export class FilteredDataPurge {
   }
 
   async stop(): Promise<void> {
-    this.#isDone = true
-    await this.#checking
+    this.#stopped.abort()
+    await this.#looks
+  }
+
+  async #lookOnce(): Promise<void> {
+    this.#looking = step(LOOKING, this.#looking, { on: 'begun' }).to
+    await this.#look().catch((error: unknown) =>
+      this.#options.log.error('filtered data was not destroyed', { error: String(error) }),
+    )
+    this.#looking = step(LOOKING, this.#looking, { on: 'ended' }).to
   }
 
   async #look(): Promise<void> {
-    if (this.#isDone) return
-    const { storage, store, filteredMounts: heldMounts, destroy } = this.#options
-    const filtered = heldMounts()
+    if (this.#stopped.signal.aborted) return
+    const { store, filteredMounts } = this.#options
+    const filtered = filteredMounts()
     const hasData = filtered.size > 0 && (await this.#hasDataOf(filtered))
+    const stage = this.#stage
     if (hasData) {
-      this.#isGone = false
-      const stage = this.#stage
-      // A copy that is under way still holds this data, and would take along the mark of what it destroys.
-      if (!stage || this.#isBeingDestroyed) await this.#write(stage ?? 'hidden')
-      this.#isBeingDestroyed = false
-      return
+      await this.#happened({ on: 'found', stage })
+      return this.#happened({ on: 'marked' })
     }
-    // What was looked at is not what is asked for any more.
-    if (this.#isAgain || !this.#stage) return
+    if (this.#looking.is === 'looking-again' || !stage) return
     // Lifted before it took effect: nothing was taken away.
-    if (filtered.size === 0 && this.#stage === 'hidden') return storage.write((tx) => tx.delete(KEYS.purgeMark))
+    if (filtered.size === 0 && stage === 'hidden') return this.#happened({ on: 'lifted' })
     if (store.isResyncing || (filtered.size > 0 && !store.remotePosition)) return
-    this.#isGone = true
-    this.#isBeingDestroyed = true
-    destroy()
+    return this.#happened({ on: 'gone' })
+  }
+
+  async #happened(event: DestructionEvent): Promise<void> {
+    const { to, effects } = step(DESTRUCTION, this.#destruction, event)
+    this.#destruction = to
+    for (const effect of effects) await this.#execute(effect)
+  }
+
+  async #execute(effect: DestructionEffect): Promise<void> {
+    const { storage, destroy } = this.#options
+    switch (effect.do) {
+      case 'mark':
+        return this.#write(effect.stage)
+      case 'unmark':
+        return storage.write((tx) => tx.delete(KEYS.purgeMark))
+      case 'destroy':
+        return destroy()
+    }
   }
 
   async #write(stage: PurgeStage): Promise<void> {

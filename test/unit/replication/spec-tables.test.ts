@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DESTRUCTION, LOOKING } from '../../../src/replication/filter/purge-states.js'
 import {
   decideDemote,
   decideDisablePrimary,
@@ -21,7 +22,7 @@ import {
   TRANSITIONS,
 } from '../../../src/replication/roles/machine.js'
 import type { Kind } from '../../../src/replication/types.js'
-import { readSpecTable, type SpecTable } from '../../support/spec-tables.js'
+import { machineTable, readSpecTable, tableOf } from '../../support/spec-tables.js'
 
 /** SPEC.md says what the machines do, and the machines do what it says: each table there is compared with the code. */
 
@@ -64,13 +65,6 @@ const nameOf = (change: RecordChange): string => {
   if (change.do === 'become-primary') return `${change.do} ${change.set}`
   return change.do === 'take-credentials' ? `${change.do} ${change.mode}` : change.do
 }
-
-const tableOf = <Row extends string, Column extends string>(
-  rows: readonly Row[],
-  columns: readonly Column[],
-  cell: (row: Row, column: Column) => string,
-): SpecTable =>
-  Object.fromEntries(rows.map((row) => [row, Object.fromEntries(columns.map((column) => [column, cell(row, column)]))]))
 
 test('every event leads from every stage where the table says', () => {
   const actual = tableOf(STAGES, EVENTS, (stage, event) => {
@@ -117,4 +111,44 @@ test('a DR role changes what lies behind it as the table says', () => {
     return listed(more.map((effect) => ('kind' in effect ? `${effect.kind} ${effect.do}` : effect.do)))
   })
   expect(actual).toEqual(readSpecTable('Changes of the role behind a DR role'))
+})
+
+test('looks for filtered data come one after the other as the table says', () => {
+  const actual = machineTable(
+    LOOKING,
+    {
+      idle: [{ is: 'idle' }],
+      due: [{ is: 'due' }],
+      looking: [{ is: 'looking' }],
+      'looking-again': [{ is: 'looking-again' }],
+    },
+    { asked: [{ on: 'asked' }], begun: [{ on: 'begun' }], ended: [{ on: 'ended' }] },
+    (effect) => effect.do,
+  )
+  expect(actual).toEqual(readSpecTable('Looking for filtered data'))
+})
+
+test('filtered data is marked and destroyed as the table says', () => {
+  const actual = machineTable(
+    DESTRUCTION,
+    { open: [{ is: 'open' }], asked: [{ is: 'asked' }], outdated: [{ is: 'outdated' }] },
+    {
+      'deletion-ahead': [
+        { on: 'deletion-ahead', stage: undefined },
+        { on: 'deletion-ahead', stage: 'hidden' },
+        { on: 'deletion-ahead', stage: 'deleted' },
+      ],
+      found: [
+        { on: 'found', stage: undefined },
+        { on: 'found', stage: 'hidden' },
+        { on: 'found', stage: 'deleted' },
+      ],
+      gone: [{ on: 'gone' }],
+      lifted: [{ on: 'lifted' }],
+      marked: [{ on: 'marked' }],
+      'not-marked': [{ on: 'not-marked' }],
+    },
+    (effect) => (effect.do === 'mark' ? `mark ${effect.stage}` : effect.do),
+  )
+  expect(actual).toEqual(readSpecTable('Destroying filtered data'))
 })

@@ -1,0 +1,85 @@
+import { never, type StateTable, stay, to } from '../state-table.js'
+import type { PurgeStage } from './purge-mark.js'
+
+/** When it is looked whether something is to be marked or destroyed. SPEC.md has the table. */
+export type Looking =
+  | { readonly is: 'idle' }
+  /** A look will begin that sees what is there by then. */
+  | { readonly is: 'due' }
+  | { readonly is: 'looking' }
+  /** What is being looked at is not what is asked for any more. */
+  | { readonly is: 'looking-again' }
+
+type LookingEvent = { readonly on: 'asked' } | { readonly on: 'begun' } | { readonly on: 'ended' }
+
+interface LookingEffect {
+  readonly do: 'look'
+}
+
+export const LOOKING: StateTable<Looking, LookingEvent, LookingEffect> = {
+  idle: { asked: () => to({ is: 'due' }, { do: 'look' }), begun: never, ended: never },
+  due: { asked: stay, begun: () => to({ is: 'looking' }), ended: never },
+  looking: { asked: () => to({ is: 'looking-again' }, { do: 'look' }), begun: never, ended: () => to({ is: 'idle' }) },
+  'looking-again': { asked: stay, begun: never, ended: () => to({ is: 'due' }) },
+}
+
+/** How far the destruction of what a filter takes away is, beside the mark on the disk. */
+export type Destruction =
+  /** Not asked for since the mark was written. */
+  | { readonly is: 'open' }
+  /** The last of it is gone, and the new generation may be in the making: what is deleted now needs another mark. */
+  | { readonly is: 'asked' }
+  /** There is more of it again, which the mark that was there at the asking does not stand for. */
+  | { readonly is: 'outdated' }
+
+/** `stage`: of the mark that is on the disk. */
+export type DestructionEvent =
+  | { readonly on: 'deletion-ahead'; readonly stage: PurgeStage | undefined }
+  | { readonly on: 'found'; readonly stage: PurgeStage | undefined }
+  | { readonly on: 'gone' }
+  | { readonly on: 'lifted' }
+  /** What was found is marked durably. */
+  | { readonly on: 'marked' }
+  /** The mark of a deletion that is ahead was not written. */
+  | { readonly on: 'not-marked' }
+
+export type DestructionEffect =
+  | { readonly do: 'mark'; readonly stage: PurgeStage }
+  | { readonly do: 'unmark' }
+  | { readonly do: 'destroy' }
+
+const OPEN: Destruction = { is: 'open' }
+const OUTDATED: Destruction = { is: 'outdated' }
+
+const markDeleted = () => to(OPEN, { do: 'mark', stage: 'deleted' } as const)
+const markAnew = (_: Destruction, { stage = 'hidden' }: { readonly stage: PurgeStage | undefined }) =>
+  to(OUTDATED, { do: 'mark', stage } as const)
+const destroy = () => to<Destruction, DestructionEffect>({ is: 'asked' }, { do: 'destroy' })
+const unmark = (state: Destruction) => to(state, { do: 'unmark' } as const)
+
+export const DESTRUCTION: StateTable<Destruction, DestructionEvent, DestructionEffect> = {
+  open: {
+    'deletion-ahead': (state, { stage }) => (stage === 'deleted' ? stay(state) : markDeleted()),
+    found: (state, { stage }) => (stage ? stay(state) : to(OPEN, { do: 'mark', stage: 'hidden' })),
+    gone: destroy,
+    lifted: unmark,
+    marked: stay,
+    'not-marked': () => to(OUTDATED),
+  },
+  asked: {
+    'deletion-ahead': markDeleted,
+    found: markAnew,
+    gone: destroy,
+    lifted: unmark,
+    marked: stay,
+    'not-marked': stay,
+  },
+  outdated: {
+    'deletion-ahead': markDeleted,
+    found: markAnew,
+    gone: destroy,
+    lifted: unmark,
+    marked: () => to(OPEN),
+    'not-marked': stay,
+  },
+}
