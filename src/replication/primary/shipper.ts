@@ -5,9 +5,11 @@ import type { Frame, ReplicableStore } from '../../storage/replicable.js'
 import type { FrameSliceMessage, PositionMessage } from '../rpc/messages.js'
 import type { PrimaryStream } from '../rpc/service.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
+import { step } from '../state-table.js'
 import type { KeyFilter, Kind, StreamState } from '../types.js'
 import { addSlice, sliceOf } from './frame-slice.js'
-import type { SyncSession, SyncSessions } from './sync-sessions.js'
+import { findResyncReason, SHIPPING, type Shipping, type ShippingEvent } from './shipping.js'
+import type { SyncSessions } from './sync-sessions.js'
 
 interface ShipperOptions {
   readonly kind: Kind
@@ -39,17 +41,8 @@ interface OpenedAt {
  */
 export class Shipper {
   readonly #options: ShipperOptions
-  #wakers = new Set<() => void>()
-  #lostPlace: string | undefined
-  #start: PositionMessage | undefined
-  /** The log index at which what is filtered changed, until it was acted upon. */
-  #filterChangedAt: number | undefined
-  /** The filter that what the secondary has was compared under, by its fingerprint; undefined where that is not sure. */
-  #comparedUnder: string | undefined
-  #session: SyncSession | undefined
-  #isComparing = false
-  /** What the secondary was told last. */
-  #addresses = ''
+  readonly #wakers = new Set<() => void>()
+  #state: Shipping = { is: 'opening', changedAt: undefined }
 
   constructor(options: ShipperOptions) {
     this.#options = options
@@ -71,15 +64,13 @@ export class Shipper {
       await Promise.allSettled(loops)
       unsubscribe()
       stream.ended.removeEventListener('abort', onEnd)
-      await this.#closeSession()
+      await this.#happened({ on: 'ended' })
     }
   }
 
   /** What is filtered is about to change by the log's newest entry: ships up to it, then has everything compared. */
   filterChanged(): void {
-    this.#comparedUnder = undefined
-    this.#filterChangedAt = this.#options.store.position.index
-    this.#beginComparing()
+    this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
     this.#wake()
   }
 
@@ -91,34 +82,32 @@ export class Shipper {
   /** Beside the log, which may be waiting for the secondary to read or to compare. */
   async #announce(): Promise<never> {
     const { stream, addresses } = this.#options
+    let told = ''
     for (;;) {
       stream.ended.throwIfAborted()
       const known = [...addresses()]
-      if (String(known) !== this.#addresses) {
-        this.#addresses = String(known)
+      if (String(known) !== told) {
+        told = String(known)
         await stream.send({ addresses: { addresses: known } })
       }
       await this.#changed()
     }
   }
 
-  async #ship(opened: OpenedAt): Promise<never> {
-    const { store, stream, filter } = this.#options
-    this.#comparedUnder = opened.filter
-    if (opened.filter !== (filter()?.fingerprint ?? '')) this.#filterChangedAt = 0
-    const isKnown = opened.position !== null && store.hasPosition(opened.position)
+  async #ship({ position, filter }: OpenedAt): Promise<never> {
+    const { store, stream } = this.#options
+    const isKnown = position !== null && store.hasPosition(position)
+    const isOtherFilter = filter !== (this.#options.filter()?.fingerprint ?? '')
+    this.#take({ on: 'opened', isKnown, filter, isOtherFilter })
     this.#count(isKnown ? 'guard_found' : 'missing_guard')
     // Nothing to apply, but it tells the secondary that its place is one of this log.
     if (isKnown) await this.#send([])
-    let cursor = isKnown && opened.position ? opened.position.index : await this.#resync('non-matching guard')
+    let cursor = position?.index ?? 0
     for (;;) {
       stream.ended.throwIfAborted()
-      if (this.#lostPlace !== undefined) {
-        cursor = await this.#resync(this.#lostPlace)
-        continue
-      }
-      if (this.#filterChangedAt !== undefined && cursor >= this.#filterChangedAt) {
-        cursor = await this.#resync('paths filter changed')
+      const reason = findResyncReason(this.#state, cursor)
+      if (reason !== undefined) {
+        cursor = await this.#resync(reason)
         continue
       }
       const frames = await store.framesAfter(cursor, this.#options.batchBytes)
@@ -129,9 +118,9 @@ export class Shipper {
         this.#count('scanned_entries', frames.length)
         await this.#send(frames)
         cursor = frames[frames.length - 1]?.lastIndex ?? cursor
-        if (this.#session && cursor >= store.position.index) await this.#closeSession()
+        if (cursor >= store.position.index) await this.#happened({ on: 'caught-up' })
       } else if (store.position.index <= cursor) {
-        await this.#closeSession()
+        await this.#happened({ on: 'caught-up' })
         await this.#changed()
       }
     }
@@ -155,18 +144,35 @@ export class Shipper {
     await stream.send({ shipment: { slices, last_index: lastIndexOf(store, kind) } }, bytes)
   }
 
-  /** Offers a session and waits until the secondary says where to go on. */
-  async #resync(reason: string): Promise<number> {
-    const { kind, store, stream, sessions, commonName, epoch, log } = this.#options
+  /** Offers sessions until the secondary says where to go on in this log. */
+  async #resync(first: string): Promise<number> {
+    const { store, stream } = this.#options
+    await this.#offer(first)
+    for (;;) {
+      stream.ended.throwIfAborted()
+      const state = this.#state
+      if (state.is === 'lost') {
+        await this.#offer(state.reason)
+      } else if (state.is !== 'placed') {
+        await this.#changed()
+      } else if (store.hasPosition(state.start)) {
+        this.#take({ on: 'resumed' })
+        return state.start.index
+      } else {
+        await this.#offer('no matching WALs available')
+      }
+    }
+  }
+
+  async #offer(reason: string): Promise<void> {
+    const { kind, stream, sessions, commonName, epoch, log } = this.#options
     const filter = this.#options.filter()
-    this.#lostPlace = undefined
-    this.#filterChangedAt = undefined
-    this.#start = undefined
-    this.#beginComparing()
-    await this.#closeSession()
+    await this.#happened({ on: 'resync' })
     const session = sessions.open(commonName, { kind, filter })
-    this.#session = session
     const { position, trees } = session.snapshot
+    const before = this.#state
+    const isFilterNew = filter !== undefined && !('under' in before && before.under === filter.fingerprint)
+    this.#take({ on: 'offered', session, filter: filter?.fingerprint ?? '' })
     log.info('offering a merkle sync', { reason, index: position.index })
     await stream.send({
       resync: {
@@ -175,58 +181,39 @@ export class Shipper {
         replicated_root: trees.replicated.root(),
         local_root: kind === 'dr' ? trees.local.root() : Buffer.alloc(0),
         is_filtered: filter !== undefined,
-        is_filter_new: filter !== undefined && filter.fingerprint !== this.#comparedUnder,
+        is_filter_new: isFilterNew,
         filtered_digest: filteredDigest(await session.snapshot.filtered('replicated')),
         reason,
       },
     })
-    for (;;) {
-      stream.ended.throwIfAborted()
-      if (this.#lostPlace !== undefined) return this.#resync(this.#lostPlace)
-      const start = this.#started()
-      if (start && this.#filterChangedAt === undefined) this.#comparedUnder = filter?.fingerprint ?? ''
-      if (start && store.hasPosition(start)) {
-        this.#isComparing = this.#filterChangedAt !== undefined
-        if (!this.#isComparing) this.#options.onApplied(start.index, 'stream-wals')
-        return start.index
-      }
-      if (start) return this.#resync('no matching WALs available')
-      await this.#changed()
-    }
   }
 
   async #listen(): Promise<never> {
-    const { stream, onApplied } = this.#options
+    const { stream } = this.#options
     for (;;) {
       for (const up of await stream.receive()) {
-        if (up.message === 'applied_index' && !this.#isComparing) onApplied(up.applied_index ?? 0, 'stream-wals')
-        if (up.message === 'start' && up.start) this.#start = up.start
-        if (up.message === 'lost_place') this.#placeLost(up.lost_place ?? '')
+        if (up.message === 'applied_index') this.#take({ on: 'applied', index: up.applied_index ?? 0 })
+        if (up.message === 'start' && up.start) this.#take({ on: 'start', start: up.start })
+        if (up.message === 'lost_place') this.#take({ on: 'place-lost', reason: up.lost_place ?? '' })
       }
       this.#wake()
     }
   }
 
-  /** What the secondary has is not what it was sent: nothing is taken for sure. */
-  #placeLost(reason: string): void {
-    this.#comparedUnder = undefined
-    this.#lostPlace = reason
+  async #happened(event: ShippingEvent): Promise<void> {
+    await Promise.all(this.#take(event))
   }
 
-  /** Until it has compared, a secondary does not have what it was sent before. */
-  #beginComparing(): void {
-    this.#isComparing = true
-    this.#options.onApplied(0, 'merkle-diff')
-  }
-
-  #started(): PositionMessage | undefined {
-    return this.#start
-  }
-
-  async #closeSession(): Promise<void> {
-    const session = this.#session
-    this.#session = undefined
-    if (session) await this.#options.sessions.close(session)
+  /** All that is done at once is done when this returns; what takes longer may be awaited. */
+  #take(event: ShippingEvent): readonly Promise<void>[] {
+    const { to, effects } = step(SHIPPING, this.#state, event)
+    this.#state = to
+    const lasting: Promise<void>[] = []
+    for (const effect of effects) {
+      if (effect.do === 'close') lasting.push(this.#options.sessions.close(effect.session))
+      else this.#options.onApplied(effect.index, effect.state)
+    }
+    return lasting
   }
 
   #changed(): Promise<void> {
@@ -237,8 +224,8 @@ export class Shipper {
   }
 
   #wake(): void {
-    const wakers = this.#wakers
-    this.#wakers = new Set()
+    const wakers = [...this.#wakers]
+    this.#wakers.clear()
     for (const resolve of wakers) resolve()
   }
 }

@@ -1,4 +1,11 @@
 import { expect, test } from 'vitest'
+import {
+  findResyncReason,
+  SHIPPING,
+  type Shipping,
+  type ShippingEvent,
+} from '../../../src/replication/primary/shipping.js'
+import type { SyncSession } from '../../../src/replication/primary/sync-sessions.js'
 import { DESTRUCTION, LOOKING } from '../../../src/replication/filter/purge-states.js'
 import {
   decideDemote,
@@ -21,6 +28,7 @@ import {
   type Stage,
   TRANSITIONS,
 } from '../../../src/replication/roles/machine.js'
+import { step } from '../../../src/replication/state-table.js'
 import type { Kind } from '../../../src/replication/types.js'
 import { machineTable, readSpecTable, tableOf } from '../../support/spec-tables.js'
 
@@ -151,4 +159,71 @@ test('filtered data is marked and destroyed as the table says', () => {
     (effect) => (effect.do === 'mark' ? `mark ${effect.stage}` : effect.do),
   )
   expect(actual).toEqual(readSpecTable('Destroying filtered data'))
+})
+
+test('a secondary is fed as the table says', () => {
+  const session = { id: '1' } as SyncSession
+  const start = { index: 7, hash: Buffer.alloc(20), epoch: 'e' }
+  const actual = machineTable(
+    SHIPPING,
+    {
+      opening: [
+        { is: 'opening', changedAt: undefined },
+        { is: 'opening', changedAt: 5 },
+      ],
+      streaming: [
+        { is: 'streaming', under: '', session: undefined },
+        { is: 'streaming', under: '', session },
+      ],
+      'filter-changed': [
+        { is: 'filter-changed', at: 5, under: '', session: undefined },
+        { is: 'filter-changed', at: 5, under: '', session },
+      ],
+      lost: [
+        { is: 'lost', reason: 'r', under: '', session: undefined },
+        { is: 'lost', reason: 'r', under: '', session },
+      ],
+      offering: [{ is: 'offering', under: '', changedAt: undefined }],
+      comparing: [{ is: 'comparing', session, filter: '', changedAt: undefined }],
+      placed: [
+        { is: 'placed', session, filter: '', start, changedAt: undefined },
+        { is: 'placed', session, filter: '', start, changedAt: 5 },
+      ],
+      ended: [{ is: 'ended' }],
+    },
+    {
+      opened: [
+        { on: 'opened', isKnown: true, filter: '', isOtherFilter: false },
+        { on: 'opened', isKnown: true, filter: '', isOtherFilter: true },
+        { on: 'opened', isKnown: false, filter: '', isOtherFilter: false },
+      ],
+      'filter-changed': [{ on: 'filter-changed', at: 6 }],
+      'place-lost': [{ on: 'place-lost', reason: 'r' }],
+      resync: [{ on: 'resync' }],
+      offered: [{ on: 'offered', session, filter: '' }],
+      start: [{ on: 'start', start }],
+      resumed: [{ on: 'resumed' }],
+      applied: [{ on: 'applied', index: 7 }],
+      'caught-up': [{ on: 'caught-up' }],
+      ended: [{ on: 'ended' }],
+    },
+    (effect) => (effect.do === 'report' ? `report ${effect.state}` : effect.do),
+  )
+  expect(actual).toEqual(readSpecTable('Feeding a secondary'))
+})
+
+test('what a secondary was compared under is sure only where no filter has changed and no place was lost since', () => {
+  const session = { id: '1' } as SyncSession
+  const start = { index: 7, hash: Buffer.alloc(20), epoch: 'e' }
+  const placed = { is: 'placed', session, filter: 'deny eu', start } as const
+  const after = (state: Shipping, event: ShippingEvent) => step(SHIPPING, state, event).to
+  const resumed = after({ ...placed, changedAt: undefined }, { on: 'resumed' })
+  expect(resumed).toMatchObject({ is: 'streaming', under: 'deny eu', session })
+  expect(after(resumed, { on: 'resync' })).toMatchObject({ under: 'deny eu' })
+  expect(after(resumed, { on: 'place-lost', reason: 'r' })).toMatchObject({ under: undefined, session })
+  const changed = after(resumed, { on: 'filter-changed', at: 9 })
+  expect(changed).toMatchObject({ at: 9, under: undefined, session })
+  expect([8, 9].map((cursor) => findResyncReason(changed, cursor))).toEqual([undefined, 'paths filter changed'])
+  expect(after({ ...placed, changedAt: 9 }, { on: 'resumed' })).toMatchObject({ at: 9, under: undefined, session })
+  expect(after({ ...placed, changedAt: 9 }, { on: 'resync' })).toMatchObject({ is: 'offering', under: undefined })
 })
