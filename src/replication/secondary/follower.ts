@@ -15,6 +15,15 @@ import type {
   PeerIdentity,
 } from '../types.js'
 import { Addresses } from './addresses.js'
+import {
+  FOLLOWING,
+  type Following,
+  type FollowingEvent,
+  isAhead,
+  isRedialled,
+  refusalIn,
+  shownAs,
+} from './following.js'
 import { Pause } from './pause.js'
 import { forwardOver } from './forward-over.js'
 import type { FollowerOptions } from './follower-options.js'
@@ -23,11 +32,11 @@ import { epochOf, KnownPrimary } from './known-primary.js'
 import { followOver, type LinkEvents } from './link.js'
 import { type SurplusEntries, RecentFrames } from './recent-frames.js'
 import { type Pong, pingPrimaries } from './pinger.js'
+import { STANDING, type Standing, type StandingEvent, standingOf } from './standing.js'
+import { step } from '../state-table.js'
 
 /** Rounds that nobody answered before addresses are tried that the primary does not name any more. */
 const ROUNDS_BEFORE_FORMER = 3
-
-const NOTHING_DONE: SyncProgress = { totalKeys: 0, doneKeys: 0 }
 
 /**
  * The secondary's side of one kind of replication: keeps one connection to the primary, wherever that is, and the store
@@ -41,37 +50,28 @@ export class Follower {
   readonly #primary = new KnownPrimary()
   readonly #stop = new AbortController()
   readonly #pause: Pause
-  #running: Promise<void> | undefined
-  #state: StreamState
-  #connectionState: ConnectionState = 'idle'
-  #connection: PrimaryConnection | undefined
-  #applied: LogPlace | undefined
-  #progress: SyncProgress | undefined
-  #refusal: RefusalCode | undefined
-  /** The primary was put back in time: nobody is followed until an operator says so. */
-  #isAhead = false
-  /** Ends the connection in use without counting as a failure. */
-  #redial: AbortController | undefined
+  #following: Following = { is: 'unstarted' }
+  #standing: Standing
+  #running: Promise<void> = Promise.resolve()
 
   constructor(options: FollowerOptions) {
     this.#options = options
     this.#pause = new Pause(options.clock)
     this.#addresses = new Addresses(options.addresses)
     const { remotePosition, isResyncing } = options.store
-    this.#state = remotePosition ? 'stream-wals' : isResyncing ? 'merkle-sync' : 'merkle-diff'
-    this.#applied = remotePosition
+    this.#standing = standingOf(remotePosition, isResyncing)
     const { clock, times, hooks } = options
     this.#heartbeat = new Heartbeat({
       clock,
       times,
       who: () => hooks.who(),
-      progress: () => ({ appliedIndex: this.#applied?.index ?? 0, state: this.#state }),
+      progress: () => ({ appliedIndex: this.applied?.index ?? 0, state: this.state }),
       onReply: ({ primary, addresses, lastIndex }) => this.#heard(primary, addresses, lastIndex),
     })
   }
 
   start(): void {
-    this.#running ??= this.#run()
+    if (this.#following.is === 'unstarted') this.#running = this.#run()
   }
 
   /** Ends the connection and waits for what is in flight. */
@@ -79,20 +79,20 @@ export class Follower {
     this.#stop.abort(new LogicalError('unavailable', 'the follower is stopping'))
     this.#pause.end()
     await this.#running
-    this.#setConnectionState('shutdown')
+    this.#link({ on: 'stop' })
   }
 
   get state(): StreamState {
-    return this.#state
+    return this.#standing.is
   }
 
   get connectionState(): ConnectionState {
-    return this.#connectionState
+    return shownAs(this.#following)
   }
 
   /** Why the primary refuses us, while it does. */
   get refusal(): RefusalCode | undefined {
-    return this.#refusal
+    return refusalIn(this.#following)
   }
 
   /** `https://host:port` in use, or used last. */
@@ -113,7 +113,7 @@ export class Follower {
    * stand in its log.
    */
   get applied(): LogPlace | undefined {
-    return this.#applied
+    return this.#standing.applied
   }
 
   /** The last place that the primary announced since this follower started; undefined before it was reached. */
@@ -128,12 +128,12 @@ export class Follower {
 
   /** While a merkle sync runs, from its first moment on. */
   get syncProgress(): SyncProgress | undefined {
-    return this.#state === 'merkle-sync' ? (this.#progress ?? NOTHING_DONE) : undefined
+    return this.#standing.is === 'merkle-sync' ? this.#standing.progress : undefined
   }
 
   /** Undefined until the primary has answered once. */
   get primary(): PrimaryView | undefined {
-    return this.#primary.view(this.#connectionState === 'ready', this.#addresses.current, this.#heartbeat)
+    return this.#primary.view(this.connectionState === 'ready', this.#addresses.current, this.#heartbeat)
   }
 
   /**
@@ -141,11 +141,9 @@ export class Follower {
    * `outcome unknown` in the text when the request had been sent.
    */
   async forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply> {
-    const connection = this.#connection
-    if (this.#connectionState !== 'ready' || !connection) {
-      throw new LogicalError('unavailable', PRIMARY_UNREACHABLE_TEXT)
-    }
-    return forwardOver(connection, this.#options, payload, signal)
+    const link = this.#following
+    if (link.is !== 'connected') throw new LogicalError('unavailable', PRIMARY_UNREACHABLE_TEXT)
+    return forwardOver(link.connection, this.#options, payload, signal)
   }
 
   /** Goes over to the first of the addresses that answers as our primary. Rejects, and changes nothing, when none does. */
@@ -158,7 +156,9 @@ export class Follower {
       signal: this.#stop.signal,
     })
     this.#addresses.learn([pong.address])
-    if (this.#addresses.answered(pong.address)) this.#redial?.abort(new LogicalError('unavailable', 'redialling'))
+    if (this.#addresses.answered(pong.address) && 'redial' in this.#following) {
+      this.#following.redial.abort(new LogicalError('unavailable', 'redialling'))
+    }
     hooks.onPrimaryAddresses(this.#addresses.known, this.#addresses.current)
     this.#pause.end()
     return pong
@@ -170,7 +170,7 @@ export class Follower {
     for (let failed = 0; !this.#stop.signal.aborted; failed++) {
       const former = failed < ROUNDS_BEFORE_FORMER ? undefined : this.#addresses.nextFormer()
       for (const address of [...this.#addresses.dialOrder, ...(former === undefined ? [] : [former])]) {
-        if (this.#stop.signal.aborted || this.#isAhead) break
+        if (this.#stop.signal.aborted || isAhead(this.#following)) break
         const wasReady = await this.#attempt(address)
         if (!wasReady) continue
         backoff.reset()
@@ -178,9 +178,9 @@ export class Follower {
         break
       }
       if (this.#stop.signal.aborted) return
-      if (this.#isAhead) return this.#setConnectionState('shutdown')
-      if (this.#redial?.signal.aborted) continue
-      this.#setConnectionState('transient_failure')
+      if (isAhead(this.#following)) return this.#link({ on: 'stop' })
+      if (isRedialled(this.#following)) continue
+      this.#link({ on: 'wait' })
       const delayMs = backoff.next()
       this.#options.log.debug('encountered error, applying backoff', { backoffMs: Math.round(delayMs) })
       await this.#pause.wait(delayMs)
@@ -190,18 +190,18 @@ export class Follower {
   /** One connection from beginning to end. True when it had been accepted. */
   async #attempt(address: string): Promise<boolean> {
     const redial = new AbortController()
-    this.#redial = redial
     const onStop = () => redial.abort(this.#stop.signal.reason)
     this.#stop.signal.addEventListener('abort', onStop)
-    if (this.#connectionState !== 'transient_failure') this.#setConnectionState('connecting')
+    this.#link({ on: 'dial', redial })
     try {
       const connection = await PrimaryConnection.open(address, { ...this.#options, signal: redial.signal })
       return await followOver(connection, this.#options, this.#heartbeat, this.#eventsOf(connection), redial.signal)
     } catch (error) {
+      const wasConnected = this.#following.is === 'connected'
       if (!redial.signal.aborted) this.#failed(address, error)
-      return this.#connection !== undefined
+      this.#link({ on: 'ended', refusal: redial.signal.aborted ? undefined : refusalCodeOf(error) })
+      return wasConnected
     } finally {
-      this.#connection = undefined
       this.#stop.signal.removeEventListener('abort', onStop)
     }
   }
@@ -210,25 +210,16 @@ export class Follower {
     const { log, kind } = this.#options
     return {
       onAccepted: (primary, lastIndex) => {
-        this.#connection = connection
         this.#primary.accepted(primary, lastIndex, this.#options.clock.now())
-        if (this.#applied?.epoch !== epochOf(primary)) this.#applied = { epoch: epochOf(primary), index: 0 }
-        this.#refusal = undefined
+        this.#stand({ on: 'taken', epoch: epochOf(primary) })
         log.info('primary connected', { address: connection.address, kind })
         if (this.#addresses.answered(connection.address)) this.#tellAddresses()
-        this.#setConnectionState('ready')
+        this.#link({ on: 'accepted', connection })
       },
-      enter: (state) => {
-        if (state !== 'merkle-sync') this.#progress = undefined
-        this.#setState(state)
-      },
-      onProgress: (progress) => {
-        this.#progress = progress
-      },
+      enter: (state) => this.#stand({ on: state }),
+      onProgress: (progress) => this.#stand({ on: 'progress', progress }),
       onAnnounced: (index) => this.#primary.announce(index),
-      onApplied: (place) => {
-        this.#applied = place
-      },
+      onApplied: (place) => this.#stand({ on: 'applied', place }),
       onAddresses: (addresses) => this.#learn(addresses),
       recent: this.#recent,
     }
@@ -250,28 +241,27 @@ export class Follower {
     const refusal = refusalCodeOf(error)
     const text = error instanceof Error ? error.message : String(error)
     if (!(error instanceof LogicalError)) log.error('following the primary failed', { address, error: text })
-    else if (this.#connection) log.info('primary connection lost', { address, error: text })
+    else if (this.#following.is === 'connected') log.info('primary connection lost', { address, error: text })
     else log.debug('primary not followed', { address, error: text, refusal })
     if (refusal === undefined) return
     const overtaker = overtakerIn(error)
     if (overtaker) this.#learn([...overtaker.clusterAddresses, ...this.#addresses.known])
-    if (refusal !== this.#refusal) log.warn('the primary refuses this cluster', { address, refusal, text })
-    this.#refusal = refusal
-    this.#isAhead = refusal === 'rewound'
-    if (refusal === 'revoked' || refusal === 'rewound') this.#setState('idle')
-    this.#setConnectionState('transient_failure')
+    if (refusal !== this.refusal) log.warn('the primary refuses this cluster', { address, refusal, text })
   }
 
-  #setState(state: StreamState): void {
-    if (state === this.#state) return
-    this.#options.log.info('transitioning state', { state, from: this.#state, kind: this.#options.kind })
-    this.#state = state
-    this.#options.hooks.onChange()
+  #link(event: FollowingEvent): void {
+    const before = this.connectionState
+    const { to, effects } = step(FOLLOWING, this.#following, event)
+    this.#following = to
+    for (const effect of effects) if (effect.do === 'stand-still') this.#stand({ on: 'idle' })
+    if (this.connectionState !== before) this.#options.hooks.onChange()
   }
 
-  #setConnectionState(state: ConnectionState): void {
-    if (state === this.#connectionState) return
-    this.#connectionState = state
+  #stand(event: StandingEvent): void {
+    const from = this.state
+    this.#standing = step(STANDING, this.#standing, event).to
+    if (this.state === from) return
+    this.#options.log.info('transitioning state', { state: this.state, from, kind: this.#options.kind })
     this.#options.hooks.onChange()
   }
 

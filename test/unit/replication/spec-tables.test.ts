@@ -28,6 +28,9 @@ import {
   type Stage,
   TRANSITIONS,
 } from '../../../src/replication/roles/machine.js'
+import type { PrimaryConnection } from '../../../src/replication/rpc/primary-connection.js'
+import { FOLLOWING, type Following } from '../../../src/replication/secondary/following.js'
+import { STANDING, standingOf } from '../../../src/replication/secondary/standing.js'
 import { step } from '../../../src/replication/state-table.js'
 import type { Kind } from '../../../src/replication/types.js'
 import { machineTable, readSpecTable, tableOf } from '../../support/spec-tables.js'
@@ -226,4 +229,94 @@ test('what a secondary was compared under is sure only where no filter has chang
   expect([8, 9].map((cursor) => findResyncReason(changed, cursor))).toEqual([undefined, 'paths filter changed'])
   expect(after({ ...placed, changedAt: 9 }, { on: 'resumed' })).toMatchObject({ at: 9, under: undefined, session })
   expect(after({ ...placed, changedAt: 9 }, { on: 'resync' })).toMatchObject({ is: 'offering', under: undefined })
+})
+
+test('a follower has a link as the table says', () => {
+  const connection = {} as PrimaryConnection
+  const redial = new AbortController()
+  const actual = machineTable(
+    FOLLOWING,
+    {
+      unstarted: [{ is: 'unstarted' }],
+      dialling: [{ is: 'dialling', shown: 'connecting', refusal: undefined, redial }],
+      connected: [{ is: 'connected', connection, redial }],
+      ended: [{ is: 'ended', shown: 'ready', refusal: undefined, redial }],
+      waiting: [{ is: 'waiting', refusal: undefined }],
+      over: [{ is: 'over', refusal: undefined }],
+    },
+    {
+      dial: [{ on: 'dial', redial }],
+      accepted: [{ on: 'accepted', connection }],
+      ended: [
+        { on: 'ended', refusal: undefined },
+        { on: 'ended', refusal: 'epoch' },
+        { on: 'ended', refusal: 'revoked' },
+        { on: 'ended', refusal: 'rewound' },
+      ],
+      wait: [{ on: 'wait' }],
+      stop: [{ on: 'stop' }],
+    },
+    (effect) => effect.do,
+  )
+  expect(actual).toEqual(readSpecTable('The link of a follower'))
+})
+
+test('a refusal is told until a primary takes the follower, and what failed is shown until then', () => {
+  const redial = new AbortController()
+  const connection = {} as PrimaryConnection
+  const dialling: Following = { is: 'dialling', shown: 'connecting', refusal: undefined, redial }
+  const refused = step(FOLLOWING, dialling, { on: 'ended', refusal: 'epoch' }).to
+  expect(refused).toMatchObject({ shown: 'transient_failure', refusal: 'epoch' })
+  const waiting = step(FOLLOWING, refused, { on: 'wait' }).to
+  const again = step(FOLLOWING, waiting, { on: 'dial', redial }).to
+  expect(again).toMatchObject({ is: 'dialling', shown: 'transient_failure', refusal: 'epoch' })
+  expect(step(FOLLOWING, again, { on: 'ended', refusal: undefined }).to).toMatchObject({ refusal: 'epoch' })
+  const connected = step(FOLLOWING, again, { on: 'accepted', connection }).to
+  const lost = step(FOLLOWING, connected, { on: 'ended', refusal: undefined }).to
+  expect(lost).toMatchObject({ shown: 'ready', refusal: undefined })
+  expect(step(FOLLOWING, lost, { on: 'dial', redial }).to).toMatchObject({ shown: 'connecting', refusal: undefined })
+})
+
+test('the data of a follower stands as the table says', () => {
+  const applied = { epoch: 'e', index: 7 }
+  const actual = machineTable(
+    STANDING,
+    {
+      idle: [{ is: 'idle', applied }],
+      'merkle-diff': [{ is: 'merkle-diff', applied }],
+      'merkle-sync': [{ is: 'merkle-sync', progress: { totalKeys: 2, doneKeys: 1 }, applied }],
+      'stream-wals': [{ is: 'stream-wals', applied }],
+    },
+    {
+      idle: [{ on: 'idle' }],
+      'merkle-diff': [{ on: 'merkle-diff' }],
+      'merkle-sync': [{ on: 'merkle-sync' }],
+      'stream-wals': [{ on: 'stream-wals' }],
+      taken: [
+        { on: 'taken', epoch: 'e' },
+        { on: 'taken', epoch: 'f' },
+      ],
+      applied: [{ on: 'applied', place: { epoch: 'e', index: 8 } }],
+      progress: [{ on: 'progress', progress: { totalKeys: 2, doneKeys: 2 } }],
+    },
+    () => '',
+  )
+  expect(actual).toEqual(readSpecTable('The data of a follower'))
+})
+
+test('a place is kept over comparisons, and is 0 in the log of another epoch; progress begins anew with each sync', () => {
+  const place = { epoch: 'e', index: 7 }
+  const streaming = standingOf(place, false)
+  const syncing = step(STANDING, streaming, { on: 'merkle-sync' }).to
+  expect(syncing).toEqual({ is: 'merkle-sync', applied: place, progress: { totalKeys: 0, doneKeys: 0 } })
+  const progress = { totalKeys: 2, doneKeys: 1 }
+  const halfway = step(STANDING, syncing, { on: 'progress', progress }).to
+  expect(step(STANDING, halfway, { on: 'merkle-sync' }).to).toMatchObject({ progress })
+  expect(step(STANDING, halfway, { on: 'taken', epoch: 'e' }).to).toBe(halfway)
+  const taken = step(STANDING, halfway, { on: 'taken', epoch: 'f' }).to
+  expect(taken).toEqual({ is: 'merkle-sync', progress, applied: { epoch: 'f', index: 0 } })
+  const compared = step(STANDING, taken, { on: 'merkle-diff' }).to
+  expect(compared).toEqual({ is: 'merkle-diff', applied: { epoch: 'f', index: 0 } })
+  expect(step(STANDING, compared, { on: 'progress', progress }).to).toBe(compared)
+  expect([standingOf(undefined, true).is, standingOf(undefined, false).is]).toEqual(['merkle-sync', 'merkle-diff'])
 })

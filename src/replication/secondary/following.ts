@@ -1,0 +1,123 @@
+import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import { never, type StateTable, type Step, to } from '../state-table.js'
+import type { ConnectionState, RefusalCode } from '../types.js'
+
+/** Why the primary refused us last, while nothing else has come of it. */
+interface Refused {
+  readonly refusal: RefusalCode | undefined
+}
+
+/** Ends the attempt, or the connection, without counting as a failure. */
+interface Redialled {
+  readonly redial: AbortController
+}
+
+/** How a follower's link to its primary stands. SPEC.md has the table. */
+export type Following =
+  | { readonly is: 'unstarted' }
+  /** One address is tried. `shown`: what the attempts before it came to is shown until one is accepted. */
+  | ({ readonly is: 'dialling'; readonly shown: 'connecting' | 'transient_failure' } & Refused & Redialled)
+  /** The primary has taken us. */
+  | ({ readonly is: 'connected'; readonly connection: PrimaryConnection } & Redialled)
+  /** The attempt, or the connection, has ended; what comes next is not decided. */
+  | ({ readonly is: 'ended'; readonly shown: ConnectionState } & Refused & Redialled)
+  /** All addresses were tried in vain. */
+  | ({ readonly is: 'waiting' } & Refused)
+  /** Stopped, or ahead of a primary that was put back in time. */
+  | ({ readonly is: 'over' } & Refused)
+
+export type FollowingEvent =
+  | { readonly on: 'dial'; readonly redial: AbortController }
+  | { readonly on: 'accepted'; readonly connection: PrimaryConnection }
+  /** Of an attempt, or of the connection. */
+  | { readonly on: 'ended'; readonly refusal: RefusalCode | undefined }
+  | { readonly on: 'wait' }
+  | { readonly on: 'stop' }
+
+/** Nothing comes from this primary any more: what is here stands where it is. */
+interface FollowingEffect {
+  readonly do: 'stand-still'
+}
+
+type Outcome = Step<Following, FollowingEffect>
+
+const wait = ({ refusal }: Refused): Outcome => to({ is: 'waiting', refusal })
+
+const refuse = (redial: AbortController, refusal: RefusalCode): Outcome => {
+  const ended: Following = { is: 'ended', shown: 'transient_failure', refusal, redial }
+  return refusal === 'revoked' || refusal === 'rewound' ? to(ended, { do: 'stand-still' }) : to(ended)
+}
+
+const stop = ({ refusal }: Refused): Outcome => to({ is: 'over', refusal })
+
+export const FOLLOWING: StateTable<Following, FollowingEvent, FollowingEffect> = {
+  unstarted: {
+    dial: (_, { redial }) => to({ is: 'dialling', shown: 'connecting', refusal: undefined, redial }),
+    accepted: never,
+    ended: never,
+    wait: () => to({ is: 'waiting', refusal: undefined }),
+    stop: () => to({ is: 'over', refusal: undefined }),
+  },
+  dialling: {
+    dial: never,
+    accepted: ({ redial }, { connection }) => to({ is: 'connected', connection, redial }),
+    ended: ({ shown, refusal: before, redial }, { refusal }) =>
+      refusal === undefined ? to({ is: 'ended', shown, refusal: before, redial }) : refuse(redial, refusal),
+    wait: never,
+    stop: never,
+  },
+  connected: {
+    dial: never,
+    accepted: never,
+    ended: ({ redial }, { refusal }) =>
+      refusal === undefined ? to({ is: 'ended', shown: 'ready', refusal, redial }) : refuse(redial, refusal),
+    wait: never,
+    stop: never,
+  },
+  ended: {
+    dial: ({ shown, refusal }, { redial }) =>
+      to({ is: 'dialling', shown: shown === 'transient_failure' ? shown : 'connecting', refusal, redial }),
+    accepted: never,
+    ended: never,
+    wait,
+    stop,
+  },
+  waiting: {
+    dial: ({ refusal }, { redial }) => to({ is: 'dialling', shown: 'transient_failure', refusal, redial }),
+    accepted: never,
+    ended: never,
+    wait,
+    stop,
+  },
+  over: {
+    dial: never,
+    accepted: never,
+    ended: never,
+    wait: never,
+    stop,
+  },
+}
+
+/** The link in the names of the status endpoints. */
+export const shownAs = (state: Following): ConnectionState => {
+  switch (state.is) {
+    case 'unstarted':
+      return 'idle'
+    case 'dialling':
+    case 'ended':
+      return state.shown
+    case 'connected':
+      return 'ready'
+    case 'waiting':
+      return 'transient_failure'
+    case 'over':
+      return 'shutdown'
+  }
+}
+
+export const refusalIn = (state: Following): RefusalCode | undefined => ('refusal' in state ? state.refusal : undefined)
+
+/** The primary was put back in time: nobody is followed until an operator says so. */
+export const isAhead = (state: Following): boolean => state.is === 'ended' && state.refusal === 'rewound'
+
+export const isRedialled = (state: Following): boolean => 'redial' in state && state.redial.signal.aborted

@@ -1,0 +1,80 @@
+import { type StateTable, type Step, stay, to } from '../state-table.js'
+import type { LogPlace, StreamState, SyncProgress } from '../types.js'
+
+/** How much of the primary's log is applied here; undefined where nothing ever was. */
+interface Applied {
+  readonly applied: LogPlace | undefined
+}
+
+/** Where a follower's data stands, which outlives the link. SPEC.md has the table. */
+export type Standing =
+  | ({ readonly is: 'idle' } & Applied)
+  | ({ readonly is: 'merkle-diff' } & Applied)
+  | ({ readonly is: 'merkle-sync'; readonly progress: SyncProgress } & Applied)
+  | ({ readonly is: 'stream-wals' } & Applied)
+
+export type StandingEvent =
+  | { [State in StreamState]: { readonly on: State } }[StreamState]
+  /** A primary has taken us, which writes in this epoch. */
+  | { readonly on: 'taken'; readonly epoch: string }
+  | { readonly on: 'applied'; readonly place: LogPlace }
+  | { readonly on: 'progress'; readonly progress: SyncProgress }
+
+const NOTHING_DONE: SyncProgress = { totalKeys: 0, doneKeys: 0 }
+
+type Outcome = Step<Standing, never>
+
+const idle = ({ applied }: Applied): Outcome => to({ is: 'idle', applied })
+const diff = ({ applied }: Applied): Outcome => to({ is: 'merkle-diff', applied })
+const sync = ({ applied }: Applied): Outcome => to({ is: 'merkle-sync', progress: NOTHING_DONE, applied })
+const stream = ({ applied }: Applied): Outcome => to({ is: 'stream-wals', applied })
+const apply = (state: Standing, { place }: { readonly place: LogPlace }): Outcome => to({ ...state, applied: place })
+
+/** Another primary numbers its log anew: nothing of that is applied until it is known where we stand in it. */
+const take = (state: Standing, { epoch }: { readonly epoch: string }): Outcome =>
+  state.applied?.epoch === epoch ? stay(state) : to({ ...state, applied: { epoch, index: 0 } })
+
+export const STANDING: StateTable<Standing, StandingEvent, never> = {
+  idle: {
+    idle: stay,
+    'merkle-diff': diff,
+    'merkle-sync': sync,
+    'stream-wals': stream,
+    taken: take,
+    applied: apply,
+    progress: stay,
+  },
+  'merkle-diff': {
+    idle,
+    'merkle-diff': stay,
+    'merkle-sync': sync,
+    'stream-wals': stream,
+    taken: take,
+    applied: apply,
+    progress: stay,
+  },
+  'merkle-sync': {
+    idle,
+    'merkle-diff': diff,
+    'merkle-sync': stay,
+    'stream-wals': stream,
+    taken: take,
+    applied: apply,
+    progress: (state, { progress }) => to({ ...state, progress }),
+  },
+  'stream-wals': {
+    idle,
+    'merkle-diff': diff,
+    'merkle-sync': sync,
+    'stream-wals': stay,
+    taken: take,
+    applied: apply,
+    progress: stay,
+  },
+}
+
+/** As a store says that was just opened. */
+export const standingOf = (applied: LogPlace | undefined, isResyncing: boolean): Standing => {
+  if (applied) return { is: 'stream-wals', applied }
+  return isResyncing ? { is: 'merkle-sync', progress: NOTHING_DONE, applied } : { is: 'merkle-diff', applied }
+}
