@@ -5,7 +5,7 @@ import { type StateTable, step } from '../../src/replication/state-table.js'
 const SPEC = path.join(import.meta.dirname, '..', '..', 'src', 'replication', 'SPEC.md')
 
 /** A table by its first column, then by the heading of the column. */
-export type SpecTable = Readonly<Record<string, Readonly<Record<string, string>>>>
+type SpecTable = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** The table below a heading of SPEC.md. Throws where there is none. */
 export const readSpecTable = (heading: string): SpecTable => {

@@ -55,7 +55,7 @@ export type ShippingEvent =
   | { readonly on: 'caught-up' }
   | { readonly on: 'ended' }
 
-export type ShippingEffect =
+type ShippingEffect =
   /** Tells the registry what the secondary has. */
   | { readonly do: 'report'; readonly index: number; readonly state: StreamState }
   | { readonly do: 'close'; readonly session: SyncSession }
