@@ -1,6 +1,7 @@
 /**
  * Address blocks and who is inside. IPv4-mapped IPv6 addresses and blocks are IPv4 here, whoever wrote them; beyond that
- * the two families never mix. Host bits are kept as written (`127.0.0.1/16`), they only never decide a match.
+ * the two families never mix. Host bits are kept as written (`127.0.0.1/16`), they only never decide a match. ipaddr.js
+ * parses and matches; by hand is which spellings count, as with the reference.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'

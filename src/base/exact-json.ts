@@ -2,7 +2,8 @@ import { type JsonObject, type JsonValue, RawNumber } from './json.js'
 
 /**
  * Parses a JSON text as strictly as `JSON.parse`, with numbers kept as text where JavaScript would print them in another
- * way and with objects that inherit nothing. Throws SyntaxError. The caller has bounded the nesting.
+ * way and with objects that inherit nothing. By hand, since `JSON.parse` tells the text of a number only from Node 22 on.
+ * Throws SyntaxError. The caller has bounded the nesting.
  */
 export const parseExactJson = (text: string): JsonValue => new ThoroughParser(text).document()
 

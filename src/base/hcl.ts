@@ -1,6 +1,7 @@
 /**
  * HCL 1, the language of policies and of server configuration, and JSON as its other spelling. Whatever the text, the
- * answer is a tree or an `HclError` with line and column; text length and nesting are bounded.
+ * answer is a tree or an `HclError` with line and column; text length and nesting are bounded. By hand, for the
+ * bounds, the positions and the errors of the reference.
  */
 import { HclCursor } from './hcl-cursor.js'
 import { parseJsonBody } from './hcl-json.js'

@@ -1,6 +1,7 @@
 /**
  * Tar archives of small files (POSIX ustar), as they are needed for snapshots: plain files with short names, written and
- * read in order, one whole file in memory at a time.
+ * read in order, one whole file in memory at a time. By hand: tar-stream takes all that tar has ever had, and brings a stream
+ * library of its own with it, where a header of one form is all that is needed.
  */
 const BLOCK = 512
 const NAME_BYTES = 100

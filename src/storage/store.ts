@@ -9,12 +9,12 @@ import { decodeFrame, EPOCH_BYTES, parseFrame } from './log/frame.js'
 import { FirstCopy } from './sync/first-copy.js'
 import { type KeyScan, scanKeys } from './key-scan.js'
 import { SUB_PAGES_PER_PAGE } from './trees/merkle.js'
-import { Draft } from './commit/overlay.js'
+import { WriteSet } from './commit/overlay.js'
 import type { Category, Tree } from './keys.js'
 import { dataKey } from './raw-keys.js'
 import type * as Repl from './replicable.js'
 import { entriesOfForeign, entriesOfOwn } from './logged-entries.js'
-import { type LoggedEntry, type Stage, stageImport } from './commit/stage.js'
+import { type LoggedEntry, type StageFunction, stageImport } from './commit/stage.js'
 import { freshHash } from './store-state.js'
 import { PinnedReads } from './sync/pinned-reads.js'
 import { StoreTransaction } from './commit/store-transaction.js'
@@ -97,9 +97,9 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     this.#committer.requireWritable()
     const tx = new StoreTransaction((key) => this.#getQueued(key), this.#writable, this.#fenced)
     const value = fn(tx)
-    const draft = new Draft(this.#committer.overlay)
-    for (const [key, stored] of tx.writes) draft.add(key, stored, tx.reads.get(key))
-    const index = await this.#submit('own', draft, entriesOfOwn(draft.changes), [], undefined)
+    const writeSet = new WriteSet(this.#committer.overlay)
+    for (const [key, stored] of tx.writes) writeSet.add(key, stored, tx.reads.get(key))
+    const index = await this.#submit('own', writeSet, entriesOfOwn(writeSet.changes), [], undefined)
     return { value, index }
   }
 
@@ -201,7 +201,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   async applyEntries(entries: readonly Repl.WalEntry[], remote: Repl.RemotePosition): Promise<boolean> {
     this.#committer.requireWritable()
-    const draft = new Draft(this.#committer.overlay)
+    const writeSet = new WriteSet(this.#committer.overlay)
     const filtered: SubPageChange[] = []
     for (const { operations } of entries) {
       for (const operation of operations) {
@@ -209,11 +209,11 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
           filtered.push({ tree: operation.category, subPage: operation.filtered.subPage, delta: operation.delta })
           continue
         }
-        const { place } = draft.add(operation.key, operation.value)
+        const { place } = writeSet.add(operation.key, operation.value)
         if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false
       }
     }
-    await this.#submit('applied', draft, entries.flatMap(entriesOfForeign), filtered, remote)
+    await this.#submit('applied', writeSet, entries.flatMap(entriesOfForeign), filtered, remote)
     return true
   }
 
@@ -224,16 +224,16 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     copy?: FirstCopy,
   ): Promise<void> {
     this.#committer.requireWritable()
-    const draft = new Draft(this.#committer.overlay)
-    for (const { key, value } of mutations) draft.add(key, value)
+    const writeSet = new WriteSet(this.#committer.overlay)
+    for (const { key, value } of mutations) writeSet.add(key, value)
     const step = copy?.take()
     const copied = step?.copied ?? { keys: [], changes: [] }
-    const request = { changes: draft.changes, filtered, copied, remote, cutHash: freshHash(this.#random) }
-    const stage: Stage = (batch, state, trees) => {
+    const request = { changes: writeSet.changes, filtered, copied, remote, cutHash: freshHash(this.#random) }
+    const stage: StageFunction = (batch, state, trees) => {
       if (step && step.engineVersion !== this.#options.engine.engineVersion) throw moved()
       return this.#steady.stage(stageImport(batch, state, trees, request))
     }
-    await this.#committer.run(stage, draft.pending, step?.batch)
+    await this.#committer.run(stage, writeSet.pending, step?.batch)
     // Some may be remembered as absent.
     if (step) this.#committer.overlay.forgetLeaves()
   }
@@ -271,14 +271,14 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   #submit(
     joins: 'own' | 'applied',
-    draft: Draft,
+    writeSet: WriteSet,
     entries: readonly LoggedEntry[],
     filtered: readonly SubPageChange[],
     remote: Repl.RemotePosition | undefined,
   ): Promise<number> {
     let bytes = 0
-    for (const change of draft.changes) bytes += changeBytes(change)
-    const { changes, pending } = draft
+    for (const change of writeSet.changes) bytes += changeBytes(change)
+    const { changes, pending } = writeSet
     return new Promise((resolve, reject) => {
       this.#committer.submit({ joins, bytes, changes, filtered, pending, entries, remote, resolve, reject })
     })

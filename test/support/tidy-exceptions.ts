@@ -62,7 +62,7 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/server/config/storage.ts': 1,
   'src/server/config/tree.ts': 1,
   'src/storage/barrier/barrier-codec.ts': 1,
-  'src/storage/log/trim.ts': 1,
+  'src/storage/log/stage-trim.ts': 1,
   'src/storage/commit/stage.ts': 1,
   'src/storage/store.ts': 1,
   'src/storage/sync/first-copy.ts': 1,

@@ -10,10 +10,10 @@ import { LeafFinder } from '../trees/leaf-finder.js'
 import { Overlay, type Pending } from './overlay.js'
 import { STATE_KEY } from '../raw-keys.js'
 import type { Commit, Frame } from '../replicable.js'
-import { type LoggedUnit, resolveLogged, type Stage, type Staged, stageLogged } from './stage.js'
+import { type LoggedUnit, resolveLogged, type StageFunction, type Staged, stageLogged } from './stage.js'
 import { type StoreState, serializeState } from '../store-state.js'
 import type { Trees } from '../trees/trees.js'
-import { stageCheckpoint } from '../log/trim.js'
+import { stageCheckpoint } from '../log/stage-trim.js'
 import { Recovery } from './recovery.js'
 import { Settler } from './settler.js'
 import type { StoreOptions } from '../store-options.js'
@@ -26,7 +26,7 @@ export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
 interface Task extends QueuedUnit {
   readonly joins: undefined
   readonly pending: readonly Pending[]
-  readonly stage: Stage
+  readonly stage: StageFunction
   /** Filled already; else `stage` is given an empty one. */
   readonly batch: EngineBatch | undefined
   resolve(): void
@@ -131,7 +131,7 @@ export class Committer {
   }
 
   /** Commits what `stage` puts into a batch of its own, or into one that was filled meanwhile. */
-  async run(stage: Stage, pending: readonly Pending[] = [], batch?: EngineBatch): Promise<void> {
+  async run(stage: StageFunction, pending: readonly Pending[] = [], batch?: EngineBatch): Promise<void> {
     this.requireWritable()
     await new Promise<void>((resolve, reject) => {
       this.submit({ joins: undefined, bytes: 0, pending, stage, batch, resolve, reject })

@@ -59,7 +59,7 @@ export class Overlay {
 }
 
 /** Changes in the making: seen by none but their maker until they are published. */
-export class Draft {
+export class WriteSet {
   readonly #overlay: Overlay
   readonly #pending = new Map<string, Pending>()
   readonly changes: Change[] = []
@@ -72,7 +72,7 @@ export class Draft {
     return [...this.#pending.values()]
   }
 
-  /** `read` is what the key is known to hold before all changes of this draft: spares a look-up of its leaf. */
+  /** `read` is what the key is known to hold before all changes of this set: spares a look-up of its leaf. */
   add(key: string, value: Buffer | undefined, read?: Buffer): Change {
     const change = changeOf(key, value, (name, tree, subPage) => {
       const own = this.#pending.get(name)

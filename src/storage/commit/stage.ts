@@ -21,7 +21,7 @@ export interface Staged {
 }
 
 /** Says what it puts and what follows, or that there is nothing to do. */
-export type Stage = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
+export type StageFunction = (batch: EngineBatch, state: StoreState, trees: Trees) => Staged | undefined
 
 /** One transaction as the log will hold it. */
 export interface LoggedEntry {

@@ -70,7 +70,7 @@ const requireLog = async (directory: string): Promise<void> => {
 }
 
 /** A generation that is not live yet. */
-interface Draft {
+interface NextGeneration {
   readonly number: number
   readonly engine: LevelEngine
 }
@@ -116,36 +116,36 @@ class Generations implements EngineSource {
   }
 
   async replace(prepare: (fresh: Engine) => Promise<void>): Promise<Engine> {
-    const draft = await this.#draft()
+    const next = await this.#openNext()
     try {
-      await prepare(draft.engine)
-      await draft.engine.settleAcknowledged()
-      await this.#roster.commit(draft.number)
+      await prepare(next.engine)
+      await next.engine.settleAcknowledged()
+      await this.#roster.commit(next.number)
     } catch (error) {
-      await this.#discard(draft)
+      await this.#discard(next)
       throw error
     }
     const old = this.#level
-    this.#adopt(draft)
-    this.#live = new LiveEngine(draft.engine)
+    this.#adopt(next)
+    this.#live = new LiveEngine(next.engine)
     await old.discard()
     if (!this.#isDead) await this.#roster.removeCondemned()
     return this.#live
   }
 
   async begin(): Promise<Successor> {
-    const draft = await this.#draft()
+    const next = await this.#openNext()
     const old = { number: this.generation, engine: this.#level }
     let isSettled = true
     return createSuccessor(this.#live, {
-      engine: draft.engine,
+      engine: next.engine,
       requireRoom: () => this.#ballast.requireRoom(),
       commit: async () => {
-        await draft.engine.settleAcknowledged()
-        isSettled = await this.#roster.commitOrFind(draft.number)
-        this.#adopt(draft)
+        await next.engine.settleAcknowledged()
+        isSettled = await this.#roster.commitOrFind(next.number)
+        this.#adopt(next)
       },
-      discard: () => this.#discard(draft),
+      discard: () => this.#discard(next),
       destroyOld: async () => {
         if (!isSettled) await this.#roster.write()
         isSettled = true
@@ -163,18 +163,18 @@ class Generations implements EngineSource {
     this.#isDead = true
   }
 
-  async #draft(): Promise<Draft> {
+  async #openNext(): Promise<NextGeneration> {
     const number = await this.#roster.begin()
     const directory = generationDirectory(this.#path, number)
     return { number, engine: await LevelEngine.open({ directory, createIfMissing: true, ballast: this.#ballast }) }
   }
 
-  #adopt({ number, engine }: Draft): void {
+  #adopt({ number, engine }: NextGeneration): void {
     this.#level = engine
     this.#log.info('storage generation replaced', { generation: number })
   }
 
-  async #discard({ number, engine }: Draft): Promise<void> {
+  async #discard({ number, engine }: NextGeneration): Promise<void> {
     await engine.discard()
     if (!this.#isDead) await this.#roster.remove(number)
   }

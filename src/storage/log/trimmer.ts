@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Stage } from '../commit/stage.js'
-import { stageTrim } from './trim.js'
+import type { StageFunction } from '../commit/stage.js'
+import { stageTrim } from './stage-trim.js'
 import type { Wal } from './wal.js'
 
 /** Frames are trimmed this long after the commit that exceeds the retention; the contract allows a second. */
@@ -16,7 +16,7 @@ interface TrimmerOptions {
   /** False while nothing is written. */
   readonly isWritable: () => boolean
   /** Commits what the stage puts. */
-  readonly run: (stage: Stage) => Promise<void>
+  readonly run: (stage: StageFunction) => Promise<void>
 }
 
 /** Keeps the log within its retention, soon after a commit has exceeded it, unless somebody still needs what is there. */

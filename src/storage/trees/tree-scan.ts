@@ -2,7 +2,7 @@ import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import type { SubPageChange } from '../change.js'
 import { indexKey } from '../change.js'
 import type { Committer } from '../commit/committer.js'
-import type { Stage } from '../commit/stage.js'
+import type { StageFunction } from '../commit/stage.js'
 import { type Engine, type EngineSnapshot, prefixRange } from '../engine/engine.js'
 import { type Frozen, freeze } from '../freeze.js'
 import { leafHash, NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
@@ -92,7 +92,7 @@ export class TreeScan {
   }
 
   /** Runs alone in the writer, some commits after the scan, and so adds what those did to the sub-pages it repairs. */
-  #stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush }: Repair): Stage {
+  #stageRepair({ frozen, sums, corrupt, wrong, touched, skipFlush }: Repair): StageFunction {
     return (batch, state, trees) => {
       const later = this.#changesSince(frozen.snapshot, touched)
       const changes: SubPageChange[] = []
