@@ -71,11 +71,6 @@ export class MerkleTree implements TreeHashes {
     return used
   }
 
-  setSubPage(subPage: number, hash: Buffer): void {
-    hash.copy(this.#subPages, subPage * HASH)
-    this.#touch(subPage)
-  }
-
   /** The 256 sub-page hashes of a page, as a checkpoint stores them. */
   pageRecord(page: number): Buffer {
     return this.#subPages.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES)
@@ -93,6 +88,14 @@ export class MerkleTree implements TreeHashes {
       this.#dirtyPages[page] = 1
       this.#root = undefined
     }
+  }
+
+  /** Takes the hashes of all sub-pages, computed from the leaves: whatever a checkpoint has of them is to be written anew. */
+  loadSubPages(hashes: Buffer): void {
+    for (let page = 0; page < PAGES; page++) {
+      this.loadPage(page, hashes.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES))
+    }
+    this.#unsavedPages.fill(1)
   }
 
   get unsavedPages(): readonly number[] {

@@ -80,10 +80,7 @@ export class Trees {
     for (const tree of TREES) {
       const hashes = await sumLeaves(engine, tree)
       for (const [subPage, filtered] of this.#filtered[tree]) xorInto(hashes, subPage * HASH, filtered)
-      for (let subPage = 0; subPage < SUB_PAGES; subPage++) {
-        const hash = hashes.subarray(subPage * HASH, (subPage + 1) * HASH)
-        this[tree].setSubPage(subPage, hash)
-      }
+      this[tree].loadSubPages(hashes)
     }
   }
 
