@@ -11,11 +11,11 @@ import type { Topology } from './lab/topology.js'
 export type {
   ActivateOptions,
   InProcessLabOptions as StartLabOptions,
-  LabClock,
   OperationOptions,
   WaitOptions,
 } from './lab/in-process-lab.js'
 export type { ClusterKeys, LabCluster, StoppedCluster } from './lab/in-process-cluster.js'
+export type { LabClock } from './lab/library/lab-clock.js'
 export type { LabLink } from './lab/links.js'
 export type { EventKind, LabEvent } from './lab/events/event.js'
 export type { DrillResult } from './lab/drills/result.js'

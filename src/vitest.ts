@@ -82,8 +82,7 @@ export const labTest = <const T extends AnyTopology>(topology: T, options: Start
  */
 export class FreshLabs<const T extends AnyTopology> {
   readonly #start: () => Promise<Lab<ClustersOf<T>>>
-  #isUsed = false
-  #lab: Lab<ClustersOf<T>> | undefined
+  #lab: Promise<Lab<ClustersOf<T>>> | undefined
 
   constructor(topology: T, options: StartLabOptions) {
     // What the compiler knows of the names it has said already; `startLab` looks at what is there.
@@ -92,16 +91,27 @@ export class FreshLabs<const T extends AnyTopology> {
 
   /** In the state right after the start: the first time it is started, then it is reset. */
   async next(): Promise<Lab<ClustersOf<T>>> {
-    this.#lab ??= await this.#start()
-    if (this.#isUsed) await this.#lab.reset()
-    this.#isUsed = true
-    return this.#lab
+    const used = this.#lab
+    this.#lab ??= this.#startOnce()
+    const lab = await this.#lab
+    if (used) await lab.reset()
+    return lab
   }
 
+  /** Also ends a lab that is still starting. */
   async close(): Promise<void> {
     const lab = this.#lab
     this.#lab = undefined
-    this.#isUsed = false
-    await lab?.close()
+    await (await lab?.catch(() => undefined))?.close()
+  }
+
+  /** What failed to start is tried again the next time. */
+  async #startOnce(): Promise<Lab<ClustersOf<T>>> {
+    try {
+      return await this.#start()
+    } catch (error) {
+      this.#lab = undefined
+      throw error
+    }
   }
 }

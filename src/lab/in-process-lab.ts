@@ -1,6 +1,5 @@
 import path from 'node:path'
-import { type Clock, skewedClock, systemClock } from '../base/clock.js'
-import { parseDurationMs } from '../base/duration.js'
+import { systemClock } from '../base/clock.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
 import type { ServerStorage } from '../server/data/server-storage.js'
 import { LabCluster } from './in-process-cluster.js'
@@ -10,6 +9,7 @@ import type { ClusterKeys } from './library/key-ring.js'
 import { OperableLab } from './library/operable-lab.js'
 import { type InProcessLabOptions, requireOptions } from './library/options.js'
 import { EventStream } from './library/event-stream.js'
+import { createLabClock, type LabClock } from './library/lab-clock.js'
 import type { Provisions } from './library/provisions.js'
 import { LocalEvents } from './live/local-events.js'
 import type { LabEvent } from './events/event.js'
@@ -32,24 +32,6 @@ interface InProcessSnapshot {
   readonly images: ServerImages
   readonly keys: ReadonlyMap<string, ClusterKeys>
   readonly skewMs: number
-}
-
-/**
- * The time that all clusters of a lab see. Timers run in real time.
- *
- * @example
- * import { type LabClock, startLab } from 'understudy-lab'
- *
- * await using lab = await startLab('single')
- * const clock: LabClock = lab.clock
- * clock.advance('31m') // tokens of half an hour have expired
- * console.log(clock.skewMs) // 1860000
- */
-export interface LabClock extends Clock {
-  /** How far what the clocks show was moved. */
-  readonly skewMs: number
-  /** Moves what the clocks show: milliseconds, or a duration such as `31m`. */
-  advance(duration: string | number): void
 }
 
 const TIMEOUT_MS = 30_000
@@ -88,11 +70,14 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly #servers: readonly InProcessServer[]
   #begin: InProcessSnapshot | undefined
   readonly #provisions: Provisions
-  readonly #closing = new AbortController()
+  readonly #closing: AbortController
+  #closed: Promise<void> | undefined
 
   private constructor(topology: Topology, options: InProcessLabOptions, { parts, provisions, randomFor }: Foundation) {
     const { storage = 'memory', settings = {}, log, timeoutMs = TIMEOUT_MS } = options
-    super(topology, timeoutMs)
+    const closing = new AbortController()
+    super(topology, timeoutMs, closing.signal)
+    this.#closing = closing
     this.clock = createLabClock()
     this.#parts = parts
     this.#provisions = provisions
@@ -218,19 +203,36 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const closed = [...to.images].filter(([server, { state }]) => server.isSealed && !state.isSealed)
     await Promise.all(closed.map(([{ name }]) => this.cluster(name as Names).start()))
     const find = () => findUnreplicatedSince(to.images)
-    await waitFor(systemClock, 'every secondary to stream again', find, this.timeoutMs, undefined, NEAR_PAUSE_MS)
+    await waitFor(
+      systemClock,
+      'every secondary to stream again',
+      find,
+      this.timeoutMs,
+      this.#closing.signal,
+      NEAR_PAUSE_MS,
+    )
   }
 
-  /** Ends all servers, connections and timers of the lab, and removes its data. Closing it again does nothing. */
-  async close(): Promise<void> {
+  /**
+   * Ends all servers, connections, waits and timers of the lab, and removes its data; nothing of it starts again. Closing it
+   * again does nothing more.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
     this.#closing.abort(new LabError('interrupted', 'the lab was closed'))
     this.#stream.close()
     this.#events.close()
     // A cut link would hold up whoever says goodbye.
     this.#links.all().clearFaults()
-    await Promise.all(this.clusters.map((cluster) => cluster.stop()))
+    const ends = await Promise.allSettled(this.#servers.map((server) => server.end()))
+    for (const cluster of this.clusters) cluster.disconnect()
     await this.#links.close()
     await this.#provisions.close()
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -252,6 +254,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
       timeoutMs: this.timeoutMs,
       clock: systemClock,
       onProgress: () => undefined,
+      signal: this.#closing.signal,
     }
     const fresh = this.access().clusters
     const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
@@ -276,20 +279,3 @@ const settingsOf = ({ license, version, settings }: ClusterPlan): LabSettings =>
   ...(version ? { reported_version: version } : {}),
   ...settings,
 })
-
-const createLabClock = (): LabClock => {
-  let skewMs = 0
-  return {
-    ...skewedClock(systemClock, () => skewMs),
-    get skewMs() {
-      return skewMs
-    },
-    advance(duration) {
-      const ms = typeof duration === 'number' ? duration : parseDurationMs(duration)
-      if (ms === undefined || !Number.isFinite(ms)) {
-        throw new LabError('usage', `"${duration}" is not a duration such as 31m, nor a number of milliseconds`)
-      }
-      skewMs += ms
-    },
-  }
-}

@@ -9,12 +9,14 @@ import type { LocalEvents } from '../live/local-events.js'
 export class EventStream implements AsyncIterable<LabEvent> {
   readonly #source: LocalEvents
   readonly #open = new Set<EventEmitter>()
+  #isClosed = false
 
   constructor(source: LocalEvents) {
     this.#source = source
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<LabEvent, void> {
+    if (this.#isClosed) return nothing()
     const emitter = new EventEmitter()
     const unsubscribe = this.#source.subscribe((event) => emitter.emit('event', event))
     this.#open.add(emitter)
@@ -30,9 +32,12 @@ export class EventStream implements AsyncIterable<LabEvent> {
 
   /** Ends every loop over it. */
   close(): void {
+    this.#isClosed = true
     for (const emitter of [...this.#open]) emitter.emit('close')
   }
 }
+
+async function* nothing(): AsyncGenerator<LabEvent, void> {}
 
 async function* iterate(events: AsyncIterable<unknown[]>, end: () => void): AsyncGenerator<LabEvent, void> {
   try {

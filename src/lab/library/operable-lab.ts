@@ -62,10 +62,13 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   readonly topology: Topology
   protected readonly timeoutMs: number
   protected readonly keys: KeyRing
+  readonly #closing: AbortSignal | undefined
 
-  protected constructor(topology: Topology, timeoutMs: number) {
+  /** Waits end with the reason of `closing` when it is aborted. */
+  protected constructor(topology: Topology, timeoutMs: number, closing?: AbortSignal) {
     this.topology = topology
     this.timeoutMs = timeoutMs
+    this.#closing = closing
     this.keys = new KeyRing(() => this.clusters, systemClock)
   }
 
@@ -137,7 +140,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   async converged(options: WaitOptions = {}): Promise<void> {
     const timeoutMs = this.#boundOf(options)
     const find = () => findUnreplicated(this.clusters, this.topology)
-    await waitFor(systemClock, 'every secondary to be replicated', find, timeoutMs)
+    await waitFor(systemClock, 'every secondary to be replicated', find, timeoutMs, this.#closing)
     await this.keys.settle()
   }
 
@@ -151,7 +154,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
       const problems = await this.problems()
       return problems.length === 0 ? undefined : problems.join('; ')
     }
-    await waitFor(systemClock, 'the lab to be healthy', find, timeoutMs)
+    await waitFor(systemClock, 'the lab to be healthy', find, timeoutMs, this.#closing)
   }
 
   /** What is wrong at this moment, in words that name the cluster; empty when the lab is well. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.js'
+import { KeyedLock } from '../../base/keyed-lock.js'
 import { type Log, silentLog } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import { type Entry, fillEngine, type ImageState } from '../../server/lab/cluster-image.js'
@@ -43,6 +44,8 @@ export class InProcessServer {
   readonly #options: InProcessOptions
   #ports: PortPair | undefined
   #server: Server | undefined
+  readonly #turns = new KeyedLock()
+  #isOver = false
 
   constructor(options: InProcessOptions) {
     this.#options = options
@@ -83,30 +86,43 @@ export class InProcessServer {
     return this.#server?.replicationStatus(kind) ?? {}
   }
 
-  /** Starts on what the last one left. Nothing happens when it runs. */
-  async start(): Promise<void> {
-    if (this.#server) return
-    if (this.#ports) this.#server = await this.#open(this.#ports)
-    else await this.#startFirst()
+  /** Starts on what the last one left. Nothing happens when it runs. Throws LabError `usage` after `end`. */
+  start(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#isOver) throw new LabError('usage', 'the lab was closed')
+      if (this.#server) return
+      if (this.#ports) this.#server = await this.#open(this.#ports)
+      else await this.#startFirst()
+    })
   }
 
   /** Ends as after SIGTERM. */
-  async stop(): Promise<void> {
-    const server = this.#server
-    this.#server = undefined
-    await server?.close()
+  stop(): Promise<void> {
+    return this.#inTurn(async () => {
+      const server = this.#server
+      this.#server = undefined
+      await server?.close()
+    })
+  }
+
+  /** The same for good. */
+  end(): Promise<void> {
+    this.#isOver = true
+    return this.stop()
   }
 
   /** Ends as after SIGKILL: disk and sockets are gone from one moment to the next, and nothing is put in order. */
-  async crash(): Promise<void> {
-    const server = this.#server
-    this.#server = undefined
-    const { storage, network } = this.#options
-    storage.kill()
-    network.cut()
-    // What is left of the server meets a dead disk and may say so; only its ports and timers have to go.
-    await server?.close(0).catch(() => undefined)
-    await storage.release()
+  crash(): Promise<void> {
+    return this.#inTurn(async () => {
+      const server = this.#server
+      this.#server = undefined
+      const { storage, network } = this.#options
+      storage.kill()
+      network.cut()
+      // What is left of the server meets a dead disk and may say so; only its ports and timers have to go.
+      await server?.close(0).catch(() => undefined)
+      await storage.release()
+    })
   }
 
   /** Nothing is written from now on, until the image is taken or `releaseFromImage`. */
@@ -155,6 +171,11 @@ export class InProcessServer {
       await storage.release()
     }
     if (isRunning) await this.start()
+  }
+
+  /** What begins while it starts or ends waits for that: nothing comes up behind the back of whoever ends it. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    return this.#turns.run('', work)
   }
 
   async #startFirst(): Promise<void> {
