@@ -166,7 +166,7 @@ export class LabCluster implements ClusterAccess {
     )
   }
 
-  /** What `sys/replication/<kind>/status` says, which needs no token. */
+  /** The answer of `sys/replication/<kind>/status`, which needs no token. */
   status(kind: Kind): Promise<Record<string, unknown>> {
     return statusOf(this.anonymous, kind)
   }

@@ -273,7 +273,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 }
 
-/** What a topology says of a cluster, as settings of its server. */
+/** The plan of a cluster as settings of its server. */
 const settingsOf = ({ license, version, settings }: ClusterPlan): LabSettings => ({
   ...(license ? { license } : {}),
   ...(version ? { reported_version: version } : {}),

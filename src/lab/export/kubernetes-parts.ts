@@ -12,7 +12,7 @@ export interface KubernetesOptions {
 /** The user of the image. */
 const USER_ID = 8200
 
-/** What every container may do: nothing beyond its own files. */
+/** The rights of every container: none beyond its own files. */
 export const CONFINED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
 export const UNPRIVILEGED = {
   runAsUser: USER_ID,

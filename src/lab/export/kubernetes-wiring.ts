@@ -8,7 +8,7 @@ import { API_PORT, type ExportSource } from './plan.js'
 const TOPOLOGY_DIRECTORY = '/vault/topology'
 
 /**
- * What joins the clusters of an export once, keeps what it learns in a volume, and lets people look at them from within: a
+ * The objects that join the clusters of an export once, keep what they learn in a volume, and let people look from within: a
  * Job, and a Deployment that waits to be asked.
  */
 export const wiringObjects = (

@@ -33,7 +33,7 @@ export interface ServerFaultRequest extends Wish {
   readonly fault: ServerFault
 }
 
-/** What is wrong, until it is healed or its time is over. */
+/** A fault that is set, until it is healed or its time is over. */
 export type ActiveFault = ActiveLinkFault | ActiveServerFault
 
 interface Active {
@@ -72,7 +72,7 @@ export type LinkFault =
 
 export type LinkFaultName = LinkFault['name']
 
-/** What one direction of one proxy is to do under all faults that meet it. */
+/** The state of one direction of one proxy under all faults that meet it. */
 interface LaneState {
   readonly passage: Passage
   readonly faults: Faults

@@ -16,7 +16,7 @@ export class EventStreams {
     this.#log = log
   }
 
-  /** What happened after the event with this number, then what goes on happening. Throws a conflict when there are too many readers. */
+  /** Sends the events after this number, then new ones as they come. Throws a conflict when there are too many readers. */
   add(response: http.ServerResponse, after: number): void {
     if (this.#open.size >= STREAMS_MAX) throw new LabError('conflict', `${STREAMS_MAX} readers follow already`)
     response.writeHead(200, { 'Content-Type': 'application/x-ndjson' })

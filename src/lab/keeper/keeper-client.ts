@@ -56,7 +56,7 @@ export class KeeperClient {
     await this.append(event).catch(() => undefined)
   }
 
-  /** What the keeper has in memory, after the event with this number. */
+  /** Events that the keeper has in memory, after the one with this number. */
   async events(after = 0): Promise<readonly LabEvent[]> {
     return ((await this.#send('GET', `/events?after=${after}`)) as { events: LabEvent[] }).events
   }

@@ -14,10 +14,10 @@ import type { ToxiproxyControl } from './toxiproxy/toxiproxy-control.js'
 
 const STATUS = { usage: 400, conflict: 409, remote: 500, timeout: 500, interrupted: 500 } as const
 
-/** What answers a request: a status and a body, or nothing where the answer goes on by itself. */
+/** The answer to a request: a status and a body, or nothing where the answer goes on by itself. */
 type Reply = { readonly status: number; readonly body: unknown } | undefined
 
-/** What the control is of. */
+/** The parts that the API controls. */
 interface Kept {
   readonly keeper: Keeper
   readonly log: EventLog
@@ -32,7 +32,7 @@ interface Control extends Kept {
 
 interface Incoming {
   readonly method: string
-  /** What follows the question mark. */
+  /** The query, without its question mark. */
   readonly query: string
   readonly request: http.IncomingMessage
   readonly response: http.ServerResponse

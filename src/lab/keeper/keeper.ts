@@ -149,7 +149,7 @@ export class Keeper {
     await done
   }
 
-  /** What was set before is over, unless the new one is only for a time: then it comes back. */
+  /** Ends the fault that was set before, unless the new one is only for a time: then the old one comes back. */
   #replace({ cluster, fault, untilMs }: ActiveServerFault): void {
     if (untilMs !== undefined) return
     const same = (one: ActiveFault) =>

@@ -109,7 +109,7 @@ const doorsOf = ({ ports, balancer }: Reach): Pick<Route, 'address' | 'target'>[
 /** How many proxies clusters need. */
 export const routeCount = (clusters: number): number => clusters * (clusters - 1) * 2
 
-/** What the server of a cluster is configured with (`dial_routes`). */
+/** The routes of a cluster as its server is configured with them (`dial_routes`). */
 export const dialRoutesOf = (routes: readonly Route[], cluster: string): string[] =>
   routes.filter(({ from }) => from === cluster).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
 

@@ -4,7 +4,7 @@ import { type Answer, ask } from './ask.js'
 import type { WatchedCluster } from './watch.js'
 
 /**
- * What is wrong with one server. It is told so through its own endpoints below `/_understudy/v1/`, which labs have. Times
+ * A fault of one server. It is set through its own endpoints below `/_understudy/v1/`, which labs have. Times
  * in milliseconds.
  */
 export type ServerFault =
@@ -19,7 +19,7 @@ export type ServerFault =
   /** The activation token that was issued for this secondary has had its time. */
   | { readonly name: 'expire-token'; readonly id: string; readonly kind?: Kind | undefined }
 
-/** What happens once and cannot be taken back. */
+/** Whether a fault happens once and cannot be taken back. */
 export const isDoneAtOnce = ({ name }: ServerFault): boolean => name === 'corrupt' || name === 'expire-token'
 
 const ANSWER_MS = 3000
@@ -61,7 +61,7 @@ const end = (fault: ServerFault): readonly Order[] => {
   }
 }
 
-/** What a fault turns: of two faults with one of these the newer one counts. */
+/** The setting that a fault changes: of two faults of one setting the newer one counts. */
 export const knobOf = (fault: ServerFault): string =>
   fault.name === 'hold-state' ? `${fault.name} ${fault.state} ${fault.kind ?? ''}` : fault.name
 

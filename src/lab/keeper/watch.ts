@@ -8,7 +8,7 @@ import { ask } from './ask.js'
 export interface WatchedCluster {
   readonly name: string
   readonly apiAddress: string
-  /** What its endpoints of labs ask for. */
+  /** Token for its endpoints of labs. */
   readonly labApiToken?: string | undefined
 }
 

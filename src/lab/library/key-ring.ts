@@ -67,7 +67,7 @@ export class KeyRing {
     return { rootToken: isCurrent ? rootToken : '', unsealKeys, threshold }
   }
 
-  /** What is not named stays as it is. */
+  /** Changes the keys that are named; others stay as they are. */
   set(name: string, { rootToken, unsealKeys, threshold }: Partial<ClusterKeys>): void {
     const known = this.#holdingOf(name)
     if (unsealKeys?.length) this.#shares.set(unsealKeys.join(), { unsealKeys, threshold: threshold ?? known.threshold })

@@ -24,7 +24,7 @@ export interface InProcessLabOptions {
   readonly threshold?: number | undefined
   /** Bound on each wait in milliseconds; 30 000 by default. */
   readonly timeoutMs?: number | undefined
-  /** What the servers log; nobody by default. */
+  /** Log of the servers; none by default. */
   readonly log?: Log | undefined
 }
 

@@ -1,7 +1,7 @@
 import { LabError } from '../lab-error.js'
 
 /**
- * What can be wrong with a link. The names are toxiproxy's, so that whoever has used it knows them; `partition` and `hold`
+ * Faults of a link. The names are toxiproxy's, so that whoever has used it knows them; `partition` and `hold`
  * are verbs of ours.
  */
 
@@ -63,7 +63,7 @@ export interface Faults {
   readonly reset_peer?: Toxic<{ ms: number }>
   /** The connection is closed after so many bytes of this direction. */
   readonly limit_data?: Toxic<{ bytes: number }>
-  /** What passes is cut into pieces of about this size, with a pause between them. */
+  /** Data is cut into pieces of about this size, with a pause between them. */
   readonly slicer?: Toxic<{ averageBytes: number; variationBytes?: number; delayMs?: number }>
   /** The end of a connection passes so much later. */
   readonly slow_close?: Toxic<{ ms: number }>

@@ -22,12 +22,12 @@ export class Lane {
     return this.#isClear
   }
 
-  /** What meets one connection, which draws its lot when it is asked for. */
+  /** Faults for one connection, which draws its lot when they are asked for. */
   faultsFor(lot: () => number): Faults {
     return this.#arePartial ? faultsFor(this.#faults, lot()) : this.#faults
   }
 
-  /** What was passed on this way so far, over all connections. */
+  /** Bytes that were passed on this way so far, over all connections. */
   get passedBytes(): number {
     return this.#passedBytes
   }

@@ -9,7 +9,7 @@ export interface Piece {
 /** A sender is read no further while so much of what it sent waits here: back-pressure passes through the link. */
 const WAITING_BYTES_MAX = 256 * 1024
 
-/** What one side of a connection has sent and the other has not been given yet, with the time at which it came. */
+/** Data that one side of a connection has sent and the other has not been given yet, with the time at which it came. */
 export class PieceQueue {
   readonly #source: net.Socket
   readonly #clock: Clock

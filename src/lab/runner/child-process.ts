@@ -24,7 +24,7 @@ export interface RunningServer extends ServerFiles {
   readonly pid: number
 }
 
-/** What became of a process that ended: its exit status, or the signal that ended it. */
+/** The end of a process: its exit status, or the signal that ended it. */
 export type Ending = number | NodeJS.Signals
 
 const LOG_LINES_SHOWN = 15

@@ -81,7 +81,7 @@ export class InProcessServer {
     return this.#server !== undefined && (this.#server.runtime?.seal.isSealed ?? true)
   }
 
-  /** What a status read of replication shows; empty while there is nothing to be told. */
+  /** The status of replication as a read shows it; empty while there is none. */
   replicationStatus(kind: Kind): Readonly<Record<string, unknown>> {
     return this.#server?.replicationStatus(kind) ?? {}
   }

@@ -1,4 +1,4 @@
-/** What a server in this process is made of, to be imported when the first one is started. */
+/** Parts of a server in this process, to be imported when the first one is started. */
 export { createDirectoryStorage, createMemoryStorage } from '../../server/data/server-storage.js'
 export { Provisions } from '../library/provisions.js'
 export { InProcessServer } from './in-process.js'

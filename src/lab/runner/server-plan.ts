@@ -1,7 +1,7 @@
 import type { PortPair } from '../ports.js'
 import { LAB_SETTINGS, type LabSettings } from '../settings.js'
 
-/** What a server of a lab is told, wherever it runs. */
+/** Settings of a server of a lab, wherever it runs. */
 export interface ServerPlan {
   readonly name: string
   /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
@@ -15,7 +15,7 @@ export interface ServerPlan {
   readonly sealKeyFile?: string | undefined
   /** Settings of the stanza `understudy`, on top of those that labs have. */
   readonly settings: LabSettings
-  /** What stands before the addresses of other clusters (`dial_routes`). */
+  /** Routes to the addresses of other clusters (`dial_routes`). */
   readonly dialRoutes?: readonly string[] | undefined
   readonly logLevel?: string | undefined
 }

@@ -39,7 +39,7 @@ const TURNS: readonly ((image: ServerImage) => boolean)[] = [
   ({ streams }) => streams.includes('dr'),
 ]
 
-/** What still keeps a secondary that streamed when the images were taken from doing so again; undefined when all do. */
+/** The first secondary that streamed when the images were taken and does not again, and why; undefined when all do. */
 export const findUnreplicatedSince = async (images: ServerImages): Promise<string | undefined> => {
   for (const [server, { streams }] of images) {
     for (const kind of streams) {

@@ -116,7 +116,7 @@ const restoreFaults = async ({ keeper }: LabRecord, { faults }: Manifest): Promi
   for (const fault of faults) await client.set(fault as FaultRequest)
 }
 
-/** What is cut, or follows somebody who does not run, streams when that is over. */
+/** Waits for secondaries to stream. One that is cut, or follows a server that does not run, streams when that is over. */
 const waitForStreams = async (
   lab: LabRecord,
   manifest: Manifest,

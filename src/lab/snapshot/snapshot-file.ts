@@ -114,7 +114,7 @@ function* packed(bytes: Buffer): Generator<Buffer> {
   yield bytes
 }
 
-/** What a file says of itself; throws for what is none, or was made by another version. */
+/** The header of a snapshot file. Throws for a file that is none, or was made by another version. */
 export const readSnapshotHeader = async (file: string): Promise<SnapshotHeader> => {
   if (!existsSync(file)) throw new LabError('usage', missing(file))
   const header = (await readSealedHeader(file).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import type { Problem } from '../documents/yaml-document.js'
 type Path = readonly (string | number)[]
 type PlaceOf = (path: Path) => { readonly line: number; readonly column: number }
 
-/** What is judged of a topology file, once its form is right. */
+/** The parts of a topology file that are judged, once its form is right. */
 interface Judged {
   readonly defaults?: Planned
   readonly clusters: Readonly<Record<string, Planned | null>>
@@ -29,7 +29,7 @@ interface JudgedLink {
 
 const SHARES_MAX = 255
 
-/** What no schema can say: what does not go together. */
+/** Problems that no schema can describe: values that do not go together. */
 export const findTopologyProblems = (file: Judged, placeOf: PlaceOf): Problem[] => {
   const { clusters, links = [], defaults } = file
   const names = Object.keys(clusters)

@@ -196,7 +196,7 @@ export class Proxies {
   }
 }
 
-/** What toxiproxy knows of: cuts and held states of the lab are none of its business. */
+/** Whether toxiproxy has a name for the fault: it knows no cuts and no held states. */
 const isToxic = (active: ActiveFault): boolean =>
   isOfLink(active) && (active.fault.name === 'down' || toToxic(active, 'up') !== undefined)
 

@@ -1,4 +1,4 @@
-/** What toxiproxy answers where it cannot do what it is asked: its words, and an HTTP status. */
+/** A refusal in the words of toxiproxy, with its HTTP status. */
 export class ToxiproxyError extends Error {
   override readonly name = 'ToxiproxyError'
   readonly status: number
