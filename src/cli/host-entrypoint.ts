@@ -24,4 +24,7 @@ const main = async (file: string): Promise<void> => {
   process.exit()
 }
 
-void main((process.argv[2] ?? '').replace(/^-config=/, ''))
+main((process.argv[2] ?? '').replace(/^-config=/, '')).catch((error: unknown) => {
+  process.stderr.write(`the keeper cannot go on: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+})

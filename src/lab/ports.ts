@@ -45,34 +45,38 @@ const TRIES = 200
 
 /**
  * Ports that were free a moment ago, each cluster port one above its API port. All are kept open until the last is known, so
- * that no two are the same.
+ * that no two are the same. `given`: those that somebody is to have who does not listen yet.
  */
 export const randomPorts = async (
   clusters: readonly string[],
   random: Random = createSystemRandom(),
+  given: ReadonlySet<number> = new Set(),
 ): Promise<Map<string, PortPair>> => {
   const servers: net.Server[] = []
   try {
     const ports = new Map<string, PortPair>()
-    for (const name of clusters) ports.set(name, await takePair(random, servers))
+    for (const name of clusters) ports.set(name, await takePair(random, servers, given))
     return ports
   } finally {
     await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
   }
 }
 
-/** So many ports that were free a moment ago. */
+/** So many ports that were free a moment ago, and are none of those that are given to others. */
 export const randomSinglePorts = async (
   count: number,
   random: Random = createSystemRandom(),
+  given?: ReadonlySet<number>,
 ): Promise<readonly number[]> => {
   const pairs = Array.from({ length: Math.ceil(count / 2) }, (_, index) => String(index))
-  return [...(await randomPorts(pairs, random)).values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
+  const ports = await randomPorts(pairs, random, given)
+  return [...ports.values()].flatMap(({ api, cluster }) => [api, cluster]).slice(0, count)
 }
 
-const takePair = async (random: Random, servers: net.Server[]): Promise<PortPair> => {
+const takePair = async (random: Random, servers: net.Server[], given: ReadonlySet<number>): Promise<PortPair> => {
   for (let tries = 0; tries < TRIES; tries++) {
     const api = RANDOM_FIRST + 2 * (random.bytes(4).readUInt32BE() % ((RANDOM_LAST - RANDOM_FIRST) / 2))
+    if (given.has(api) || given.has(api + 1)) continue
     const taken: net.Server[] = []
     try {
       for (const port of [api, api + 1]) taken.push(await listen(port))

@@ -2,7 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { thisHost } from '../../src/lab/lifecycle/lab-host.js'
+import { upLab } from '../../src/lab/lifecycle/up.js'
+import { randomPorts } from '../../src/lab/ports.js'
+import { requireTopology } from '../../src/lab/topology.js'
 import { runInterruptions } from '../support/interrupted-up.js'
 import { LabHome } from '../support/lab-home.js'
 import { runProgram } from '../support/program.js'
@@ -32,6 +36,35 @@ describe('a lab', () => {
       status: 5,
       stderr: expect.stringContaining('the lab "one" is running; "understudy down one" stops it'),
     })
+    expect(home.servers()).toHaveLength(1)
+    expect((await home.run('down', 'one')).status).toBe(0)
+    expect([home.processes(), home.left()]).toEqual([[], []])
+  })
+
+  it('begins anew on other ports where one is taken after it was chosen', async () => {
+    await using home = new LabHome()
+    await using holder = await PortHolder.listen()
+    vi.stubEnv('XDG_STATE_HOME', home.directory)
+    const taken = new Map([['A', { api: holder.port, cluster: holder.port + 1 }]])
+    const choices = [taken, await randomPorts(['A'])]
+    const told: string[] = []
+    const host = thisHost()
+    const { clusters } = await upLab(
+      {
+        name: 'one',
+        topology: requireTopology('single'),
+        choosePorts: async () => choices.shift() ?? new Map(),
+        settings: {},
+        shares: 1,
+        threshold: 1,
+        timeoutMs: 120_000,
+        clock: host.clock,
+        onProgress: (text) => told.push(text),
+      },
+      host,
+    ).finally(() => vi.unstubAllEnvs())
+    expect(told).toContain(`port ${holder.port} was taken (process ${process.pid}) meanwhile: choosing ports anew`)
+    expect([clusters[0]?.ports.api !== holder.port, choices]).toEqual([true, []])
     expect(home.servers()).toHaveLength(1)
     expect((await home.run('down', 'one')).status).toBe(0)
     expect([home.processes(), home.left()]).toEqual([[], []])
@@ -285,7 +318,8 @@ class PortHolder implements AsyncDisposable {
 
   static listen(): Promise<PortHolder> {
     return new Promise((resolve) => {
-      const server = net.createServer().listen(0, '127.0.0.1', () => resolve(new PortHolder(server)))
+      const server = net.createServer((socket) => socket.destroy())
+      server.listen(0, '127.0.0.1', () => resolve(new PortHolder(server)))
     })
   }
 

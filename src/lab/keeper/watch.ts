@@ -76,7 +76,7 @@ export class Watch {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       // The connection may have been the one of a server that was stopped since, and another one runs.
-      if (code === 'ECONNRESET' && !isAgain) return this.#observe(cluster, true)
+      if (code === 'ECONNRESET' && !isAgain && !this.#stop.signal.aborted) return this.#observe(cluster, true)
       return { process: code === 'ECONNREFUSED' || code === 'ECONNRESET' ? 'stopped' : 'silent' }
     }
   }

@@ -42,17 +42,17 @@ export const planLab = async (
   const directory = labDirectory(name)
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
-  const places: Places = { directory, dataRoot, random, topology, imaged: image?.manifest.clusters ?? [] }
+  const free = await choosePorts(topology, ports, random)
+  const places: Places = { directory, dataRoot, random, topology, free, imaged: image?.manifest.clusters ?? [] }
   const clusters: ClusterRecord[] = []
   for (const cluster of topology.clusters) {
     const pair = ports.get(cluster)
     if (!pair) throw new LabError('usage', `no ports were chosen for cluster ${cluster}`)
     const given = { ...settings, ...settingsOf(topology, cluster) }.lab_api_token
     const labApiToken = given === undefined && apiHost !== LOOPBACK ? randomWord(random) : given
-    const planned = await planCluster(cluster, pair, places)
+    const planned = planCluster(cluster, pair, places)
     clusters.push(labApiToken === undefined ? planned : { ...planned, labApiToken: String(labApiToken) })
   }
-  const free = await randomSinglePorts(routeCount(topology.clusters.length), random)
   const routes = planRoutes(reachesOf(clusters, topology), free, topology)
   refuseConfusion(clusters)
   return {
@@ -69,6 +69,21 @@ export const planLab = async (
     ...(isInProcess ? { isInProcess } : {}),
     clusters,
   }
+}
+
+/**
+ * Ports of proxies and balancers, chosen all at once, and none that a server of the lab is to have: nobody listens on those
+ * yet, and they look free.
+ */
+const choosePorts = async (
+  topology: Topology,
+  ports: ReadonlyMap<string, PortPair>,
+  random: Random,
+): Promise<number[]> => {
+  const { clusters } = topology
+  const balancers = clusters.filter((name) => planOf(topology, name).reach === 'load-balancer').length
+  const given = new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster]))
+  return [...(await randomSinglePorts(routeCount(clusters.length) + 2 * balancers, random, given))]
 }
 
 /** An address can lead to one cluster only, and that of a lab that was moved leads to where it went. */
@@ -91,16 +106,18 @@ interface Places {
   readonly dataRoot: string
   readonly random: Random
   readonly topology: Topology
+  /** Ports that nobody has; what takes one takes it out. */
+  readonly free: number[]
   readonly imaged: readonly ImagedCluster[]
 }
 
-const planCluster = async (
+const planCluster = (
   name: string,
   ports: PortPair,
-  { directory, dataRoot, random, topology, imaged }: Places,
-): Promise<ClusterRecord> => {
+  { directory, dataRoot, random, topology, free, imaged }: Places,
+): ClusterRecord => {
   const { tls, seal, reach } = planOf(topology, name)
-  const [api = 0, cluster = 0] = reach === 'load-balancer' ? await randomSinglePorts(2, random) : []
+  const [api = 0, cluster = 0] = reach === 'load-balancer' ? free.splice(0, 2) : []
   const formerly = imaged.find((one) => one.name === name)?.formerly
   const balancer = reach === 'load-balancer' ? { api, cluster } : undefined
   return {

@@ -1,7 +1,8 @@
 import { cpSync } from 'node:fs'
+import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
-import type { PortPair } from '../ports.js'
+import { isFree, type PortPair } from '../ports.js'
 import { type Ending, lastLogLines } from '../runner/child-process.js'
 import type { LabSettings } from '../settings.js'
 import type { Topology } from '../topology.js'
@@ -56,12 +57,33 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
   const claim = claimLab(name, 'started', host.me, host.table)
   try {
     refuseWhenThere(name, host)
-    const ports = await options.choosePorts()
-    removeLab(name)
-    return await bringUp(await planLab(options, ports, host), options, host)
+    for (let left = PORT_TRIES; ; left--) {
+      const ports = await options.choosePorts()
+      removeLab(name)
+      const planned = await planLab(options, ports, host)
+      try {
+        return await bringUp(planned, options, host)
+      } catch (error) {
+        const taken = options.signal?.aborted ? undefined : await findTakenPort(planned)
+        if (taken === undefined || left === 1) throw error
+        options.onProgress(
+          `port ${taken} was taken${describeOwner(findPortOwner(taken))} meanwhile: choosing ports anew`,
+        )
+      }
+    }
   } finally {
     claim.release()
   }
+}
+
+/** Ports are chosen some time before servers listen on them, and somebody else may have begun to meanwhile. */
+const PORT_TRIES = 3
+
+/** Of a lab that is down: what listens on a port of it is somebody else's. */
+const findTakenPort = async ({ clusters, keeper }: LabRecord): Promise<number | undefined> => {
+  const own = clusters.flatMap(({ ports }) => [ports.api, ports.cluster])
+  for (const port of [...own, ...keeper.routes.map((route) => route.port)]) if (!(await isFree(port))) return port
+  return undefined
 }
 
 /** One server of a process cannot be frozen without the others. */

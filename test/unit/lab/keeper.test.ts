@@ -136,6 +136,25 @@ it('tells when a cluster stops answering, is refused, and says something else', 
   ])
 })
 
+it('asks nobody anything once it is closed, though a question is open', async () => {
+  const sockets: net.Socket[] = []
+  const server = net.createServer((socket) => sockets.push(socket.resume()))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as net.AddressInfo
+  const { keeper } = await startKeeper(`http://127.0.0.1:${port}`)
+  await until(() => sockets.length === 1)
+  await keeper.close()
+  // Whatever it still asked would be here before this one is.
+  const last = net.connect(port, '127.0.0.1')
+  stops.push(() => last.destroy())
+  await until(() => sockets.some(({ remotePort }) => remotePort !== undefined && remotePort === last.localPort))
+  expect(sockets).toHaveLength(2)
+})
+
 const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disabled' } } }
 
 it('gives no number to a fault that it refuses, and says which cluster there is not', async () => {

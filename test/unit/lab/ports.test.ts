@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import { createSeededRandom } from '../../../src/base/random.js'
+import { thisHost } from '../../../src/lab/lifecycle/lab-host.js'
+import { planLab } from '../../../src/lab/lifecycle/plan.js'
+import { randomPorts, randomSinglePorts } from '../../../src/lab/ports.js'
+import { requireTopology } from '../../../src/lab/topology.js'
+
+/** The same seed leads to the same ports, as long as nobody takes one of them. */
+const draw = (given?: ReadonlySet<number>) => randomSinglePorts(4, createSeededRandom('ports'), given)
+
+it('chooses no port that is given to somebody who does not listen yet', async () => {
+  const [first = 0, second = 0, third = 0] = await draw()
+  expect(new Set([first, second, third]).size).toBe(3)
+  for (const given of [first, second, third]) expect(await draw(new Set([given]))).not.toContain(given)
+})
+
+it('gives each cluster two ports of its own', async () => {
+  const clusters = ['A', 'B', 'C', 'D', 'E', 'F']
+  const ports = await randomPorts(clusters, createSeededRandom('pairs'))
+  expect([...ports.keys()]).toEqual(clusters)
+  for (const { api, cluster } of ports.values()) expect(cluster).toBe(api + 1)
+  expect(new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster])).size).toBe(12)
+})
+
+it.each(['lb', 'six'])('gives no port of %s to two', async (name) => {
+  const topology = requireTopology(name)
+  const ports = await randomPorts(topology.clusters)
+  const { clusters, keeper } = await planLab({ name: 'one', topology, settings: {} }, ports, thisHost())
+  // The routes of a balancer listen on its ports.
+  const own = clusters.flatMap(({ ports: { api, cluster } }) => [api, cluster])
+  const all = [...own, ...keeper.routes.map(({ port }) => port)]
+  expect(all.every((port) => port > 0)).toBe(true)
+  expect(new Set(all).size).toBe(all.length)
+  for (const { balancer } of clusters)
+    if (balancer) expect(all).toEqual(expect.arrayContaining([balancer.api, balancer.cluster]))
+})
