@@ -28,7 +28,7 @@ LABEL org.opencontainers.image.title="Understudy" \
 # Written by hand instead of with useradd, which a minimal base does not have.
 RUN echo 'vault:x:8200:8200:vault:/home/vault:/bin/sh' >> /etc/passwd \
  && echo 'vault:x:8200:' >> /etc/group \
- && mkdir -p /home/vault /vault/config /vault/file /vault/data /vault/logs \
+ && mkdir -p /home/vault /vault/config /vault/file /vault/data /vault/logs /vault/secrets \
  && chown -R 8200:8200 /home/vault /vault
 COPY --from=build /opt/understudy/package.json /opt/understudy/LICENSE* /opt/understudy/
 COPY --from=build /opt/understudy/node_modules /opt/understudy/node_modules

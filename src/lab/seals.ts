@@ -42,7 +42,8 @@ export const unsealWithAny = async (
   throw new LabError('remote', `cluster ${cluster.name} stays sealed: none of the keys that the lab holds opens it`)
 }
 
-const AUTO_UNSEAL_MS = 5000
+/** A machine that starts much at once is slow. */
+const AUTO_UNSEAL_MS = 15_000
 
 /** Its keys are recovery keys, which open nothing; a server that has just started opens by itself. */
 export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: string): Promise<void> => {

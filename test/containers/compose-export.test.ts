@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -8,38 +8,62 @@ import { randomPorts } from '../../src/lab/ports.js'
 import { LabHome } from '../support/lab-home.js'
 import { IMAGE } from './image.js'
 
-/** An exported compose file, started as a user starts it, worked on as a lab, and started again. */
+/** Exported compose files, started as a user starts them, worked on as labs, and started again. */
 
-const directory = mkdtempSync(path.join(tmpdir(), 'understudy-export-'))
-const env: NodeJS.ProcessEnv = { ...process.env }
+class Export {
+  readonly directory = mkdtempSync(path.join(tmpdir(), 'understudy-export-'))
+  readonly env: NodeJS.ProcessEnv = { ...process.env }
+
+  call(command: string, args: readonly string[]) {
+    const { status, stdout, stderr } = spawnSync(command, args, {
+      cwd: this.directory,
+      env: this.env,
+      encoding: 'utf8',
+    })
+    return { status, text: `${stdout}${stderr}`, stdout: stdout.trim() }
+  }
+
+  compose(...args: string[]) {
+    const [command, ...first] = findCompose() ?? ['docker-compose']
+    return this.call(command, [...first, ...args])
+  }
+
+  /** The status that `wire` ends with. */
+  wired(): string {
+    const id = this.compose('ps', '-a', '-q', 'wire').stdout || this.compose('ps', '-q', 'wire').stdout
+    return this.call('docker', ['wait', id]).stdout
+  }
+
+  async choosePorts(clusters: readonly string[]): Promise<void> {
+    for (const [name, { api }] of await randomPorts(clusters)) this.env[`${name}_PORT`] = String(api)
+  }
+
+  end(): void {
+    this.compose('down', '--volumes', '--timeout', '20')
+    rmSync(this.directory, { recursive: true, force: true })
+  }
+}
+
+const exported = new Export()
+const { directory, env } = exported
+const compose = exported.compose.bind(exported)
+const wired = exported.wired.bind(exported)
+const call = exported.call.bind(exported)
 const home = new LabHome()
 
-const call = (command: string, args: readonly string[]) => {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: directory, env, encoding: 'utf8' })
-  return { status, text: `${stdout}${stderr}`, stdout: stdout.trim() }
-}
-const compose = (...args: string[]) => {
-  const [command, ...first] = findCompose() ?? ['docker-compose']
-  return call(command, [...first, ...args])
-}
-const wired = () => {
-  const id = compose('ps', '-a', '-q', 'wire').stdout || compose('ps', '-q', 'wire').stdout
-  return call('docker', ['wait', id]).stdout
-}
 const on = (...args: string[]) => home.run(...args, '--name', 'boxes')
 const vault = (cluster: string, ...args: string[]) =>
   home.run('exec', cluster, '--name', 'boxes', '--', process.execPath, 'dist/main.js', 'vault', ...args)
 
 describe('an exported compose file', () => {
   beforeAll(async () => {
-    for (const [name, { api }] of await randomPorts(['A', 'B', 'C'])) env[`${name}_PORT`] = String(api)
-    const exported = await home.run('compose', 'export', 'pr-dr', '--output', directory, '--image', IMAGE)
-    expect(exported.status, exported.stderr).toBe(0)
+    await exported.choosePorts(['A', 'B', 'C'])
+    const { status, stderr } = await home.run('compose', 'export', 'pr-dr', '--output', directory, '--image', IMAGE)
+    expect(status, stderr).toBe(0)
   })
 
   afterAll(async () => {
-    compose('down', '--volumes', '--timeout', '20')
-    rmSync(directory, { recursive: true, force: true })
+    exported.end()
     await home[Symbol.asyncDispose]()
   })
 
@@ -97,5 +121,61 @@ describe('an exported compose file', () => {
       `label=com.docker.compose.project.working_dir=${directory}`,
     ])
     expect(running.stdout.split('\n')).toHaveLength(3)
+  })
+})
+
+describe('an exported compose file with TLS and seals that open themselves', () => {
+  const secret = new Export()
+  const home = new LabHome()
+  const on = (...args: string[]) => home.run(...args, '--name', 'sealed')
+
+  beforeAll(async () => {
+    await secret.choosePorts(['A', 'B'])
+    const file = path.join(secret.directory, 'mine.yaml')
+    const head = 'apiVersion: understudy/v1\nkind: Topology\nname: sealed\n'
+    const plan = 'defaults: { tls: true, seal: auto 3/2 }\nclusters: { A: {}, B: {} }\n'
+    writeFileSync(file, `${head}${plan}links: [{ kind: dr, primary: A, secondary: B }]\n`)
+    const args = ['compose', 'export', '-f', file, '--output', secret.directory, '--image', IMAGE]
+    const { status, stderr } = await home.run(...args)
+    expect(status, stderr).toBe(0)
+  })
+
+  afterAll(async () => {
+    secret.end()
+    await home[Symbol.asyncDispose]()
+  })
+
+  it('comes up replicated by itself, with keys that their owner alone reads', () => {
+    const up = secret.compose('up', '-d')
+    expect(up.status, up.text).toBe(0)
+    expect(secret.wired(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
+    const a = secret.compose('ps', '-q', 'a').stdout
+    const files = ['A.key', 'B.key', 'key.pem'].map((name) => `/vault/secrets/${name}`)
+    const modes = secret.call('docker', ['exec', a, 'stat', '-c', '%a %U', ...files])
+    expect(modes.stdout.split('\n'), modes.text).toEqual(Array(3).fill('600 vault'))
+    const inspected = secret.call('docker', ['inspect', a]).stdout
+    const [key, pem] = files.slice(1).map((file) => secret.call('docker', ['exec', a, 'cat', file]).stdout)
+    expect(key).toMatch(/^[0-9a-f]{64}$/)
+    for (const text of [key, pem?.split('\n')[1]]) expect(inspected.includes(text ?? '')).toBe(false)
+    const { status, text } = secret.compose('run', '--rm', 'status')
+    expect(status, text).toBe(0)
+  })
+
+  it('is a lab on this machine, whose servers unseal themselves when they are started again', async () => {
+    const attached = await home.run('attach', 'sealed', '--compose', secret.directory)
+    expect(attached.status, attached.stderr).toBe(0)
+    expect((await on('env', 'A')).stdout).toMatch(/VAULT_ADDR=https:[\s\S]*VAULT_CACERT=/)
+    const vault = [process.execPath, 'dist/main.js', 'vault', 'secrets', 'enable', '-path=kv', 'kv']
+    const written = await home.run('exec', 'A', '--name', 'sealed', '--', ...vault)
+    expect(written.status, written.stderr).toBe(0)
+    expect((await on('crash', 'B')).status).toBe(0)
+    expect((await on('start', 'B')).status).toBe(0)
+    const waited = await on('wait', '--for', 'converged', '--timeout', '120s')
+    expect(waited.status, waited.stderr).toBe(0)
+
+    expect(secret.compose('stop', '--timeout', '20').status).toBe(0)
+    expect(secret.compose('up', '-d').status).toBe(0)
+    expect(secret.wired(), secret.compose('logs', '--no-color', 'wire', 'secrets').text).toBe('0')
+    expect(secret.compose('logs', '--no-color', 'secrets').text).toContain('all of it is in /vault/secrets already')
   })
 })

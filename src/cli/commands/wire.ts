@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Command, Option } from 'commander'
 import { parseDurationMs } from '../../base/duration.js'
 import { parseAddresses } from '../../lab/attach/addresses.js'
-import { attachLab, refuseWhenThere } from '../../lab/attach/attach.js'
+import { type AttachOptions, attachLab, refuseWhenThere } from '../../lab/attach/attach.js'
 import { type KnownKeys, readKeysFile, writeKeysFile } from '../../lab/attach/keys-file.js'
 import { wireClusters } from '../../lab/attach/wiring.js'
 import type { WiredClusters } from '../../lab/cluster.js'
@@ -15,12 +15,14 @@ import { proveReplication } from '../../lab/proof.js'
 import { loadTopology } from '../../lab/topology/catalogue.js'
 import { examples } from '../help.js'
 import { formatTable, type Output } from '../output.js'
+import { caCertOption, requireReadable } from './lab/options.js'
 
 interface WireFlags {
   readonly topology: string
   readonly timeout: string
   readonly keep?: string
   readonly name?: string
+  readonly caCert?: string
   readonly json?: true
 }
 
@@ -32,6 +34,7 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
     .requiredOption('--topology <name>', 'dr, pr, pr-dr, ..., or a YAML file')
     .addOption(new Option('--timeout <duration>', 'bound on each wait, such as 30s').default('60s'))
     .option('--keep <file>', 'where keys and tokens are kept, so that a second run opens the same clusters again')
+    .addOption(caCertOption())
     .option('--name <lab>', 'leave a lab of this name behind, as "attach" does')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -53,29 +56,37 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
       const { keep, name } = flags
       if (name !== undefined && labDirectory(name)) refuseWhenThere(name)
       if (keep) requireWritable(keep)
+      const caFile = flags.caCert === undefined ? undefined : requireReadable(flags.caCert)
       const host = makeHost()
       const options = {
         shares: 1,
         threshold: 1,
         timeoutMs,
         clock: host.clock,
+        caFile,
         onProgress: output.progress,
         onKeep: (wired: WiredClusters) => {
           if (keep) writeKeysFile(keep, wired)
         },
       }
       const { wired, links } = await wireClusters(topology, addresses, readKept(keep, output), options)
-      if (name !== undefined) await attach(name, wired, output, host)
+      if (name !== undefined) {
+        await attach({ name, caFile, onWarning: output.complain }, wired, host)
+        output.progress(`they are the lab "${name}" now`)
+      }
       const proof = await proveReplication(wired, { clock: host.clock, timeoutMs, links })
       output.data(flags.json ? JSON.stringify({ ...wired, proof }, undefined, 2) : describe(wired, proof, keep))
     })
 
-const attach = async (name: string, wired: WiredClusters, output: Output, host: LabHost): Promise<void> => {
+const attach = async (
+  named: Pick<AttachOptions, 'name' | 'caFile' | 'onWarning'>,
+  wired: WiredClusters,
+  host: LabHost,
+): Promise<void> => {
   const addresses = new Map(wired.clusters.map((cluster) => [cluster.name, cluster.apiAddress]))
   const clusters = new Map(wired.clusters.map((cluster) => [cluster.name, cluster]))
   const keys = { topology: wired.topology, joined: wired.joined, clusters }
-  await attachLab({ name, addresses, keys, onWarning: output.complain }, host)
-  output.progress(`they are the lab "${name}" now`)
+  await attachLab({ ...named, addresses, keys }, host)
 }
 
 /** Keys are kept as soon as there are any, by a new file in the place of the old one. */

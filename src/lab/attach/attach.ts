@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import type { AttachedCluster, AttachedLab } from '../cluster.js'
 import { clientOf } from '../cluster.js'
 import { LabError } from '../lab-error.js'
@@ -6,7 +8,7 @@ import { findLab, labDirectory, removeLab, saveLab } from '../lifecycle/lab-dire
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { type KnownKeys, NO_KEYS } from './keys-file.js'
 
-interface AttachOptions {
+export interface AttachOptions {
   readonly name: string
   /** Where each cluster is, by its letter. */
   readonly addresses: ReadonlyMap<string, string>
@@ -14,6 +16,8 @@ interface AttachOptions {
   readonly keys?: KnownKeys | undefined
   readonly topology?: string | undefined
   readonly caFile?: string | undefined
+  /** The same as its text, which the lab keeps. */
+  readonly caPem?: string | undefined
   readonly onWarning: (text: string) => void
 }
 
@@ -29,7 +33,11 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
   const claim = claimLab(name, 'changed', host.me, host.table)
   try {
     refuseWhenThere(name)
-    const clusters = [...options.addresses].sort().map(([letter, apiAddress]) => clusterOf(letter, apiAddress, options))
+    removeLab(name)
+    const caFile = options.caFile ?? keepAuthority(options)
+    const clusters = [...options.addresses]
+      .sort()
+      .map(([letter, apiAddress]) => clusterOf(letter, apiAddress, { ...options, caFile }))
     await Promise.all(clusters.map((cluster) => check(cluster, options.onWarning)))
     const lab: AttachedLab = {
       apiVersion: 'understudy/v1',
@@ -40,9 +48,11 @@ export const attachLab = async (options: AttachOptions, host: LabHost): Promise<
       directory: labDirectory(name),
       clusters,
     }
-    removeLab(name)
     saveLab(lab)
     return lab
+  } catch (error) {
+    if (!findLab(name)) removeLab(name)
+    throw error
   } finally {
     claim.release()
   }
@@ -54,6 +64,14 @@ export const refuseWhenThere = (name: string): void => {
   if (!lab || lab.state === 'failed') return
   const end = lab.state === 'attached' ? 'forgets' : 'stops'
   throw new LabError('conflict', `there is a lab "${name}" already; "understudy down ${name}" ${end} it`)
+}
+
+/** It is not secret, and goes when the lab is forgotten. */
+const keepAuthority = ({ name, caPem }: AttachOptions): string | undefined => {
+  if (caPem === undefined) return undefined
+  const file = path.join(labDirectory(name), 'ca.pem')
+  writeFileSync(file, caPem, { mode: 0o600 })
+  return file
 }
 
 /** Keys of a cluster whose address is not known are a misspelt letter. */
@@ -85,7 +103,7 @@ const clusterOf = (
     rootToken,
     unsealKeys,
     threshold,
-    ...(caFile === undefined ? {} : { caFile }),
+    ...(caFile === undefined || !apiAddress.startsWith('https:') ? {} : { caFile }),
     ...(container === undefined ? {} : { container }),
   }
 }

@@ -11,10 +11,21 @@ export const CLUSTER_LABEL = 'understudy.cluster'
 /** Where the service that wires the clusters keeps what opens them. */
 export const KEYS_IN_CONTAINER = '/vault/data/wired.json'
 
+/** The label of a container whose server speaks TLS. */
+export const TLS_LABEL = 'understudy.tls'
+
+/** Where servers of an export find certificates and the keys that they unseal themselves with. */
+export const SECRETS_IN_CONTAINER = '/vault/secrets'
+
+/** What the certificates of an export are verified with. */
+export const CA_IN_CONTAINER = `${SECRETS_IN_CONTAINER}/ca.pem`
+
 /** The running part of a compose project: clusters with their containers and the addresses of their published ports. */
 export interface ComposeProject {
   readonly clusters: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
   readonly keys: KnownKeys | undefined
+  /** What servers with TLS are verified with, PEM. */
+  readonly caPem: string | undefined
 }
 
 interface Container {
@@ -48,7 +59,12 @@ export const findComposeProject = async (directory: string, project?: string): P
       `none of the containers of ${directory} is a cluster: their services are called a, b, ...`,
     )
   const wire = containers.find((one) => labelsOf(one)[`${COMPOSE}.service`] === 'wire')
-  return { clusters: new Map(clusters), keys: wire ? await copyKeys(nameOf(wire)) : undefined }
+  const withTls = containers.find(hasTls)
+  return {
+    clusters: new Map(clusters),
+    keys: wire ? await copyKeys(nameOf(wire)) : undefined,
+    caPem: withTls ? await copyText(nameOf(withTls), CA_IN_CONTAINER) : undefined,
+  }
 }
 
 const resolveDirectory = (directory: string): string => {
@@ -84,6 +100,7 @@ const chooseProject = (
 
 const labelsOf = (one: Container) => one.Config.Labels ?? {}
 const nameOf = (one: Container) => one.Name.replace(/^\//, '')
+const hasTls = (one: Container) => labelsOf(one)[TLS_LABEL] === 'true'
 
 const letterOf = (one: Container): string | undefined => {
   const letter = labelsOf(one)[CLUSTER_LABEL] ?? labelsOf(one)[`${COMPOSE}.service`]?.toUpperCase()
@@ -91,23 +108,29 @@ const letterOf = (one: Container): string | undefined => {
 }
 
 /** The published port. For a container that does not run it is known from its making, unless Docker was to choose it. */
-const addressOf = ({ NetworkSettings, HostConfig }: Container): string | undefined => {
+const addressOf = (one: Container): string | undefined => {
+  const { NetworkSettings, HostConfig } = one
   const all = [...(NetworkSettings.Ports?.[API_PORT] ?? []), ...(HostConfig.PortBindings?.[API_PORT] ?? [])]
   const found = all.find(({ HostPort }) => HostPort !== '')
   if (!found) return undefined
   const host = ['', '0.0.0.0', '::'].includes(found.HostIp) ? '127.0.0.1' : found.HostIp
-  return `http://${host.includes(':') ? `[${host}]` : host}:${found.HostPort}`
+  return `${hasTls(one) ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${found.HostPort}`
 }
 
-/** Works with a container that has ended. Undefined before the keys are there. */
+/** Undefined before the keys are there. */
 const copyKeys = async (container: string): Promise<KnownKeys | undefined> => {
-  const directory = makeTemporaryDirectory('keys')
+  const text = await copyText(container, KEYS_IN_CONTAINER)
+  return text === undefined ? undefined : parseKeys(text, `${KEYS_IN_CONTAINER} in the container ${container}`)
+}
+
+/** A file of a container, also of one that has ended. Undefined where it is not there. */
+const copyText = async (container: string, file: string): Promise<string | undefined> => {
+  const directory = makeTemporaryDirectory('copy')
   try {
-    const copy = path.join(directory, 'wired.json')
-    await docker('cp', `${container}:${KEYS_IN_CONTAINER}`, copy)
-    return parseKeys(readFileSync(copy, 'utf8'), `${KEYS_IN_CONTAINER} in the container ${container}`)
-  } catch (error) {
-    if (error instanceof LabError && error.code === 'usage') throw error
+    const copy = path.join(directory, path.posix.basename(file))
+    await docker('cp', `${container}:${file}`, copy)
+    return readFileSync(copy, 'utf8')
+  } catch {
     return undefined
   } finally {
     rmSync(directory, { recursive: true, force: true })

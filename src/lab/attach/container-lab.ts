@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exportCompose } from '../export/compose.js'
-import { judgeExport } from '../export/plan.js'
+import { describeLeftOut } from '../export/plan.js'
 import { writeExport } from '../export/write-files.js'
 import { downLab } from '../lifecycle/down.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
@@ -41,7 +41,7 @@ const DEFAULT_IMAGE = 'understudy'
 export const upContainers = async (options: ContainerLabOptions, host: LabHost): Promise<ContainerLab> => {
   const { name, onProgress, signal } = options
   const topology = withSettings(options.topology, options.settings)
-  for (const text of judgeExport(topology, false)) onProgress(`note: ${text}`)
+  for (const text of describeLeftOut(topology)) onProgress(`note: ${text}`)
   // It may outlive this process: the containers that stay up are ended with its file.
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
   const end = async () => {
@@ -58,15 +58,21 @@ export const upContainers = async (options: ContainerLabOptions, host: LabHost):
     onProgress(`starting ${services.length} containers of the image ${image}`)
     await compose(directory, 'up', '--detach', ...services)
     signal?.throwIfAborted()
-    const { clusters } = await findComposeProject(directory)
+    const { clusters, caPem } = await findComposeProject(directory)
+    const caFile = caPem === undefined ? undefined : path.join(directory, 'ca.pem')
+    if (caFile !== undefined && caPem !== undefined) writeFileSync(caFile, caPem)
     const addresses = new Map(
       [...clusters].flatMap(([letter, { apiAddress }]) => (apiAddress ? [[letter, apiAddress]] : [])),
     )
     const containers = new Map([...clusters].map(([letter, { container }]) => [letter, container]))
-    const { wired } = await wireClusters(topology, addresses, undefined, { ...options, onKeep: () => undefined })
+    const { wired } = await wireClusters(topology, addresses, undefined, {
+      ...options,
+      caFile,
+      onKeep: () => undefined,
+    })
     const known = new Map(wired.clusters.map((cluster) => [cluster.name, cluster]))
     const keys = { topology: topology.name, joined: wired.joined, clusters: known }
-    await attachLab({ name, addresses, containers, keys, onWarning: onProgress }, host)
+    await attachLab({ name, addresses, containers, keys, caPem, onWarning: onProgress }, host)
     const lab = openLab(name, host)
     return {
       lab,

@@ -9,6 +9,8 @@ import { joinClusters, openCluster, type WireOptions } from '../wire.js'
 interface WiringOptions extends WireOptions {
   /** Told what is known so far, whenever that is more: keys are kept as soon as they exist. */
   readonly onKeep: (wired: WiredClusters) => void
+  /** What the APIs of clusters with TLS are verified with. */
+  readonly caFile?: string | undefined
 }
 
 interface Wiring {
@@ -29,7 +31,9 @@ export const wireClusters = async (
   known: WiredClusters | undefined,
   options: WiringOptions,
 ): Promise<Wiring> => {
-  const clusters = new Map(planClusters(topology, addresses, known).map((cluster) => [cluster.name, cluster]))
+  const clusters = new Map(
+    planClusters(topology, addresses, known, options.caFile).map((cluster) => [cluster.name, cluster]),
+  )
   const joined = new Set(known ? (known.joined ?? topology.links.map(linkName)) : [])
   const wired = (): WiredClusters => ({
     topology: topology.name,
@@ -67,6 +71,7 @@ const planClusters = (
   topology: Topology,
   addresses: ReadonlyMap<string, string>,
   known: WiredClusters | undefined,
+  caFile: string | undefined,
 ): ClusterAccess[] =>
   topology.clusters.map((name) => {
     const kept = known?.clusters.find((cluster) => cluster.name === name)
@@ -75,7 +80,8 @@ const planClusters = (
       const text = `the topology ${topology.name} has a cluster ${name}: say where it is with ${name}=URL`
       throw new LabError('usage', text)
     }
-    return { rootToken: '', unsealKeys: [], threshold: 0, ...kept, name, apiAddress }
+    const authority = caFile !== undefined && apiAddress.startsWith('https:') ? { caFile } : {}
+    return { rootToken: '', unsealKeys: [], threshold: 0, ...kept, name, apiAddress, ...authority }
   })
 
 const decideWhetherNew = async (

@@ -1,4 +1,10 @@
-import { CLUSTER_LABEL, KEYS_IN_CONTAINER } from '../attach/compose-project.js'
+import {
+  CA_IN_CONTAINER,
+  CLUSTER_LABEL,
+  KEYS_IN_CONTAINER,
+  SECRETS_IN_CONTAINER,
+  TLS_LABEL,
+} from '../attach/compose-project.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import { LabError } from '../lab-error.js'
 import {
@@ -7,27 +13,21 @@ import {
   API_PORT,
   type ExportedFile,
   type ExportSource,
+  hasTls,
   hostPort,
+  schemeOf,
   TOPOLOGY_IN_CONTAINER,
   topologyArgument,
 } from './plan.js'
+import { hasSecrets, type Place, READ_SECRETS, SECRETS, type Service, secretsOf } from './compose-secrets.js'
+import { sealKeyFile } from './secrets.js'
+import { planOf, type Topology } from '../topology.js'
 
 interface ComposeOptions {
   readonly image: string
   /** The machine of each cluster, by an address that the others reach; none when all are on one. */
   readonly hosts?: ReadonlyMap<string, string> | undefined
 }
-
-/** Where a cluster is for the others, and on which port of the machine. */
-interface Place {
-  readonly name: string
-  readonly service: string
-  readonly port: number
-  /** Undefined when all are containers of one network. */
-  readonly host: string | undefined
-}
-
-type Service = Readonly<Record<string, unknown>>
 
 const FILE = 'docker-compose.yml'
 /** Machines are started one after the other, by people. */
@@ -41,12 +41,7 @@ const HOSTS_TIMEOUT = '30m'
 export const exportCompose = (source: ExportSource, options: ComposeOptions): ExportedFile[] => {
   const { topology } = source
   if (options.hosts) refuseHosts(source, options.hosts)
-  const places = topology.clusters.map((name) => ({
-    name,
-    service: name.toLowerCase(),
-    port: hostPort(topology, name),
-    host: options.hosts?.get(name),
-  }))
+  const places = topology.clusters.map((name) => placeOf(topology, name, options.hosts?.get(name)))
   const machines = [...new Set(places.map(({ host }) => host))]
   return machines.flatMap((host, index) => {
     const own = places.filter((place) => place.host === host)
@@ -60,6 +55,20 @@ export const exportCompose = (source: ExportSource, options: ComposeOptions): Ex
   })
 }
 
+const placeOf = (topology: Topology, name: string, host: string | undefined): Place => {
+  const service = name.toLowerCase()
+  const port = hostPort(topology, name)
+  return {
+    name,
+    service,
+    port,
+    host,
+    api: `${schemeOf(topology, name)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`,
+    isTls: hasTls(topology, name),
+    isAutoSealed: planOf(topology, name).seal?.type === 'auto',
+  }
+}
+
 /** Names of machines become names of directories, and addresses in the configuration of servers. */
 const HOST = /^[A-Za-z0-9][\w.-]*$/
 
@@ -69,6 +78,12 @@ const refuseHosts = ({ topology }: ExportSource, hosts: ReadonlyMap<string, stri
     throw new LabError('usage', `the topology ${topology.name} has no cluster ${strange.join(', ')}`)
   const missing = topology.clusters.filter((name) => !hosts.has(name))
   if (missing.length > 0) throw new LabError('usage', `--hosts does not say where ${missing.join(', ')} is to run`)
+  const withTls = topology.clusters.filter((name) => hasTls(topology, name))
+  if (withTls.length > 0)
+    throw new LabError(
+      'usage',
+      `--hosts goes without TLS, which ${withTls.join(', ')} has: the certificates of an export are made where it runs, and no other machine knows them`,
+    )
   for (const host of hosts.values()) {
     if (!HOST.test(host)) throw new LabError('usage', `"${host}" is not the name or IPv4 address of a machine`)
     if (host === 'localhost' || host.startsWith('127.'))
@@ -89,11 +104,13 @@ const render = (
   const image = `\${UNDERSTUDY_IMAGE:-${options.image}}`
   const document = {
     services: {
+      ...secretsOf(own, image),
       ...Object.fromEntries(own.map((place) => [place.service, serverOf(place, source, image)])),
       ...(all.length > 0 ? wiringOf(source, own, all, image) : {}),
     },
     volumes: Object.fromEntries([
       ...own.map(({ service }) => [`${service}-data`, null]),
+      ...(own.some(hasSecrets) ? [['secrets', null]] : []),
       ...(all.length > 0 ? [['keys', null]] : []),
     ]),
   }
@@ -101,18 +118,23 @@ const render = (
   return `${headOf(source, own, all)}\n${yaml}`
 }
 
-const serverOf = ({ name, service, port, host }: Place, { topology }: ExportSource, image: string): Service => {
-  const [api, cluster] = host
-    ? [`http://${host}:${port}`, `https://${host}:${port + 1}`]
-    : [`http://${service}:${API_PORT}`, `https://${service}:${CLUSTER_PORT}`]
+const serverOf = (place: Place, { topology }: ExportSource, image: string): Service => {
+  const { name, service, port, host, api, isTls, isAutoSealed } = place
+  const config = configText(topology, name, {
+    api,
+    cluster: host ? `https://${host}:${port + 1}` : `https://${service}:${CLUSTER_PORT}`,
+    tlsDirectory: SECRETS_IN_CONTAINER,
+    sealKey: isAutoSealed ? `file://${sealKeyFile(SECRETS_IN_CONTAINER, name)}` : undefined,
+  })
   const published = `\${${name}_PORT:-${port}}:${API_PORT}`
   return {
     image,
     command: ['server'],
-    labels: { [CLUSTER_LABEL]: name },
+    labels: { [CLUSTER_LABEL]: name, ...(isTls ? { [TLS_LABEL]: 'true' } : {}) },
     ports: host ? [`${port}:${API_PORT}`, `${port + 1}:${CLUSTER_PORT}`] : [`127.0.0.1:${published}`],
-    environment: { VAULT_LOCAL_CONFIG: configText(topology, name, { api, cluster }).replaceAll('$', '$$$$') },
-    volumes: [`${service}-data:/vault/file`],
+    environment: { VAULT_LOCAL_CONFIG: config.replaceAll('$', '$$$$') },
+    volumes: [`${service}-data:/vault/file`, ...(hasSecrets(place) ? [READ_SECRETS] : [])],
+    ...(hasSecrets(place) ? { depends_on: { [SECRETS]: { condition: 'service_completed_successfully' } } } : {}),
     stop_grace_period: '20s',
   }
 }
@@ -123,15 +145,15 @@ const wiringOf = (
   all: readonly Place[],
   image: string,
 ): Record<string, Service> => {
-  const addresses = all.map(({ name, service, port, host }) =>
-    host ? `${name}=http://${host}:${port}` : `${name}=http://${service}:${API_PORT}`,
-  )
+  const addresses = all.map(({ name, api }) => `${name}=${api}`)
+  const verify = all.some(({ isTls }) => isTls) ? ['--ca-cert', CA_IN_CONTAINER] : []
   const healthy = Object.fromEntries(own.map(({ service }) => [service, { condition: 'service_healthy' }]))
   const base = {
     image,
     healthcheck: { disable: true },
     volumes: [
       'keys:/vault/data',
+      ...(verify.length > 0 ? [READ_SECRETS] : []),
       ...(source.fileText === undefined ? [] : [`./topology.yaml:${TOPOLOGY_IN_CONTAINER}:ro`]),
     ],
     depends_on: healthy,
@@ -143,13 +165,22 @@ const wiringOf = (
     command: [
       'sh',
       '-c',
-      `understudy attach lab --keys ${KEYS_IN_CONTAINER} >/dev/null && understudy ${command} --name lab`,
+      `understudy ${['attach lab --keys', KEYS_IN_CONTAINER, ...verify].join(' ')} >/dev/null && understudy ${command} --name lab`,
     ],
   })
   return {
     wire: {
       ...base,
-      command: ['wire', '--topology', topologyArgument(source), '--keep', KEYS_IN_CONTAINER, ...timeout, ...addresses],
+      command: [
+        'wire',
+        '--topology',
+        topologyArgument(source),
+        '--keep',
+        KEYS_IN_CONTAINER,
+        ...verify,
+        ...timeout,
+        ...addresses,
+      ],
     },
     status: tool('status'),
     probe: tool('probe'),
@@ -157,7 +188,12 @@ const wiringOf = (
 }
 
 const headOf = ({ topology }: ExportSource, own: readonly Place[], all: readonly Place[]): string => {
-  const where = own.map(({ name, port, host }) => `${name} http://${host ?? '127.0.0.1'}:${port}`).join(', ')
+  const where = own
+    .map(({ name, port, host }) => `${name} ${schemeOf(topology, name)}://${host ?? '127.0.0.1'}:${port}`)
+    .join(', ')
+  const secrets = own.some(hasSecrets)
+    ? ['`secrets` makes what servers keep to themselves, in the volume "secrets", when it is not there yet.']
+    : []
   const wiring =
     all.length === 0
       ? ['The machine of the first cluster joins them to the others.']
@@ -173,6 +209,7 @@ const headOf = ({ topology }: ExportSource, own: readonly Place[], all: readonly
     '    docker compose up -d',
     '',
     `On the machine: ${where}.`,
+    ...secrets,
     ...wiring,
   ]
     .map((line) => `# ${line}`.trimEnd())

@@ -7,6 +7,8 @@ export interface KubernetesOptions {
   readonly namespace?: string | undefined
   /** Keys that servers unseal themselves with are made by it. */
   readonly random: Random
+  /** Certificates are good from now on. */
+  readonly nowMs: number
 }
 
 /** The user of the image. */
@@ -33,5 +35,9 @@ export const labelsOf = (prefix: string, cluster?: string): Record<string, strin
   'app.kubernetes.io/instance': prefix,
   ...(cluster === undefined ? {} : { 'understudy/cluster': cluster }),
 })
+
+/** The Secret with certificates and their key, and where it is mounted. */
+export const tlsSecretOf = (prefix: string): string => `${prefix}-tls`
+export const TLS_DIRECTORY = '/vault/tls'
 
 export const serviceOf = (prefix: string, cluster: string): string => `${prefix}-${cluster.toLowerCase()}`

@@ -2,8 +2,18 @@ import type { Deployment } from 'kubernetes-types/apps/v1.js'
 import type { Job } from 'kubernetes-types/batch/v1.js'
 import type { ConfigMap, PersistentVolumeClaim } from 'kubernetes-types/core/v1.js'
 import { KEYS_IN_CONTAINER } from '../attach/compose-project.js'
-import { CONFINED, type KubernetesOptions, labelsOf, metadataOf, serviceOf, UNPRIVILEGED } from './kubernetes-parts.js'
-import { API_PORT, type ExportSource } from './plan.js'
+import {
+  CONFINED,
+  type KubernetesOptions,
+  labelsOf,
+  metadataOf,
+  serviceOf,
+  TLS_DIRECTORY,
+  tlsSecretOf,
+  UNPRIVILEGED,
+} from './kubernetes-parts.js'
+import { labTlsFiles } from '../../server/lab/lab-tls.js'
+import { API_PORT, type ExportSource, hasTls, schemeOf } from './plan.js'
 
 const TOPOLOGY_DIRECTORY = '/vault/topology'
 
@@ -17,12 +27,19 @@ export const wiringObjects = (
   options: KubernetesOptions,
 ): (ConfigMap | PersistentVolumeClaim | Job | Deployment)[] => {
   const { prefix, image } = options
-  const addresses = topology.clusters.map((name) => `${name}=http://${serviceOf(prefix, name)}:${API_PORT}`)
+  const addresses = topology.clusters.map(
+    (name) => `${name}=${schemeOf(topology, name)}://${serviceOf(prefix, name)}:${API_PORT}`,
+  )
+  const withTls = topology.clusters.some((name) => hasTls(topology, name))
   const file = `${TOPOLOGY_DIRECTORY}/topology.yaml`
   const labels = { ...labelsOf(prefix), 'understudy/part': 'wiring' }
   const volumes = [
     { name: 'keys', persistentVolumeClaim: { claimName: `${prefix}-keys` } },
     { name: 'topology', configMap: { name: `${prefix}-topology` } },
+    // The key of the certificates is for servers alone.
+    ...(withTls
+      ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), items: [{ key: 'ca.pem', path: 'ca.pem' }] } }]
+      : []),
   ]
   const container = {
     image,
@@ -31,9 +48,11 @@ export const wiringObjects = (
     volumeMounts: [
       { name: 'keys', mountPath: '/vault/data' },
       { name: 'topology', mountPath: TOPOLOGY_DIRECTORY, readOnly: true },
+      ...(withTls ? [{ name: 'tls', mountPath: TLS_DIRECTORY, readOnly: true }] : []),
     ],
   }
-  const wire = ['wire', '--topology', file, '--keep', KEYS_IN_CONTAINER, '--timeout', '10m', ...addresses]
+  const verify = withTls ? ['--ca-cert', labTlsFiles(TLS_DIRECTORY).caFile] : []
+  const wire = ['wire', '--topology', file, '--keep', KEYS_IN_CONTAINER, ...verify, '--timeout', '10m', ...addresses]
   return [
     {
       apiVersion: 'v1',

@@ -1,10 +1,20 @@
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { ConfigMap, Container, Secret, Service } from 'kubernetes-types/core/v1.js'
+import { createLabCertificates } from '../../server/lab/lab-tls.js'
 import { loadYaml } from '../documents/yaml-document.js'
 import { topologyText } from '../topology/catalogue.js'
-import { CONFINED, type KubernetesOptions, labelsOf, metadataOf, serviceOf, UNPRIVILEGED } from './kubernetes-parts.js'
+import {
+  CONFINED,
+  type KubernetesOptions,
+  labelsOf,
+  metadataOf,
+  serviceOf,
+  TLS_DIRECTORY,
+  tlsSecretOf,
+  UNPRIVILEGED,
+} from './kubernetes-parts.js'
 import { wiringObjects } from './kubernetes-wiring.js'
-import { API_PORT, CLUSTER_PORT, configText, type ExportSource } from './plan.js'
+import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, schemeOf } from './plan.js'
 
 type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
 
@@ -14,15 +24,16 @@ const SEAL_KEY_BYTES = 32
 /**
  * A topology as objects of Kubernetes: for each cluster a StatefulSet with its configuration, a Service without an address of
  * its own for the other clusters, and one for clients, which leads to it only while it serves them. Pods come and go, so
- * servers unseal themselves, each with a key of its own in a Secret. A Job initialises and joins them.
+ * servers unseal themselves, each with a key of its own in a Secret; certificates are in another. A Job initialises and joins them.
  */
-const kubernetesObjects = (source: ExportSource, options: KubernetesOptions): KubernetesObject[] => [
+const kubernetesObjects = async (source: ExportSource, options: KubernetesOptions): Promise<KubernetesObject[]> => [
   sealKeys(source, options),
+  ...(await certificates(source, options)),
   ...source.topology.clusters.flatMap((name) => clusterObjects(name, source, options)),
   ...wiringObjects(source, autoSealed(source), options),
 ]
 
-export const exportKubernetes = (source: ExportSource, options: KubernetesOptions): string => {
+export const exportKubernetes = async (source: ExportSource, options: KubernetesOptions): Promise<string> => {
   const { stringify } = loadYaml()
   const head = [
     `# The topology ${source.topology.name}: ${source.topology.about || 'clusters that replicate'}.`,
@@ -35,7 +46,7 @@ export const exportKubernetes = (source: ExportSource, options: KubernetesOption
     `#     kubectl exec deploy/${options.prefix}-tools -- cat /vault/data/wired.json`,
     '',
   ].join('\n')
-  const documents = kubernetesObjects(source, options).map((object) =>
+  const documents = (await kubernetesObjects(source, options)).map((object) =>
     stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 }),
   )
   return `${head}${documents.map((text) => `---\n${text}`).join('')}`
@@ -63,6 +74,22 @@ const sealKeys = ({ topology }: ExportSource, options: KubernetesOptions): Secre
   ),
 })
 
+/** A CA, and one certificate for all clusters with TLS, by the names that their Services have. */
+const certificates = async ({ topology }: ExportSource, options: KubernetesOptions): Promise<Secret[]> => {
+  const { prefix, namespace, nowMs } = options
+  const services = topology.clusters
+    .filter((name) => hasTls(topology, name))
+    .flatMap((name) => [serviceOf(prefix, name), `${serviceOf(prefix, name)}-active`])
+  if (services.length === 0) return []
+  const elsewhere =
+    namespace === undefined ? [] : services.flatMap((name) => [`${name}.${namespace}`, `${name}.${namespace}.svc`])
+  const { ca, certificate, privateKey } = await createLabCertificates([...services, ...elsewhere], nowMs)
+  const data = { 'ca.pem': encode(ca), 'cert.pem': encode(certificate), 'key.pem': encode(privateKey) }
+  return [
+    { apiVersion: 'v1', kind: 'Secret', metadata: metadataOf(tlsSecretOf(prefix), options), type: 'Opaque', data },
+  ]
+}
+
 const encode = (text: string): string => Buffer.from(text).toString('base64')
 
 const clusterObjects = (
@@ -75,10 +102,12 @@ const clusterObjects = (
   const metadata = (suffix = '') => metadataOf(`${service}${suffix}`, options, name)
   const selector = labelsOf(prefix, name)
   const place = {
-    api: `http://${service}:${API_PORT}`,
+    api: `${schemeOf(topology, name)}://${service}:${API_PORT}`,
     cluster: `https://${service}:${CLUSTER_PORT}`,
-    sealKey: SEAL_KEY,
+    tlsDirectory: TLS_DIRECTORY,
+    sealKey: `env://${SEAL_KEY}`,
   }
+  const isTls = hasTls(topology, name)
   return [
     {
       apiVersion: 'v1',
@@ -107,8 +136,13 @@ const clusterObjects = (
           spec: {
             securityContext: UNPRIVILEGED,
             terminationGracePeriodSeconds: 20,
-            containers: [serverContainer(name, image, prefix)],
-            volumes: [{ name: 'config', configMap: { name: service } }],
+            containers: [serverContainer(name, image, prefix, isTls)],
+            volumes: [
+              { name: 'config', configMap: { name: service } },
+              ...(isTls
+                ? [{ name: 'tls', secret: { secretName: tlsSecretOf(prefix), defaultMode: GROUP_READS } }]
+                : []),
+            ],
           },
         },
         volumeClaimTemplates: [
@@ -130,7 +164,10 @@ const ALIVE = '/v1/sys/health?standbyok=true&perfstandbyok=true&sealedcode=200&u
 /** Ready is one that serves clients: unsealed, active, and no DR secondary, which answers 472. */
 const READY = '/v1/sys/health'
 
-const serverContainer = (name: string, image: string, prefix: string): Container => ({
+/** The group of the volumes is that of the servers; nobody else is to read a key. */
+const GROUP_READS = 0o440
+
+const serverContainer = (name: string, image: string, prefix: string, isTls: boolean): Container => ({
   name: 'server',
   image,
   args: ['server'],
@@ -142,12 +179,15 @@ const serverContainer = (name: string, image: string, prefix: string): Container
     { name: 'api', containerPort: API_PORT },
     { name: 'cluster', containerPort: CLUSTER_PORT },
   ],
-  startupProbe: { httpGet: { path: ALIVE, port: 'api' }, periodSeconds: 1, failureThreshold: 60 },
-  livenessProbe: { httpGet: { path: ALIVE, port: 'api' }, periodSeconds: 10, timeoutSeconds: 5 },
-  readinessProbe: { httpGet: { path: READY, port: 'api' }, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1 },
+  startupProbe: { httpGet: get(ALIVE, isTls), periodSeconds: 1, failureThreshold: 60 },
+  livenessProbe: { httpGet: get(ALIVE, isTls), periodSeconds: 10, timeoutSeconds: 5 },
+  readinessProbe: { httpGet: get(READY, isTls), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1 },
   securityContext: CONFINED,
   volumeMounts: [
     { name: 'config', mountPath: '/vault/config', readOnly: true },
     { name: 'data', mountPath: '/vault/file' },
+    ...(isTls ? [{ name: 'tls', mountPath: TLS_DIRECTORY, readOnly: true }] : []),
   ],
 })
+
+const get = (path: string, isTls: boolean) => ({ path, port: 'api', ...(isTls ? { scheme: 'HTTPS' } : {}) })

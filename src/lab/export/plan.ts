@@ -1,5 +1,5 @@
-import { LabError } from '../lab-error.js'
 import { LAB_SETTINGS } from '../settings.js'
+import { labTlsFiles } from '../../server/lab/lab-tls.js'
 import { planOf, type Topology } from '../topology.js'
 
 /** One file of an export, by its path below the directory. */
@@ -30,20 +30,8 @@ export interface ExportSource {
 export const topologyArgument = ({ topology, fileText }: ExportSource): string =>
   fileText === undefined ? topology.name : TOPOLOGY_IN_CONTAINER
 
-/** Throws a usage error for what an export cannot have. Returns what it leaves out, in words. */
-export const judgeExport = (topology: Topology, isAutoSealed: boolean): string[] => {
-  const refused = topology.clusters.flatMap((name) => {
-    const { tls, seal } = planOf(topology, name)
-    return [
-      ...(tls ? [`${name} has TLS`] : []),
-      ...(seal?.type === 'auto' && !isAutoSealed ? [`${name} unseals by itself`] : []),
-    ]
-  })
-  if (refused.length > 0)
-    throw new LabError(
-      'usage',
-      `such an export has no TLS${isAutoSealed ? '' : ', and key shares'}, but ${refused.join(' and ')}`,
-    )
+/** What an export leaves out of a topology, in words. */
+export const describeLeftOut = (topology: Topology): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
   const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
   return [
@@ -52,15 +40,28 @@ export const judgeExport = (topology: Topology, isAutoSealed: boolean): string[]
   ]
 }
 
-/** Where a server is for others, and the variable that holds the key it unseals itself with, if it does. */
+/** Whether the API of a cluster speaks TLS. */
+export const hasTls = (topology: Topology, cluster: string): boolean => planOf(topology, cluster).tls === true
+
+/** Of its API, in front of the colon. */
+export const schemeOf = (topology: Topology, cluster: string): string => (hasTls(topology, cluster) ? 'https' : 'http')
+
+/** Where a server is for others, and where it finds what it keeps to itself. */
 interface ServerPlace {
   readonly api: string
   readonly cluster: string
-  readonly sealKey?: string
+  /** With the certificates of a topology that has TLS. */
+  readonly tlsDirectory: string
+  /** The key it unseals itself with, if it does: `env://` and a variable, or `file://` and a path. */
+  readonly sealKey?: string | undefined
 }
 
 /** The configuration of one server in a container, as VAULT_LOCAL_CONFIG takes it. */
-export const configText = (topology: Topology, name: string, { api, cluster, sealKey }: ServerPlace): string => {
+export const configText = (
+  topology: Topology,
+  name: string,
+  { api, cluster, tlsDirectory, sealKey }: ServerPlace,
+): string => {
   const { license, version, settings } = planOf(topology, name)
   // Whoever reaches the port may use what tampers with a server, so it stays off unless the topology asks for it.
   const { lab_api: _, ...common } = LAB_SETTINGS
@@ -70,6 +71,7 @@ export const configText = (topology: Topology, name: string, { api, cluster, sea
     ...(version === undefined ? {} : { reported_version: version }),
     ...settings,
   }
+  const { certFile, keyFile } = labTlsFiles(tlsDirectory)
   return [
     `storage "raft" {`,
     `  path    = "/vault/file"`,
@@ -78,11 +80,13 @@ export const configText = (topology: Topology, name: string, { api, cluster, sea
     `listener "tcp" {`,
     `  address         = "0.0.0.0:${API_PORT}"`,
     `  cluster_address = "0.0.0.0:${CLUSTER_PORT}"`,
-    `  tls_disable     = true`,
+    ...(hasTls(topology, name)
+      ? [`  tls_cert_file   = "${certFile}"`, `  tls_key_file    = "${keyFile}"`]
+      : [`  tls_disable     = true`]),
     `}`,
     ...(sealKey === undefined
       ? []
-      : [`seal "static" {`, `  current_key_id = "export"`, `  current_key    = "env://${sealKey}"`, `}`]),
+      : [`seal "static" {`, `  current_key_id = "export"`, `  current_key    = "${sealKey}"`, `}`]),
     `api_addr     = "${api}"`,
     `cluster_addr = "${cluster}"`,
     `cluster_name = "${name}"`,

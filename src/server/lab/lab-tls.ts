@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { createApiCertificates } from '../../crypto/api-certificates.js'
+import { type ApiCertificates, createApiCertificates } from '../../crypto/api-certificates.js'
 
 /** Files of the TLS of a lab, all PEM. */
 export interface LabTls {
@@ -16,14 +17,37 @@ export const labTlsFiles = (directory: string): LabTls => ({
   keyFile: path.join(directory, 'key.pem'),
 })
 
-/** Makes a CA, and one certificate for whatever clients of this machine call the servers of a lab. */
-export const makeLabTls = async (directory: string, nowMs: number): Promise<LabTls> => {
+/** What clients of the same machine call a server. */
+const LOCAL = ['localhost', '127.0.0.1', '::1']
+
+/** A CA, and one certificate for clients of the same machine and those that call servers by these names. */
+export const createLabCertificates = (names: readonly string[], nowMs: number): Promise<ApiCertificates> =>
+  createApiCertificates([...new Set([...LOCAL, ...names])], nowMs)
+
+/** The same as files. */
+export const makeLabTls = async (
+  directory: string,
+  nowMs: number,
+  names: readonly string[] = [os.hostname()],
+): Promise<LabTls> => {
   const files = labTlsFiles(directory)
-  const hosts = ['localhost', '127.0.0.1', '::1', os.hostname()]
-  const { ca, certificate, privateKey } = await createApiCertificates([...new Set(hosts)], nowMs)
+  const { ca, certificate, privateKey } = await createLabCertificates(names, nowMs)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   writeFileSync(files.caFile, ca, { mode: 0o644 })
   writeFileSync(files.certFile, certificate, { mode: 0o644 })
   writeFileSync(files.keyFile, privateKey, { mode: 0o600 })
   return files
+}
+
+/** A server is not to begin with a certificate that ends while it runs. */
+const RENEWED_BEFORE_MS = 30 * 86_400_000
+
+/** Whether files are there whose certificate goes on for a while and is for all these names. */
+export const isGoodFor = (files: LabTls, names: readonly string[], nowMs: number): boolean => {
+  if (!Object.values(files).every((file) => existsSync(file))) return false
+  const certificate = new X509Certificate(readFileSync(files.certFile))
+  return (
+    Date.parse(certificate.validTo) - nowMs > RENEWED_BEFORE_MS &&
+    names.every((name) => certificate.checkHost(name) !== undefined)
+  )
 }

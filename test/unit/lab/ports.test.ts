@@ -3,7 +3,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { thisHost } from '../../../src/lab/lifecycle/lab-host.js'
 import { planLab } from '../../../src/lab/lifecycle/plan.js'
 import { randomPorts, randomSinglePorts } from '../../../src/lab/ports.js'
-import { requireTopology } from '../../../src/lab/topology.js'
+import { requireTopology } from '../../../src/lab/topology/catalogue.js'
 
 /** The same seed leads to the same ports, as long as nobody takes one of them. */
 const draw = (given?: ReadonlySet<number>) => randomSinglePorts(4, createSeededRandom('ports'), given)

@@ -1,5 +1,3 @@
-import { accessSync, constants } from 'node:fs'
-import path from 'node:path'
 import { Command } from 'commander'
 import { parseAddresses } from '../../../lab/attach/addresses.js'
 import { attachLab } from '../../../lab/attach/attach.js'
@@ -11,6 +9,7 @@ import { labDirectory } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
+import { caCertOption, requireReadable } from './options.js'
 import { requireTopology } from '../../../lab/topology/catalogue.js'
 
 interface AttachFlags {
@@ -38,7 +37,7 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
     )
     .option('--project <name>', 'with --compose: the name that the containers were started under')
     .option('--topology <name>', 'the topology that they were made as')
-    .option('--ca-cert <file>', 'certificate authority of the servers, PEM')
+    .addOption(caCertOption())
     .option('--json', 'print the lab as JSON')
     .addHelpText(
       'after',
@@ -63,6 +62,7 @@ export const attachCommand = (output: Output, makeHost: () => LabHost = thisHost
           keys,
           topology: flags.topology === undefined ? undefined : requireTopology(flags.topology).name,
           caFile: flags.caCert === undefined ? undefined : requireReadable(flags.caCert),
+          caPem: project?.caPem,
           onWarning: output.complain,
         },
         host,
@@ -79,15 +79,6 @@ const addressesOf = (project: ComposeProject | undefined, keys: KnownKeys | unde
   return new Map(
     [...(keys?.clusters ?? [])].flatMap(([letter, one]) => (one.apiAddress ? [[letter, one.apiAddress]] : [])),
   )
-}
-
-const requireReadable = (file: string): string => {
-  try {
-    accessSync(file, constants.R_OK)
-    return path.resolve(file)
-  } catch (error) {
-    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
-  }
 }
 
 const describe = (lab: AttachedLab, keys: KnownKeys): string => {

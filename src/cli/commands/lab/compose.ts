@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
 import { LabError } from '../../../lab/lab-error.js'
 import { exportCompose } from '../../../lab/export/compose.js'
+import { systemClock } from '../../../base/clock.js'
+import { createSystemRandom } from '../../../base/random.js'
+import { makeSecrets } from '../../../lab/export/secrets.js'
 import { examples } from '../../help.js'
 import type { Output } from '../../output.js'
 import { deliver, exportCommand, type ExportFlags, readSource } from './export-options.js'
@@ -10,8 +13,8 @@ interface ComposeFlags extends ExportFlags {
 }
 
 /** `understudy compose export`: a topology as files that `docker compose up` brings up without us. */
-export const composeCommand = (output: Output): Command =>
-  exportCommand(
+export const composeCommand = (output: Output): Command => {
+  const command = exportCommand(
     'compose',
     {
       about: 'export topologies for Docker compose',
@@ -44,6 +47,39 @@ export const composeCommand = (output: Output): Command =>
             )
         }),
   )
+  addSecrets(command, output)
+  return command
+}
+
+interface SecretsFlags {
+  readonly tls?: string
+  readonly seal?: string
+}
+
+/** What the first container of an export runs, so that nothing secret is in a file of the machine. */
+const addSecrets = (compose: Command, output: Output): void => {
+  compose
+    .command('secrets')
+    .description('make certificates and seal keys where they are not there yet, as a container of an export does')
+    .argument('<directory>', 'where they go')
+    .option('--tls <hosts>', 'what servers with TLS are called by, such as a,b')
+    .option('--seal <clusters>', 'clusters that unseal themselves, such as A,B')
+    .addHelpText('after', examples('compose secrets /vault/secrets --tls a,b', 'compose secrets keys/ --seal A,B'))
+    .action(async (directory: string, { tls, seal }: SecretsFlags) => {
+      const hosts = split(tls, /^[A-Za-z0-9][\w.-]*$/, 'the name of a host')
+      const clusters = split(seal, /^[A-Z]$/, 'the letter of a cluster')
+      if (hosts.length + clusters.length === 0) throw new LabError('usage', 'say what for, with --tls or --seal')
+      const surroundings = { random: createSystemRandom(), nowMs: systemClock.now() }
+      const made = await makeSecrets(directory, { hosts, clusters }, surroundings)
+      output.data(made.length === 0 ? `all of it is in ${directory} already` : `${directory} has ${made.join(', ')}`)
+    })
+}
+
+const split = (text: string | undefined, form: RegExp, what: string): string[] => {
+  const parts = text === undefined ? [] : text.split(',').map((part) => part.trim())
+  for (const part of parts) if (!form.test(part)) throw new LabError('usage', `"${part}" is not ${what}`)
+  return parts
+}
 
 const parseHosts = (text: string): Map<string, string> => {
   const hosts = new Map<string, string>()

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { type ExportedFile, type ExportSource, judgeExport } from '../../../lab/export/plan.js'
+import { type ExportedFile, type ExportSource, describeLeftOut } from '../../../lab/export/plan.js'
 import { writeExport } from '../../../lab/export/write-files.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { readTopologyFile, requireTopology } from '../../../lab/topology/catalogue.js'
@@ -33,18 +33,13 @@ const withExportOptions = (command: Command): Command =>
     .option('--image <image>', 'the image of the servers', 'understudy')
     .option('--force', 'replace files that are there')
 
-/** Refuses a topology with parts that an export cannot have, and tells which parts it leaves out. */
-export const readSource = (
-  name: string | undefined,
-  { file }: ExportFlags,
-  output: Output,
-  isAutoSealed = false,
-): ExportSource => {
+/** Tells which parts of a topology an export leaves out. */
+export const readSource = (name: string | undefined, { file }: ExportFlags, output: Output): ExportSource => {
   if ((name === undefined) === (file === undefined)) {
     throw new LabError('usage', 'give a topology, such as pr-dr, or a file with --file')
   }
   const topology = file === undefined ? requireTopology(name ?? '') : readTopologyFile(file)
-  for (const text of judgeExport(topology, isAutoSealed)) output.complain(`note: ${text}`)
+  for (const text of describeLeftOut(topology)) output.complain(`note: ${text}`)
   return { topology, fileText: file === undefined ? undefined : readFileSync(file, 'utf8') }
 }
 

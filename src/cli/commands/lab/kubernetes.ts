@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { systemClock } from '../../../base/clock.js'
 import { createSystemRandom } from '../../../base/random.js'
 import { exportKubernetes } from '../../../lab/export/kubernetes.js'
 import { LabError } from '../../../lab/lab-error.js'
@@ -31,11 +32,12 @@ export const kubernetesCommand = (output: Output): Command =>
             'kubernetes export -f mine.yaml --namespace labs --output lab/',
           ),
         )
-        .action((name: string | undefined, flags: KubernetesFlags) => {
+        .action(async (name: string | undefined, flags: KubernetesFlags) => {
           for (const given of [flags.prefix, flags.namespace]) if (given !== undefined) requireName(given)
           const { image, prefix, namespace } = flags
-          const source = readSource(name, flags, output, true)
-          const text = exportKubernetes(source, { image, prefix, namespace, random: createSystemRandom() })
+          const source = readSource(name, flags, output)
+          const options = { image, prefix, namespace, random: createSystemRandom(), nowMs: systemClock.now() }
+          const text = await exportKubernetes(source, options)
           deliver([{ path: 'understudy.yaml', text }], flags, output)
         }),
   )

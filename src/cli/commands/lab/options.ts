@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs'
+import path from 'node:path'
 import { Option } from 'commander'
 import { parseDurationMs } from '../../../base/duration.js'
 import { LabError } from '../../../lab/lab-error.js'
@@ -11,6 +13,18 @@ export const parseTimeout = (text: string): number => {
   const ms = parseDurationMs(text)
   if (ms === undefined || ms <= 0) throw new LabError('usage', `"${text}" is not a duration such as 30s`)
   return ms
+}
+
+export const caCertOption = (): Option => new Option('--ca-cert <file>', 'certificate authority of the servers, PEM')
+
+/** The path of a file that is there, from wherever it is used later. */
+export const requireReadable = (file: string): string => {
+  try {
+    accessSync(file, constants.R_OK)
+    return path.resolve(file)
+  } catch (error) {
+    throw new LabError('usage', `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }
 
 const PORT_MAX = 65_535

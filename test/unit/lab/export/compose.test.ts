@@ -1,10 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { systemClock } from '../../../../src/base/clock.js'
+import { createSystemRandom } from '../../../../src/base/random.js'
 import { exportCompose } from '../../../../src/lab/export/compose.js'
-import { judgeExport } from '../../../../src/lab/export/plan.js'
+import { describeLeftOut } from '../../../../src/lab/export/plan.js'
+import { makeSecrets } from '../../../../src/lab/export/secrets.js'
 import { writeExport } from '../../../../src/lab/export/write-files.js'
 import { requireTopology } from '../../../../src/lab/topology/catalogue.js'
 
@@ -65,12 +68,65 @@ it.each([
 })
 
 it('refuses what it cannot have, says what it leaves out, and hands a file of your own on', () => {
-  const tls = { ...source.topology, plans: { B: { tls: true } } }
-  expect(() => judgeExport(tls, false)).toThrow('B has TLS')
-  expect(judgeExport(requireTopology('lb'), false)).toEqual(['A is reached directly: the export has no load balancer'])
+  const tls = { topology: { ...source.topology, plans: { B: { tls: true } } } }
+  const hosts = new Map(['A', 'B', 'C'].map((name) => [name, '10.0.0.1']))
+  expect(() => exportCompose(tls, { image: 'understudy', hosts })).toThrow('goes without TLS, which B has')
+  expect(describeLeftOut(requireTopology('lb'))).toEqual(['A is reached directly: the export has no load balancer'])
   const files = exportCompose({ ...source, fileText: 'kind: Topology\n' }, { image: 'understudy' })
   expect(files[1]).toEqual({ path: 'topology.yaml', text: 'kind: Topology\n' })
   expect(read(files[0]?.text ?? '').services.wire?.volumes).toContain('./topology.yaml:/vault/config/topology.yaml:ro')
+})
+
+it('makes certificates and seal keys in a volume, before the servers that read them', () => {
+  const plans = { A: { tls: true }, B: { tls: true, seal: { type: 'auto', shares: 3, threshold: 2 } } } as const
+  const [file] = exportCompose({ topology: { ...source.topology, plans } }, { image: 'understudy' })
+  const { services, volumes } = read(file?.text ?? '')
+  expect(Object.keys(volumes)).toContain('secrets')
+  expect(services.secrets).toMatchObject({
+    command: ['compose', 'secrets', '/vault/secrets', '--tls', 'a,b', '--seal', 'B'],
+    volumes: ['secrets:/vault/secrets'],
+  })
+  expect(services.b).toMatchObject({
+    labels: { 'understudy.tls': 'true' },
+    volumes: ['b-data:/vault/file', 'secrets:/vault/secrets:ro'],
+    depends_on: { secrets: { condition: 'service_completed_successfully' } },
+  })
+  const config = services.b?.environment.VAULT_LOCAL_CONFIG ?? ''
+  for (const part of ['cert.pem"', 'key.pem"', 'api_addr     = "https://b:8200"', '"file:///vault/secrets/B.key"'])
+    expect(config).toContain(part)
+  expect(services.c).not.toHaveProperty('depends_on')
+  expect(services.c?.environment.VAULT_LOCAL_CONFIG).toMatch(/tls_disable +=/)
+  expect(services.wire?.command).toEqual(
+    expect.arrayContaining(['--ca-cert', '/vault/secrets/ca.pem', 'A=https://a:8200', 'C=http://c:8200']),
+  )
+  expect(String((services.status?.command as string[])[2])).toContain('--ca-cert /vault/secrets/ca.pem')
+})
+
+it('makes no secret twice, and lets nobody but their owner read it', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
+  try {
+    const surroundings = { random: createSystemRandom(), nowMs: systemClock.now() }
+    const make = (hosts: readonly string[], nowMs = surroundings.nowMs) =>
+      makeSecrets(directory, { hosts, clusters: ['A'] }, { ...surroundings, nowMs })
+    expect(await make(['a', 'b'])).toHaveLength(2)
+    const texts = () => ['key.pem', 'A.key'].map((name) => readFileSync(path.join(directory, name), 'utf8'))
+    const [first = '', key = ''] = texts()
+    expect(key).toMatch(/^[0-9a-f]{64}\n$/)
+    for (const name of ['key.pem', 'A.key']) expect(statSync(path.join(directory, name)).mode & 0o777).toBe(0o600)
+    expect(readdirSync(directory).sort()).toEqual(['A.key', 'ca.pem', 'cert.pem', 'key.pem'])
+
+    expect([await make(['b', 'a']), texts()]).toEqual([[], [first, key]])
+    expect([await make(['a', 'b', 'c']), texts()[0] === first, texts()[1]]).toEqual([
+      ['a certificate for a, b, c'],
+      false,
+      key,
+    ])
+    const oneYear = 366 * 86_400_000
+    expect(await make(['a'], surroundings.nowMs + oneYear)).toEqual([])
+    expect(await make(['a'], surroundings.nowMs + oneYear + 30 * 86_400_000)).toEqual(['a certificate for a'])
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
 })
 
 it('replaces no file unless it is told to', () => {

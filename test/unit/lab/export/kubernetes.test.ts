@@ -1,11 +1,14 @@
+import { createPublicKey, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { systemClock } from '../../../../src/base/clock.js'
 import { createSeededRandom } from '../../../../src/base/random.js'
 import { exportKubernetes } from '../../../../src/lab/export/kubernetes.js'
 import { requireTopology } from '../../../../src/lab/topology/catalogue.js'
+import type { ClusterPlan } from '../../../../src/lab/topology.js'
 import { loadServerConfig } from '../../../../src/server/config/server-config.js'
 import { parseTopology } from '../../../../src/lab/topology/parse.js'
 
@@ -33,18 +36,21 @@ const validate = async (object: Loose): Promise<void> => {
   new Model(object).validate()
 }
 
-const exportObjects = (topology: string): Loose[] => {
-  const options = { image: 'understudy', prefix: 'lab', namespace: 'tests', random: createSeededRandom('kubernetes') }
-  const documents = parseAllDocuments(exportKubernetes({ topology: requireTopology(topology) }, options))
+const exportObjects = async (name: string, plan?: ClusterPlan): Promise<Loose[]> => {
+  const random = createSeededRandom('kubernetes')
+  const options = { image: 'understudy', prefix: 'lab', namespace: 'tests', random, nowMs: systemClock.now() }
+  const known = requireTopology(name)
+  const topology = plan ? { ...known, plans: Object.fromEntries(known.clusters.map((one) => [one, plan])) } : known
+  const documents = parseAllDocuments(await exportKubernetes({ topology }, options))
   return documents.map((document) => {
     expect(document.errors).toEqual([])
     return document.toJS() as Loose
   })
 }
 
-const objects = exportObjects('pr-dr')
-const find = (kind: string, name: string) => {
-  const found = objects.find((object) => object.kind === kind && object.metadata.name === name)
+const objects = await exportObjects('pr-dr')
+const find = (kind: string, name: string, all = objects) => {
+  const found = all.find((object) => object.kind === kind && object.metadata.name === name)
   if (!found) throw new Error(`there is no ${kind} ${name}`)
   return found
 }
@@ -52,7 +58,7 @@ const containerOf = (object: Loose) => object.spec.template.spec.containers[0]
 
 describe('objects of Kubernetes', () => {
   it.each(['single', 'pr-dr', 'filtered', 'six'])('of %s are as the published schema says', async (topology) => {
-    for (const object of exportObjects(topology)) {
+    for (const object of await exportObjects(topology)) {
       await expect(validate(object), `${object.kind} ${object.metadata.name}`).resolves.toBeUndefined()
       expect(object.metadata.namespace).toBe('tests')
     }
@@ -127,5 +133,38 @@ describe('objects of Kubernetes', () => {
     const { plans } = parseTopology(text, 'topology.yaml')
     expect(Object.values(plans ?? {}).map(({ seal }) => seal?.type)).toEqual(['auto', 'auto', 'auto'])
     expect(containerOf(find('Job', 'lab-wire')).args).toContain('B=http://lab-b:8200')
+  })
+
+  it('have a certificate for their Services where the topology has TLS', async () => {
+    const all = await exportObjects('dr', { tls: true })
+    for (const object of all) await expect(validate(object), object.kind).resolves.toBeUndefined()
+    const directory = mkdtempSync(path.join(tmpdir(), 'understudy-test-'))
+    try {
+      const { 'ca.pem': ca = '', 'key.pem': key = '', ...rest } = find('Secret', 'lab-tls', all).data ?? {}
+      const certificate = new X509Certificate(Buffer.from(rest['cert.pem'] ?? '', 'base64'))
+      for (const name of ['lab-a', 'lab-b-active', 'lab-b.tests.svc', 'localhost'])
+        expect(certificate.checkHost(name), name).toBe(name)
+      expect(certificate.verify(createPublicKey(Buffer.from(ca, 'base64')))).toBe(true)
+
+      const { containers, volumes } = find('StatefulSet', 'lab-b', all).spec.template.spec
+      expect(containers[0].readinessProbe.httpGet).toMatchObject({ scheme: 'HTTPS' })
+      expect(containers[0].volumeMounts).toContainEqual({ name: 'tls', mountPath: '/vault/tls', readOnly: true })
+      expect(volumes).toContainEqual({ name: 'tls', secret: { secretName: 'lab-tls', defaultMode: 0o440 } })
+      const wire = find('Job', 'lab-wire', all).spec.template.spec
+      expect(wire.containers[0].args).toEqual(
+        expect.arrayContaining(['--ca-cert', '/vault/tls/ca.pem', 'B=https://lab-b:8200']),
+      )
+      expect(JSON.stringify(wire.volumes)).not.toContain('key.pem')
+
+      const text = find('ConfigMap', 'lab-b', all).data?.['server.hcl'] ?? ''
+      for (const [name, value] of Object.entries({ ...rest, 'key.pem': key }))
+        writeFileSync(path.join(directory, name), Buffer.from(value, 'base64'))
+      writeFileSync(path.join(directory, 'server.hcl'), text.replaceAll('/vault/tls', directory))
+      const sealKey = Buffer.from(find('Secret', 'lab-seal', all).data?.B ?? '', 'base64').toString()
+      const { problems, config } = loadServerConfig([`-config=${directory}`], { SEAL_KEY: sealKey })
+      expect([problems, config?.listeners[0]?.tls !== undefined]).toEqual([[], true])
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
   })
 })

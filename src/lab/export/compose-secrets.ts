@@ -1,0 +1,42 @@
+import { SECRETS_IN_CONTAINER } from '../attach/compose-project.js'
+
+/** Where a cluster is for the others, and on which port of the machine. */
+export interface Place {
+  readonly name: string
+  readonly service: string
+  readonly port: number
+  /** Undefined when all are containers of one network. */
+  readonly host: string | undefined
+  /** Of its API, for the other containers. */
+  readonly api: string
+  readonly isTls: boolean
+  readonly isAutoSealed: boolean
+}
+
+export type Service = Readonly<Record<string, unknown>>
+
+export const hasSecrets = ({ isTls, isAutoSealed }: Place): boolean => isTls || isAutoSealed
+
+export const SECRETS = 'secrets'
+
+/** Ends with status 0 before the servers start. It makes nothing twice, so it may run again with every `up`. */
+export const secretsOf = (own: readonly Place[], image: string): Record<string, Service> => {
+  if (!own.some(hasSecrets)) return {}
+  const tls = own.filter(({ isTls }) => isTls).map(({ service }) => service)
+  const sealed = own.filter(({ isAutoSealed }) => isAutoSealed).map(({ name }) => name)
+  const flags = [
+    ...(tls.length > 0 ? ['--tls', tls.join()] : []),
+    ...(sealed.length > 0 ? ['--seal', sealed.join()] : []),
+  ]
+  return {
+    [SECRETS]: {
+      image,
+      command: ['compose', 'secrets', SECRETS_IN_CONTAINER, ...flags],
+      healthcheck: { disable: true },
+      volumes: [`${SECRETS}:${SECRETS_IN_CONTAINER}`],
+    },
+  }
+}
+
+/** As a volume of whoever reads them. */
+export const READ_SECRETS = `${SECRETS}:${SECRETS_IN_CONTAINER}:ro`

@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Random } from '../../base/random.js'
+import { isGoodFor, labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
+
+/** The key that a cluster of an export unseals itself with, below the directory of secrets. */
+export const sealKeyFile = (directory: string, cluster: string): string => path.posix.join(directory, `${cluster}.key`)
+
+interface WantedSecrets {
+  /** What servers with TLS are called by; none: no certificates. */
+  readonly hosts: readonly string[]
+  /** Clusters that unseal themselves. */
+  readonly clusters: readonly string[]
+}
+
+interface Surroundings {
+  readonly random: Random
+  readonly nowMs: number
+}
+
+const SEAL_KEY_BYTES = 32
+
+/**
+ * Makes what is not there yet and leaves what is, so that it may run with every start. Certificates that have had their time,
+ * or are for other names, are made anew. Keys are readable by their owner alone. Returns what was made, in words.
+ */
+export const makeSecrets = async (
+  directory: string,
+  { hosts, clusters }: WantedSecrets,
+  { random, nowMs }: Surroundings,
+): Promise<string[]> => {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const made: string[] = []
+  if (hosts.length > 0 && !isGoodFor(labTlsFiles(directory), hosts, nowMs)) {
+    await makeCertificates(directory, hosts, nowMs)
+    made.push(`a certificate for ${hosts.join(', ')}`)
+  }
+  for (const cluster of clusters) {
+    const file = sealKeyFile(directory, cluster)
+    if (existsSync(file)) continue
+    writeWhole(file, `${random.bytes(SEAL_KEY_BYTES).toString('hex')}\n`)
+    made.push(`the key that ${cluster} unseals itself with`)
+  }
+  return made
+}
+
+/** The key last: where that is, the rest is there. */
+const makeCertificates = async (directory: string, hosts: readonly string[], nowMs: number): Promise<void> => {
+  const draft = path.join(directory, `.draft-${process.pid}`)
+  try {
+    const drawn = await makeLabTls(draft, nowMs, hosts)
+    const files = labTlsFiles(directory)
+    for (const one of ['caFile', 'certFile', 'keyFile'] as const) renameSync(drawn[one], files[one])
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+const writeWhole = (file: string, text: string): void => {
+  const draft = `${file}.${process.pid}`
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flush: true })
+    renameSync(draft, file)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
