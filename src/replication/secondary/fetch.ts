@@ -91,7 +91,7 @@ const filteredChanges = (
   group: readonly SubPageKeys[],
   theirs: ReadonlyMap<number, Buffer>,
 ): FilteredHash[] =>
-  group.flatMap(({ subPage, filtered: filtered = NO_LEAF }) => {
+  group.flatMap(({ subPage, filtered = NO_LEAF }) => {
     const hash = theirs.get(subPage) ?? NO_LEAF
     return hash.equals(filtered) ? [] : [{ tree, subPage, hash }]
   })

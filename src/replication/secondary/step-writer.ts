@@ -37,7 +37,7 @@ export class StepWriter {
     this.#onProgress = onProgress
   }
 
-  async add({ mutations, filtered: filtered }: Step): Promise<void> {
+  async add({ mutations, filtered }: Step): Promise<void> {
     if (filtered.length > 0 && mutations.some(({ value }) => value === undefined)) await this.#hooks.beforeFiltered()
     for (const mutation of mutations) {
       this.#mutations.push(mutation)

@@ -270,9 +270,7 @@ export class Committer {
   /** Whoever remembers what a key had reads it again: nobody was told that it has changed. */
   async #announceFound(knownIndex: number): Promise<void> {
     for (const frame of (await this.wal.framesAfter(knownIndex, Number.MAX_SAFE_INTEGER)) ?? []) {
-      const mutations = decodeFrame(frame).flatMap(({ operations }) =>
-        operations.filter(({ filtered: filtered }) => !filtered),
-      )
+      const mutations = decodeFrame(frame).flatMap(({ operations }) => operations.filter(({ filtered }) => !filtered))
       for (const { key } of mutations) this.#tried.delete(key)
       this.#announce({ lastIndex: frame.lastIndex, mutations, origin: 'recovered' }, frame)
     }

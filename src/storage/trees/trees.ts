@@ -87,7 +87,7 @@ export class Trees {
   /** Takes over what a frame behind the checkpoint did. */
   replay(frame: Frame): void {
     for (const { operations } of decodeFrame(frame)) {
-      for (const { key, category, delta, filtered: filtered } of operations) {
+      for (const { key, category, delta, filtered } of operations) {
         this[category].change(filtered?.subPage ?? subPageOf(key), delta)
       }
     }
