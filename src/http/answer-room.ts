@@ -116,6 +116,7 @@ export class AnswerRoom {
   }
 
   #tryEnter(bytes: number, sink: AnswerSink): PendingAnswer | undefined {
+    if (isGone(sink)) throw wentAway()
     this.#noteRead()
     if (this.#waiting.size > 0 || !this.#hasRoom(bytes)) return undefined
     return this.#hold(bytes, sink)
@@ -135,7 +136,7 @@ export class AnswerRoom {
       this.#waiting.add(waiting)
       whenGone(sink, () => {
         if (!this.#waiting.delete(waiting)) return
-        reject(new LogicalError('unavailable', 'the client went away'))
+        reject(wentAway())
         this.#admit()
       })
       this.#admit()
@@ -193,10 +194,14 @@ const whenGone = ({ response, socket }: AnswerSink, callback: () => void): void 
     socket.off('close', gone)
     callback()
   }
-  if (response.closed || socket.destroyed) {
+  if (isGone({ response, socket })) {
     gone()
     return
   }
   socket.once('close', gone)
   response.once('close', gone)
 }
+
+const isGone = ({ response, socket }: AnswerSink): boolean => response.closed || socket.destroyed
+
+const wentAway = (): LogicalError => new LogicalError('unavailable', 'the client went away')

@@ -66,7 +66,10 @@ export interface Request {
 export interface AnswerPlace {
   /** Resolves when no other large answer was read in this turn of the loop; undefined for at once. */
   turn(): Promise<void> | undefined
-  /** To be called with what was read. True when there was room for so many bytes; they are counted then. */
+  /**
+   * To be called with what was read. True when there was room for so many bytes; they are counted then. Throws 503 when the
+   * client is gone.
+   */
   tryEnter(bytes: number): boolean
   /** Resolves when they have room and are counted. */
   enter(bytes: number): Promise<void>

@@ -1,9 +1,12 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { RawJson } from '../../../src/base/json.js'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
+import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
 import { AnswerRoom, type AnswerSink } from '../../../src/http/answer-room.js'
 import { LogicalError } from '../../../src/logical/errors.js'
+import { type AnswerPlace, ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
 /** A client that takes its answer when the test says so. */
 class Client implements AnswerSink {
@@ -22,9 +25,9 @@ class Client implements AnswerSink {
   }
 }
 
-const world = () => {
+const world = (limits = { bytesMax: 100, waitingMax: 2, patienceMs: 5000 }) => {
   const clock = new ManualClock()
-  const room = new AnswerRoom(clock, { bytesMax: 100, waitingMax: 2, patienceMs: 5000 })
+  const room = new AnswerRoom(clock, limits)
   const client = () => {
     const sink = new Client()
     return { sink, place: room.placeFor(sink) }
@@ -110,5 +113,40 @@ describe('the room for large answers', () => {
     await expect(waiting).rejects.toThrow('the client went away')
     first.sink.socket.destroy()
     await other
+  })
+
+  describe('where large answers are expected', () => {
+    const LARGE = { data: { data: new RawJson(`"${'x'.repeat(100_000)}"`) } }
+    const ROOMY = { bytesMax: 10_000_000, waitingMax: 10, patienceMs: 5000 }
+    const read = (answerRoom: AnswerPlace, run: () => void) =>
+      readInRoom({ operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path: 'a' }, async () => {
+        run()
+        return LARGE
+      })
+
+    it('has one read in a turn, however many are asked for at once', async () => {
+      const { client } = world(ROOMY)
+      await read(client().place, () => undefined)
+      let inThisTurn = 0
+      const most = { reads: 0 }
+      const count = () => {
+        most.reads = Math.max(most.reads, ++inThisTurn)
+        void nextTurn().then(() => {
+          inThisTurn = 0
+        })
+      }
+      await Promise.all(Array.from({ length: 8 }, () => read(client().place, count)))
+      expect(most.reads).toBe(1)
+    })
+
+    it('reads nothing for a client that has gone', async () => {
+      const { client } = world(ROOMY)
+      await read(client().place, () => undefined)
+      const { sink, place } = client()
+      sink.socket.destroy()
+      let reads = 0
+      await expect(read(place, () => reads++)).rejects.toThrow('the client went away')
+      expect(reads).toBe(0)
+    })
   })
 })
