@@ -1,3 +1,5 @@
+import { SEALED_REFUSAL } from './refusal-texts.js'
+
 /**
  * The one error of the product. The code says what happened; which HTTP status that is stands in one table in `http`.
  * A bare `Error` anywhere means a bug.
@@ -51,6 +53,9 @@ export class LogicalError extends Error {
 
 /** 400 with a bare text: what a backend answers to a mistake of the caller. */
 export const invalid = (message: string): LogicalError => new LogicalError('invalid-request', message)
+
+/** 503 while the cluster is sealed. */
+export const sealed = (): LogicalError => new LogicalError('sealed', SEALED_REFUSAL)
 
 /** 404 with an empty list of errors: nothing there. */
 export const notFound = (): LogicalError => new LogicalError('not-found', '')

@@ -1,5 +1,5 @@
 import { alignedFrom } from './roles/alignment.js'
-import type { Ingredients } from './roles/apply-effect.js'
+import type { Ingredients } from './roles/change-record.js'
 import type { Fences } from './roles/fences.js'
 import type { FilterStore } from './filter/filter-store.js'
 import type { SettledFilter } from './filter/settled-filter.js'

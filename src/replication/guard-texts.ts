@@ -4,8 +4,6 @@ import type { Kind } from './types.js'
 
 export const kindName = (kind: Kind): string => (kind === 'dr' ? 'DR' : 'performance')
 
-export const DR_GATE_TEXT = 'path disabled in replication DR secondary mode'
-export const RESTARTING_TEXT = 'cluster is restarting after a replication change, try again'
 export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
 export const PRIMARY_OVERTAKEN_TEXT = 'the primary cluster was overtaken by a newer one: outcome unknown'
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'

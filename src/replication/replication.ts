@@ -23,7 +23,7 @@ import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { TreeMaintenance } from './roles/tree-maintenance.js'
 import { ReplicationView } from './view.js'
-import { KEYS } from '../storage/keys.js'
+import { KEYS } from '../storage/key-families.js'
 
 interface ReplicationOptions {
   readonly host: ReplicationHost

@@ -1,5 +1,5 @@
 import type { ReplicationContext } from './context.js'
-import type { CompiledFilter } from './filter/filter.js'
+import type { CompiledFilter } from './filter/compile-filter.js'
 import type { Mode } from './roles/machine.js'
 import { ownFilterId } from './roles/secondary-role.js'
 import { type Ahead, type Fence, isCopy, type KindRecord } from './roles/state.js'

@@ -1,7 +1,7 @@
 import { SHORT_HASH_BYTES } from '../crypto/digest.js'
 import type { EngineBatch } from './engine/engine.js'
 import { leafHash, NO_LEAF, subPageOf, xorOf } from './trees/leaf.js'
-import { categoryOf, type Tree } from './keys.js'
+import { categoryOf, type Tree } from './key-families.js'
 import { dataKey, subPagePrefix } from './raw-keys.js'
 import type { WalOperation } from './replicable.js'
 

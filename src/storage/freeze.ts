@@ -1,7 +1,7 @@
 import type { Committer } from './commit/committer.js'
 import type { Engine, EngineSnapshot } from './engine/engine.js'
 import type { MerkleTree } from './trees/merkle.js'
-import type { Tree } from './keys.js'
+import type { Tree } from './key-families.js'
 import { STATE_KEY } from './raw-keys.js'
 import { parseState, type StoreState } from './store-state.js'
 

@@ -1,4 +1,4 @@
-import type { Tree } from './keys.js'
+import type { Tree } from './key-families.js'
 
 /**
  * How the engine's one key space is divided. The first letter tells what a record is:

@@ -1,4 +1,4 @@
-import type { Category, Tree } from './keys.js'
+import type { Category, Tree } from './key-families.js'
 
 /**
  * The store as replication sees it: positions in its log, frames, snapshots for a resync, and the two ways in which

@@ -10,7 +10,7 @@ import { parseBundle } from '../../src/replication/credentials/activation-token.
 import { primaryCredentialsOf } from '../../src/replication/credentials/ca.js'
 import type { ReceivedDown, PeerIdentityMessage } from '../../src/replication/rpc/messages.js'
 import { type FollowerStream, PrimaryConnection } from '../../src/replication/rpc/primary-connection.js'
-import { parseWho, toWhoMessage } from '../../src/replication/rpc/who.js'
+import { parseWho, toWhoMessage } from '../../src/replication/rpc/peer-identity.js'
 import { TIMES } from './replication-fixture.js'
 
 /** Whoever holds the certificate of a secondary and speaks its protocol by hand. */

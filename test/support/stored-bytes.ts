@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { openForInspection } from '../../src/storage/inspect.js'
-import { isPlainKey } from '../../src/storage/keys.js'
+import { isPlainKey } from '../../src/storage/key-families.js'
 import { prefixRange } from '../../src/storage/engine/engine.js'
 import { DATA_PREFIX } from '../../src/storage/raw-keys.js'
 

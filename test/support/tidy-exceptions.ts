@@ -56,7 +56,7 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/server/config/load-config.ts': 1,
   'src/server/config/lockout.ts': 1,
   'src/server/config/log.ts': 1,
-  'src/server/config/own.ts': 1,
+  'src/server/config/understudy-settings.ts': 1,
   'src/server/config/seal.ts': 1,
   'src/server/config/resolved-settings.ts': 1,
   'src/server/config/storage.ts': 1,

@@ -12,7 +12,7 @@ import { MountData } from './mount-data.js'
 import { propertyPaths } from './property-paths.js'
 import { rolePaths } from './role-paths.js'
 import { secretIdPaths } from './secret-id-paths.js'
-import { LOCAL_FOLDERS } from './secret-id-store.js'
+import { LOCAL_FOLDERS } from './secret-id-records.js'
 import { TIDY_INTERVAL_MS, Tidy, tidyPath } from './tidy.js'
 
 export interface ApproleOptions {

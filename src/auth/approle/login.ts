@@ -12,7 +12,7 @@ import { loginSettings, parseBoundCidrs } from '../../logical/token-fields.js'
 import { checkSource, checkSubset } from './cidr-rules.js'
 import type { MountData } from './mount-data.js'
 import type { Role } from './roles.js'
-import { checkSecretIdLength, type SecretId } from './secret-id-store.js'
+import { checkSecretIdLength, type SecretId } from './secret-id-records.js'
 
 const LOGIN_FIELDS = {
   role_id: string('The RoleID.', '', { isRequired: true }),

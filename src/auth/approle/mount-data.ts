@@ -8,7 +8,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { Storage } from '../../logical/storage.js'
 import { type Role, Roles } from './roles.js'
 import { Salt } from './salt.js'
-import { LOCAL_FOLDERS, REPLICATED_FOLDERS, SecretIdStore } from './secret-id-store.js'
+import { LOCAL_FOLDERS, REPLICATED_FOLDERS, SecretIdStore } from './secret-id-records.js'
 import { SecretIds } from './secret-ids.js'
 
 export class MountData {

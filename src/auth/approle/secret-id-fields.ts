@@ -7,7 +7,7 @@ import { checkBlocks, checkSubset } from './cidr-rules.js'
 import { parseMetadata } from './metadata.js'
 import { ROLE_NAME_FIELD } from './role-name.js'
 import type { Role } from './roles.js'
-import type { SecretId } from './secret-id-store.js'
+import type { SecretId } from './secret-id-records.js'
 
 export const GENERATE_FIELDS = {
   ...ROLE_NAME_FIELD,

@@ -14,7 +14,7 @@ import {
   type GenerateCall,
   secretIdData,
 } from './secret-id-fields.js'
-import { checkSecretIdLength } from './secret-id-store.js'
+import { checkSecretIdLength } from './secret-id-records.js'
 import { noRole } from './secret-ids.js'
 
 const VALUE_FIELDS = {

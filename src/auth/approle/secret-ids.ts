@@ -5,7 +5,7 @@
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { ReadStorage, Transaction } from '../../logical/storage.js'
 import type { Role, Roles } from './roles.js'
-import { hasExpired, pagesOf, type SecretId, type SecretIdStore } from './secret-id-store.js'
+import { hasExpired, pagesOf, type SecretId, type SecretIdStore } from './secret-id-records.js'
 
 /** 404 for a role that is not there, by the name that was sent. */
 export const noRole = (name: string): LogicalError =>

@@ -6,7 +6,7 @@ import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { Response } from '../../logical/request.js'
 import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
 import type { MountData } from './mount-data.js'
-import { hasExpired, pagesOf, type SecretIdStore } from './secret-id-store.js'
+import { hasExpired, pagesOf, type SecretIdStore } from './secret-id-records.js'
 
 export const TIDY_INTERVAL_MS = 60_000
 

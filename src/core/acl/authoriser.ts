@@ -1,3 +1,4 @@
+import { isAddressAllowed } from '../tokens/token-cidrs.js'
 import { decideWriteOperation } from '../../logical/dispatch.js'
 import { LogicalError, permissionDenied } from '../../logical/errors.js'
 import type { BodySender } from '../../logical/incoming.js'
@@ -40,7 +41,7 @@ export class Authoriser {
     const { tokens, identity } = this.#options
     const found = request.clientToken === undefined ? undefined : tokens.find(request.clientToken)
     const isGood =
-      found && found.numUses >= 0 && tokens.isAddressAllowed(found, request.remoteAddress) && !identity.refuses(found)
+      found && found.numUses >= 0 && isAddressAllowed(found, request.remoteAddress) && !identity.refuses(found)
     const token = isGood ? found : undefined
     if (token) request.token = token
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
@@ -50,7 +51,7 @@ export class Authoriser {
   isKnown({ clientToken, remoteAddress }: BodySender, namespace: NamespaceRef): boolean {
     const { tokens, identity } = this.#options
     const token = clientToken === undefined ? undefined : tokens.find(clientToken)
-    if (!token || !tokens.isAddressAllowed(token, remoteAddress) || identity.refuses(token)) return false
+    if (!token || !isAddressAllowed(token, remoteAddress) || identity.refuses(token)) return false
     return namespace.path.startsWith(token.namespace.path)
   }
 
@@ -66,7 +67,7 @@ export class Authoriser {
     }
     if (isWrapping) this.#validateWrapped(request, token, route.rules)
     request.token = token
-    if (!tokens.isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
+    if (!isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
     if (identity.refuses(token)) return refused(permissionDenied())
     if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
     const mistake = route && decideOperation(request, route)

@@ -13,7 +13,7 @@ import type { AuditEntry, AuditResponseEntry } from './audit-entry.js'
 import { hashText, WholeDigests } from './audit-hash.js'
 import { type AuditRecord, RECORD_PREFIXES, recordKey } from './audit-record.js'
 import { AuditedHeaders } from './audited-headers.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 interface AuditBrokerOptions {
   readonly storage: Storage

@@ -1,6 +1,6 @@
 /** The request headers that audit devices log: one record for all devices. */
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 interface AuditedHeader {
   readonly hmac: boolean

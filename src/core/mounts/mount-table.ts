@@ -1,4 +1,4 @@
-import { Claims } from '../wrapping/claims.js'
+import { Reservations } from '../../base/reservations.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
@@ -20,7 +20,7 @@ export class MountTable {
   readonly #storage: Storage
   readonly #namespaces: Pick<NamespaceStore, 'allDecided' | 'findById'>
   readonly #byKey = new Map<string, MountEntry>()
-  readonly #claims = new Claims<MountEntry>()
+  readonly #claims = new Reservations<MountEntry>()
   #listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void = () => {}
 
   #follower: MountFollower = () => () => undefined

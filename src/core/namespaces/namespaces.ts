@@ -1,9 +1,9 @@
-import { Claims } from '../wrapping/claims.js'
+import { Reservations } from '../../base/reservations.js'
 import { LogicalError } from '../../logical/errors.js'
 import { type NamespaceRef, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 export interface NamespaceEntry extends NamespaceRef {
   readonly customMetadata: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export class NamespaceStore {
   readonly #byPath = new Map<string, NamespaceEntry>()
   readonly #byId = new Map<string, NamespaceEntry>()
   /** By path. */
-  readonly #claims = new Claims<NamespaceEntry>()
+  readonly #claims = new Reservations<NamespaceEntry>()
 
   #follower: NamespaceFollower = () => () => undefined
 

@@ -1,5 +1,6 @@
 import { type ErrorCode, LogicalError } from '../../logical/errors.js'
 import type { Condition, PathRules } from '../../logical/path-rules.js'
+import { DR_REFUSAL, RESTARTING_REFUSAL, SEALED_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { Operation } from '../../logical/request.js'
 
 /** States in which no cluster is open: what tells the state is served, and what brings about another. */
@@ -15,11 +16,7 @@ interface Gate {
   readonly isTokenless?: true
 }
 
-export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
-export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
-export const STOPPING_REFUSAL = 'the server is stopping'
-
-const SEALED: Gate = { only: ['sealed', 'sealed', 'Vault is sealed'] }
+const SEALED: Gate = { only: ['sealed', 'sealed', SEALED_REFUSAL] }
 
 /** What holds in each of the states, of which a server is in exactly one. */
 export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {

@@ -14,7 +14,7 @@ import {
   type SealRecord,
   type SealStorage,
 } from './seal-records.js'
-import { KEYS, SHARED_SEAL_KEYS } from '../../storage/keys.js'
+import { KEYS, SHARED_SEAL_KEYS } from '../../storage/key-families.js'
 
 /** What a share key is split into, and the records that make it the cluster's. Nothing is stored yet. */
 export interface NewShares {

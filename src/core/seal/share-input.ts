@@ -1,5 +1,5 @@
 /** Shares and PGP keys as they come in at a ceremony's endpoints; mistakes are 400 with the API's texts. */
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, sealed } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { parseKeyShare } from '../../seal/key-text.js'
 import { type PgpKey, parsePgpKeys } from '../../seal/pgp.js'
@@ -11,7 +11,7 @@ export type CeremonySeal = Pick<SealManager, 'rootKey' | 'isSealed' | 'keys'>
 export const requireOpenSeal = (seal: CeremonySeal): SealConfig => {
   const config = seal.keys.config
   if (!config) throw invalid('server is not yet initialized')
-  if (seal.isSealed) throw new LogicalError('sealed', 'Vault is sealed')
+  if (seal.isSealed) throw sealed()
   return config
 }
 

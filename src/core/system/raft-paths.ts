@@ -7,7 +7,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, commaList, type FieldTable, int, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response } from '../../logical/request.js'
-import { DR_REFUSAL } from '../pipeline/gate.js'
+import { DR_REFUSAL } from '../../logical/refusal-texts.js'
 
 interface RaftPathsDeps {
   /** The label of the storage stanza. */

@@ -1,7 +1,7 @@
 /** sys/health and sys/leader: what load balancers and clients ask first. */
 import type { Clock } from '../../base/clock.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
-import { LogicalError } from '../../logical/errors.js'
+import { LogicalError, sealed } from '../../logical/errors.js'
 import { type Field, string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { ClusterStatus } from '../status/cluster-status.js'
@@ -122,7 +122,7 @@ const healthBody = (state: HealthState, { status, clock }: StatusPathsDeps): Jso
 export const LICENSE_END = '2099-12-31T23:59:59Z'
 
 const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
-  if (seal.isSealed && !status.isRestarting) throw new LogicalError('sealed', 'Vault is sealed')
+  if (seal.isSealed && !status.isRestarting) throw sealed()
   return {
     ha_enabled: status.isHaEnabled,
     is_self: true,

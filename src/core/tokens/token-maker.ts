@@ -2,7 +2,7 @@ import { invalid, permissionDenied } from '../../logical/errors.js'
 import type { ReadStorage } from '../../logical/storage.js'
 import { answerOf, type IssuedToken } from './token-answer.js'
 import { newAccessor, newTokenId } from './token-format.js'
-import type { TokenForms } from './token-forms.js'
+import type { PresentedTokens } from './presented-tokens.js'
 import { decideLife, type LeaseTtls, makeRecord, type TokenRequest } from './token-issue.js'
 import type { TokenStoreOptions } from './token-options.js'
 import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'
@@ -12,14 +12,14 @@ import type { TokenTable } from './token-table.js'
 export class TokenMaker {
   readonly #options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
   readonly #table: TokenTable
-  readonly #forms: TokenForms
+  readonly #forms: PresentedTokens
   readonly #onMade: (endMs: number) => void
 
   /** `onMade` is told when a token that was stored will end. */
   constructor(parts: {
     options: Pick<TokenStoreOptions, 'clock' | 'random' | 'identity' | 'onIssued'>
     table: TokenTable
-    forms: TokenForms
+    forms: PresentedTokens
     onMade: (endMs: number) => void
   }) {
     this.#options = parts.options

@@ -3,7 +3,7 @@
  * token; the other keys lead to it.
  */
 import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 /** Times in milliseconds since the epoch, spans in whole seconds, 0 = not set. */
 export interface StoredToken {

@@ -1,8 +1,7 @@
-import { isAddressInAny } from '../../base/cidr.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
 import { answerOf, type IssuedToken } from './token-answer.js'
-import { TokenForms } from './token-forms.js'
+import { PresentedTokens } from './presented-tokens.js'
 import {
   type LoginMount,
   loginTokenRequest,
@@ -18,7 +17,7 @@ import { TokenRevocation } from './token-revocation.js'
 import { TokenSweep } from './token-sweep.js'
 import { TokenTable } from './token-table.js'
 
-export type { LoginMount, TokenRequest as TokenWish } from './token-issue.js'
+export type { LoginMount } from './token-issue.js'
 export type { TokenStoreOptions } from './token-options.js'
 export type { TokenEntry } from './token-record.js'
 
@@ -34,7 +33,7 @@ export class TokenStore {
   readonly #table: TokenTable
   readonly #revocation: TokenRevocation
   readonly #sweep: TokenSweep
-  readonly #forms: TokenForms
+  readonly #forms: PresentedTokens
   readonly #maker: TokenMaker
 
   constructor(options: TokenStoreOptions) {
@@ -43,7 +42,7 @@ export class TokenStore {
     const table = new TokenTable(options)
     const onEnd = (storageId: string) => table.forget(storageId)
     this.#table = table
-    this.#forms = new TokenForms(options, table)
+    this.#forms = new PresentedTokens(options, table)
     this.#revocation = new TokenRevocation({ table, now: () => clock.now(), onEnd })
     const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
     this.#sweep = sweep
@@ -84,12 +83,6 @@ export class TokenStore {
     const storageId = this.#table.storageId(token.id)
     if (storageId === undefined) throw new Error('there is a token but no salt')
     return storageId
-  }
-
-  /** A root token that never ends can be used from everywhere, so that nobody locks himself out. */
-  isAddressAllowed(entry: TokenEntry, remoteAddress: string): boolean {
-    if (entry.boundCidrs.length === 0 || (entry.isRoot && entry.expiresAtMs === undefined)) return true
-    return isAddressInAny(entry.boundCidrs, remoteAddress)
   }
 
   hasPolicy(namespaceId: string, name: string): boolean {

@@ -1,3 +1,4 @@
+import { isAddressAllowed } from './token-cidrs.js'
 import { LogicalError } from '../../logical/errors.js'
 import { type Request, ROOT_NAMESPACE } from '../../logical/request.js'
 import type { IdentityStore } from '../identity/identity.js'
@@ -42,10 +43,10 @@ export class UncountedRights {
   }
 
   #isAllowed(token: TokenEntry, request: Request): boolean {
-    const { tokens, policies, identity } = this.#options
+    const { policies, identity } = this.#options
     const { path, operation, wrap } = request
     if (token.namespace.id !== ROOT_NAMESPACE.id || request.namespace.id !== ROOT_NAMESPACE.id) return false
-    if (!tokens.isAddressAllowed(token, request.remoteAddress)) return false
+    if (!isAddressAllowed(token, request.remoteAddress)) return false
     const { [CREDENTIAL]: _, ...data } = request.data
     if (identity.refuses(token)) return false
     return aclOf(token, { policies, identity }).check({ path, operation, data, wrap, needsSudo: false }).isAllowed

@@ -86,8 +86,9 @@ export interface ExpectationResult {
 /** The time for which clients were not served. */
 export interface RtoResult {
   /**
-   * From the first write that was refused or not answered to the first write that the new primary accepted. Zero when no
-   * write was ever refused; null when none was accepted again.
+   * The longest interruption: from the first write that was refused or not answered to the first that another cluster
+   * accepted or, where clients stayed with theirs, until the last of them was served again. Zero when no write was ever
+   * refused; null when none was accepted again.
    */
   readonly ms: number | null
   readonly sloMs?: number

@@ -1,4 +1,4 @@
-import type { Direction, Faults, Passage } from '../proxy/faults.js'
+import type { Direction, Faults, Passage } from '../proxy/fault-types.js'
 import { describeServerFault, type ServerFault } from './server-fault.js'
 
 /** Somebody's wish that something be wrong. */
@@ -98,7 +98,7 @@ export const laneMeets = (
 }
 
 /** Of two of one name the newer one counts. A cut wins over bytes that wait. */
-export const laneState = (active: readonly ActiveFault[], place: ProxyPlace, direction: Direction): LaneState => {
+export const directionState = (active: readonly ActiveFault[], place: ProxyPlace, direction: Direction): LaneState => {
   const met = active.filter(isOfLink).filter((one) => laneMeets(one, place, direction))
   const isPartitioned = met.some(({ fault }) => fault.name === 'partition')
   const isHeld = met.some(({ fault }) => fault.name === 'hold')

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
-import type { Direction } from '../proxy/faults.js'
+import type { Direction } from '../proxy/fault-types.js'
 import type { Link } from '../proxy/link.js'
 import {
   type ActiveFault,
@@ -11,7 +11,7 @@ import {
   isDown,
   isOfLink,
   type LinkFaultRequest,
-  laneState,
+  directionState,
 } from './active-fault.js'
 import { type OpenRoute, openRoutes } from './open-routes.js'
 import type { Route } from './routes.js'
@@ -241,7 +241,7 @@ export class Keeper {
 
   async #applyNow(): Promise<void> {
     for (const route of this.#routes) {
-      for (const direction of DIRECTIONS) route.link.setLane(direction, laneState(this.#active, route, direction))
+      for (const direction of DIRECTIONS) route.link.setLane(direction, directionState(this.#active, route, direction))
       await (isDown(this.#active, route) ? route.link.down() : route.link.up())
     }
   }

@@ -1,14 +1,14 @@
 import net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { Direction } from './faults.js'
-import type { Lane } from './lane.js'
-import { Pipe } from './pipe.js'
+import type { Direction } from './fault-types.js'
+import type { LinkDirection } from './link-direction.js'
+import { Pipe } from './apply-faults.js'
 
 interface ConnectionOptions {
   readonly dialler: net.Socket
   readonly target: { readonly host: string; readonly port: number }
-  readonly lanes: Readonly<Record<Direction, Lane>>
+  readonly directions: Readonly<Record<Direction, LinkDirection>>
   readonly clock: Clock
   readonly random: Random
 }
@@ -25,7 +25,7 @@ export class Connection {
   readonly #target: net.Socket
   readonly #finished: Promise<void>
 
-  constructor({ dialler, target, lanes, clock, random }: ConnectionOptions) {
+  constructor({ dialler, target, directions, clock, random }: ConnectionOptions) {
     this.#dialler = dialler
     // Most of what passes comes from the target: it is read into one buffer, and no new memory is taken for every piece.
     const options: TargetOptions = {
@@ -37,19 +37,19 @@ export class Connection {
     }
     this.#target = new net.Socket(options)
     const reset = () => this.reset()
-    for (const [source, lane] of [[dialler, lanes.up] as const, [this.#target, lanes.down] as const]) {
+    for (const [source, direction] of [[dialler, directions.up] as const, [this.#target, directions.down] as const]) {
       source.setNoDelay(true)
       source.on('error', () => {
-        if (lane.passage !== 'partitioned') reset()
+        if (direction.passage !== 'partitioned') reset()
       })
     }
     const shared = { clock, random, reset }
-    const up = new Pipe({ source: dialler, sink: this.#target, lane: lanes.up, ...shared })
-    const down = new Pipe({ source: this.#target, sink: dialler, lane: lanes.down, ...shared })
+    const up = new Pipe({ source: dialler, sink: this.#target, direction: directions.up, ...shared })
+    const down = new Pipe({ source: this.#target, sink: dialler, direction: directions.down, ...shared })
     dialler.on('data', (bytes: Buffer) => {
       if (!up.take(bytes)) dialler.pause()
     })
-    void this.#connect(target, lanes.up)
+    void this.#connect(target, directions.up)
     this.#finished = Promise.all([up.finished, down.finished]).then(reset)
   }
 
@@ -65,8 +65,8 @@ export class Connection {
   }
 
   /** Through a cut link nobody reaches the target, so it is dialled only when the way there is whole. */
-  async #connect(target: { host: string; port: number }, lane: Lane): Promise<void> {
-    while (lane.passage === 'partitioned' && !this.#dialler.destroyed) await lane.change()
+  async #connect(target: { host: string; port: number }, direction: LinkDirection): Promise<void> {
+    while (direction.passage === 'partitioned' && !this.#dialler.destroyed) await direction.change()
     if (!this.#dialler.destroyed) this.#target.connect(target)
   }
 }

@@ -2,8 +2,8 @@ import net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { Connection } from './connection.js'
-import { type Direction, directionsOf, type FaultName, type Faults, type Passage, type Way } from './faults.js'
-import { Lane } from './lane.js'
+import { type Direction, directionsOf, type FaultName, type Faults, type Passage, type Way } from './fault-types.js'
+import { LinkDirection } from './link-direction.js'
 
 interface LinkOptions {
   /** Port on 127.0.0.1; 0 chooses a free one. */
@@ -21,7 +21,10 @@ interface LinkOptions {
  */
 export class Link {
   readonly #options: LinkOptions
-  readonly #lanes: Readonly<Record<Direction, Lane>> = { up: new Lane(), down: new Lane() }
+  readonly #directions: Readonly<Record<Direction, LinkDirection>> = {
+    up: new LinkDirection(),
+    down: new LinkDirection(),
+  }
   readonly #connections = new Set<Connection>()
   #server: net.Server | undefined
   #port: number
@@ -31,7 +34,7 @@ export class Link {
   private constructor(options: LinkOptions) {
     this.#options = options
     this.#port = options.port ?? 0
-    for (const direction of directionsOf('both')) this.#lanes[direction].setFaults(this.#withDistance({}))
+    for (const direction of directionsOf('both')) this.#directions[direction].setFaults(this.#withDistance({}))
   }
 
   static async open(options: LinkOptions): Promise<Link> {
@@ -55,7 +58,7 @@ export class Link {
 
   /** Bytes passed each way since the link was opened: what the clusters said, TLS and all, without what TCP adds. */
   get passedBytes(): Readonly<Record<Direction, number>> {
-    return { up: this.#lanes.up.passedBytes, down: this.#lanes.down.passedBytes }
+    return { up: this.#directions.up.passedBytes, down: this.#directions.down.passedBytes }
   }
 
   /** How often somebody has connected so far. */
@@ -66,9 +69,9 @@ export class Link {
   /** Whether traffic passes as if nothing stood here. */
   get isClear(): boolean {
     const { distance } = this.#options
-    const isOpen = ({ passage, faults: { latency, ...others } }: Lane) =>
+    const isOpen = ({ passage, faults: { latency, ...others } }: LinkDirection) =>
       passage === 'open' && latency === distance && Object.keys(others).length === 0
-    return this.#server !== undefined && isOpen(this.#lanes.up) && isOpen(this.#lanes.down)
+    return this.#server !== undefined && isOpen(this.#directions.up) && isOpen(this.#directions.down)
   }
 
   /** Nothing listens any more, and what was connected is reset. */
@@ -112,21 +115,21 @@ export class Link {
 
   /** Everything that one direction is to do from now on. */
   setLane(direction: Direction, { passage, faults }: { readonly passage: Passage; readonly faults: Faults }): void {
-    this.#lanes[direction].setFaults(this.#withDistance(faults))
-    this.#lanes[direction].setPassage(passage)
+    this.#directions[direction].setFaults(this.#withDistance(faults))
+    this.#directions[direction].setPassage(passage)
   }
 
   /** Sets one fault and leaves the others. */
   setFault<N extends FaultName>(name: N, fault: NonNullable<Faults[N]>, way: Way = 'both'): void {
     for (const direction of directionsOf(way)) {
-      const lane = this.#lanes[direction]
-      lane.setFaults({ ...lane.faults, [name]: fault })
+      const state = this.#directions[direction]
+      state.setFaults({ ...state.faults, [name]: fault })
     }
   }
 
   /** Removes every fault, and opens what is held or partitioned. */
   clearFaults(way: Way = 'both'): void {
-    for (const direction of directionsOf(way)) this.#lanes[direction].setFaults(this.#withDistance({}))
+    for (const direction of directionsOf(way)) this.#directions[direction].setFaults(this.#withDistance({}))
     this.#setPassage(way, 'open')
   }
 
@@ -147,13 +150,13 @@ export class Link {
   }
 
   #setPassage(way: Way, passage: Passage): void {
-    for (const direction of directionsOf(way)) this.#lanes[direction].setPassage(passage)
+    for (const direction of directionsOf(way)) this.#directions[direction].setPassage(passage)
   }
 
   #accept(dialler: net.Socket): void {
     this.#dialCount++
     const { target, clock, random } = this.#options
-    const connection = new Connection({ dialler, target, lanes: this.#lanes, clock, random })
+    const connection = new Connection({ dialler, target, directions: this.#directions, clock, random })
     this.#connections.add(connection)
     void connection.finished.then(() => this.#connections.delete(connection))
   }

@@ -1,11 +1,12 @@
 import { base62 } from '../../base/id.js'
+import { LIMITS } from '../../base/limits.js'
 import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { sha256 } from '../../crypto/digest.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 /**
  * The DR operation token: made by a ceremony of key shares on a DR secondary, kept there as a hash only, one at a time,
@@ -33,7 +34,7 @@ export const NO_ATTEMPT: JsonObject = {
   encoded_root_token: '',
   pgp_fingerprint: '',
   otp: '',
-  otp_length: 28,
+  otp_length: LIMITS.otpLength,
 }
 
 export class OperationTokens {

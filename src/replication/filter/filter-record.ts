@@ -1,6 +1,12 @@
 import { LIMITS } from '../../base/limits.js'
 import { sha256Hex } from '../../crypto/digest.js'
-import { type CompiledFilter, compileFilter, type FilterRule, type MountFact, type NamespaceFact } from './filter.js'
+import {
+  type CompiledFilter,
+  compileFilter,
+  type FilterRule,
+  type MountFact,
+  type NamespaceFact,
+} from './compile-filter.js'
 
 /** A filter as it is stored, below one key per secondary id. */
 export interface FilterRecord extends FilterRule {

@@ -2,7 +2,7 @@ import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from './filter.js'
+import type { CompiledFilter, FilterRule, MountFact, NamespaceFact } from './compile-filter.js'
 import {
   compileRecord,
   digestOf,
@@ -12,7 +12,7 @@ import {
   type MountChange,
 } from './filter-record.js'
 import type { KnownFilter } from './settled-filter.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 const REMEMBERED_MAX = 2 * LIMITS.secondariesMax
 

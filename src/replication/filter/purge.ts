@@ -12,7 +12,7 @@ import {
   type Looking,
 } from './purge-states.js'
 import { step } from '../state-table.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 interface PurgeOptions {
   readonly storage: Storage

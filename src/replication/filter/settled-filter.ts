@@ -1,6 +1,6 @@
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import type { FilterRecord } from './filter-record.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 /**
  * The filter that the data of a performance secondary was last compared under. The one that is known may run ahead of it:

@@ -1,7 +1,8 @@
 import { invalid } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import type { ReplicationContext } from '../context.js'
-import { DR_GATE_TEXT, GUARDS } from '../guard-texts.js'
+import { DR_REFUSAL } from '../../logical/refusal-texts.js'
+import { GUARDS } from '../guard-texts.js'
 import { isSecondaryStage } from '../roles/machine.js'
 import { KINDS } from '../roles/roles.js'
 import { WARNINGS } from '../texts.js'
@@ -12,7 +13,7 @@ import type { Kind } from '../types.js'
 /** Refuses where nothing is replicated; without a kind either will do, but not from behind a DR secondary. */
 export const requireEnabled = ({ roles }: ReplicationContext, kind: Kind | undefined): void => {
   const { dr, performance } = roles.facts().stages
-  if (isSecondaryStage(dr)) throw invalid(DR_GATE_TEXT)
+  if (isSecondaryStage(dr)) throw invalid(DR_REFUSAL)
   const isEnabled = kind ? roles.facts().stages[kind] !== 'disabled' : dr !== 'disabled' || performance !== 'disabled'
   if (!isEnabled) throw invalid(GUARDS.notEnabled)
 }

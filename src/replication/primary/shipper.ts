@@ -7,7 +7,7 @@ import type { PrimaryStream } from '../rpc/service.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
 import { step } from '../state-table.js'
 import type { KeyFilter, Kind, StreamState } from '../types.js'
-import { addSlice, sliceOf } from './frame-slice.js'
+import { addSlice, sliceOf } from './filter-frame.js'
 import { findResyncReason, SHIPPING, type Shipping, type ShippingEvent } from './shipping.js'
 import type { SyncSessions } from './sync-sessions.js'
 

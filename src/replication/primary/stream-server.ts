@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { type Recorder, silentRecorder } from '../../base/meter.js'
-import type { Tree } from '../../storage/keys.js'
+import type { Tree } from '../../storage/key-families.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { currentEpoch } from '../roles/epoch.js'
 import type { ClusterListener } from '../rpc/cluster-listener.js'
@@ -28,7 +28,7 @@ import type {
 import { countedService } from '../rpc/counted-service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { Caller, ClusterService, PrimaryStream } from '../rpc/service.js'
-import { parseWho, toWhoMessage } from '../rpc/who.js'
+import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
 import {
   type Kind,
   parseStreamState,

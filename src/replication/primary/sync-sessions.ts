@@ -1,12 +1,12 @@
 import { LIMITS } from '../../base/limits.js'
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF, xorInto } from '../../storage/trees/leaf.js'
-import type { Tree } from '../../storage/keys.js'
+import type { Tree } from '../../storage/key-families.js'
 import type { ReplicableStore, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { CallerSubPage, ConflictingPagesReply, FetchKeysReply } from '../rpc/messages.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { KeyFilter } from '../types.js'
-import type { Audience } from './frame-slice.js'
+import type { Audience } from './filter-frame.js'
 import { type Difference, ReplyBuilder } from './reply-builder.js'
 
 const PAGES = 256

@@ -1,7 +1,7 @@
 import { putJson, readJson } from '../../logical/storage.js'
 import type { EpochChain } from './epoch.js'
 import type { ReplicationHost } from '../host.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 import type { Kind, LogPlace } from '../types.js'
 
 /**

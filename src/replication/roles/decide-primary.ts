@@ -1,5 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
-import { DR_GATE_TEXT, GUARDS } from '../guard-texts.js'
+import { DR_REFUSAL } from '../../logical/refusal-texts.js'
+import { GUARDS } from '../guard-texts.js'
 import { accept, type Decision, type Facts, isDormant, isSecondaryStage, type Refusal, refuse } from './machine.js'
 import type { Kind } from '../types.js'
 
@@ -11,7 +12,7 @@ const PASSED: Check = { ok: true }
 
 export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
   const stage = facts.stages[kind]
-  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   if (stage === 'primary') return refuse(GUARDS.alreadyPrimary(kind))
   if (isSecondaryStage(stage)) return refuse(GUARDS.promoteInstead(kind))
   return accept(stage, 'enable-primary', {
@@ -23,7 +24,7 @@ export const decideEnablePrimary = (kind: Kind, facts: Facts): Decision => {
 
 /** Passes on a primary of the kind whose role is not hidden behind a DR secondary. */
 export const checkIsPrimary = (kind: Kind, facts: Facts): Check => {
-  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   return facts.stages[kind] === 'primary' ? PASSED : refuse(GUARDS.notPrimary(kind))
 }
 

@@ -1,5 +1,6 @@
 import type { Check } from './decide-primary.js'
-import { CATCHING_UP_TEXT, DR_GATE_TEXT, GUARDS, INCOMPLETE_TEXT } from '../guard-texts.js'
+import { DR_REFUSAL } from '../../logical/refusal-texts.js'
+import { CATCHING_UP_TEXT, GUARDS, INCOMPLETE_TEXT } from '../guard-texts.js'
 import {
   accept,
   type Decision,
@@ -17,7 +18,7 @@ import type { Kind } from '../types.js'
 /** Asked before anything leaves this cluster; what the token says is judged by `checkBundle`. */
 export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
   const stage = facts.stages[kind]
-  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   if (stage !== 'disabled') return refuse(GUARDS.alreadyEnabled(kind))
   if (kind === 'dr' && facts.stages.performance !== 'disabled') return refuse(GUARDS.performanceFirst)
   if (kind === 'performance' && facts.stages.dr !== 'disabled') return refuse(GUARDS.disableDrFirst)
@@ -57,7 +58,7 @@ export const parseUpdateForm = (
 
 export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm | 'both' | 'neither'): Decision => {
   const stage = facts.stages[kind]
-  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
   switch (form) {
     case 'both':
@@ -118,7 +119,7 @@ const findPromotionRisk = (stage: string, safety: SafetyFacts): PromotionRisk | 
 
 export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, force: boolean): Decision => {
   const stage = facts.stages[kind]
-  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
   const risk = force ? undefined : findPromotionRisk(stage, safety)
   if (risk) return refuse(`${risk.mayPass ? CATCHING_UP_TEXT : INCOMPLETE_TEXT}: ${risk.reason}`, 'unavailable')
@@ -141,7 +142,7 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
 
 export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
   const stage = facts.stages[kind]
-  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   if (!isSecondaryStage(stage)) return refuse(GUARDS.notSecondary(kind))
   const change: RecordChange[] = [{ do: 'become-disabled', kind }]
   if (kind === 'dr') {
@@ -154,7 +155,7 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
 
 /** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
-  if (isDormant(kind, facts)) return refuse(DR_GATE_TEXT)
+  if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
   // What runs goes on: everything that was read from the data has followed the copy as it came in.
   return accept(facts.stages[kind], 'finish-bootstrap', {
     prepare: [{ do: 'plant-dev-root' }],

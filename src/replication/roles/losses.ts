@@ -1,9 +1,9 @@
 import { LIMITS } from '../../base/limits.js'
 import type { Storage } from '../../logical/storage.js'
 import { putJson, readJson } from '../../logical/storage.js'
-import { type Category, findMountOf, KEYS } from '../../storage/keys.js'
+import { type Category, findMountOf, KEYS } from '../../storage/key-families.js'
 import type { Frame, ReplicableStore } from '../../storage/replicable.js'
-import type { MountFact } from '../filter/filter.js'
+import type { MountFact } from '../filter/compile-filter.js'
 import { recordKey } from './state.js'
 import type { Kind } from '../types.js'
 

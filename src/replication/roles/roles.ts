@@ -1,7 +1,7 @@
 import { KeyedLock } from '../../base/keyed-lock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { applyEffect, type Drafts, type Ingredients, type Records } from './apply-effect.js'
-import { RESTARTING_TEXT } from '../guard-texts.js'
+import { applyEffect, type Drafts, type Ingredients, type Records } from './change-record.js'
+import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { FreshStart, KeyMaterial, PlainRecord, ReplicationHost } from '../host.js'
 import type { Acceptance, Facts, Refusal } from './machine.js'
 import { deleteOperationToken } from '../credentials/operation-token.js'
@@ -50,7 +50,7 @@ export class Roles {
   /** Runs `fn` when no other change of role is under way; facts are stable in it. */
   exclusively<T>(fn: () => Promise<T>): Promise<T> {
     return this.#lock.run('role', async () => {
-      if (this.#isLeaving) throw new LogicalError('unavailable', RESTARTING_TEXT)
+      if (this.#isLeaving) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
       return fn()
     })
   }

@@ -2,7 +2,7 @@ import { type ReadStorage, readJson, type Transaction, putJson } from '../../log
 import { currentEpoch, type EpochChain } from './epoch.js'
 import type { Stage } from './machine.js'
 import type { Kind, Overtaker } from '../types.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 /**
  * What a cluster remembers of its role, one record per kind. The record is the truth: services are derived from it at

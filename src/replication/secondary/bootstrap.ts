@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import { type ConnectOptions, connectPrimary } from '../rpc/primary-connection.js'
 import { refusalCodeOf } from '../rpc/refusal.js'
-import { parseWho, toWhoMessage } from '../rpc/who.js'
+import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
 import type { BootstrapPackage, ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {

@@ -1,4 +1,4 @@
-import type { Tree } from '../../storage/keys.js'
+import type { Tree } from '../../storage/key-families.js'
 import { type DiffCall, treeNumber } from './diff.js'
 import type { StepWriter } from './step-writer.js'
 

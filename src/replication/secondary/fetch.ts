@@ -1,7 +1,7 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import { NO_LEAF } from '../../storage/trees/leaf.js'
 import { unpackAll } from '../../storage/sync/packed.js'
-import { categoryOf, type Tree } from '../../storage/keys.js'
+import { categoryOf, type Tree } from '../../storage/key-families.js'
 import type { FilteredHash, SubPageKeys, SyncSnapshot } from '../../storage/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import { type DiffCall, treeNumber } from './diff.js'

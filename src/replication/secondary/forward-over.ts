@@ -2,7 +2,7 @@ import { LogicalError } from '../../logical/errors.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import { parseWho, toWhoMessage } from '../rpc/who.js'
+import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
 import type { ForwardReply } from '../services.js'
 import type { FollowerOptions } from './follower-options.js'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
-import { parseWho, toWhoMessage } from '../rpc/who.js'
+import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, StreamState, PeerIdentity } from '../types.js'
 
 /** What the last answered heartbeat said. */

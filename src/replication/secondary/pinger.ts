@@ -1,6 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import { type ConnectOptions, PrimaryConnection } from '../rpc/primary-connection.js'
-import { parseWho, toWhoMessage } from '../rpc/who.js'
+import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface PingOptions extends Omit<ConnectOptions, 'times'> {

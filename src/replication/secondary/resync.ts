@@ -1,5 +1,5 @@
 import type { Log } from '../../base/log.js'
-import type { Tree } from '../../storage/keys.js'
+import type { Tree } from '../../storage/key-families.js'
 import type { RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import type { ResyncNeeded, PeerIdentityMessage } from '../rpc/messages.js'

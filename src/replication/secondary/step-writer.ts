@@ -1,4 +1,4 @@
-import type { Tree } from '../../storage/keys.js'
+import type { Tree } from '../../storage/key-families.js'
 import type { FirstCopy, FilteredHash, Mutation, RemotePosition, ReplicableStore } from '../../storage/replicable.js'
 import type { FetchKeysReply } from '../rpc/messages.js'
 import type { SecondaryHooks, SyncProgress } from '../types.js'

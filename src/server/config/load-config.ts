@@ -5,7 +5,7 @@ import { emptyFileSettings, type FileSettings, readConfigPath, readConfigText } 
 import { resolveListeners } from './listeners.js'
 import { resolveLockouts } from './lockout.js'
 import { resolveLog } from './log.js'
-import { resolveOwnSettings } from './own.js'
+import { resolveOwnSettings } from './understudy-settings.js'
 import { resolveSeal } from './seal.js'
 import { resolveStorage } from './storage.js'
 import type { Findings, Problem } from './tree.js'

@@ -7,7 +7,7 @@ import { readSnapshot } from '../../storage/snapshot-file.js'
 import type { Store } from '../../storage/store.js'
 import { openStore, type StoreSurroundings } from './open-store.js'
 import type { Restoration } from './snapshots.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 type RestoredContent = StoreSurroundings & Restoration
 

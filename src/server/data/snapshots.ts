@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { invalid, sealed } from '../../logical/errors.js'
 import type { PlainRecord } from '../../replication/host.js'
 import { openWithRoot, sealWithRoot } from '../../storage/barrier/barrier-codec.js'
-import { categoryOf, isPlainKey, KEYS } from '../../storage/keys.js'
+import { categoryOf, isPlainKey, KEYS } from '../../storage/key-families.js'
 import type { SyncSnapshot } from '../../storage/replicable.js'
 import { type StoredEntry, verifySnapshot, writeSnapshot } from '../../storage/snapshot-file.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -29,7 +29,7 @@ export interface Restoration {
 export const takeSnapshot = (runtime: Runtime, options: { random: Random; clock: Clock }): AsyncIterable<Buffer> => {
   const { store, seal, identity } = runtime
   const { rootKey } = seal
-  if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
+  if (!rootKey) throw sealed()
   const snapshot = store.snapshot()
   return writeSnapshot({
     meta: { ...identity, index: snapshot.position.index },
@@ -61,7 +61,7 @@ export const planRestoration = async (
 ): Promise<Restoration> => {
   const { sums, sealedSums } = await verifySnapshot(file)
   const { rootKey } = seal
-  if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
+  if (!rootKey) throw sealed()
   const isOwn = openWithRoot(rootKey, SUMS_NAME, sealedSums)?.equals(sums) === true
   if (!isOwn && !isForced) throw invalid(FOREIGN)
   const kept: PlainRecord[] = []

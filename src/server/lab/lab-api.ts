@@ -2,7 +2,7 @@ import { isSameSecret } from '../../crypto/constant-time.js'
 import { sha256 } from '../../crypto/digest.js'
 import { parseDurationMs } from '../../base/duration.js'
 import { packageVersion } from '../../base/package-version.js'
-import { invalid, LogicalError, notFound, unsupportedOperation } from '../../logical/errors.js'
+import { invalid, LogicalError, notFound, sealed, unsupportedOperation } from '../../logical/errors.js'
 import type { Rendered, SideRequest } from '../../logical/incoming.js'
 import type { JsonObject } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
@@ -168,7 +168,7 @@ async function losses(server: Server): Promise<JsonObject> {
 
 async function metrics(server: Server): Promise<string> {
   const cluster = server.runtime?.cluster
-  if (!server.runtime || !cluster) throw new LogicalError('sealed', 'Vault is sealed')
+  if (!server.runtime || !cluster) throw sealed()
   return renderPrometheus(await readMetrics(server.runtime, cluster, server.meter))
 }
 
@@ -238,7 +238,7 @@ function corrupt(server: Server, body: JsonObject): undefined {
     throw invalid('page must be a whole number from 0 to 255')
   }
   const { runtime } = server
-  if (!runtime?.cluster) throw new LogicalError('sealed', 'Vault is sealed')
+  if (!runtime?.cluster) throw sealed()
   runtime.store.corruptPage(tree, page)
   return undefined
 }
@@ -249,7 +249,7 @@ async function expireToken(server: Server, body: JsonObject): Promise<undefined>
   const { id } = body
   if (typeof id !== 'string' || !kind) throw invalid('id and kind are required')
   const roles = server.runtime?.cluster?.replication.replication.context.roles
-  if (!roles) throw new LogicalError('sealed', 'Vault is sealed')
+  if (!roles) throw sealed()
   const isIssued = (row: Registration) => row.id === id && row.state === 'issued'
   const record = roles.record(kind)
   if (record.mode !== 'primary' || !record.registrations.some(isIssued)) {

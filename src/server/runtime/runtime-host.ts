@@ -4,7 +4,8 @@ import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { openAllowance } from '../../core/pipeline/body-allowance.js'
-import { isServedWhile, RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../core/pipeline/gate.js'
+import { isServedWhile } from '../../core/pipeline/gate.js'
+import { RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
 import { findPath } from '../../logical/dispatch.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
@@ -23,7 +24,7 @@ import { type ServerState, serverStateOf } from './server-state.js'
 import type { ShellView } from './shell-view.js'
 import { systemRulesOf } from '../system-rules.js'
 import { WaitingRoom } from './waiting-room.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 interface RuntimeHostOptions {
   readonly config: ServerConfig

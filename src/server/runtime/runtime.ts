@@ -16,7 +16,7 @@ import { rekeyPaths } from '../../core/system/rekey-paths.js'
 import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
-import { LogicalError } from '../../logical/errors.js'
+import { sealed } from '../../logical/errors.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { Store } from '../../storage/store.js'
@@ -119,7 +119,7 @@ export class Runtime {
   }
 
   #openCluster(): OpenCluster {
-    if (!this.#cluster) throw new LogicalError('sealed', 'Vault is sealed')
+    if (!this.#cluster) throw sealed()
     return this.#cluster
   }
 

@@ -4,7 +4,7 @@ import { Barrier } from '../../storage/barrier/barrier.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { OwnIdentity } from '../wiring/cluster-identity.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 interface FreshContent extends StoreSurroundings {
   readonly identity: OwnIdentity

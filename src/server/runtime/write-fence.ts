@@ -1,5 +1,5 @@
 import type { Kind } from '../../replication/types.js'
-import type { Category } from '../../storage/keys.js'
+import type { Category } from '../../storage/key-families.js'
 import type { Store } from '../../storage/store.js'
 import type { ShellView } from './shell-view.js'
 

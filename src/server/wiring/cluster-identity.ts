@@ -2,7 +2,7 @@ import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
 import { type ReadStorage, readJson } from '../../logical/storage.js'
 import type { Store } from '../../storage/store.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 export interface OwnIdentity {
   readonly clusterId: string

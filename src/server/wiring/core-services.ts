@@ -26,7 +26,7 @@ import type { Storage } from '../../logical/storage.js'
 import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
 import { createWrappingSigner } from './wrapping-signer.js'
-import { findFamily, KEYS, type Owner } from '../../storage/keys.js'
+import { findFamily, KEYS, type Owner } from '../../storage/key-families.js'
 
 /** What the core needs of the storage beneath it. */
 interface CoreStorage {

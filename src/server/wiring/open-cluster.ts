@@ -24,7 +24,7 @@ import type { Runtime } from '../runtime/runtime.js'
 import { createSystemFamilies } from './system-families.js'
 import { writeStandardOutput } from '../standard-output.js'
 import type { ShellView } from '../runtime/shell-view.js'
-import { findFamily } from '../../storage/keys.js'
+import { findFamily } from '../../storage/key-families.js'
 
 export interface OpenClusterOptions {
   readonly config: ServerConfig

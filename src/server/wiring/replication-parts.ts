@@ -6,20 +6,20 @@ import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import type { Presence } from '../../core/mounts/router.js'
 import { UncountedRights } from '../../core/tokens/uncounted-rights.js'
 import { licenseBody } from '../../core/system/node-paths.js'
-import { LogicalError } from '../../logical/errors.js'
+import { sealed } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import { type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
 import { createDataPlane } from '../../replication/data-plane.js'
-import type { MountFact } from '../../replication/filter/filter.js'
+import type { MountFact } from '../../replication/filter/compile-filter.js'
 import type { ReplicationHost } from '../../replication/host.js'
 import { Replication } from '../../replication/replication.js'
 import type { DataPlane } from '../../replication/services.js'
 import type { Kind, ReplicationTimes } from '../../replication/types.js'
 import type { ReplicationView } from '../../replication/view.js'
-import type { Category } from '../../storage/keys.js'
+import type { Category } from '../../storage/key-families.js'
 import type { ServerConfig } from '../config/config.js'
 import type { CoreServices } from './core-services.js'
-import { Destruction } from '../runtime/destruction.js'
+import { Destruction } from '../runtime/destroy-filtered-data.js'
 import { devServerOf } from '../dev/dev-server.js'
 import { fetchWrapped } from './fetch-wrapped.js'
 import type { OpenClusterOptions } from './open-cluster.js'
@@ -180,7 +180,7 @@ export class ReplicationParts {
         }
       },
       exportKeyMaterial: () => {
-        if (!seal.rootKey) throw new LogicalError('sealed', 'Vault is sealed')
+        if (!seal.rootKey) throw sealed()
         return seal.keys.exportMaterial(seal.rootKey)
       },
       wipeAndRestart: (next) => shell.wipeAndRestart(next),

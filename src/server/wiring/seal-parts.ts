@@ -6,7 +6,7 @@ import { type AutoSeal, createStaticSeal } from '../../seal/auto-seal.js'
 import type { Barrier } from '../../storage/barrier/barrier.js'
 import type { Store } from '../../storage/store.js'
 import type { ServerConfig } from '../config/config.js'
-import { FAMILIES, KEYS } from '../../storage/keys.js'
+import { FAMILIES, KEYS } from '../../storage/key-families.js'
 
 const SEAL_KEYS = FAMILIES.filter(({ owner }) => owner === 'seal').map(({ at }) => at)
 

@@ -29,7 +29,7 @@ import { readMetrics } from './metric-reading.js'
 import type { OpenCluster, OpenClusterOptions } from './open-cluster.js'
 import { sanitizeConfig } from '../config/sanitized-config.js'
 import { planRestoration, takeSnapshot } from '../data/snapshots.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 type FamilyOptions = OpenClusterOptions & { readonly services: CoreServices; readonly cluster: OpenCluster }
 

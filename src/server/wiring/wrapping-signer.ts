@@ -6,7 +6,7 @@ import type { WrappingSigner } from '../../core/wrapping/wrapping.js'
 import { createSigningKey, type JwtKey, openSigningKey } from '../../crypto/jwt.js'
 import { isExpired, readWrappingClaims, wrappingClaims } from '../../crypto/wrapping-claims.js'
 import type { Storage } from '../../logical/storage.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 /** 192 bits. */
 const TOKEN_HEX_DIGITS = 48

@@ -2,13 +2,13 @@ import type { Clock } from '../../base/clock.js'
 import { createSystemRandom, type Random } from '../../base/random.js'
 import { deriveKey } from '../../crypto/digest.js'
 import { Keyring } from '../../crypto/keyring.js'
-import { LogicalError } from '../../logical/errors.js'
+import { LogicalError, sealed } from '../../logical/errors.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { knowsTerm, openValue, openWithRoot, sealValue, sealWithRoot } from './barrier-codec.js'
 import type { KeyScan } from '../key-scan.js'
 import { OpenedValues } from './opened-values.js'
 import { EncryptionCount } from './encryption-count.js'
-import { isPlainKey, KEYS, SHARED_SEAL_KEYS } from '../keys.js'
+import { isPlainKey, KEYS, SHARED_SEAL_KEYS } from '../key-families.js'
 import type { Mutation } from '../replicable.js'
 import type { Store, Written } from '../store.js'
 import { StorageView } from '../view.js'
@@ -238,7 +238,7 @@ export class Barrier {
   }
 
   #requireUnsealed(): Unsealed {
-    if (this.#unsealed === undefined) throw new LogicalError('sealed', 'Vault is sealed')
+    if (this.#unsealed === undefined) throw sealed()
     return this.#unsealed
   }
 }

@@ -3,7 +3,7 @@ import { type Engine, type EngineSnapshot, type Entry, prefixRange } from '../en
 import { nextTurn } from '../../base/turn.js'
 import { freeze } from '../freeze.js'
 import { compareKeys } from '../engine/ordered-map.js'
-import { FAMILIES, type Tree } from '../keys.js'
+import { FAMILIES, type Tree } from '../key-families.js'
 import { DATA_PREFIX, dataKey, filteredKey, filteredPrefix, LEAF_KEY_START, subPagePrefix } from '../raw-keys.js'
 import type { SubPageKeys, SyncSnapshot } from '../replicable.js'
 import type { MerkleTree } from '../trees/merkle.js'

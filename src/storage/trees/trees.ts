@@ -5,7 +5,7 @@ import { prefixRange } from '../engine/engine.js'
 import { decodeFrame } from '../log/frame.js'
 import { NO_LEAF, subPageOf, xorInto, xorOf } from './leaf.js'
 import { MerkleTree, PAGE_BYTES, SUB_PAGES } from './merkle.js'
-import type { Tree } from '../keys.js'
+import type { Tree } from '../key-families.js'
 import { filteredKey, filteredPrefix, LEAF_KEY_START, leafPrefix, pageKey, pagePrefix } from '../raw-keys.js'
 import type { Frame, FilteredHash } from '../replicable.js'
 

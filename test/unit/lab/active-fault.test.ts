@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ActiveFault, isDown, laneState, type LinkFault } from '../../../src/lab/keeper/active-fault.js'
+import { type ActiveFault, isDown, directionState, type LinkFault } from '../../../src/lab/keeper/active-fault.js'
 import { dialRoutesOf, planRoutes, routeCount } from '../../../src/lab/keeper/routes.js'
 
 const active = (id: number, fault: LinkFault, isOneWay = false): ActiveFault => ({
@@ -14,18 +14,18 @@ describe('faults of a link', () => {
     const cut = [active(1, { name: 'partition' })]
     for (const [from, to] of [['A', 'C'] as const, ['C', 'A'] as const]) {
       for (const direction of ['up', 'down'] as const) {
-        expect(laneState(cut, { from: from, to: to }, direction).passage).toBe('partitioned')
-        expect(laneState(cut, { from: from, to: 'B' }, direction).passage).toBe('open')
+        expect(directionState(cut, { from: from, to: to }, direction).passage).toBe('partitioned')
+        expect(directionState(cut, { from: from, to: 'B' }, direction).passage).toBe('open')
       }
     }
   })
 
   it('meet only what the first cluster sends when they go one way', () => {
     const cut = [active(1, { name: 'partition' }, true)]
-    expect(laneState(cut, { from: 'A', to: 'C' }, 'up').passage).toBe('partitioned')
-    expect(laneState(cut, { from: 'A', to: 'C' }, 'down').passage).toBe('open')
-    expect(laneState(cut, { from: 'C', to: 'A' }, 'up').passage).toBe('open')
-    expect(laneState(cut, { from: 'C', to: 'A' }, 'down').passage).toBe('partitioned')
+    expect(directionState(cut, { from: 'A', to: 'C' }, 'up').passage).toBe('partitioned')
+    expect(directionState(cut, { from: 'A', to: 'C' }, 'down').passage).toBe('open')
+    expect(directionState(cut, { from: 'C', to: 'A' }, 'up').passage).toBe('open')
+    expect(directionState(cut, { from: 'C', to: 'A' }, 'down').passage).toBe('partitioned')
   })
 
   it('add up: a cut wins over bytes that wait, the newer of two of one name counts', () => {
@@ -35,11 +35,11 @@ describe('faults of a link', () => {
       active(3, { name: 'latency', ms: 80, jitterMs: 20 }),
       active(4, { name: 'bandwidth', bytesPerSecond: 1000 }),
     ]
-    expect(laneState(faults, { from: 'A', to: 'C' }, 'up')).toEqual({
+    expect(directionState(faults, { from: 'A', to: 'C' }, 'up')).toEqual({
       passage: 'held',
       faults: { latency: { ms: 80, jitterMs: 20 }, bandwidth: { bytesPerSecond: 1000 } },
     })
-    expect(laneState([...faults, active(5, { name: 'partition' })], { from: 'A', to: 'C' }, 'up').passage).toBe(
+    expect(directionState([...faults, active(5, { name: 'partition' })], { from: 'A', to: 'C' }, 'up').passage).toBe(
       'partitioned',
     )
     expect(isDown([active(6, { name: 'down' }, true)], { from: 'A', to: 'C' })).toBe(true)

@@ -6,7 +6,7 @@ import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { connectPrimary } from '../../../src/replication/rpc/primary-connection.js'
 import { fetchBootstrap } from '../../../src/replication/secondary/bootstrap.js'
-import { toWhoMessage } from '../../../src/replication/rpc/who.js'
+import { toWhoMessage } from '../../../src/replication/rpc/peer-identity.js'
 import type { PrimaryCredentials } from '../../../src/replication/types.js'
 import {
   CuttableNetwork,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { uuid } from '../../../src/base/id.js'
-import { applyEffect, type Ingredients, type Records } from '../../../src/replication/roles/apply-effect.js'
+import { applyEffect, type Ingredients, type Records } from '../../../src/replication/roles/change-record.js'
 import {
   decideDemote,
   decideDisablePrimary,

@@ -17,7 +17,7 @@ import { RawNumber } from '../../../src/base/json.js'
 import type { Request } from '../../../src/logical/request.js'
 import { LIMITS } from '../../../src/base/limits.js'
 import type { Frame, WalEntry } from '../../../src/storage/replicable.js'
-import { categoryOf } from '../../../src/storage/keys.js'
+import { categoryOf } from '../../../src/storage/key-families.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const CREDENTIALS = {

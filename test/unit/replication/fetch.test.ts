@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fetchSubPages } from '../../../src/replication/secondary/fetch.js'
 import type { FetchKeysReply } from '../../../src/replication/rpc/messages.js'
 import type { DiffCall } from '../../../src/replication/secondary/diff.js'
-import { parseWho, toWhoMessage } from '../../../src/replication/rpc/who.js'
+import { parseWho, toWhoMessage } from '../../../src/replication/rpc/peer-identity.js'
 import { Packer } from '../../../src/storage/sync/packed.js'
 import { bytes, openFixture } from '../storage/fixture.js'
 

@@ -18,7 +18,7 @@ import { Server } from '../../../src/server/server.js'
 import { prefixRange } from '../../../src/storage/engine/engine.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
-import { findFamily, KEYS } from '../../../src/storage/keys.js'
+import { findFamily, KEYS } from '../../../src/storage/key-families.js'
 import { DATA_PREFIX } from '../../../src/storage/raw-keys.js'
 import { until } from '../../support/until.js'
 

@@ -7,7 +7,7 @@ import {
   findMountOf,
   isPlainKey,
   KEYS,
-} from '../../../src/storage/keys.js'
+} from '../../../src/storage/key-families.js'
 
 it('has no family within another', () => {
   for (const { at, isFolder } of FAMILIES) {

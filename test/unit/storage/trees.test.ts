@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { shortHash } from '../../../src/crypto/digest.js'
 import { leafHash, subPageOf, xorOf } from '../../../src/storage/trees/leaf.js'
 import { MerkleTree } from '../../../src/storage/trees/merkle.js'
-import { categoryOf } from '../../../src/storage/keys.js'
+import { categoryOf } from '../../../src/storage/key-families.js'
 import type { Store } from '../../../src/storage/store.js'
 import { bytes, openFixture, put, rootsOf, textOf } from './fixture.js'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js'
 import { parseHostPort } from '../../../base/network.js'
 import type { Random } from '../../../base/random.js'
-import type { Direction } from '../../proxy/faults.js'
+import type { Direction } from '../../proxy/fault-types.js'
 import { Link } from '../../proxy/link.js'
 import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, laneMeets } from '../active-fault.js'
 import type { Keeper, NamedProxy } from '../keeper.js'

@@ -1,4 +1,4 @@
-import type { Direction } from '../../proxy/faults.js'
+import type { Direction } from '../../proxy/fault-types.js'
 import type { ActiveLinkFault, LinkFault, LinkFaultName } from '../active-fault.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { measureRto } from '../../../../src/lab/drills/load/interruptions.js'
+import { measureRto } from '../../../../src/lab/drills/load/rto.js'
 import type { Attempt } from '../../../../src/lab/drills/load/ledger.js'
 
 type Row = readonly [client: string, sentMs: number, endedMs: number, cluster: string, isAccepted: boolean]

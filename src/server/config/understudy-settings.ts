@@ -1,3 +1,5 @@
+import { TIDY_INTERVAL_MS } from '../../auth/approle/tidy.js'
+import { LIMITS } from '../../base/limits.js'
 import { nearest } from '../../base/nearest.js'
 import { DEFAULT_REPORTED_VERSION, type OwnSettings } from './config.js'
 import { OWN_KEYS } from './tables.js'
@@ -6,7 +8,6 @@ import { coerceText, type Sourced } from './values.js'
 import type { Environment } from './environment.js'
 import type { ResolvedSettings } from './resolved-settings.js'
 
-const WAL_RETENTION_ENTRIES_MIN = 16
 const LICENSES: ReadonlySet<string> = new Set(['enterprise', 'plus', 'none'])
 
 /** Our own settings: UNDERSTUDY_<KEY> wins over the stanza. */
@@ -27,8 +28,8 @@ export const resolveOwnSettings = (
   const license = text('license', 'enterprise')
   if (!LICENSES.has(license)) refuse('license', `license is enterprise, plus or none, not "${license}"`)
   const walRetentionEntries = size('wal_retention_entries', 262_144)
-  if (walRetentionEntries < WAL_RETENTION_ENTRIES_MIN) {
-    refuse('wal_retention_entries', `wal_retention_entries must be at least ${WAL_RETENTION_ENTRIES_MIN}`)
+  if (walRetentionEntries < LIMITS.walRetentionEntriesMin) {
+    refuse('wal_retention_entries', `wal_retention_entries must be at least ${LIMITS.walRetentionEntriesMin}`)
   }
   const reportedVersion = text('reported_version', DEFAULT_REPORTED_VERSION)
   if (!/^\d+\.\d+\.\d+(?:[-+].*)?$/.test(reportedVersion)) {
@@ -54,7 +55,7 @@ export const resolveOwnSettings = (
     fenceClientWrites: flag('fence_client_writes', false),
     allowOlderSecondary: flag('allow_older_secondary', false),
     syncWrites: flag('sync_writes', true),
-    approleTidyIntervalMs: time('approle_tidy_interval', 60_000),
+    approleTidyIntervalMs: time('approle_tidy_interval', TIDY_INTERVAL_MS),
     addressFile: text('address_file', ''),
     labApi: flag('lab_api', isDev),
     labApiToken: settled.secret('understudy.lab_api_token', [given.lab_api_token]),

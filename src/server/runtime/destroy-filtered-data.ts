@@ -6,7 +6,7 @@ import type { EngineSource, Predecessor, Successor } from '../../storage/engine/
 import { LiveCopy } from '../../storage/engine/live-copy.js'
 import { dataKey } from '../../storage/raw-keys.js'
 import type { Store } from '../../storage/store.js'
-import { KEYS } from '../../storage/keys.js'
+import { KEYS } from '../../storage/key-families.js'
 
 /** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
 const READERS_MS = 2000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { addSlice, sliceOf } from '../../../src/replication/primary/frame-slice.js'
+import { addSlice, sliceOf } from '../../../src/replication/primary/filter-frame.js'
 import type { FrameSliceMessage } from '../../../src/replication/rpc/messages.js'
 import type { KeyFilter } from '../../../src/replication/types.js'
 import type { Frame } from '../../../src/storage/replicable.js'

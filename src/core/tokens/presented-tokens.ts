@@ -17,7 +17,7 @@ interface TokenFormsOptions {
 const CACHED_FORMS = 20_000
 
 /** Between tokens as clients hold them and tokens as they are stored. What was seen once costs one look into a map. */
-export class TokenForms {
+export class PresentedTokens {
   readonly #options: TokenFormsOptions
   readonly #table: TokenTable
   /** What was presented -> the storage id of a service token, or the whole of a batch token. */

@@ -1,7 +1,7 @@
-import { arePartial, type Faults, faultsFor, type Passage } from './faults.js'
+import { arePartial, type Faults, faultsFor, type Passage } from './fault-types.js'
 
 /** One direction of a link, shared by all its connections: they look here before everything they pass on. */
-export class Lane {
+export class LinkDirection {
   #passage: Passage = 'open'
   #faults: Faults = {}
   #arePartial = false

@@ -2,7 +2,7 @@
  * What transactions have decided that are not committed yet. It counts for whoever decides next, so that no two take the
  * same place, and for nobody else: readers are shown what is committed, and a write that fails leaves nothing behind.
  */
-export class Claims<T> {
+export class Reservations<T> {
   readonly #byKey = new Map<string, T>()
 
   /** For within the transaction. `release` must follow when it has ended, however. */

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import type net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
-import type { Faults } from './faults.js'
-import type { Lane } from './lane.js'
+import type { Faults } from './fault-types.js'
+import type { LinkDirection } from './link-direction.js'
 import { type Piece, PieceQueue } from './piece-queue.js'
 
 interface PipeOptions {
   readonly source: net.Socket
   readonly sink: net.Socket
-  readonly lane: Lane
+  readonly direction: LinkDirection
   readonly clock: Clock
   readonly random: Random
   /** Ends the connection on both sides, at once. */
@@ -17,7 +17,7 @@ interface PipeOptions {
 }
 
 /**
- * Carries what `source` sends to `sink` under the faults of a lane, in order. What meets a lane without any, with nothing
+ * Carries what `source` sends to `sink` under the faults of a direction, in order. What meets a direction without any, with nothing
  * waiting before it, is written to the sink at once; everything else waits its turn in a queue.
  */
 export class Pipe {
@@ -39,8 +39,8 @@ export class Pipe {
    * Until then, or until this returns true, the memory of `bytes` is not to be used again.
    */
   take(bytes: Buffer): boolean {
-    const { lane, sink } = this.#options
-    if (!lane.isClear || !this.#queue.isIdle || sink.pending) return this.#queue.push(Buffer.from(bytes))
+    const { direction, sink } = this.#options
+    if (!direction.isClear || !this.#queue.isIdle || sink.pending) return this.#queue.push(Buffer.from(bytes))
     this.#count(bytes)
     sink.write(bytes, this.#goOn)
     this.#isSinkBusy = sink.writableLength > 0
@@ -56,17 +56,17 @@ export class Pipe {
 
   #count({ length }: Buffer): void {
     this.#passedBytes += length
-    this.#options.lane.pass(length)
+    this.#options.direction.pass(length)
   }
 
   async #run(): Promise<void> {
-    const { source, sink, lane, clock, random, reset } = this.#options
+    const { source, sink, direction, clock, random, reset } = this.#options
     let lot: number | undefined
-    const faults = () => lane.faultsFor(() => (lot ??= drawShare(random)))
+    const faults = () => direction.faultsFor(() => (lot ??= drawShare(random)))
     const sinkClosed = new Promise<void>((resolve) => sink.once('close', resolve))
     for (;;) {
       const piece = await this.#queue.next()
-      while (lane.passage !== 'open' && !sink.destroyed) await Promise.race([lane.change(), sinkClosed])
+      while (direction.passage !== 'open' && !sink.destroyed) await Promise.race([direction.change(), sinkClosed])
       if (sink.destroyed) return
       if (!piece) {
         const { slow_close } = faults()
@@ -77,7 +77,7 @@ export class Pipe {
       }
       const { timeout, reset_peer, limit_data } = faults()
       if (timeout) {
-        if (timeout.ms === 0) await lane.change()
+        if (timeout.ms === 0) await direction.change()
         else await clock.sleep(timeout.ms)
         reset()
         return

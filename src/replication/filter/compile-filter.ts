@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../crypto/digest.js'
-import { findMountOf } from '../../storage/keys.js'
+import { findMountOf } from '../../storage/key-families.js'
 
 /**
  * Path filters, as pure functions: which mounts and namespaces a rule keeps from a performance secondary, and which

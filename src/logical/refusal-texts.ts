@@ -1,0 +1,5 @@
+/** Why a cluster serves nothing, or not this, in one of its states: clients match on these. */
+export const SEALED_REFUSAL = 'Vault is sealed'
+export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
+export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
+export const STOPPING_REFUSAL = 'the server is stopping'
