@@ -43,7 +43,7 @@ export const removeAddressFile = (file: string, lines: readonly string[]): void 
   try {
     if (readFileSync(file, 'utf8') === textOf(lines)) rmSync(file)
   } catch {
-    // It is gone, or was never ours.
+    // The file is gone, or was never ours.
   }
 }
 

@@ -3,7 +3,7 @@ import type { ClusterStatus, ReplicationMode } from '../core/status/cluster-stat
 import type { ServerConfig } from './config/config.js'
 import type { Runtime } from './runtime/runtime.js'
 
-/** What status reads show, either of the runtime as it is or, while it is being rebuilt, as it was. */
+/** The values that status reads show, either of the runtime as it is or, while it is being rebuilt, as it was. */
 interface Reading {
   readonly clusterName: string
   readonly clusterId: string

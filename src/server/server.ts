@@ -54,7 +54,7 @@ interface ServerOptions {
   readonly openStorage?: () => Promise<EngineSource>
 }
 
-/** What `server -dev` prints. */
+/** The secrets that `server -dev` prints. */
 export interface DevSecrets {
   readonly rootToken: string
   readonly unsealKey: string
@@ -66,7 +66,7 @@ export interface DevSecrets {
  */
 export class Server implements ShellView {
   readonly status: ServerStatus
-  /** What a lab holds; it stays held when the runtime is rebuilt. */
+  /** The states in which a lab holds replication; they stay held when the runtime is rebuilt. */
   readonly holds = new Holds()
   readonly meter = new Meter()
   readonly encryptions = new EncryptionCount()
@@ -152,7 +152,7 @@ export class Server implements ShellView {
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
 
-  /** What a status read of replication shows, without a request; undefined while the cluster is sealed or restarts. For labs. */
+  /** The data of a replication status read, without a request; undefined while sealed or restarting. For labs. */
   replicationStatus(kind: Kind): JsonObject | undefined {
     return this.#host.runtime?.cluster?.replication.statusData(kind)
   }
@@ -235,7 +235,7 @@ export class Server implements ShellView {
     else await runtime.seal.autoUnseal()
   }
 
-  /** What is not sound is left as it is: closed in order it would count as sound from then on. */
+  /** Data that is not sound is left as it is: closed in order it would count as sound from then on. */
   async #openSound(source: EngineSource): Promise<Runtime> {
     try {
       const runtime = await this.#host.open()
@@ -285,7 +285,7 @@ export class Server implements ShellView {
       checkGate(state.name, systemRulesOf(this.systemRules, request.path), request.operation)
       return renderAnswer(request, await dispatch(state.backend, request, request.path.slice('sys/'.length)))
     } finally {
-      // Its path may hold what is secret, and is for audit devices. The id stays when it is forwarded.
+      // The path of a request may hold secrets, and is for audit devices. The id stays when the request is forwarded.
       log.debug('a request was answered', { request_id: request.id, operation: request.operation })
       done()
       this.meter.record('vault.core.handle_request', clock.monotonic() - startedMs)

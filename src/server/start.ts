@@ -18,7 +18,7 @@ export class StartFailure extends Error {
   }
 }
 
-/** What a server is started over that is not alone in its process. */
+/** The network and the storage of a server that is not alone in its process. */
 interface StartParts {
   readonly network?: Network
   readonly openStorage?: () => Promise<EngineSource>

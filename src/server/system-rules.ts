@@ -35,7 +35,7 @@ const STATUS = {
 const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
-/** Looks at the operation token itself. */
+/** A path of this kind looks at the operation token itself. */
 const WITH_OPERATION_TOKEN = { ...ROLE_ON_DR, ...OPEN } satisfies PathRules
 
 /**
@@ -105,7 +105,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     metrics: unauthenticatedMetrics ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
     // Called before a node has a cluster.
     'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all' } },
-    // On a DR secondary for an operation token, which they look at themselves.
+    // On a DR secondary these paths take an operation token, which they look at themselves.
     'storage/raft/configuration': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/state': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/configuration': { ...ROOT, servedWhile: WHILE_DR },
@@ -130,7 +130,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'replication/dr/secondary/operation-token/delete': WITH_OPERATION_TOKEN,
     'replication/dr/secondary/config/reload/*': WITH_OPERATION_TOKEN,
     'replication/dr/secondary/license/status': WITH_OPERATION_TOKEN,
-    // There for an operation token or a client token, both of which it looks at itself.
+    // This path takes an operation token or a client token, and looks at both itself.
     'replication/dr/secondary/generate-public-key': ROLE_ON_DR,
     'replication/dr/secondary/generate-operation-token/attempt': drCeremony,
     'replication/dr/secondary/generate-operation-token/update': drCeremony,
@@ -138,11 +138,11 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
   })
 }
 
-/** Of a path as clients send it, in the root namespace. */
+/** The rules of a path as clients send it, in the root namespace. */
 export const systemRulesOf = (table: PathRuleTable, path: string): PathRules =>
   path.startsWith('sys/') ? table.find(path.slice('sys/'.length)) : NO_RULES
 
-/** What the paths of each kind have in common, and the older ones without a kind. */
+/** The rules that the paths of every kind of replication share, the older paths without a kind included. */
 const roleRules = (prefix: string): Record<string, PathRules> => ({
   [`${prefix}/status`]: { ...OPEN, servedWhile: { ...WHILE_CHANGING, ...STEERING }, isUnaudited: true },
   [`${prefix}/reindex`]: { ...ROLE, ...SUDO },

@@ -1,6 +1,6 @@
 import type { Operation } from '../../logical/request.js'
 
-/** What a rule can grant, one bit each, in the order of their names. */
+/** The capabilities that a rule can grant, one bit each, in the order of their names. */
 export const CAPABILITY_BITS = {
   create: 1,
   delete: 2,

@@ -1,4 +1,4 @@
-/** What a rule demands beside its capability: parameters of the request and the time an answer is wrapped for. */
+/** The conditions of a rule beside its capability: parameters of the request and the time an answer is wrapped for. */
 import type { PlainValue } from '../../base/hcl-blocks.js'
 import { RawNumber } from '../../base/json.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'

@@ -1,6 +1,6 @@
 /**
- * What one token may do, decided by exactly one rule: the exact one, else the one of highest priority. Made once per set
- * of policies and asked for every request, so every look-up here is a map or a short sorted list.
+ * The rights of one token, decided by exactly one rule: the exact one, else the one of highest priority. Made once per
+ * set of policies and asked for every request, so every look-up here is a map or a short sorted list.
  */
 import type { JsonObject } from '../../logical/json.js'
 import { type NamespaceRef, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'

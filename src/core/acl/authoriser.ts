@@ -19,7 +19,7 @@ export interface AuthoriserOptions {
   readonly wrapping: Wrapping
 }
 
-/** What is known of the caller. With a `failure` the request is refused, and logged as refused. */
+/** The token of a request and the verdict on it. With a `failure` the request is refused, and logged as refused. */
 export interface Authorised {
   readonly token: TokenEntry | undefined
   readonly verdict: AclVerdict | undefined
@@ -47,7 +47,7 @@ export class Authoriser {
     return { token, verdict: undefined, isLastUse: false, failure: undefined }
   }
 
-  /** Whether a good token is shown, whatever it may do here. It is not used by that. */
+  /** Whether a good token is shown, whatever it may do here. The check takes no use of the token. */
   isKnown({ clientToken, remoteAddress }: BodySender, namespace: NamespaceRef): boolean {
     const { tokens, identity } = this.#options
     const token = clientToken === undefined ? undefined : tokens.find(clientToken)

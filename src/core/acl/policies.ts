@@ -85,7 +85,7 @@ export class PolicyStore {
     return [...warnings]
   }
 
-  /** Also when there is none. */
+  /** Removes a policy; an absent one is fine. */
   async remove(namespaceId: string, name: string): Promise<void> {
     const lower = name.toLowerCase()
     if (lower === ROOT_POLICY || lower === WRAPPING_POLICY) throw invalid(`cannot delete "${lower}" policy`)

@@ -37,7 +37,7 @@ export interface PolicyRule {
 export interface ParsedPolicy {
   readonly rules: readonly PolicyRule[]
   readonly isTemplated: boolean
-  /** What was understood but has no effect in this product. */
+  /** The parts of the policy that were understood but have no effect in this product. */
   readonly warnings: readonly string[]
 }
 

@@ -19,7 +19,7 @@ const NO_KEYS: ReadonlySet<string> = new Set()
 
 export type WriteText = (text: string) => Promise<void>
 
-/** What the devices of a cluster share. */
+/** The parts that the devices of a cluster share. */
 interface AuditSurroundings {
   readonly headers: () => AuditStyle['headers']
   readonly wholes: WholeDigests

@@ -1,4 +1,4 @@
-/** What is logged about a request and its response, and how a device prints it. */
+/** The entries that are logged about a request and its response, and how a device prints them. */
 import { LIMITS } from '../../base/limits.js'
 import { formatTime } from '../../base/rfc3339.js'
 import { LogicalError, wrapErrorText } from '../../logical/errors.js'
@@ -23,9 +23,9 @@ export interface AuditEntry {
   readonly token: AuditedToken | undefined
   /** Undefined where no rights were asked for. */
   readonly verdict: AuditedVerdict | undefined
-  /** What the entity behind the token adds to its policies. */
+  /** The policies that the entity behind the token adds to those of the token. */
   readonly identityPolicies?: readonly string[]
-  /** What the request failed with, if it did. */
+  /** The error that the request failed with, if it did. */
   readonly error?: unknown
 }
 
@@ -83,7 +83,7 @@ export const describeResponse = (
   ...errorOf(entry.error),
 })
 
-/** What a device is tried with when it is enabled. It tells of no request that anybody made. */
+/** The entry that a device is tried with when it is enabled. It tells of no request that anybody made. */
 export const describeTest = (id: string, timeMs: number): Record<string, unknown> => ({
   time: formatTime(timeMs),
   type: 'request',
@@ -91,7 +91,7 @@ export const describeTest = (id: string, timeMs: number): Record<string, unknown
   request: { id, operation: 'update', namespace: namespaceOf(ROOT_NAMESPACE), path: 'sys/audit/test' },
 })
 
-/** Of a login the token that it gave, else the token of the request. */
+/** The token that a login gave; for other requests the token of the request. */
 const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
   const { request, token, identityPolicies = [], verdict, error } = entry
   const { hider } = style

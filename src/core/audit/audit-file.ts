@@ -10,7 +10,7 @@ interface FileSinkOptions {
   /** Undefined leaves the mode of the file alone. */
   readonly mode: number | undefined
   readonly clock: Clock
-  /** What is free on the disk of a file; asks the system unless given. */
+  /** The bytes that are free on the disk of a file; the system is asked unless this is given. */
   readonly freeBytes?: (path: string) => Promise<number>
 }
 
@@ -144,7 +144,7 @@ export class FileSink implements AuditSink {
     }
   }
 
-  /** How many bytes were taken; none by a pipe that is full, which is waited for. */
+  /** Returns how many bytes were taken; a pipe that is full takes none, and is waited for. */
   async #writeOnce(handle: FileHandle, bytes: Buffer, signal: AbortSignal): Promise<number> {
     try {
       return (await handle.write(bytes)).bytesWritten
@@ -155,7 +155,7 @@ export class FileSink implements AuditSink {
     }
   }
 
-  /** What of the batch can be written: without requests, which are rejected, where there is room for answers only. */
+  /** The part of the batch that can be written. Where there is room for answers only, requests are rejected. */
   async #withRoom(batch: Waiting[]): Promise<Waiting[]> {
     if (!this.#isRegular || !batch.some(({ kind }) => kind === 'request') || (await this.#hasRoom())) return batch
     const error = new Error(`less than ${LIMITS.auditHeadroomBytes} bytes are free on the disk of the file`)

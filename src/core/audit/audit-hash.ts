@@ -15,11 +15,11 @@ export interface Redactor {
   values(value: unknown, plainKeys: ReadonlySet<string>): unknown
   /** Whether `values` prints no more than `LIMITS.auditDataBytesMax`: looks no further than that. */
   fits(value: unknown, plainKeys: ReadonlySet<string>): boolean
-  /** It was asked, and does not fit. */
+  /** True when `fits` was asked about this value and it does not fit. */
   isLarge(value: unknown): boolean
 }
 
-/** What stands for data that is too large to be shown string by string. */
+/** The digest that stands for data too large to be shown string by string. */
 interface WholeDigest {
   /** Hex digits, of the data as JSON. */
   readonly sha256: string
@@ -61,7 +61,7 @@ export class WholeDigests {
 /** Characters or bytes that are hashed in one turn. */
 const PIECE_SIZE = 4 * 1024 * 1024
 
-/** Of a text not between the two halves of one character. */
+/** The end of a text's piece never lies between the two halves of one character. */
 const endOfPiece = (piece: string | Buffer, end: number): number => {
   const code = typeof piece === 'string' ? piece.charCodeAt(end - 1) : 0
   return code >= 0xd800 && code <= 0xdbff ? end + 1 : Math.min(end, piece.length)

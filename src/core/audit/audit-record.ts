@@ -9,13 +9,13 @@ export interface AuditRecord {
   readonly type: 'file'
   readonly description: string
   readonly isLocal: boolean
-  /** As they were sent. */
+  /** The options as they were sent. */
   readonly options: Readonly<Record<string, string>>
   /** The key of the hashes of this device. */
   readonly salt: string
 }
 
-/** What the options of a device mean. */
+/** The options of a device, parsed. */
 interface AuditOptions {
   /** A path, `stdout` or `discard`. */
   readonly filePath: string

@@ -1,6 +1,6 @@
 /** Where the lines of an audit device go. */
 
-/** What a line tells of: a request that may still be refused, or the answer to one that is executed already. */
+/** The subject of a line: a request that may still be refused, or the answer to one that is executed already. */
 export type LineKind = 'request' | 'response'
 
 export interface AuditSink {

@@ -24,7 +24,7 @@ interface AuditBrokerOptions {
   readonly standardOutput: WriteText
 }
 
-/** What enabling a device asks for. `name` is without a trailing slash. */
+/** A device that is to be enabled. `name` is without a trailing slash. */
 type NewAuditDevice = Pick<AuditRecord, 'description' | 'isLocal' | 'options'> & { name: string; type: string }
 
 export class AuditBroker {
@@ -92,7 +92,7 @@ export class AuditBroker {
     this.#replace(recordKey(record), device)
   }
 
-  /** Nothing happens when there is no such device. */
+  /** Removes the device; nothing happens when there is none of that name. */
   async disable(name: string): Promise<void> {
     const record = this.list().find(({ path }) => path === `${name}/`)
     if (!record) return
@@ -101,7 +101,7 @@ export class AuditBroker {
     this.#replace(key, undefined)
   }
 
-  /** What `text` looks like in the log of a device; undefined when there is none of that name. */
+  /** The hash of `text` by the key of a device; undefined when there is no device of that name. */
   findHash(name: string, text: string): string | undefined {
     const record = this.list().find(({ path }) => path === `${name}/`)
     return record && hashText(record.salt, text)

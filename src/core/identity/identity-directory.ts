@@ -115,7 +115,7 @@ export class IdentityDirectory {
       const alias = this.#aliasFor(current?.alias, { mountAccessor, name, customMetadata: change.customMetadata })
       const entity = { ...target, aliases: [...others, alias], updatedAtMs: this.#now() }
       const isMoved = current !== undefined && current.entity.id !== target.id
-      // It leaves the one before it comes to the other: both have keys of the same names.
+      // The alias leaves its old entity before the new one takes it: both have keys of the same names.
       const left = isMoved ? replaceEntity(tx, current.entity, without(current.entity, current.alias.id)) : []
       const before = readEntity(tx, target.id)
       return { result: { alias, entity }, changed: [...left, ...replaceEntity(tx, before, entity)] }

@@ -15,7 +15,7 @@ export interface EntityAlias extends EntityAliasView {
 
 export interface Entity extends EntityView {
   readonly namespaceId: string
-  /** As written; null until somebody did. */
+  /** The names as written; null until somebody wrote them. */
   readonly policies: readonly string[] | null
   readonly isDisabled: boolean
   readonly createdAtMs: number
@@ -37,12 +37,12 @@ export const IDENTITY_KEYS = {
   alias: ({ namespaceId, mountAccessor, name }: AliasFactors) =>
     `alias/${sha256Hex(JSON.stringify([namespaceId, mountAccessor, name]))}`,
   aliasId: (id: string) => `alias-id/${id}`,
-  /** Every entity of a namespace has one, so they list it. Letter case does not tell names apart. */
+  /** Every entity of a namespace has such a key, so the keys list them. Letter case does not tell names apart. */
   names: (namespaceId: string) => `name/${namespaceId}/`,
   name: (namespaceId: string, name: string) => `name/${namespaceId}/${sha256Hex(name.toLowerCase())}`,
 } as const
 
-/** As logins stored it before entities could be managed: only the aliases' own keys lead to it. */
+/** An entity as logins stored it before entities could be managed: only the aliases' own keys lead to it. */
 interface FirstEntity extends EntityView {
   readonly namespaceId: string
   readonly createdAtMs?: undefined
@@ -70,7 +70,7 @@ const completed = (first: FirstEntity): Entity => ({
 
 const NEVER_TIMED = { createdAtMs: 0, updatedAtMs: 0 } as const
 
-/** In the form of an id, and the same at every reading. */
+/** A hash in the form of an id, the same at every reading. */
 const derivedId = ({ namespaceId }: FirstEntity, alias: EntityAliasView): string => {
   const hash = sha256Hex(IDENTITY_KEYS.alias({ ...alias, namespaceId }))
   return [hash.slice(0, 8), hash.slice(8, 12), hash.slice(12, 16), hash.slice(16, 20), hash.slice(20, 32)].join('-')
@@ -95,7 +95,7 @@ const keysOf = (entity: Entity): string[] => [
  * changed.
  */
 export const replaceEntity = (tx: Transaction, before: Entity | undefined, after: Entity | undefined): string[] => {
-  // One that was never timed may lack keys: they are written with its first change.
+  // An entity that was never timed may lack keys: they are written with its first change.
   const had = new Set(before ? keysOf(before) : [])
   const isComplete = before !== undefined && before.createdAtMs > 0
   const has = new Set(after ? keysOf(after) : [])

@@ -28,8 +28,8 @@ const CACHED_ENTITIES = 10_000
 const NEVER_GIVEN: ReadonlySet<string> = new Set(['root', 'response-wrapping'])
 
 /**
- * Who logs in: one entity per namespace, mount and alias name, made at the first login and the same ever after, on every
- * cluster of the set. It is shared data, so only a cluster that may write shared data makes one.
+ * The entities of logins: one per namespace, mount and alias name, made at the first login and the same ever after, on
+ * every cluster of the set. Entities are shared data, so only a cluster that may write shared data makes one.
  */
 export class IdentityStore {
   readonly #storage: Storage
@@ -80,12 +80,12 @@ export class IdentityStore {
     return keys.map((key) => followKey(this.#storage, key)).filter((entity) => entity !== undefined)
   }
 
-  /** How many there are, in all namespaces. */
+  /** The number of entities, in all namespaces. */
   async count(): Promise<number> {
     return (await this.#storage.keys(IDENTITY_KEYS.entities)).length
   }
 
-  /** What the entity of a token adds to its policies: those of its own namespace, sorted. */
+  /** The policies that the entity of a token adds to it, sorted; none where the two have different namespaces. */
   policiesOf(token: { readonly entityId: string; readonly namespace: { readonly id: string } }): string[] {
     const entity = this.findEntity(token.entityId)
     if (!entity?.policies || entity.namespaceId !== token.namespace.id) return []
@@ -99,7 +99,7 @@ export class IdentityStore {
     return entity ? entity.isDisabled : this.#expected.get(entityId)?.() !== true
   }
 
-  /** Replication is to bring this entity: not to know it refuses no token as long as `isUnderWay`. */
+  /** Replication is to bring this entity: as long as `isUnderWay`, its absence refuses no token. */
   expect(entityId: string, isUnderWay: () => boolean): void {
     if (entityId !== '' && isUnderWay()) this.#expected.set(entityId, isUnderWay)
   }

@@ -6,7 +6,10 @@ type EntityForwarder = (
   request: Request,
 ) => Promise<{ readonly response: Response | undefined; readonly state: LogState }>
 
-/** What a secondary asks its primary for the entity of a login; no client can name it, since no mount may lie there. */
+/**
+ * The path where a secondary asks its primary for the entity of a login; no client can name it, since no mount may lie
+ * there.
+ */
 export const ENTITY_PATH = 'sys/internal/replicated-entity'
 
 export interface PrimaryEntitiesOptions {
@@ -47,7 +50,10 @@ export class PrimaryEntities {
     return entityId
   }
 
-  /** The primary had the entity when its log was in this state: until that is applied here, not to know it means nothing. */
+  /**
+   * The primary had the entity when its log was in this state: until that state is applied here, the absence of the
+   * entity means nothing.
+   */
   expect(entityId: string, state: LogState): void {
     const { identity, upstream } = this.#options
     identity.expect(entityId, () => {

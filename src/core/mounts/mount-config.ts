@@ -45,8 +45,8 @@ const parseList = (value: JsonValue): string[] => {
 const parseBool = (value: JsonValue): boolean => ['true', '1', 't', 'T', 'TRUE', 'True'].includes(asText(value))
 
 /**
- * What `input` makes of `current`. Keys that are not named stay; empty lists are cleared. Throws 400 with the reference's
- * texts for values that make no sense.
+ * The configuration `current` with the changes of `input`. Keys that are not named stay; empty lists are cleared.
+ * Throws 400 with the reference's texts for values that make no sense.
  */
 export const applyMountConfig = (
   current: MountConfig,

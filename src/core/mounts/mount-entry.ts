@@ -6,7 +6,7 @@ export type MountKind = 'secret' | 'auth'
 
 export type MountTokenType = 'default-service' | 'default-batch' | 'service' | 'batch'
 
-/** What tuning changes. Zero seconds means the system's value. */
+/** The settings of a mount that tuning changes. Zero seconds means the system's value. */
 export interface MountConfig {
   readonly defaultLeaseTtlSeconds: number
   readonly maxLeaseTtlSeconds: number

@@ -167,7 +167,7 @@ export class MountTable {
     this.refresh(key)
   }
 
-  /** Nothing where the namespace has yet to arrive. */
+  /** The entry with the path of its namespace; nothing where the namespace has yet to arrive. */
   #place(entry: MountEntry): PlacedMount[] {
     const namespace = this.#namespaces.findById(entry.namespaceId)
     return namespace ? [{ entry, namespacePath: namespace.path }] : []

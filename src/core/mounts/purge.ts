@@ -4,7 +4,7 @@ import { KEYS } from '../../storage/key-families.js'
 
 const CHUNK = 500
 
-/** Where it is written down that the data of a removed mount is still to be deleted. */
+/** The key of the record that says that the data of a removed mount is still to be deleted. */
 export const purgeKey = (entry: MountEntry): string =>
   (entry.isLocal ? KEYS.localPurgeOrders : KEYS.purgeOrders) + entry.uuid
 

@@ -33,7 +33,6 @@ export interface Route {
   readonly mount: OpenMount
   /** The path below the mount. */
   readonly path: string
-  /** What is true of it. */
   readonly rules: PathRules
 }
 

@@ -16,7 +16,7 @@ interface ConsistencyOptions {
   /** Derived from the shared keyring, so that every member of the set knows the others' states again. */
   readonly key: () => Buffer
   readonly own: () => LogState
-  /** What is applied here of the log of the cluster that is followed; undefined for a cluster that follows nobody. */
+  /** The cluster that is followed, and how much of its log is applied here; undefined for one that follows nobody. */
   readonly upstream: () => { readonly clusterId: string; readonly appliedIndex: number } | undefined
   readonly mayForward: boolean
   /** How long `await-state` waits. */
@@ -83,7 +83,7 @@ export class Consistency {
     return upstream.clusterId === state.clusterId && upstream.appliedIndex >= state.localIndex
   }
 
-  /** Undefined for what no member of this set has printed: it is ignored. */
+  /** Undefined for a header that no member of this set has printed: such a header is ignored. */
   #parse(header: string): LogState | undefined {
     const text = Buffer.from(header, 'base64').toString('utf8')
     const match = /^(v1:([^:]+):(\d{1,15}):(\d{1,15})):([0-9a-f]{64})$/.exec(text)

@@ -10,7 +10,7 @@ export type OpenState = 'bootstrapping' | 'revoked' | 'dr-bootstrapping' | 'dr-s
 interface Gate {
   /** The condition that rules of a path must name for it to be served, and how others are refused; absent where all are. */
   readonly only?: readonly [Condition, ErrorCode, string]
-  /** Which namespaces there are is not known before the first copy is complete. */
+  /** The namespaces are not known before the first copy is complete. */
   readonly hasNoCopy?: true
   /** No tokens are served: what is let through looks at its own credentials. */
   readonly isTokenless?: true
@@ -18,7 +18,7 @@ interface Gate {
 
 const SEALED: Gate = { only: ['sealed', 'sealed', SEALED_REFUSAL] }
 
-/** What holds in each of the states, of which a server is in exactly one. */
+/** The gate of each state; a server is in exactly one of them. */
 export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {
   stopping: { only: ['stopping', 'unavailable', STOPPING_REFUSAL] },
   restarting: { only: ['restarting', 'unavailable', RESTARTING_REFUSAL] },

@@ -2,7 +2,7 @@ import { letGo } from '../../base/garbage.js'
 import { RawJson } from '../../base/json.js'
 import type { Request, Response } from '../../logical/request.js'
 
-/** What is smaller is not counted: as many as there may be connections do no harm. */
+/** Answers below this size are not counted: as many as there may be connections do no harm. */
 const LARGE_BYTES = 64 * 1024
 
 /**

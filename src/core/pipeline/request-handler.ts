@@ -80,7 +80,7 @@ export class RequestHandler {
     return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
-  /** What a large body may be, before it is read. */
+  /** The limits of a request body, decided before it is read. */
   allowBody(state: OpenState, sender: BodySender): BodyAllowance {
     const place = GATES[state].hasNoCopy ? undefined : this.#placeOf(sender)
     if (!place) return openAllowance()
@@ -106,7 +106,7 @@ export class RequestHandler {
     request.path = path
     const route = router.find(namespace, path)
     const isNamed = Boolean(request.namespaceHeader) || namespace.id !== ROOT_NAMESPACE.id
-    // Where it was made is said by its ending; whether there is such a token is not asked.
+    // The ending of a token names the namespace where it was made; whether there is such a token is not asked.
     const isAtHome = !isNamed && route?.rules.isForSelf && request.clientToken !== undefined
     const home = isAtHome ? namespaces.findById(namespaceIdOf(request.clientToken)) : undefined
     request.namespace = home ?? namespace
@@ -153,7 +153,7 @@ export class RequestHandler {
     }
   }
 
-  /** One that a filter keeps from whoever asks is as good as none. */
+  /** A namespace that a filter keeps from the caller is refused as if it did not exist. */
   #requireNamespace({ path }: NamespaceRef, { sight }: Request): void {
     if (path === '' || !(this.#options.hidesNamespace(path) || sight?.hidesNamespace(path))) return
     throw new LogicalError('not-found', 'namespace not found')
@@ -240,7 +240,7 @@ const executedUnrecorded = (cause: unknown): LogicalError =>
 const isOpen = (state: OpenState, { rules }: Route): boolean =>
   rules.access === 'open' || GATES[state].isTokenless === true
 
-/** What was unwrapped, and other text of a handler's own, is wrapped as it stands; what streams is not. */
+/** Unwrapped answers, and other text of a handler's own, are wrapped as they stand; a streamed body is not wrapped. */
 const canBeWrapped = (response: Response): boolean =>
   hasBody(response) ||
   (typeof response.raw?.body === 'string' && response.raw.body !== '' && (response.status ?? 200) < 400)

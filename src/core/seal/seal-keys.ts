@@ -16,7 +16,9 @@ import {
 } from './seal-records.js'
 import { KEYS, SHARED_SEAL_KEYS } from '../../storage/key-families.js'
 
-/** What a share key is split into, and the records that make it the cluster's. Nothing is stored yet. */
+/**
+ * A share key with the shares that it is split into, and the records that make it the cluster's. Nothing is stored yet.
+ */
 export interface NewShares {
   readonly config: SealConfig
   readonly shareKey: Buffer
@@ -119,8 +121,9 @@ export class SealKeys {
   }
 
   /**
-   * What a wiped cluster stores to live under a primary's seal: the primary's records, and the root key wrapped by its
-   * own auto-unseal seal when it has one. The runtime then starts anew with `material.rootKey`.
+   * The records that a wiped cluster stores to live under a primary's seal: the primary's records, and the root key
+   * wrapped by the cluster's own auto-unseal seal when it has one. The runtime then starts anew with
+   * `material.rootKey`.
    */
   recordsToAdopt(material: SealMaterial): readonly SealRecord[] {
     return [...material.records, ...this.autoRecords(material.rootKey)]

@@ -1,6 +1,6 @@
 /**
- * What the seal needs from storage and barrier, and the records it keeps. They are stored as they are, beneath the
- * barrier: they are what opens it.
+ * The storage and the barrier as the seal needs them, and the records that the seal keeps. The records are stored as
+ * they are, beneath the barrier, because they open it.
  *
  * The shares (unseal keys, or recovery keys under auto-unseal) make the share key, the share key unwraps the root key,
  * the root key opens the keyring. Configuration and share-wrapped root key are replicated, so the shares of the primary

@@ -5,7 +5,7 @@ import { parseKeyShare } from '../../seal/key-text.js'
 import { type PgpKey, parsePgpKeys } from '../../seal/pgp.js'
 import type { SealManager } from './seal-manager.js'
 
-/** What the ceremonies look at; they need an open cluster. */
+/** The parts of the seal that the ceremonies look at; ceremonies need an open cluster. */
 export type CeremonySeal = Pick<SealManager, 'rootKey' | 'isSealed' | 'keys'>
 
 export const requireOpenSeal = (seal: CeremonySeal): SealConfig => {

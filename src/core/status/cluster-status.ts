@@ -1,6 +1,6 @@
 /**
- * What the status endpoints tell about the server and the cluster around them. Whoever composes the server provides it;
- * every property is read afresh at each use. Nothing here needs an open barrier.
+ * The facts that the status endpoints tell about the server and the cluster around them. Whoever composes the server
+ * provides them; every property is read afresh at each use. Nothing here needs an open barrier.
  */
 export type ReplicationMode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
@@ -27,7 +27,7 @@ export interface ClusterStatus {
   /** Last index of the own log, and of what was taken over from a primary; 0 = none. */
   readonly lastWal: number
   readonly lastRemoteWal: number
-  /** What a secondary knows of its primary; 0 elsewhere. */
+  /** The measurements that a secondary has of its primary; 0 elsewhere. */
   readonly echoDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number

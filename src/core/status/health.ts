@@ -1,4 +1,4 @@
-/** What sys/health says: the state, the status code that stands for it, and the codes a caller wants in their place. */
+/** The answer of sys/health: the state, the status code that stands for it, and the codes a caller wants instead. */
 
 interface HealthFacts {
   readonly isInitialized: boolean

@@ -68,7 +68,7 @@ export const capabilityPaths = ({ aclForToken, aclForAccessor }: CapabilityPathD
   }),
 ]
 
-/** As in look-ups, tokens of other branches of the namespace tree are unknown: others are those here and below. */
+/** As in look-ups, only tokens of this namespace and those below it are known; those of other branches are not. */
 const visible = ({ request }: Call, found: TokenAcl | undefined): TokenAcl | undefined =>
   found?.namespace.path.startsWith(request.namespace.path) ? found : undefined
 

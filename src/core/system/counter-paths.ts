@@ -15,7 +15,7 @@ const PERIOD_FIELDS = {
   end_time: string('End of the period.'),
 } as const
 
-/** As a server answers that has kept no usage data for the period. */
+/** The answer of a server that has kept no usage data for the period. */
 const NO_DATA: Response = { status: 204 }
 
 const ACTIVITY_CONFIG = {

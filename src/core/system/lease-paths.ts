@@ -21,7 +21,7 @@ const PREFIX_FIELDS = {
 type LeaseCall = Call<typeof LEASE_FIELDS>
 type PrefixCall = Call<typeof PREFIX_FIELDS>
 
-/** Without a body. Who did not want to wait is told no more, although it is done. */
+/** An answer without a body. A caller that did not want to wait is told no more, although the revocation is done. */
 const ACCEPTED: Response = { status: 202 }
 
 /** sys/leases, and the older paths of the same: sys/renew, sys/revoke, sys/revoke-prefix. */

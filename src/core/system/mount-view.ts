@@ -3,7 +3,7 @@ import type { Router } from '../mounts/router.js'
 import { renderMountConfig } from '../mounts/mount-config.js'
 import type { MountEntry } from '../mounts/mount-entry.js'
 
-/** What a mount's plugin is said to run as: everything here is built in. */
+/** The version that the API shows for a mount's plugin: everything here is built in. */
 const BUILT_IN_VERSION = '+builtin.vault'
 
 /** Types that other products mark as supported plugins; the parts of the API itself have no such status. */

@@ -111,7 +111,7 @@ const create = async (
   const above = leaf.length > 1 ? `${parent.path}${leaf.slice(0, -1).join('/')}/` : parent.path
   if (!namespaces.find(above)) throw invalid(`parent namespace "${above}" does not exist`)
   const entry: NamespaceEntry = { id: newNamespaceId(random), path: parent.path + path, customMetadata }
-  // There is one, and it is kept from whoever asks: made anew it would be shown.
+  // A namespace at this path is kept from the caller: made anew it would be shown.
   if (isHidden(entry.path, request)) throw notFound()
   const added = await namespaces.add(entry, refuseTaken)
   if (added === entry) await furnish(entry)

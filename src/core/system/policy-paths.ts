@@ -79,7 +79,7 @@ export const policyPaths = ({ policies }: PolicyPathDeps): PathSpec[] => {
   ] satisfies PathSpec<FieldTable>[]
 }
 
-/** What is base64 throughout is taken as such; no policy in plain text is. */
+/** A text that is base64 throughout is taken as base64; no policy in plain text is. */
 const decodeText = (text: string): string => {
   const packed = text.replace(/[\r\n]/g, '')
   const isBase64 = packed.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(packed)

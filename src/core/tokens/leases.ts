@@ -2,7 +2,7 @@ import type { NamespaceRef } from '../../logical/request.js'
 import { leaseIdOf, type TokenEntry } from './token-record.js'
 import type { TokenStore } from './tokens.js'
 
-/** What can be told about a lease. Times in milliseconds since the epoch. */
+/** A lease as the API can show it. Times in milliseconds since the epoch. */
 interface LeaseView {
   /** `<path that created it>/<storage id of the token>`. */
   readonly id: string

@@ -16,11 +16,14 @@ interface TokenFormsOptions {
 /** Forms of tokens that are remembered; twice as many at most. */
 const CACHED_FORMS = 20_000
 
-/** Between tokens as clients hold them and tokens as they are stored. What was seen once costs one look into a map. */
+/**
+ * Translates between tokens as clients hold them and tokens as they are stored. A form that was seen once costs one
+ * look into a map.
+ */
 export class PresentedTokens {
   readonly #options: TokenFormsOptions
   readonly #table: TokenTable
-  /** What was presented -> the storage id of a service token, or the whole of a batch token. */
+  /** The presented form -> the storage id of a service token, or the whole of a batch token. */
   readonly #known = new RecentCache<string | TokenEntry>(CACHED_FORMS)
   readonly #keys = new Map<string, Buffer>()
 
@@ -29,7 +32,7 @@ export class PresentedTokens {
     this.#table = table
   }
 
-  /** What a client gets to see: the long form, but for root tokens and chosen ids. */
+  /** The form of a token that a client gets to see: the long form, but for root tokens and chosen ids. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
     if (entry.isRoot || entry.type === 'batch') return entry.id
     return presentLong(this.#key('token-form'), entry.id, this.#options.position?.() ?? 0)
@@ -40,7 +43,7 @@ export class PresentedTokens {
     const known = this.#known.get(presented)
     if (known !== undefined) return known
     const form = isBatch(presented) ? this.#openBatch(presented) : this.#storageIdOf(presented)
-    // What leads to no token is not remembered: guesses must not push out what is in use.
+    // A form that leads to no token is not remembered: guesses must not push out forms that are in use.
     if (typeof form === 'object' || (form !== undefined && this.#table.find(form))) this.#known.set(presented, form)
     return form
   }
@@ -49,7 +52,7 @@ export class PresentedTokens {
     return batchEntry(token, namespace, sealBatch(this.#key('batch-token'), this.#options.random, token))
   }
 
-  /** Forgets all: what they led to is void. */
+  /** Forgets all forms: the storage ids and tokens that they led to are void. */
   clear(): void {
     this.#known.clear()
   }
@@ -102,6 +105,6 @@ const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): Tok
   isOrphan: token.parent === '',
   isRenewable: false,
   login: undefined,
-  // Nothing is stored of it that could end with a mount.
+  // Nothing is stored of a batch token that could end with a mount.
   mountAccessor: '',
 })

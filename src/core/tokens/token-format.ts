@@ -4,12 +4,12 @@ import { isSameSecret } from '../../crypto/constant-time.js'
 import { hmacSha256 } from '../../crypto/hmac.js'
 
 /**
- * What service tokens look like. Inside, a token is `hvs.` and 24 letters and digits. Handed out, all but root tokens wear
+ * The form of service tokens. Inside, a token is `hvs.` and 24 letters and digits. Handed out, all but root tokens wear
  * a long form that a forger cannot make: 68 bytes in base64url,
  *
  *     version 1 | store position 8 | random part of the id 24 | zero 3 | HMAC-SHA-256 of all before 32
  *
- * Tokens outside the root namespace end with a dot and its id in either form.
+ * Tokens outside the root namespace end with a dot and the id of their namespace in either form.
  */
 const PREFIX = 'hvs.'
 const RANDOM_LENGTH = 24
@@ -20,7 +20,7 @@ const LONG_BYTES = 68
 const LONG_LENGTH = 91
 const SHORT_ID = /^[0-9A-Za-z]{24}$/
 
-/** What the tokens of a namespace end with. */
+/** The ending of the tokens of a namespace. */
 export const suffixOf = (namespaceId: string): string => (namespaceId === 'root' ? '' : `.${namespaceId}`)
 
 export const newTokenId = (random: Random, namespaceId: string): string =>

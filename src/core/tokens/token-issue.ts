@@ -1,6 +1,6 @@
 /**
- * What a new token is to be, decided without storage: its type, its policies, its life. Requests come from auth/token
- * (checked there against the parent), from logins, and from wrapping.
+ * The properties of a new token, decided without storage: its type, its policies, its life. Requests come from
+ * auth/token (checked there against the parent), from logins, and from wrapping.
  */
 import { invalid } from '../../logical/errors.js'
 import { type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenType } from '../../logical/request.js'
@@ -134,7 +134,7 @@ export const makeRecord = (
   }
 }
 
-/** What the mount's tuning makes of the type that a role asks for. */
+/** The type of a token, from the mount's tuning and the type that a role asks for. */
 const decideTokenType = (tuned: MountTokenType | undefined, asked: LoginAuth['tokenType']): TokenType => {
   if (tuned === 'service' || tuned === 'batch') return tuned
   if (asked !== 'default') return asked

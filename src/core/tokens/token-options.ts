@@ -7,7 +7,7 @@ import type { IdentityStore } from '../identity/identity.js'
 import type { LeaseTtls } from './token-issue.js'
 import type { TokenEntry } from './token-record.js'
 
-/** What the token store is given, and what it asks of the rest of the core. */
+/** The parts that the token store is given, and its questions to the rest of the core. */
 export interface TokenStoreOptions {
   /** The whole barrier; only `sys/token/`, `sys/expire/` and `cubbyhole/` are touched. */
   readonly storage: Storage

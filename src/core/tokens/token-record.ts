@@ -33,11 +33,11 @@ export interface StoredToken {
   readonly role: string
   readonly boundCidrs: readonly string[]
   readonly isRenewable: boolean
-  /** When the sweep looks at it: at its end, or soon after its last use. */
+  /** When the sweep looks at the token: at its end, or soon after its last use. */
   readonly sweepAtMs: number | null
   /** Set while its children are made orphans: no more of them may come. */
   readonly isClosing?: boolean
-  /** What issued it, for renewal. */
+  /** The login that issued the token, for renewal. */
   readonly login: LoginAuth | null
   /** The accessor of the mount that issued it; empty for tokens that no auth method has issued. */
   readonly mountAccessor: string

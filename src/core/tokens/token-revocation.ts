@@ -3,7 +3,7 @@ import type { TokenTable } from './token-table.js'
 
 const CHUNK = 200
 
-/** Their writes share durable batches. */
+/** The number of leases that are revoked at once; their writes share durable batches. */
 const REVOCATIONS_AT_ONCE = 64
 
 /**
@@ -95,7 +95,7 @@ export class TokenRevocation {
       if (children.length > 0) continue
       const parent = path.at(-2)
       if (parent !== undefined) await this.#removeAll([at], parent)
-      // What was created while the look went on is found now; after this its parent is gone and no more can come.
+      // A child created while the look went on is found now; after this its parent is gone and no more can come.
       if ((await this.#table.children(at, { limit: 1 })).length === 0) path.pop()
     }
   }

@@ -4,7 +4,7 @@ import { parseTimeKey, TOKEN_KEYS } from './token-record.js'
 import type { TokenRevocation } from './token-revocation.js'
 import type { TokenTable } from './token-table.js'
 
-/** How many are removed at once; their writes share durable batches. */
+/** The number of tokens that are removed at once; their writes share durable batches. */
 const CHUNK = 64
 /** Passes are never closer than this: tokens are refused at their end by themselves, the sweep only cleans up. */
 const PAUSE_MS = 1000

@@ -38,7 +38,7 @@ export class TokenTable {
     return salt && saltedId(salt, id)
   }
 
-  /** The same as the transaction sees it: a salt that it brings counts within it, and is not remembered. */
+  /** The storage id as the transaction sees it: a salt that it brings counts within it, and is not remembered. */
   storageIdIn(tx: ReadStorage, id: string): string | undefined {
     const salt = tx.get(TOKEN_KEYS.salt)
     return salt && saltedId(salt, id)
@@ -104,7 +104,7 @@ export class TokenTable {
     return row && this.find(row.token)
   }
 
-  /** How many there are, in all namespaces. */
+  /** The number of service tokens, in all namespaces. */
   async count(): Promise<number> {
     return (await this.storage.keys(TOKEN_KEYS.allAccessors)).length
   }

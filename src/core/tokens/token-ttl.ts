@@ -4,11 +4,11 @@ import { invalid } from '../../logical/errors.js'
 /** Whole seconds, 0 = not set; times in milliseconds since the epoch. */
 export interface TtlFacts {
   readonly nowMs: number
-  /** When the token was issued: what maxima count from. */
+  /** When the token was issued; maxima count from then. */
   readonly issuedMs: number
-  /** What the client asks for. */
+  /** The life that the client asks for. */
   readonly incrementSeconds: number
-  /** What the role says, in place of the mount's default. */
+  /** The life that the role sets, in place of the mount's default. */
   readonly ttlSeconds: number
   readonly maxTtlSeconds: number
   readonly explicitMaxTtlSeconds: number

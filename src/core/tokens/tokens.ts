@@ -73,7 +73,7 @@ export class TokenStore {
     return this.#table.count()
   }
 
-  /** What a client gets to see of a token: the long form, but for root tokens and chosen ids. */
+  /** The form of a token that a client gets to see: the long form, but for root tokens and chosen ids. */
   present(entry: Pick<TokenEntry, 'id' | 'isRoot' | 'type'>): string {
     return this.#forms.present(entry)
   }
@@ -89,7 +89,7 @@ export class TokenStore {
     return this.#options.hasPolicy(namespaceId, name)
   }
 
-  /** What the entity behind the token adds to its policies. */
+  /** The policies that the entity behind the token adds to those of the token. */
   identityPoliciesOf(token: TokenView): string[] {
     return this.#options.identity.policiesOf(token)
   }
@@ -129,12 +129,12 @@ export class TokenStore {
     readonly login: LoginAuth
     readonly mount: LoginMount
     readonly namespace: NamespaceRef
-    /** Of the request: `auth/approle/login`. */
+    /** The path of the request: `auth/approle/login`. */
     readonly path: string
-    /** Where another cluster has found or made the entity. */
+    /** The id of the entity, where another cluster has found or made it. */
     readonly entityId?: string
   }): Promise<IssuedToken> {
-    // What is wrong with the login is said before anything is made.
+    // A login that is wrong is refused before anything is made.
     const request = loginTokenRequest(options.login, { ...options, entityId: '' })
     const entityId = options.entityId ?? (await this.loginEntityId(options))
     return this.#maker.issue({ ...request, entityId }, options.mount.view)

@@ -16,10 +16,10 @@ interface UncountedRightsOptions {
 const CREDENTIAL = 'dr_operation_token'
 
 /**
- * What a token may do on a DR secondary, which serves no tokens otherwise and counts no uses: whatever such a cluster asks
- * of its operators concerns it as a whole, so that only tokens of the root namespace have any rights there. Every bound of
- * the token is looked at: its end and that of its parents, the addresses it may come from, its policies on exactly the path
- * of the request.
+ * The rights of a token on a DR secondary, which serves no tokens otherwise and counts no uses: whatever such a cluster
+ * asks of its operators concerns it as a whole, so that only tokens of the root namespace have any rights there. Every
+ * bound of the token is looked at: its end and that of its parents, the addresses it may come from, its policies on
+ * exactly the path of the request.
  */
 export class UncountedRights {
   readonly #options: UncountedRightsOptions

@@ -7,7 +7,7 @@ import type { Storage } from '../../logical/storage.js'
 import { readJson } from '../../logical/storage.js'
 import type { TokenEntry, TokenStore } from '../tokens/tokens.js'
 
-/** What is kept with a wrapping token, in the store that dies with it. */
+/** A wrapped answer, as it is kept in the cubbyhole of the wrapping token and deleted with the token. */
 interface WrappedRecord {
   readonly ttlSeconds: number
   readonly creationTime: string

@@ -9,7 +9,10 @@ import { fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>
 
-/** What clients and other clusters are told, and where the cluster port is bound: derived from the first listener. */
+/**
+ * The addresses that clients and other clusters are told, and where the cluster port is bound: derived from the first
+ * listener.
+ */
 export const resolveAddresses = (
   env: Environment,
   files: FileSettings,

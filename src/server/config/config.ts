@@ -8,9 +8,9 @@ export interface ServerConfig {
   readonly listeners: readonly ListenerConfig[]
   readonly storage: StorageConfig
   readonly seal: SealConfig
-  /** As clients should use it, with scheme; empty when not configured. */
+  /** The API address as clients should use it, with scheme; empty when not configured. */
   readonly apiAddress: string
-  /** What secondaries are told, `https://host:port`. */
+  /** The address of the cluster port that secondaries are told, `https://host:port`. */
   readonly clusterAddress: string
   /** Where the cluster port is bound, host:port. */
   readonly clusterBindAddress: string
@@ -24,7 +24,6 @@ export interface ServerConfig {
   readonly dev: DevConfig | undefined
   readonly unauthenticatedMetrics: boolean
   /** Undefined: off, unless a mount is tuned to have it. */
-  /** Undefined = off. */
   readonly userLockout: Readonly<Record<LockableMethod, LockoutConfig | undefined>>
   readonly own: OwnSettings
   readonly replication: {
@@ -129,7 +128,7 @@ export interface OwnSettings {
   readonly addressFile: string
   readonly labApi: boolean
   readonly labApiToken: string
-  /** What is dialled, `host:port`, for the addresses of other clusters: a lab's links stand there. */
+  /** The address of another cluster -> the one dialled in its place, both `host:port`: a lab's links stand there. */
   readonly dialRoutes: ReadonlyMap<string, string>
   readonly simulateSeals: boolean
   readonly allowGenerateRootUnauthenticated: boolean

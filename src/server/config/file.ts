@@ -16,7 +16,7 @@ import {
 import { type Findings, readBlocks, readKeys, type Stanza } from './tree.js'
 import { coerce, type Sourced } from './values.js'
 
-/** What all configuration files say together: later values win, listeners add up. */
+/** The settings of all configuration files together: later values win, listeners add up. */
 export interface FileSettings {
   /** False when a file could not be read or parsed: what seems to be missing may well stand there. */
   isWhole: boolean

@@ -19,7 +19,7 @@ export interface ServerFlags {
 }
 
 interface FlagKind {
-  /** What stands behind it; a switch has nothing. */
+  /** The name of the value behind the flag; a switch has none. */
   readonly value?: string
   readonly help: string
 }

@@ -130,7 +130,7 @@ const resolveDev = (flags: ServerFlags, env: Environment, settled: ResolvedSetti
   }
 }
 
-/** What was given and is read here without effect. */
+/** Notes the settings that were given and are read here without effect. */
 const noteAccepted = ({ root }: FileSettings, settled: ResolvedSettings): void => {
   const known = new Set(settled.rows.map(({ name }) => name))
   for (const [name, { value, origin }] of Object.entries(root)) {

@@ -5,7 +5,7 @@ import type { ResolvedSettings } from './resolved-settings.js'
 
 const DEFAULTS: LockoutConfig = { threshold: 5, durationMs: 900_000, counterResetMs: 900_000 }
 
-/** Of each method by itself. */
+/** The lockout settings of each method by itself. */
 export const resolveLockouts = (
   files: FileSettings,
   env: Environment,

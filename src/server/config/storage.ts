@@ -61,7 +61,7 @@ const refuseForeignJoin = (stanza: Stanza, files: FileSettings, env: Environment
       .filter(Boolean)
       .map(normalise),
   )
-  // Whoever listens on a port of this machine is the server itself.
+  // A listener's port on a loopback address belongs to the server itself.
   for (const { values } of files.listeners) {
     const port = /:(\d+)$/.exec(textOf(values.address))?.[1] ?? '8200'
     for (const host of LOOPBACK) own.add(`${host}:${port}`)

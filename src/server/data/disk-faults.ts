@@ -10,10 +10,10 @@ type DiskState = (typeof DISK_STATES)[number]
 /** How the disk of this process behaves, as a lab wants it. Reads are never touched: they come from memory in good part. */
 export class DiskFaults {
   state: DiskState = 'ok'
-  /** What each write takes longer while it is slow. */
+  /** The delay of each write while the disk is slow. */
   delayMs = 0
 
-  /** Throws what a write meets. */
+  /** Throws the error that a write meets. */
   requireRoom(): void {
     if (this.state === 'full') throw noSpace(new LogicalError('unavailable', 'the lab says that the disk is full'))
     if (this.state === 'fail') throw failedDisk(new LogicalError('unavailable', 'the lab says that the disk fails'))

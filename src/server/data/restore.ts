@@ -18,7 +18,7 @@ export const prepareRestored = async (engine: Engine, content: RestoredContent):
   const store = await openStore(engine, content, true)
   try {
     for await (const entries of readSnapshot(file)) {
-      // Its own wrapping of the same root key is kept below.
+      // This cluster's own wrapping of the same root key is kept below.
       await store.importMutations(entries.filter(({ key }) => !(rootKey && key === KEYS.autoWrappedRoot)))
     }
     await store.forgetRemote()

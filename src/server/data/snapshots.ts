@@ -16,7 +16,7 @@ export interface Restoration {
   readonly file: Buffer
   /** The root key that stays good; undefined for a snapshot of another cluster, after which this one is sealed. */
   readonly rootKey: Buffer | undefined
-  /** What this cluster keeps of its own, with plain values. */
+  /** The records that this cluster keeps of its own, with plain values. */
   readonly kept: readonly PlainRecord[]
   /** Where the new log goes on, behind the old one. Asked when nothing more is written. */
   readonly beginAt: () => { readonly index: number; readonly epoch: string }

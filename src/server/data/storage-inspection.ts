@@ -29,7 +29,7 @@ export interface ListedRecord extends StoredRecord {
   readonly isLive: boolean
 }
 
-/** Which files hold what opens the values; without either they are not opened. */
+/** The files with the keys that open the values; without either file the values are not opened. */
 export interface KeySource {
   /** The root key itself: 32 bytes as hex or base64. */
   readonly rootKeyFile?: string | undefined

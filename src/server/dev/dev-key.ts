@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { DevSecrets } from '../server.js'
 
-/** What a development server with a data directory needs to open itself again; for its owner's eyes only. */
+/** The secrets that a development server with a data directory needs to open itself again; for its owner alone. */
 export const readDevKey = (file: string): DevSecrets | undefined =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as DevSecrets) : undefined
 

@@ -2,7 +2,7 @@ import type { DevServer } from '../../replication/host.js'
 import type { CoreServices } from '../wiring/core-services.js'
 import type { ShellView } from '../runtime/shell-view.js'
 
-/** What a server that runs with -dev does for another one that replicates with it. */
+/** Finds and plants the root token of a server that runs with -dev, for another one that replicates with it. */
 export const devServerOf = (
   { tokens }: Pick<CoreServices, 'tokens'>,
   shell: Pick<ShellView, 'devRootToken'>,

@@ -3,7 +3,7 @@ import { KEEPER_OPERATIONS } from './keeper-operations.js'
 import type { Described, OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS } from './server-operations.js'
 
-/** Where a server serves what is ours. */
+/** The root of the paths at which a server serves its own API. */
 const OWN_ROOT = '/_understudy/v1'
 
 const JSON_TYPE = 'application/json'
@@ -80,7 +80,7 @@ const answerOf = ({ answer }: OwnOperation): JsonObject => {
 
 const contentOf = ({ schema, example }: Described): JsonObject => ({ [JSON_TYPE]: { schema, example } })
 
-/** What `GET /_understudy/v1/` lists: what is there now, and where all of it is described. */
+/** The answer of `GET /_understudy/v1/`: the operations that are there now, and where all of them are described. */
 export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonObject => ({
   description: `${OWN_ROOT}/openapi.json`,
   endpoints: Object.entries<OwnOperation>(SERVER_OPERATIONS)

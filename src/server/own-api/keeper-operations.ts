@@ -29,7 +29,7 @@ const EVENT_EXAMPLE = {
   details: { text: 'the class begins' },
 }
 
-/** What the keeper of a lab answers on its socket, from the root on. */
+/** The operations that the keeper of a lab answers on its socket, from the root on. */
 export const KEEPER_OPERATIONS = {
   'GET faults': {
     summary: 'Faults of links and servers that are active',

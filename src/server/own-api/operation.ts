@@ -17,7 +17,7 @@ interface QueryParameter {
   readonly type: 'integer' | 'boolean'
 }
 
-/** What goes over the wire: its schema, and one that is like it. */
+/** A body as it goes over the wire: its schema, and an example of it. */
 export interface Described {
   readonly schema: JsonObject
   readonly example: JsonObject
@@ -30,7 +30,7 @@ export const oneOf = (...values: readonly string[]): JsonObject => ({ type: 'str
 export const listOf = (items: JsonObject): JsonObject => ({ type: 'array', items })
 export const orNull = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] })
 
-/** Those of `required` are always there. */
+/** The schema of an object; the properties of `required` are always there. */
 export const object = (required: JsonObject, optional: JsonObject = {}): JsonObject => ({
   type: 'object',
   properties: { ...required, ...optional },

@@ -7,7 +7,10 @@ const lost = object({ index: whole, path: text, operation: text })
 const LOST_EXAMPLE = { index: 41, path: 'logical/7d0c/greeting', operation: 'put' }
 const holdState = oneOf(...HOLD_STATES)
 
-/** What a server has below `/_understudy/v1/`. There is nothing else: what runs is looked up by these names. */
+/**
+ * The operations of a server below `/_understudy/v1/`. There are no others: the code that runs is looked up by these
+ * names.
+ */
 export const SERVER_OPERATIONS = {
   'GET info': {
     summary: 'Roles, versions, fencing and the generation of the storage; sealed or not',

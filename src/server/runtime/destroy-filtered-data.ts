@@ -35,7 +35,7 @@ class Overtaken extends Error {}
 export class Destruction {
   readonly #options: DestructionOptions
   readonly #stop = new AbortController()
-  /** The mark that called for it. */
+  /** The mark that called for the destruction. */
   #wanted: Buffer | undefined
   #running: Promise<void> | undefined
 
@@ -47,7 +47,7 @@ export class Destruction {
     return this.#running !== undefined
   }
 
-  /** What is marked now is to be destroyed: nothing of it is left. Returns at once. */
+  /** Asks for the destruction of the data that is marked now, all of which is deleted already. Returns at once. */
   schedule(): void {
     if (this.#stop.signal.aborted) return
     const mark = this.#options.source.engine.get(MARK)

@@ -18,7 +18,7 @@ export class InFlightRequests {
     this.#clock = clock
   }
 
-  /** Returns the function that ends it. */
+  /** Returns the function that ends the request. */
   begin(request: IncomingRequest): () => void {
     this.#requests.set(request.id, { request, startTimeMs: this.#clock.now() })
     return () => {
@@ -27,7 +27,7 @@ export class InFlightRequests {
     }
   }
 
-  /** Resolves when those of them that are in flight now have been answered, or after `timeoutMs`. */
+  /** Resolves when the awaited requests that are in flight now have been answered, or after `timeoutMs`. */
   settle(timeoutMs: number, isAwaited: (request: IncomingRequest) => boolean = () => true): Promise<void> {
     const awaited = new Set([...this.#requests].flatMap(([id, { request }]) => (isAwaited(request) ? [id] : [])))
     return new Promise((resolve) => {

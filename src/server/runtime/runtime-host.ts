@@ -29,7 +29,7 @@ import { KEYS } from '../../storage/key-families.js'
 interface RuntimeHostOptions {
   readonly config: ServerConfig
   readonly status: ServerStatus
-  /** What the runtimes are given of the process around them. */
+  /** The part of the process around them that the runtimes are given. */
   readonly shell: ShellView
   readonly inFlight: Pick<InFlightRequests, 'settle'>
   readonly clock: Clock
@@ -40,12 +40,12 @@ interface RuntimeHostOptions {
 
 /** Data that takes the place of what is there. */
 interface NewData {
-  /** What opens it, given what opened the old; undefined when nobody here has the key. */
+  /** The root key of the new data, given that of the old; undefined when nobody here has the key. */
   readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
   readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
-  /** What status reads tell of the set to join, once it is decided. */
+  /** The set to join as status reads show it, once it is decided. */
   readonly joining?: FreshStart['joining']
-  /** Asked afterwards: whether its auto-unseal seal, if it has one, is to open it. */
+  /** Asked afterwards: whether the cluster's auto-unseal seal, if it has one, is to open the new data. */
   readonly opensItself?: () => boolean
 }
 
@@ -89,7 +89,7 @@ export class RuntimeHost {
     return this.#source?.generation ?? 0
   }
 
-  /** Read from the data itself, since it is there while the runtime is replaced, too. */
+  /** Read from the data itself, since the data is there while the runtime is replaced, too. */
   get hasPurgeMark(): boolean {
     return this.#source?.engine.get(dataKey(KEYS.purgeMark)) !== undefined
   }
@@ -127,7 +127,10 @@ export class RuntimeHost {
     return serverStateOf(this.#runtime, this.#restartView?.backend)
   }
 
-  /** What a large body may be. Whose token it is cannot be told while the runtime is replaced: it waits for that, unread. */
+  /**
+   * The limits of a request body, decided before it is read. While the runtime is replaced nobody can tell whose token
+   * it is: the body waits for that, unread.
+   */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     const onGone = (listener: () => void) => {
       gone.addEventListener('abort', listener, { once: true })
@@ -141,7 +144,7 @@ export class RuntimeHost {
     return { ...allowance, refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
   }
 
-  /** LogicalError 503 where there is none. */
+  /** The runtime; throws LogicalError 503 where there is none. */
   requireRuntime(): Runtime {
     if (this.#runtime) return this.#runtime
     throw new LogicalError('unavailable', this.#restartView ? RESTARTING_REFUSAL : STOPPING_REFUSAL)

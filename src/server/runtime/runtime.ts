@@ -48,7 +48,7 @@ export class Runtime {
   readonly identity: OwnIdentity
   readonly generationSlot = new GenerationSlot()
   readonly sealStorage: SealStorage
-  /** What answers while sealed. */
+  /** The backend that answers while sealed. */
   readonly closedBackend: Backend
   readonly #options: RuntimeOptions
   readonly #statePaths: PathSpec[]

@@ -4,7 +4,7 @@ import type { Backend } from '../../logical/backend.js'
 import type { ReplicationView } from '../../replication/view.js'
 import type { Runtime } from './runtime.js'
 
-/** What a server is now, and what answers requests then. */
+/** The state of a server, and what answers requests in it. */
 export type ServerState =
   | { readonly name: ClosedState; readonly backend: Backend }
   | { readonly name: OpenState; readonly pipeline: RequestHandler }

@@ -8,7 +8,7 @@ import type { ClusterListener } from '../../replication/rpc/cluster-listener.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
 import type { Restoration } from '../data/snapshots.js'
 
-/** What a runtime may ask of the process around it. */
+/** The process around a runtime, as far as the runtime may ask it for something. */
 export interface ShellView {
   readonly status: ClusterStatus
   readonly holds: Holds
@@ -16,13 +16,13 @@ export interface ShellView {
   readonly encryptions: EncryptionCount
   readonly clusterPort: ClusterListener
   readonly passwords: Passwords
-  /** What is true of the paths below `sys/`. */
+  /** The rules of the paths below `sys/`. */
   readonly systemRules: PathRuleTable
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
   readonly devRootToken: string | undefined
   /** The runtime is to be built anew from its records. Returns at once. */
   restart(reason: string): void
-  /** New writes of clients wait, and those under way have been answered, or have taken too long, when it resolves. */
+  /** Makes new writes of clients wait. Resolves when those under way have been answered, or have taken too long. */
   holdWrites(): Promise<void>
   releaseWrites(): void
   /** A new generation with these keys and records, then a restart. Resolves when the decision is durable. */

@@ -40,7 +40,7 @@ export class WaitingRoom {
     }
   }
 
-  /** Something has changed. */
+  /** To be called when something has changed: every request that waits looks again. */
   wake(): void {
     for (const check of [...this.#waiting]) check()
   }

@@ -3,7 +3,7 @@ import type { Category } from '../../storage/key-families.js'
 import type { Store } from '../../storage/store.js'
 import type { ShellView } from './shell-view.js'
 
-/** What secondaries of a kind get of the log. */
+/** The categories of the log's entries that secondaries of each kind get. */
 export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
   dr: new Set(['replicated', 'local']),
   performance: new Set(['replicated']),

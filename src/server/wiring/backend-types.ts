@@ -5,7 +5,7 @@ import type { BackendType } from '../../logical/backend.js'
 import { kvType } from '../../secrets/kv/backend.js'
 import type { ServerConfig } from '../config/config.js'
 
-/** What can be mounted. `generic` is the old name of the first key-value engine. */
+/** The types that can be mounted. `generic` is the old name of the first key-value engine. */
 export const createBackendTypes = (config: ServerConfig, passwords: Passwords): ReadonlyMap<string, BackendType> => {
   const { userLockout, own } = config
   const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })

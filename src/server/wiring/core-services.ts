@@ -28,7 +28,7 @@ import { createIdentityBackend } from '../../secrets/identity/backend.js'
 import { createWrappingSigner } from './wrapping-signer.js'
 import { findFamily, KEYS, type Owner } from '../../storage/key-families.js'
 
-/** What the core needs of the storage beneath it. */
+/** The storage beneath the core, as far as the core needs it. */
 interface CoreStorage {
   view(prefix: string): Storage
   deriveKey(purpose: string): Buffer
@@ -247,12 +247,12 @@ export const followChanges = (services: CoreServices, mutations: readonly { read
 
 type Follower = (services: CoreServices, key: string, departed: MountEntry[]) => void
 
-/** Who remembers nothing of what is stored is not here. */
+/** An owner that remembers nothing of what is stored has no follower. */
 const FOLLOWERS: { readonly [O in Owner]?: Follower } = {
   backends: ({ router }, key) => router.invalidate(key),
   namespaces({ namespaces, router }, key) {
     namespaces.refresh(key)
-    // Its mounts may have arrived before it.
+    // The mounts of a namespace may have arrived before it.
     router.openAll()
   },
   mounts({ table }, key, departed) {

@@ -7,7 +7,9 @@ import type { Runtime } from '../runtime/runtime.js'
 
 const flag = (value: boolean): number => (value ? 1 : 0)
 
-/** What sys/metrics shows of a runtime, under the reference's names, and the lag of each link under ours. */
+/**
+ * The metrics of a runtime that sys/metrics shows, under the reference's names, and the lag of each link under ours.
+ */
 export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter: Meter): Promise<MetricReading> => {
   const { store, barrier } = runtime
   const { view, replication } = cluster.replication
@@ -57,7 +59,10 @@ export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter:
   return { gauges, summaries: meter.summaries(), counts: meter.counts() }
 }
 
-/** What is here and not on the primary any more, which was put back in time: nobody is followed meanwhile. */
+/**
+ * The number of log entries that are here and not on the primary any more, which was put back in time: nobody is
+ * followed meanwhile.
+ */
 const aheadEntries = ({ ahead }: ReplicationView): number => (ahead ? ahead.index - ahead.commonIndex : 0)
 
 const lags = ({ lastRemoteWal, announcedIndex, lagMs }: ReplicationView): MetricSample[] => {

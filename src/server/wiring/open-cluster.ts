@@ -152,20 +152,26 @@ export class OpenCluster {
     for (const entry of known) if (!table.findByKey(entryKey(entry))) this.#removeLocalDataOf(entry)
   }
 
-  /** They are refused already. A disaster-recovery copy removes none itself: the removals of its primary reach it. */
+  /**
+   * Tokens of a mount that left are refused already. A disaster-recovery copy removes none itself: the removals of its
+   * primary reach it.
+   */
   #removeTokensOf(entry: MountEntry): void {
     if (entry.kind !== 'auth' || this.replication.isDrSecondary) return
     const removal = this.services.tokens.removeStray(entry.namespaceId, routePath(entry))
     this.#inBackground(removal, 'tokens of a mount that left could not be removed')
   }
 
-  /** What a mount that the primary removed kept on this cluster alone is deleted by nobody else; as for tokens. */
+  /**
+   * Deletes the data that a mount removed by the primary kept on this cluster alone, since nobody else deletes it; on a
+   * disaster-recovery copy as for tokens.
+   */
   #removeLocalDataOf(entry: MountEntry): void {
     if (this.replication.isDrSecondary) return
     this.#inBackground(this.services.purge.runLocal(entry), 'local data of a mount that left could not be deleted')
   }
 
-  /** What a cluster that closes does not get to is no failure: the next start takes it up. */
+  /** Work that a closing cluster does not finish is no failure: the next start takes it up. */
   #inBackground(work: Promise<void>, failure: string): void {
     work.catch((error: unknown) => {
       if (!this.#stop.signal.aborted) this.#options.log.warn(failure, { error })

@@ -219,7 +219,7 @@ export class ReplicationParts {
   }
 }
 
-/** What unwrapping an activation token answers: the usual envelope around the bundle. */
+/** The answer to the unwrapping of an activation token: the usual envelope around the bundle. */
 const activationEnvelope = (data: JsonObject): JsonObject => ({
   request_id: '',
   lease_id: '',
