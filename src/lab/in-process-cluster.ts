@@ -32,7 +32,7 @@ export interface StoppedCluster {
   start(): Promise<LabCluster>
 }
 
-/** What opens a cluster again whose keys are recovery keys. */
+/** The remedy for a cluster that unseals by itself and has not: its keys are recovery keys, which open nothing. */
 const START_ANEW = 'it does so when it starts: stop it first'
 
 interface LabClusterOptions {
@@ -102,12 +102,12 @@ export class LabCluster implements ClusterAccess {
     return this.#keys.keysOf(this.name).rootToken
   }
 
-  /** Hex. What opens it: its own shares, or after joining those of its primary. */
+  /** Hex key shares that open the cluster: its own, or after joining those of its primary. */
   get unsealKeys(): readonly string[] {
     return this.#keys.keysOf(this.name).unsealKeys
   }
 
-  /** How many of the shares it takes. */
+  /** How many of the shares open the cluster. */
   get threshold(): number {
     return this.#keys.keysOf(this.name).threshold
   }

@@ -38,7 +38,7 @@ const TIMEOUT_MS = 30_000
 
 type ServerParts = typeof import('./runner/server-parts.js')
 
-/** What is there before the first server is made. */
+/** The parts that are made before the first server. */
 interface Foundation {
   readonly parts: ServerParts
   readonly provisions: Provisions
@@ -131,7 +131,7 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * What stands between two clusters. Throws LabError `usage`, with the names there are, where there are no such two.
+   * The link between two clusters. Throws LabError `usage`, with the names there are, where there are no such two.
    *
    * @example
    * lab.link('A', 'C').setFault('latency', { ms: 80 })
@@ -167,8 +167,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * What happens from now on: calls through clients of the lab, faults of its links, and changes of process, seal, role and
-   * state of its clusters, which are looked at while somebody iterates. Ends when the lab is closed.
+   * The events from now on: calls through clients of the lab, faults of its links, and changes of process, seal, role
+   * and state of its clusters, which are looked at while somebody iterates. Ends when the lab is closed.
    *
    * @example
    * for await (const { kind, cluster } of lab.events) if (kind === 'role' && cluster === 'B') break

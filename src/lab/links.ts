@@ -66,7 +66,7 @@ export class LabLink {
     this.#tell = tell
   }
 
-  /** Whether it has no fault and passes everything. */
+  /** Whether the link has no fault and passes everything. */
   get isClear(): boolean {
     return this.#proxies.every((proxy) => proxy.isClear)
   }
@@ -125,7 +125,7 @@ export interface ClusterNetwork {
 interface LinksOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Its links may have a latency that is no fault. */
+  /** The topology whose links may have a latency that is no fault. */
   readonly topology: Topology
 }
 
@@ -143,7 +143,7 @@ export class Links {
     this.#tell = tell
   }
 
-  /** One proxy for each cluster that dials and each address that it may dial. */
+  /** Opens a proxy for each cluster that dials and each address that it may dial. */
   async open(reaches: ReadonlyMap<string, Reach>, { topology, ...around }: LinksOptions): Promise<void> {
     this.#routes = await openRoutes(planLinks(reaches, [], topology), around)
     this.#reaches = reaches
@@ -201,7 +201,7 @@ export class Links {
     await Promise.all(routes.map(({ link }) => link.close()))
   }
 
-  /** Where a cluster gets to that dials an address. */
+  /** The address that a cluster reaches when it dials `address`. */
   #addressFor(name: string, address: string): string {
     if (hiddenFrom(this.#reaches, name).includes(address)) return NOWHERE
     return this.#routes.find((route) => route.from === name && route.address === address)?.link.address ?? address

@@ -30,7 +30,7 @@ export const initialise = async (
   return seal
 }
 
-/** The same for a server that unseals by itself: its shares are recovery keys. */
+/** Initialises a server that unseals by itself: its shares are recovery keys. */
 export const initialiseAuto = async (client: ApiClient, shares: number, threshold: number): Promise<Seal> => {
   const made = await client.write('sys/init', { recovery_shares: shares, recovery_threshold: threshold })
   return { rootToken: String(made.root_token), unsealKeys: texts(made.recovery_keys), threshold }
@@ -53,7 +53,7 @@ export const secondaryToken = async (client: ApiClient, kind: Kind, id: string):
   return wrapped.token
 }
 
-/** The same, good for nobody but the cluster that made this public key, which need not reach the API of the primary. */
+/** An activation token for `below` alone, which made its public key and need not reach the API of the primary. */
 export const encryptedToken = async (above: ApiClient, below: ApiClient, kind: Kind, id: string): Promise<string> => {
   const made = await below.write(`sys/replication/${kind}/secondary/generate-public-key`)
   const { secondary_public_key } = (made.data ?? {}) as { secondary_public_key?: string }
@@ -84,7 +84,7 @@ export const findLag = (primary: ApiClient, secondary: ApiClient, kind: Kind): P
     kind,
   )
 
-/** The same for clusters whose status is asked for in another way. */
+/** The reason why a secondary is behind, as `findLag`, for clusters whose status is asked for in another way. */
 export const findLagBetween = async (
   askPrimary: () => Promise<Status>,
   askSecondary: () => Promise<Status>,
@@ -122,7 +122,7 @@ export const generateOperationToken = async (call: Call, keys: readonly string[]
   try {
     return await giveShares(call, 'sys/replication/dr/secondary/generate-operation-token', keys)
   } catch (error) {
-    // What is left of the attempt would keep the next one from beginning; wrong shares end it by themselves.
+    // An attempt that is left open would keep the next one from beginning; wrong shares end it by themselves.
     if (error instanceof ApiError && error.status === 400) return undefined
     throw error
   }
@@ -160,7 +160,7 @@ export const waitForAnswer = (
     signal,
   )
 
-/** The same for several, without a token. */
+/** Waits until several servers answer, without a token. */
 export const waitForAnswers = async (
   clusters: readonly ClusterAccess[],
   {

@@ -17,7 +17,7 @@ export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Pro
   }
 }
 
-/** Its own keys first; a cluster that followed another one since has that one's. */
+/** Tries the cluster's own keys first; a cluster that followed another one since has that one's. */
 export const unsealWithAny = async (
   client: ApiClient,
   lab: Pick<LabAccess, 'clusters'>,
@@ -45,7 +45,7 @@ export const unsealWithAny = async (
 /** A machine that starts much at once is slow. */
 const AUTO_UNSEAL_MS = 15_000
 
-/** Its keys are recovery keys, which open nothing; a server that has just started opens by itself. */
+/** Waits for a server that has just started and opens by itself; its keys are recovery keys, which open nothing. */
 export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: string): Promise<void> => {
   const fact = async () => ((await client.read('sys/seal-status')).sealed === true ? 'it is sealed' : undefined)
   await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {

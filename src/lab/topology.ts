@@ -93,12 +93,12 @@ export interface ClusterPlan {
   readonly license?: 'enterprise' | 'plus' | 'none'
   /** The version it reports. */
   readonly version?: string
-  /** Its API speaks TLS with a certificate of the lab. */
+  /** Whether the cluster's API speaks TLS with a certificate of the lab. */
   readonly tls?: boolean
-  /** Of the stanza `understudy`. */
+  /** Settings of the stanza `understudy`. */
   readonly settings?: LabSettings
   readonly ports?: PortPair
-  /** How other clusters reach it: `direct` unless said otherwise; `cluster-port` leaves its API out. */
+  /** How others reach the cluster: `direct` unless said otherwise; `cluster-port` leaves its API out. */
   readonly reach?: 'direct' | 'load-balancer' | 'cluster-port'
   readonly seed?: Seed
 }
@@ -127,7 +127,7 @@ export interface Topology {
   readonly clusters: readonly string[]
   /** In the order in which they are made: a performance link before the DR link of the same secondary. */
   readonly links: readonly Link[]
-  /** Of the clusters that are not as all are. */
+  /** The plans of clusters that are not as all are. */
   readonly plans?: Readonly<Record<string, ClusterPlan>>
 }
 

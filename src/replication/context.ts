@@ -12,7 +12,7 @@ import type { DataPlane } from './services.js'
 import type { Kind } from './types.js'
 import type { TreeMaintenance } from './roles/tree-maintenance.js'
 
-/** What the operations of the API work with. */
+/** The services that the operations of the API work with. */
 export interface ReplicationContext {
   readonly host: ReplicationHost
   readonly roles: Roles
@@ -25,7 +25,7 @@ export interface ReplicationContext {
   readonly managers: Readonly<Record<Kind, Manager>>
 }
 
-/** What every effect may need; the fork is where the log of the epoch before ends here. */
+/** The ingredients that every effect may need; the fork is where the log of the epoch before ends here. */
 export const baseIngredients = ({ host, roles }: ReplicationContext, kind: Kind): Ingredients => {
   const record = roles.record(kind)
   const beginIndex = host.store.position.index

@@ -7,7 +7,7 @@ export const kindName = (kind: Kind): string => (kind === 'dr' ? 'DR' : 'perform
 export const PRIMARY_UNREACHABLE_TEXT = 'primary cluster is unreachable'
 export const PRIMARY_OVERTAKEN_TEXT = 'the primary cluster was overtaken by a newer one: outcome unknown'
 export const CATCHING_UP_TEXT = 'replication is still catching up, try again later or provide the "force" argument'
-/** For what no waiting mends. */
+/** The refusal where waiting does not help. */
 export const INCOMPLETE_TEXT =
   'replication is incomplete and stays so until something is changed; to promote all the same, provide the "force" argument'
 

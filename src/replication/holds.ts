@@ -21,7 +21,7 @@ export class Holds {
     }
   }
 
-  /** What is held, and whether somebody has arrived there. */
+  /** The held states, and whether somebody has arrived at each. */
   list(): { kind: string; state: string; isReached: boolean }[] {
     return [...this.#held].map(([key, waiting]) => {
       const [kind = '', state = ''] = key.split('/')

@@ -98,7 +98,7 @@ export interface ReplicationHost {
   followMounts(follower: MountFollower): void
 }
 
-/** What each returns is called when the transaction is stored, or has failed. */
+/** The function that each method returns is called when the transaction is stored, or has failed. */
 export interface MountFollower {
   mountChanged(tx: Transaction, change: MountChange): () => void
   namespaceGone(tx: Transaction, gone: NamespaceFact): () => void
@@ -129,7 +129,7 @@ export interface PlainRecord {
   readonly value: Buffer
 }
 
-/** What a development server does for another one. */
+/** Access to the root token of a development server: a primary hands its own to a secondary that asks. */
 export interface DevServer {
   /** The root token that it was started with; undefined once that is good no more. */
   findRootToken(): string | undefined
@@ -143,7 +143,7 @@ export interface KeyMaterial {
   readonly records: readonly PlainRecord[]
 }
 
-/** What a wiped cluster begins with. */
+/** The keys and records that a wiped cluster begins with. */
 export interface FreshStart {
   readonly keyMaterial: KeyMaterial
   readonly records: readonly PlainRecord[]

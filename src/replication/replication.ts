@@ -194,7 +194,7 @@ export class Replication {
     if (this.#settledFilter.is(known.digest)) await this.#settledFilter.keep(known)
   }
 
-  /** What the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
+  /** The mounts that the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
   #filteredMounts(): ReadonlySet<string> {
     const record = this.#roles.record('performance')
     if (!isCopy(record)) return NOTHING_FILTERED
@@ -204,7 +204,7 @@ export class Replication {
     return found?.filteredMounts ?? NOTHING_FILTERED
   }
 
-  /** What a mount holds that was shown until it moved has to leave the secondaries of these filters. */
+  /** The data of a mount that was shown until the mount moved has to leave the secondaries of these filters. */
   #moreFiltered(ids: readonly string[]): void {
     const record = this.#roles.record('performance')
     if (record.mode !== 'primary') return
@@ -214,7 +214,7 @@ export class Replication {
     }
   }
 
-  /** What core has to know of the roles. Read fresh at each use. */
+  /** The facts about the roles that core needs. Read fresh at each use. */
   get view(): ReplicationView {
     return new ReplicationView(this.context)
   }
@@ -224,12 +224,12 @@ export class Replication {
     return { data: renderStatus(this.context.managers[kind].status()) }
   }
 
-  /** What was given up at failovers, as `/_understudy/v1/losses` shows it. */
+  /** The entries that were given up at failovers, as `/_understudy/v1/losses` shows them. */
   losses(): Promise<Loss[]> {
     return readLosses(this.#host.storage)
   }
 
-  /** What this primary accepted since it was overtaken, as `/_understudy/v1/info` shows it. */
+  /** The entries that this primary accepted since it was overtaken, as `/_understudy/v1/info` shows them. */
   async acceptedSinceFence(): Promise<Pick<LostSuffix, 'entries' | 'entriesBeyond'>> {
     for (const kind of KINDS) {
       const forkIndex = this.#fences.of(kind)?.forkIndex

@@ -68,7 +68,7 @@ export interface ForwardReply {
 }
 
 export interface PrimaryService {
-  /** Those who have connected since the start. */
+  /** The secondaries that have connected since the start. */
   readonly registry: {
     views(): readonly SecondaryView[]
     /** Told whenever a secondary comes, goes, or has applied more. Returns the unsubscribe function. */
@@ -76,7 +76,7 @@ export interface PrimaryService {
   }
   /** Ends every connection made with that certificate, now. The registration is to be gone before. */
   revoke(secondaryId: string, commonName: string): void
-  /** What a secondary may be shown has changed. */
+  /** The set of keys that a secondary may be shown has changed. */
   filterChanged(secondaryId: string): void
   /** Where the primary, or what may take its place, is to be found has changed: secondaries are told at once. */
   addressesChanged(): void
@@ -100,7 +100,7 @@ export interface FollowerService {
   readonly syncProgress: SyncProgress | undefined
   /** Why the primary refuses this cluster, while it does. */
   readonly refusal: RefusalCode | undefined
-  /** What was applied behind the primary's index, as far as it is remembered. */
+  /** The frames that were applied behind the primary's `index`, as far as they are remembered. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'>
   /** Runs a request at the primary. Rejects with `unavailable` when it cannot be asked, or its answer is missing. */
   forward(payload: Buffer, signal?: AbortSignal): Promise<ForwardReply>

@@ -1,6 +1,7 @@
 /**
- * What each event does in each state of a machine whose states carry their data. A table is total: a new state or event
- * does not compile before its cells are written; and a cell sees nothing but the data of its own state and event.
+ * The next state and the effects for each event in each state of a machine whose states carry their data. A table is
+ * total: a new state or event does not compile before its cells are written; and a cell sees nothing but the data of
+ * its own state and event.
  */
 export type StateTable<State extends { readonly is: string }, Event extends { readonly on: string }, Effect> = {
   readonly [Is in State['is']]: {

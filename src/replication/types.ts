@@ -1,7 +1,7 @@
 import type { EpochChain } from './roles/epoch.js'
 import type { SurplusEntries } from './secondary/recent-frames.js'
 
-/** What the control plane (roles, records, API) and the data plane (streams, sync, cluster port) of replication share. */
+/** Types that the control plane (roles, records, API) and the data plane (streams, sync, cluster port) share. */
 
 export type Kind = 'dr' | 'performance'
 
@@ -94,7 +94,7 @@ export type RpcMethod =
   | 'Ping'
   | 'CommonPosition'
 
-/** What a wiped cluster gets before its first copy. */
+/** The keys and records that a wiped cluster gets before its first copy. */
 export interface BootstrapPackage {
   readonly rootKey: Buffer
   /** Stored records to write first: keyring, seal configuration. Values as stored. */
@@ -103,7 +103,7 @@ export interface BootstrapPackage {
   readonly extra: string
 }
 
-/** What a primary's streams ask of its control plane. All but `bootstrap` and `forward` answer at once. */
+/** The calls of a primary's streams to its control plane. All but `bootstrap` and `forward` answer at once. */
 export interface PrimaryHooks {
   who(): PeerIdentity
   /** Called for every call with the caller's certificate name, before anything else. */
@@ -118,7 +118,7 @@ export interface PrimaryHooks {
   ): Promise<BootstrapPackage>
   /** Runs a request that a performance secondary may not run itself; both sides agree on the bytes. */
   forward(secondaryId: string, payload: Buffer, signal: AbortSignal): Promise<Buffer>
-  /** What of the replicated tree a secondary may not have; undefined = it has all. */
+  /** The filter on the replicated tree for a secondary; undefined = it has all. */
   filterFor(secondaryId: string): KeyFilter | undefined
 }
 
@@ -129,7 +129,7 @@ export interface KeyFilter {
   shows(key: string): boolean
 }
 
-/** What a follower asks of its control plane. */
+/** The calls of a follower to its control plane. */
 export interface SecondaryHooks {
   who(): PeerIdentity
   /** Judges the primary that answered: a text refuses it (older or foreign epoch, other set). */
@@ -171,7 +171,7 @@ export interface PrimaryCredentials {
   readonly privateKey: string
 }
 
-/** What a primary presents on the cluster port for one kind: PEM texts of its CA, which is also its server certificate. */
+/** A primary's identity on the cluster port for one kind: PEM texts of its CA, which is also its server certificate. */
 export interface ServerIdentity {
   /** `rep-<uuid>`, the CA's common name. */
   readonly serverName: string

@@ -6,8 +6,8 @@ import { type Ahead, type Fence, isCopy, type KindRecord } from './roles/state.j
 import type { Kind } from './types.js'
 
 /**
- * What core has to know of the roles of this cluster. Made for every request: what is dear to know is asked for when it is
- * needed, by getters that all views share.
+ * The facts about the roles of this cluster that core needs. Made for every request: facts that are expensive to find
+ * are looked up when they are needed, by getters that all views share.
  */
 export class ReplicationView {
   /** As the status endpoints show them. */
@@ -36,7 +36,7 @@ export class ReplicationView {
   /** How long the oldest index that was announced and not applied has been waited for; 0 with nothing outstanding. */
   readonly lagMs: number
   readonly fence: Fence | undefined
-  /** What this cluster has and its primary has lost; while it is set nobody is followed. */
+  /** The part of the log that this cluster has and its primary has lost; while it is set nobody is followed. */
   readonly ahead: Ahead | undefined
   /** True when client writes are to be refused because this primary was overtaken. */
   readonly refusesWrites: boolean
@@ -72,7 +72,7 @@ export class ReplicationView {
     this.hasPrimary = follower !== undefined
   }
 
-  /** What is kept from this performance secondary; undefined when it has everything. */
+  /** The filter that keeps data from this performance secondary; undefined when it has everything. */
   get ownFilter(): CompiledFilter | undefined {
     return ownFilterOf(this.#context)
   }

@@ -16,7 +16,7 @@ export interface AttachOptions {
   readonly keys?: KnownKeys | undefined
   readonly topology?: string | undefined
   readonly caFile?: string | undefined
-  /** The same as its text, which the lab keeps. */
+  /** The text of that CA file, which the lab keeps. */
   readonly caPem?: string | undefined
   readonly onWarning: (text: string) => void
 }
@@ -66,7 +66,7 @@ export const refuseWhenThere = (name: string): void => {
   throw new LabError('conflict', `there is a lab "${name}" already; "understudy down ${name}" ${end} it`)
 }
 
-/** It is not secret, and goes when the lab is forgotten. */
+/** Keeps the CA certificate, which is not secret, and goes when the lab is forgotten. */
 const keepAuthority = ({ name, caPem }: AttachOptions): string | undefined => {
   if (caPem === undefined) return undefined
   const file = path.join(labDirectory(name), 'ca.pem')

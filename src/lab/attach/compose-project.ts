@@ -17,14 +17,14 @@ export const TLS_LABEL = 'understudy.tls'
 /** Where servers of an export find certificates and the keys that they unseal themselves with. */
 export const SECRETS_IN_CONTAINER = '/vault/secrets'
 
-/** What the certificates of an export are verified with. */
+/** The CA file that the certificates of an export are verified with. */
 export const CA_IN_CONTAINER = `${SECRETS_IN_CONTAINER}/ca.pem`
 
 /** The running part of a compose project: clusters with their containers and the addresses of their published ports. */
 export interface ComposeProject {
   readonly clusters: ReadonlyMap<string, { readonly container: string; readonly apiAddress: string | undefined }>
   readonly keys: KnownKeys | undefined
-  /** What servers with TLS are verified with, PEM. */
+  /** The CA that servers with TLS are verified with, PEM. */
   readonly caPem: string | undefined
 }
 

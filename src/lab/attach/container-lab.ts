@@ -42,7 +42,7 @@ export const upContainers = async (options: ContainerLabOptions, host: LabHost):
   const { name, onProgress, signal } = options
   const topology = withSettings(options.topology, options.settings)
   for (const text of describeLeftOut(topology)) onProgress(`note: ${text}`)
-  // It may outlive this process: the containers that stay up are ended with its file.
+  // The directory may outlive this process: the containers that stay up are ended with its compose file.
   const directory = mkdtempSync(path.join(tmpdir(), `understudy-${name}-`))
   const end = async () => {
     await compose(directory, 'down', '--volumes', '--timeout', '0').catch(() => undefined)

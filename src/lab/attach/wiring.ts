@@ -9,7 +9,7 @@ import { joinClusters, openCluster, type WireOptions } from '../wire.js'
 interface WiringOptions extends WireOptions {
   /** Told what is known so far, whenever that is more: keys are kept as soon as they exist. */
   readonly onKeep: (wired: WiredClusters) => void
-  /** What the APIs of clusters with TLS are verified with. */
+  /** The CA file that the APIs of clusters with TLS are verified with. */
   readonly caFile?: string | undefined
 }
 

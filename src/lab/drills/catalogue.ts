@@ -26,7 +26,7 @@ export const drillText = (nameOrFile: string): string => {
   return readFileSync(`${directory()}${nameOrFile}.yaml`, 'utf8')
 }
 
-/** By name, or from a file. Throws a usage error. */
+/** Loads a drill by name, or from a file. Throws a usage error. */
 export const loadDrill = (nameOrFile: string): Drill => {
   if (isDocumentFile(nameOrFile)) return readDrillFile(nameOrFile)
   requireName(nameOrFile)

@@ -88,7 +88,7 @@ export class StepPlayer {
       await play(this.#context, step)
     } catch (error) {
       this.#context.signal.throwIfAborted()
-      // It cannot be played at all, which says nothing about the clusters.
+      // The step cannot be played at all, which says nothing about the clusters.
       if (error instanceof LabError && error.code === 'usage') {
         this.fail(error.message)
         return error.message

@@ -1,7 +1,7 @@
 import type { Count, Drill, Expectation } from './drill.js'
 import { durationOf } from './parse.js'
 
-/** What is wanted of rto and rpo beyond what a drill says. */
+/** Bounds on rto and rpo that are asked for beside those of the drill. */
 export interface Slo {
   readonly rtoMs?: number | undefined
   readonly writesLost?: number | undefined

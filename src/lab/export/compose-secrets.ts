@@ -7,7 +7,7 @@ export interface Place {
   readonly port: number
   /** Undefined when all are containers of one network. */
   readonly host: string | undefined
-  /** Of its API, for the other containers. */
+  /** The address of its API, for the other containers. */
   readonly api: string
   readonly isTls: boolean
   readonly isAutoSealed: boolean
@@ -38,5 +38,5 @@ export const secretsOf = (own: readonly Place[], image: string): Record<string, 
   }
 }
 
-/** As a volume of whoever reads them. */
+/** The volume of secrets, read-only, for the services that read them. */
 export const READ_SECRETS = `${SECRETS}:${SECRETS_IN_CONTAINER}:ro`

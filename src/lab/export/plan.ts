@@ -30,7 +30,7 @@ export interface ExportSource {
 export const topologyArgument = ({ topology, fileText }: ExportSource): string =>
   fileText === undefined ? topology.name : TOPOLOGY_IN_CONTAINER
 
-/** What an export leaves out of a topology, in words. */
+/** The parts of a topology that an export leaves out, in words. */
 export const describeLeftOut = (topology: Topology): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
   const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
@@ -43,14 +43,14 @@ export const describeLeftOut = (topology: Topology): string[] => {
 /** Whether the API of a cluster speaks TLS. */
 export const hasTls = (topology: Topology, cluster: string): boolean => planOf(topology, cluster).tls === true
 
-/** Of its API, in front of the colon. */
+/** The URL scheme of the API of a cluster. */
 export const schemeOf = (topology: Topology, cluster: string): string => (hasTls(topology, cluster) ? 'https' : 'http')
 
 /** Where a server is for others, and where it finds what it keeps to itself. */
 interface ServerPlace {
   readonly api: string
   readonly cluster: string
-  /** With the certificates of a topology that has TLS. */
+  /** The directory with the certificates of a topology that has TLS. */
   readonly tlsDirectory: string
   /** The key it unseals itself with, if it does: `env://` and a variable, or `file://` and a path. */
   readonly sealKey?: string | undefined

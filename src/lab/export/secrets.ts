@@ -7,7 +7,7 @@ import { isGoodFor, labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
 export const sealKeyFile = (directory: string, cluster: string): string => path.posix.join(directory, `${cluster}.key`)
 
 interface WantedSecrets {
-  /** What servers with TLS are called by; none: no certificates. */
+  /** The names by which servers with TLS are called; none: no certificates. */
   readonly hosts: readonly string[]
   /** Clusters that unseal themselves. */
   readonly clusters: readonly string[]

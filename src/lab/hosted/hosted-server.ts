@@ -57,7 +57,7 @@ export class HostedServer {
     this.#server = undefined
     this.#storage?.kill()
     this.#network.cut()
-    // What is left of the server meets a dead disk and may say so; only its ports and timers have to go.
+    // The closing server meets a dead disk and may say so; only its ports and timers have to go.
     await server?.close(0).catch(() => undefined)
     await this.#storage?.release()
   }

@@ -13,7 +13,7 @@ export class HostedServers implements ServerHost {
     this.#servers = new Map(files.map((one) => [one.name, new HostedServer(one)]))
   }
 
-  /** One thing after the other is done to each. */
+  /** Does one thing after the other to each server. */
   work(name: string, verb: HostedVerb): Promise<void> {
     const server = this.#servers.get(name)
     if (!server) throw new LabError('usage', `there is no cluster ${name} in this process; there is ${this.#names}`)

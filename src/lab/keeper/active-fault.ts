@@ -13,7 +13,7 @@ interface Wish {
 
 export interface LinkFaultRequest extends Wish {
   readonly between: readonly [string, string]
-  /** Only what the first of the two sends is met. */
+  /** True when only traffic that the first of the two sends is met. */
   readonly isOneWay: boolean
   readonly fault: LinkFault
   /** Narrows it down to one proxy of the link, and to one direction of that, as toxiproxy's clients set it. */
@@ -97,7 +97,7 @@ export const laneMeets = (
   return !isOneWay && sender === other && receiver === one
 }
 
-/** Of two of one name the newer one counts. A cut wins over bytes that wait. */
+/** Of two faults of one name the newer one counts. A cut wins over bytes that wait. */
 export const directionState = (active: readonly ActiveFault[], place: ProxyPlace, direction: Direction): LaneState => {
   const met = active.filter(isOfLink).filter((one) => laneMeets(one, place, direction))
   const isPartitioned = met.some(({ fault }) => fault.name === 'partition')

@@ -104,7 +104,7 @@ export class Keeper {
     const untilMs = forMs === undefined ? undefined : this.#around.clock.now() + forMs
     if ('between' in wish) this.#requireLink(wish)
     else await this.#inTurn(wish.cluster, (server) => setServerFault(server, wish.fault))
-    // One that is refused has no number.
+    // A fault that is refused has no number.
     const active: ActiveFault = { id: ++this.#lastId, ...wish, untilMs }
     if (!active.isHidden)
       this.#around.tell({
@@ -138,7 +138,7 @@ export class Keeper {
     })
   }
 
-  /** One after the other for each server: what was healed is not set again by whoever began before. */
+  /** Runs work one after the other for each server: a healed fault is not set again by whoever began before. */
   async #inTurn(cluster: string, work: (server: WatchedCluster) => Promise<void>): Promise<void> {
     const server = this.#clusterOf(cluster)
     const done = (this.#turns.get(cluster) ?? Promise.resolve()).then(() => work(server))

@@ -28,7 +28,7 @@ export interface Reach {
   readonly balancer?: PortPair | undefined
 }
 
-/** What the plan of a cluster makes of its ports. */
+/** The reach of a cluster with these ports: its plan says which of them are hidden. */
 export const reachOf = (
   { reach = 'direct' }: Pick<ClusterPlan, 'reach'>,
   ports: PortPair,
@@ -48,7 +48,7 @@ const distanceOf = ({ links }: Pick<Topology, 'links'>, from: string, to: string
   return { latencyMs: link?.latencyMs, jitterMs: link?.jitterMs }
 }
 
-/** Of routes that lead to a balancer: nobody of the lab dials through them. */
+/** The `from` of routes that lead to a balancer: no cluster of the lab dials through them. */
 const OUTSIDE = 'outside'
 
 /** A port on which nothing listens: it belongs to the system, and to a service that is no longer run. */

@@ -10,7 +10,7 @@ import type { WatchedCluster } from './watch.js'
 export type ServerFault =
   /** Replication stops when it enters this state; without a kind, that of both kinds. */
   | { readonly name: 'hold-state'; readonly state: string; readonly kind?: Kind | undefined }
-  /** Its clock shows another time. */
+  /** The server's clock shows another time. */
   | { readonly name: 'skew'; readonly ms: number }
   /** Writes find no room or a broken device, or take so much longer. */
   | { readonly name: 'disk'; readonly state: 'full' | 'fail' | 'slow'; readonly delayMs?: number | undefined }

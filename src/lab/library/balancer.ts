@@ -28,7 +28,7 @@ export class Balancer {
     }
   }
 
-  /** What connects from now on is led to these ports. */
+  /** New connections are led to these ports from now on. */
   leadTo({ api, cluster }: PortPair): void {
     this.#api.target.port = api
     this.#cluster.target.port = cluster

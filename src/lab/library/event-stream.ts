@@ -3,8 +3,8 @@ import type { LabEvent } from '../events/event.js'
 import type { LocalEvents } from '../live/local-events.js'
 
 /**
- * What happens in a lab, for `for await`. Whoever iterates gets everything from then on, in order, until it breaks off or the
- * lab is closed; meanwhile the clusters are looked at for changes of role, state and seal.
+ * The events of a lab, for `for await`. Whoever iterates gets every event from then on, in order, until it breaks off
+ * or the lab is closed; meanwhile the clusters are looked at for changes of role, state and seal.
  */
 export class EventStream implements AsyncIterable<LabEvent> {
   readonly #source: LocalEvents

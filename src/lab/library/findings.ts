@@ -12,7 +12,7 @@ export interface SeenCluster extends KeyOwner {
 }
 
 /**
- * What still keeps a lab from being replicated, naming the cluster; undefined when every secondary streams and has its
+ * The reason why a lab is not replicated, naming the cluster; undefined when every secondary streams and has its
  * primary's root. A cluster follows nobody where its replication has no primary, where the topology gives it one and it is
  * disabled, or where a primary knows it and it does not run.
  */
@@ -50,7 +50,7 @@ const findUnreplicatedKind = async (
   return findLag(primary.anonymous, cluster.anonymous, kind)
 }
 
-/** Of a primary that is not of this lab nothing more is known. */
+/** The finding for a secondary whose primary is not of this lab: nothing more is known of that primary. */
 const findUnconnected = ({ state, connection_state: connection, primary_cluster_addr: address }: Status) =>
   state === 'stream-wals' && connection === 'ready'
     ? undefined

@@ -7,7 +7,7 @@ import { statusOf } from '../replication.js'
 import { waitFor } from '../wait.js'
 
 /**
- * What opens a cluster: hex key shares, how many of them it takes, and a root token, empty where none is good.
+ * The keys of a cluster: hex key shares, how many of them open it, and a root token, empty where none is good.
  *
  * @example
  * import { type ClusterKeys, startLab } from 'understudy-lab'
@@ -210,7 +210,7 @@ const rolesOf = async (client: ApiClient): Promise<Roles> => {
 const isCopy = (roles: Roles | undefined): boolean =>
   roles?.dr.mode === 'secondary' || roles?.dr.mode === 'bootstrapping'
 
-/** Whether it is active or a performance secondary: others are sealed, new or DR secondaries. */
+/** Whether the server is active or a performance secondary: others are sealed, new or DR secondaries. */
 const servesTokens = async (client: ApiClient): Promise<boolean> => {
   const { status } = await client.send('GET', 'sys/health', { query: { standbyok: 'true', perfstandbyok: 'true' } })
   return status === 200

@@ -22,7 +22,7 @@ import { KeyRing } from './key-ring.js'
  */
 export interface ActivateOptions {
   readonly kind: Kind
-  /** What a performance secondary is kept from, or all that it has: mounts such as `kv/`, or namespaces. */
+  /** Paths that a performance secondary does not get, or the only ones it gets: mounts such as `kv/`, or namespaces. */
   readonly filter?: { readonly mode: 'allow' | 'deny'; readonly paths: readonly string[] } | undefined
 }
 
@@ -56,7 +56,7 @@ export interface WaitOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** What can be done over the API of the clusters alone, wherever those of a test run. */
+/** The operations that work over the API of the clusters alone, wherever the clusters of a test run. */
 export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   abstract readonly clusters: readonly C[]
   readonly topology: Topology
@@ -157,7 +157,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     await waitFor(systemClock, 'the lab to be healthy', find, timeoutMs, this.#closing)
   }
 
-  /** What is wrong at this moment, in words that name the cluster; empty when the lab is well. */
+  /** The problems at this moment, in words that name the cluster; empty when the lab is well. */
   problems(): Promise<string[]> {
     return findProblems(this.clusters, this.findFaultyLinks())
   }
@@ -186,7 +186,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     throw new LabError('usage', `timeoutMs is a number of milliseconds, not ${timeoutMs}`)
   }
 
-  /** The same code as the commands of these names. */
+  /** Runs an operation with the code of the command of its name. */
   async #operate<T>(
     names: readonly Names[],
     { onCall, ...others }: OperationOptions,

@@ -13,7 +13,7 @@ const KNOWN: { readonly [Name in keyof Topology]-?: true } = {
   plans: true,
 }
 
-/** By name, from a file, or an object. Throws LabError `usage` for what is none: JavaScript has no compiler to say it. */
+/** A topology by name, from a file, or an object. All else is a LabError `usage`: JavaScript has no compiler. */
 export const requireTopologyOf = (given: string | Topology): Topology => {
   if (typeof given === 'string') return loadTopology(given)
   if (typeof given !== 'object' || given === null || Array.isArray(given))

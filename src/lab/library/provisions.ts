@@ -7,7 +7,7 @@ import { type LabTls, makeLabTls } from '../../server/lab/lab-tls.js'
 import { planOf, type Topology } from '../topology.js'
 import { Balancer } from './balancer.js'
 
-/** What one cluster has beside its server. */
+/** The certificates, seal key and load balancer that one cluster has beside its server. */
 interface Provision {
   readonly tls?: LabTls | undefined
   /** The key that it unseals itself with. */
@@ -23,7 +23,7 @@ interface ProvisionsOptions {
 
 const SEAL_KEY_BYTES = 32
 
-/** What the topology of a lab in this process asks for beside servers: certificates, seal keys, load balancers, and files. */
+/** The needs of a topology in this process beside its servers: certificates, seal keys, load balancers, and files. */
 export class Provisions {
   readonly #provisions = new Map<string, Provision>()
   #directory: string | undefined

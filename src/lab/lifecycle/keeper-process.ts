@@ -13,13 +13,13 @@ import type { LabHost } from './lab-host.js'
 /** Paths of sockets are short by the system's rule (104 bytes on some). */
 const SOCKET_PATH_MAX = 100
 
-/** A program of its own; see `cli/keeper-entrypoint.ts`. */
+/** The keeper, a program of its own; see `cli/keeper-entrypoint.ts`. */
 export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
 
-/** The same with the servers of the lab beside it; see `cli/host-entrypoint.ts`. */
+/** The keeper with the servers of the lab in its process; see `cli/host-entrypoint.ts`. */
 const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
 
-/** It passes bytes on and computes nothing: little memory is enough, and young garbage is collected in small pieces. */
+/** The keeper only passes bytes on: little memory is enough, and young garbage is collected in small pieces. */
 export const KEEPER_NODE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=64']
 
 export const planKeeper = (directory: string, word: string, routes: readonly Route[]): KeeperRecord => {
@@ -73,7 +73,7 @@ export const startKeeper = async (
   return { keeper: { ...keeper, process: servers.identify(launched.pid) ?? null }, launched }
 }
 
-/** Its socket may lie outside the lab's directory. */
+/** Removes the directory of the keeper's socket where that lies outside the lab's directory. */
 export const removeSocket = ({ socket }: KeeperRecord, directory: string): void => {
   if (path.dirname(socket) !== directory) rmSync(path.dirname(socket), { recursive: true, force: true })
 }

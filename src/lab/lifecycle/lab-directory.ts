@@ -43,7 +43,7 @@ export const makeDirectories = (directory: string): void => {
 
 const recordFile = (name: string): string => path.join(labDirectory(name), 'lab.json')
 
-/** Whoever reads it meanwhile reads the old one or the new one. */
+/** Writes the record of a lab. A concurrent reader gets the old record or the new one. */
 export const saveLab = (lab: AnyLab): void => {
   const file = recordFile(lab.name)
   const draft = `${file}.${process.pid}`
@@ -79,7 +79,7 @@ export const requireAnyLab = (name: string): AnyLab => {
   throw new LabError('usage', text.includes(';') ? text : `${text}; start one with "understudy up pr-dr"`)
 }
 
-/** That there is no such lab, and which one may have been meant. */
+/** Says that there is no such lab, and which one may have been meant. */
 export const describeMissing = (name: string): string => {
   // The claim of the command that asks makes a directory of that name.
   const others = listLabs().filter((one) => one !== name)

@@ -79,14 +79,14 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
 /** Ports are chosen some time before servers listen on them, and somebody else may have begun to meanwhile. */
 const PORT_TRIES = 3
 
-/** Of a lab that is down: what listens on a port of it is somebody else's. */
+/** A port of a lab that is down on which somebody else listens; undefined when there is none. */
 const findTakenPort = async ({ clusters, keeper }: LabRecord): Promise<number | undefined> => {
   const own = clusters.flatMap(({ ports }) => [ports.api, ports.cluster])
   for (const port of [...own, ...keeper.routes.map((route) => route.port)]) if (!(await isFree(port))) return port
   return undefined
 }
 
-/** One server of a process cannot be frozen without the others. */
+/** Refuses an image with a frozen server: one server of a process cannot be frozen without the others. */
 const refuseFrozen = ({ isInProcess, image }: UpOptions): void => {
   const frozen = isInProcess && image?.manifest.clusters.find(({ process }) => process === 'paused')
   if (frozen)
@@ -217,7 +217,7 @@ export const abandonLab = async (
   }
 }
 
-/** Only its logs stay, and a record that says so. */
+/** Takes a lab down whose start failed: only its logs stay, and a record that says so. */
 const takeDown = async (
   lab: LabRecord,
   { onProgress, hurry }: Pick<UpOptions, 'onProgress' | 'hurry'>,

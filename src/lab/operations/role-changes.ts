@@ -19,7 +19,7 @@ interface PromoteOptions {
   readonly isForced: boolean
 }
 
-/** Of performance a root token is used. */
+/** Promotes a secondary. For performance replication a root token is used. */
 export const promote = async (
   runbook: Runbook,
   name: string,

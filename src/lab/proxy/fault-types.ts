@@ -73,7 +73,7 @@ export interface Faults {
 export const arePartial = (faults: Faults): boolean =>
   Object.values(faults as Record<string, { toxicity?: number }>).some(({ toxicity }) => toxicity !== undefined)
 
-/** Those of the faults that meet the connection with this lot. */
+/** The faults that meet the connection with this lot. */
 export const faultsFor = (faults: Faults, lot: number): Faults =>
   Object.fromEntries(
     Object.entries(faults as Record<string, { toxicity?: number }>).filter(([, { toxicity = 1 }]) => lot < toxicity),

@@ -17,7 +17,7 @@ export class LinkDirection {
     return this.#faults
   }
 
-  /** Whether it passes everything at once and as it is. */
+  /** Whether this direction passes everything at once and as it is. */
   get isClear(): boolean {
     return this.#isClear
   }

@@ -8,14 +8,14 @@ export interface Figure {
   readonly drawing: Markup
 }
 
-/** Of a page on a desk or on paper, and of a telephone. Letters keep their size, so a drawing is made for either. */
+/** A page on a desk or on paper, or on a telephone. Letters keep their size, so a drawing is made for either. */
 export type Page = 'wide' | 'narrow'
 
 type Widths = Readonly<Record<Page, number>>
 
 const FULL: Widths = { wide: 920, narrow: 340 }
 
-/** The same drawing for a wide and for a narrow page; the page shows the one that fits. */
+/** Draws a figure for a wide and for a narrow page; the page shows the one that fits. */
 export const drawBoth = (
   title: string,
   heightOn: (page: Page) => number,

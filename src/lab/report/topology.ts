@@ -10,7 +10,7 @@ interface Size {
   readonly boxHeight: number
   readonly gapX: number
   readonly gapY: number
-  /** That fit into a box. */
+  /** How many letters fit into a box. */
   readonly letters: number
 }
 

@@ -73,7 +73,7 @@ interface LaunchOptions {
   readonly nodeOptions?: readonly string[]
   /** The compiled file, below `dist`. */
   readonly program?: string
-  /** It ends when this process does, however that ends: see `endWithParent`. */
+  /** The program ends when this process does, however that ends: see `endWithParent`. */
   readonly isTied?: boolean | undefined
 }
 

@@ -15,7 +15,7 @@ import { configOf, type ServerPlan } from './server-plan.js'
 interface InProcessOptions extends ServerPlan {
   /** Free ones are chosen at the first start where none are given. */
   readonly ports?: PortPair | undefined
-  /** Of what stands in front of it; others are told these instead. */
+  /** Ports of the load balancer in front of the server; others are told these instead. */
   readonly balancer?: PortPair | undefined
   readonly storage: ServerStorage
   readonly network: ClusterNetwork
@@ -66,12 +66,12 @@ export class InProcessServer {
     return this.#ports
   }
 
-  /** As other clusters are told it. */
+  /** The cluster address as other clusters are told it. */
   get clusterAddress(): string {
     return `https://127.0.0.1:${(this.#options.balancer ?? this.ports).cluster}`
   }
 
-  /** As clients are told it. */
+  /** The API address as clients are told it. */
   get apiAddress(): string {
     return `${this.#options.tls ? 'https' : 'http'}://127.0.0.1:${this.ports.api}`
   }
@@ -105,7 +105,7 @@ export class InProcessServer {
     })
   }
 
-  /** The same for good. */
+  /** Stops the server for good. */
   end(): Promise<void> {
     this.#isOver = true
     return this.stop()
@@ -119,7 +119,7 @@ export class InProcessServer {
       const { storage, network } = this.#options
       storage.kill()
       network.cut()
-      // What is left of the server meets a dead disk and may say so; only its ports and timers have to go.
+      // The closing server meets a dead disk and may say so; only its ports and timers have to go.
       await server?.close(0).catch(() => undefined)
       await storage.release()
     })
@@ -134,7 +134,7 @@ export class InProcessServer {
     this.#server?.images.release()
   }
 
-  /** Of a server that runs only after `pauseForImage`. */
+  /** Takes the image of the server; of one that runs, only after `pauseForImage`. */
   async takeImage(): Promise<ServerImage> {
     const cut = this.#server?.images.cut()
     if (!cut) {
@@ -154,7 +154,7 @@ export class InProcessServer {
     }
   }
 
-  /** It serves and follows nobody from now on, until `loadImage`, and what the lab did to its disk is over. */
+  /** The server serves and follows nobody from now on, until `loadImage`, and a fault of its disk is over. */
   async stopForImage({ isRunning }: ServerImage): Promise<void> {
     if (this.#server) this.#server.labState.disk.state = 'ok'
     if (isRunning) await this.#server?.images.stop()
@@ -173,7 +173,7 @@ export class InProcessServer {
     if (isRunning) await this.start()
   }
 
-  /** What begins while it starts or ends waits for that: nothing comes up behind the back of whoever ends it. */
+  /** Runs `work` after every start or end that is under way: no server comes up behind the back of whoever ends it. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     return this.#turns.run('', work)
   }

@@ -8,7 +8,7 @@ export interface ServerPlan {
   readonly advertised?: string | undefined
   /** The address that its API listens on; 127.0.0.1 unless said otherwise. */
   readonly apiHost?: string | undefined
-  /** The same for its API: `host:port`. */
+  /** `host:port` of the API as others are told it, when something stands in front of it. */
   readonly advertisedApi?: string | undefined
   readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined
   /** The file of the key that it unseals itself with; with key shares otherwise. */

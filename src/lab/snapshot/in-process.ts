@@ -5,7 +5,7 @@ import { type InProcessServer, isStreaming, type ServerImage } from '../runner/i
 /** All servers of a lab in this process at one moment, in memory. */
 export type ServerImages = ReadonlyMap<InProcessServer, ServerImage>
 
-/** All stop writing before the first is read. */
+/** Takes the images of all servers, which stop writing before the first is read. */
 export const takeServerImages = async (servers: readonly InProcessServer[]): Promise<ServerImages> => {
   try {
     await Promise.all(servers.map((server) => server.pauseForImage()))
@@ -20,8 +20,9 @@ export const takeServerImages = async (servers: readonly InProcessServer[]): Pro
 }
 
 /**
- * All stand still before the first has its data. Those that ran then run afterwards, sealed where nobody has their keys. A
- * primary is there before its secondaries dial it: those that do not reach it would try again only after a pause.
+ * Loads the images into their servers, all of which stand still before the first has its data. Servers that ran then
+ * run afterwards, sealed where nobody has their keys. A primary is there before its secondaries dial it: those that do
+ * not reach it would try again only after a pause.
  */
 export const loadServerImages = async (images: ServerImages): Promise<void> => {
   const all = [...images]

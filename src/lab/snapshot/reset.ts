@@ -49,7 +49,7 @@ export const loadOver = async (
   return loaded
 }
 
-/** Its servers were started with the addresses and the seal keys that they have: an image that needs others is for a new lab. */
+/** The servers run with their own addresses and seal keys: an image that needs others is for a new lab. */
 const requireFit = (lab: LabRecord, { clusters }: Manifest): void => {
   const isSame = clusters.length === lab.clusters.length && lab.clusters.every((cluster) => fits(cluster, clusters))
   if (isSame) return

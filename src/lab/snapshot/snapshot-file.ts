@@ -42,7 +42,7 @@ export const openingDirectory = (host: Pick<LabHost, 'me' | 'table'>): string =>
   return workDirectory(place, host)
 }
 
-/** Of this process alone; what a process that is gone has left there goes. */
+/** The working directory of this process alone; directories of processes that are gone are removed. */
 const workDirectory = (place: string, { me, table }: Pick<LabHost, 'me' | 'table'>): string => {
   for (const name of readdirSync(place)) {
     const [, pid] = /^\.understudy-(\d+)$/.exec(name) ?? []
@@ -61,8 +61,8 @@ export const snapshotPath = (nameOrFile: string): string => {
 export const keyPath = (file: string): string => `${file}.key`
 
 /**
- * Before a lab is paused for it: that there is no other of that name, and a place to write it. Returns a directory beside it
- * for all that is not whole yet, which whoever saves removes.
+ * Checks, before a lab is paused for a snapshot, that there is no other of that name, and a place to write it. Returns
+ * a directory beside it for all that is not whole yet, which the caller that saves removes.
  */
 export const prepareSnapshot = (file: string, isForced: boolean, host: Pick<LabHost, 'me' | 'table'>): string => {
   if (!file.endsWith(SNAPSHOT_SUFFIX))
@@ -147,7 +147,7 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
     const parts = unpacked(bytes, file)
     const manifest = JSON.parse(String(parts[0])) as Manifest
     for (const [index, { name }] of manifest.clusters.entries()) {
-      // It becomes the name of a file; whoever has sealed it may be anybody, for the key comes along.
+      // The name becomes that of a file; whoever has sealed the snapshot may be anybody, for the key comes along.
       if (!CLUSTER.test(name)) throw new LabError('conflict', `${file} is damaged: "${name}" is no name of a cluster`)
       const part = parts[index + 1]
       if (!part) throw new LabError('conflict', `${file} is damaged: it lacks cluster ${name}`)

@@ -22,11 +22,11 @@ export const topologyText = (name: string): string =>
  */
 export const listTopologies = (): Topology[] => TOPOLOGY_NAMES.map((name) => readTopology(topologyText(name)))
 
-/** One that ships with the package. */
+/** The topology of this name among those that ship with the package. */
 export const findTopology = (name: string): Topology | undefined =>
   TOPOLOGY_NAMES.some((known) => known === name) ? readTopology(topologyText(name)) : undefined
 
-/** The same; a name that is none is a usage error with the nearest that is one. */
+/** The topology of this name; an unknown name is a usage error with the nearest known one. */
 export const requireTopology = (name: string): Topology => {
   const topology = findTopology(name)
   if (topology) return topology

@@ -7,9 +7,10 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import type { Kind } from '../types.js'
 
 /**
- * What lets a cluster join, in two forms. Wrapped: a signed JWT that stands for the bundle at the primary's API, spent by
- * unwrapping. Sealed: the bundle itself, its private key encrypted for the public key that the secondary made, so that
- * no call of the primary's API is needed. In both, every part is covered by a signature or an authentication tag.
+ * The credentials that let a cluster join. An activation token carries them in one of two forms. Wrapped: a signed JWT
+ * that stands for the bundle at the primary's API, spent by unwrapping. Sealed: the bundle itself, its private key
+ * encrypted for the public key that the secondary made, so that no call of the primary's API is needed. In both, every
+ * part is covered by a signature or an authentication tag.
  */
 export interface Bundle {
   readonly kind: Kind
@@ -78,7 +79,7 @@ type ActivationToken =
   | { readonly form: 'wrapped'; readonly jwt: string; readonly address: string }
   | { readonly form: 'sealed'; readonly fields: JsonObject }
 
-/** What kind of token the text is, unverified; undefined when it is neither. */
+/** The token in the form that the text has, unverified; undefined when the text has neither form. */
 export const parseActivationToken = (text: string): ActivationToken | undefined => {
   const parts = text.split('.')
   if (parts.length === 3) {

@@ -33,14 +33,14 @@ export const issueClientCertificate = async (
   return { commonName, ...(await issueCertificate(authority, { name: commonName, nowMs })) }
 }
 
-/** What the cluster port presents for the kind this authority belongs to. */
+/** The name, certificate and key that the cluster port presents for the kind this authority belongs to. */
 export const serverIdentityOf = (ca: CaRecord): ServerIdentity => ({
   serverName: ca.name,
   certificate: certificatePem(decode(ca.certificate)),
   privateKey: privateKeyPem(decode(ca.privateKey)),
 })
 
-/** What a follower presents to its primary. */
+/** The client certificate and key of a follower, and the CA and server name by which it knows its primary. */
 export const primaryCredentialsOf = (credentials: Credentials): PrimaryCredentials => ({
   serverName: credentials.serverName,
   caCertificate: certificatePem(decode(credentials.caCertificate)),

@@ -13,20 +13,20 @@ type Host = Pick<ReplicationHost, 'dev' | 'storage' | 'log'>
 export const wantsDevRoot = ({ dev }: Pick<Host, 'dev'>, kind: Kind): boolean =>
   dev !== undefined && kind === 'performance'
 
-/** What a primary puts into the package for one that asked: JSON. */
+/** The JSON that a primary puts into the package for a secondary that asked for the root token. */
 export const offerDevRoot = ({ dev }: Pick<Host, 'dev'>, kind: Kind): string => {
   const token = kind === 'performance' ? dev?.findRootToken() : undefined
   return JSON.stringify(token === undefined ? {} : { dev_root_token: token })
 }
 
-/** What a secondary that asked takes of a package into its new storage. */
+/** The records that a secondary that asked for the root token takes from the package into its new storage. */
 export const keepDevRoot = (host: Pick<Host, 'dev'>, kind: Kind, extra: string): PlainRecord[] => {
   const { dev_root_token: token } = JSON.parse(extra || '{}') as { dev_root_token?: unknown }
   if (!wantsDevRoot(host, kind) || typeof token !== 'string') return []
   return [{ key: KEYS.devRoot, value: Buffer.from(token) }]
 }
 
-/** At the end of the bootstrap. A failure is logged: whoever has the key shares can make a root token all the same. */
+/** Plants the root token at the end of the bootstrap. A failure is logged: key shares make one all the same. */
 export const plantDevRoot = async ({ dev, storage, log }: Host): Promise<void> => {
   const token = storage.get(KEYS.devRoot)?.toString()
   if (token === undefined) return

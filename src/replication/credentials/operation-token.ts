@@ -23,7 +23,7 @@ export interface GenerationAttempt {
   update(options: { key: string; nonce: string }): Promise<JsonObject>
 }
 
-/** What GET attempt shows where no attempt can run. */
+/** The answer of GET attempt where no attempt can run. */
 export const NO_ATTEMPT: JsonObject = {
   nonce: '',
   started: false,

@@ -38,7 +38,7 @@ export interface CompiledFilter {
   readonly filteredMounts: ReadonlySet<string>
   /** Paths of the namespaces that vanish. */
   readonly hiddenNamespaces: ReadonlySet<string>
-  /** What falls under the rule without being named in it, sorted. */
+  /** The mounts and namespaces that fall under the rule without being named in it, sorted. */
   readonly dynamicMounts: readonly string[]
   readonly dynamicNamespaces: readonly string[]
 }

@@ -16,7 +16,7 @@ export interface FilterRecord extends FilterRule {
   readonly kept?: readonly string[]
   /** The paths as they were given, where they have followed their mounts since. */
   readonly asked?: readonly string[]
-  /** How often it was replaced, or came to hold back a mount that was shown: what the secondary has is to be compared. */
+  /** How often the rule was replaced, or came to hold back a shown mount: the secondary's data is to be compared. */
   readonly revision?: number
 }
 
@@ -84,7 +84,7 @@ const followFiltered = (record: FilterRecord, after: MountFact, namespaces: read
 export const followNamespaceGone = (record: FilterRecord, namespace: NamespaceFact): FilterRecord =>
   withoutGone(record, (path) => path.startsWith(namespace.path))
 
-/** What is gone leaves the rule: whatever comes to its path one day was never meant, and starts unfiltered. */
+/** A path that is gone leaves the rule: whatever comes to it one day was never meant, and starts unfiltered. */
 const withoutGone = (record: FilterRecord, isGone: (path: string) => boolean): FilterRecord =>
   withPaths(
     record,

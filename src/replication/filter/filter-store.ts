@@ -41,7 +41,7 @@ export class FilterStore {
   readonly #storage: Storage
   readonly #remembered = new Map<string, KnownFilter>()
   readonly #compiled = new Map<string, { readonly facts: string; readonly filter: CompiledFilter }>()
-  /** Of all filters that there are, or were. */
+  /** The ids of all filters that there are, or were. */
   readonly #ids = new Set<string>()
   readonly #inMotion = new Set<InMotion>()
 
@@ -50,7 +50,7 @@ export class FilterStore {
     this.#storage = options.storage
   }
 
-  /** Before mounts can be moved. */
+  /** Loads the ids of all filters, before mounts can be moved. */
   async load(): Promise<void> {
     for (const id of await this.#storage.list(KEYS.filters)) this.#ids.add(id)
   }
@@ -85,7 +85,7 @@ export class FilterStore {
     return filter
   }
 
-  /** What a record from another time means for the mounts of now. */
+  /** Compiles a record of another time for the mounts and namespaces of now. */
   compile(record: FilterRecord): CompiledFilter {
     return compileRecord(record, this.#options.mounts(), this.#options.namespaces())
   }
@@ -141,7 +141,7 @@ export class FilterStore {
     }
   }
 
-  /** The same for the transaction that removes a namespace. */
+  /** Lets the filters follow the transaction that removes a namespace. */
   followNamespaceGone(tx: Transaction, namespace: NamespaceFact): () => void {
     const followed = this.#rewrite(tx, (record) => followNamespaceGone(record, namespace))
     return () => {

@@ -9,7 +9,7 @@ import { KEYS } from '../../storage/key-families.js'
  * that is written anew is told apart from the one before.
  */
 
-/** Of the data that a filter takes away: it is not shown any more; some of it is, or is about to be, deleted. */
+/** Data that a filter takes away: `hidden` is not shown any more; `deleted` is, or is about to be, deleted in part. */
 export type PurgeStage = 'hidden' | 'deleted'
 
 export const makePurgeMark = (stage: PurgeStage, random: Random): Buffer => Buffer.from(`${stage} ${uuid(random)}`)

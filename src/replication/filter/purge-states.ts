@@ -7,7 +7,7 @@ export type Looking =
   /** A look will begin that sees what is there by then. */
   | { readonly is: 'due' }
   | { readonly is: 'looking' }
-  /** What is being looked at is not what is asked for any more. */
+  /** A look is running, and another one was asked for since it began. */
   | { readonly is: 'looking-again' }
 
 type LookingEvent = { readonly on: 'asked' } | { readonly on: 'begun' } | { readonly on: 'ended' }
@@ -38,7 +38,7 @@ export type DestructionEvent =
   | { readonly on: 'found'; readonly stage: PurgeStage | undefined }
   | { readonly on: 'gone' }
   | { readonly on: 'lifted' }
-  /** What was found is marked durably. */
+  /** The mark for the data that was found is durable. */
   | { readonly on: 'marked' }
   /** The mark of a deletion that is ahead was not written. */
   | { readonly on: 'not-marked' }

@@ -11,7 +11,7 @@ import { compareEpochs, type EpochChain, findSurplus } from '../roles/epoch.js'
 import type { ReplicationSettings } from '../host.js'
 import type { FollowerService } from '../services.js'
 
-/** What fits a message between clusters with whatever else is in it. */
+/** The largest payload that fits into a message between clusters beside the other fields of it. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
 /** An answer of the primary, and how far its log had come when the request was done. */
@@ -41,7 +41,7 @@ export class Forwarder {
   /** Rejects with the error of the primary's backend, or with 503 when the primary cannot be asked. */
   async forward(request: Request): Promise<Forwarded> {
     const clusterId = this.#options.follower()?.primary?.clusterId ?? ''
-    // What was done with it here so far may have taken long, and it was in vain.
+    // The work on the request here so far may have taken long, and it was in vain.
     await nextTurn()
     const payload = await encodeRequest(request)
     if (payload.length > PAYLOAD_BYTES_MAX) throw new LogicalError('body-too-large', 'http: request body too large')

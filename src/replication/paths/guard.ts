@@ -9,7 +9,7 @@ import { isSecondaryStage, type License } from '../roles/machine.js'
 import { OPERATION_TOKEN_FIELDS } from './fields.js'
 import type { Kind } from '../types.js'
 
-/** What the paths of this process work with. A function, since a role change makes a new context. */
+/** The context that the paths of this process work with. A function, since a role change makes a new context. */
 export type Context = () => ReplicationContext
 
 type Answer = Response | undefined

@@ -29,7 +29,7 @@ export const putFilter = async (
   return warnings.length === 0 ? undefined : { data: null, warnings }
 }
 
-/** What was given and means nothing, and a rule that therefore keeps everything, or nothing, from the secondary. */
+/** Warns of paths that mean nothing, and of a rule that therefore keeps everything, or nothing, from the secondary. */
 const warningsOf = ({ host }: ReplicationContext, given: readonly string[], { mode, paths }: FilterRule): string[] => {
   const ignored = [...new Set(given.filter((path) => normalizePath(path) === undefined))]
   const unknown = findUnknown(paths, host.mounts(), host.namespaces())
@@ -60,7 +60,7 @@ export const readDynamicOnPrimary = (context: ReplicationContext, id: string): R
   return dynamicLists(context, filterIdOf(record, secondaryId, context.filters))
 }
 
-/** The same on the secondary, which answers for itself only, by whichever of its ids. */
+/** Reads the dynamic lists on the secondary, which answers for itself only, by whichever of its ids. */
 export const readDynamicOnSecondary = (context: ReplicationContext, id: string): Response => {
   const { host, roles, filters } = context
   const record = roles.record('performance')

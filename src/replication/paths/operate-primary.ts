@@ -22,7 +22,7 @@ import { WARNINGS } from '../texts.js'
 import type { Kind } from '../types.js'
 import { hasPublicKeyTokens } from '../version.js'
 
-/** What a primary can be asked to do, and how a cluster becomes one or stops being one. */
+/** The operations of a primary, and those by which a cluster becomes one or stops being one. */
 
 const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 

@@ -108,7 +108,7 @@ const renderSecondary = (facts: SecondaryFacts): JsonObject => ({
 const sortedById = (registrations: readonly Registration[]): Registration[] =>
   [...registrations].sort((a, b) => (a.id < b.id ? -1 : 1))
 
-/** One that never connected has an id and nothing else; one that is away keeps what was last known of it. */
+/** A secondary that never connected has an id and nothing else; one that is away keeps what was last known of it. */
 const renderLink = (row: Registration, view: SecondaryView | undefined): JsonObject => {
   const isConnected = view?.isConnected ?? false
   const clusterAddress = view?.clusterAddresses[0] ?? row.clusterAddress

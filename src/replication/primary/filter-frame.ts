@@ -4,7 +4,7 @@ import { subPageOf } from '../../storage/trees/leaf.js'
 import type { FrameSliceMessage } from '../rpc/messages.js'
 import type { KeyFilter, Kind } from '../types.js'
 
-/** What one secondary may have of the log. */
+/** The part of the log that one secondary may have, by its kind and its filter. */
 export interface Audience {
   readonly kind: Kind
   /** Undefined = everything its kind gets. */

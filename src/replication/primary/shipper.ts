@@ -68,18 +68,18 @@ export class Shipper {
     }
   }
 
-  /** What is filtered is about to change by the log's newest entry: ships up to it, then has everything compared. */
+  /** The log's newest entry changes the set of filtered keys: ships up to it, then has everything compared. */
   filterChanged(): void {
     this.#take({ on: 'filter-changed', at: this.#options.store.position.index })
     this.#wake()
   }
 
-  /** For one that may take this primary's place the news must not wait for a heartbeat. */
+  /** News of a cluster that may take this primary's place must not wait for a heartbeat. */
   addressesChanged(): void {
     this.#wake()
   }
 
-  /** Beside the log, which may be waiting for the secondary to read or to compare. */
+  /** Sends changed addresses beside the log, which may be waiting for the secondary to read or to compare. */
   async #announce(): Promise<never> {
     const { stream, addresses } = this.#options
     let told = ''

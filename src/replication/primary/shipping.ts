@@ -3,7 +3,7 @@ import { never, type StateTable, type Step, stay, to } from '../state-table.js'
 import type { StreamState } from '../types.js'
 import type { SyncSession } from './sync-sessions.js'
 
-/** What the offer after this one goes by. */
+/** The filter of the last comparison, which the next offer of a session goes by. */
 interface Compared {
   /** The filter that what the secondary has was compared under, by its fingerprint; undefined where that is not sure. */
   readonly under: string | undefined
@@ -27,13 +27,13 @@ export type Shipping =
   | ({ readonly is: 'streaming' } & Compared & Holding)
   /** Frames flow up to a place, where everything is to be compared: until then nothing that is applied counts. */
   | ({ readonly is: 'filter-changed'; readonly at: number } & Compared & Holding)
-  /** What the secondary has does not fit: it is to compare. */
+  /** The secondary's data does not fit the log of this primary: the secondary is to compare. */
   | ({ readonly is: 'lost'; readonly reason: string } & Compared & Holding)
   /** A session is being opened. */
   | ({ readonly is: 'offering' } & Compared & Changing)
   /** The session is offered under a filter; the secondary compares, and will say where it goes on. */
   | ({ readonly is: 'comparing'; readonly session: SyncSession; readonly filter: string } & Changing)
-  /** It has said so; the place is not looked up yet. */
+  /** The secondary has said where it goes on; the place is not looked up yet. */
   | ({
       readonly is: 'placed'
       readonly session: SyncSession

@@ -45,7 +45,7 @@ export class SyncSession {
     return Buffer.concat(groups.map((group) => this.snapshot.trees[tree].subPages(group)))
   }
 
-  /** All of a tree. Only where nothing is filtered. */
+  /** Fetches all keys of a tree. Only where nothing is filtered. */
   async *fetchTree(tree: Tree): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
     if (tree === 'replicated' && this.#audience.filter) throw refusalError('failed', 'this copy is filtered')
@@ -56,7 +56,7 @@ export class SyncSession {
     yield reply.take()
   }
 
-  /** What the caller lacks of sub-pages, which of its leaves are unknown here, and what is filtered. */
+  /** Keys of sub-pages that the caller lacks, leaves of the caller that are unknown here, and filtered hashes. */
   async *fetchSubPages(tree: Tree, asked: readonly CallerSubPage[]): AsyncGenerator<FetchKeysReply> {
     this.#check(tree)
     const filter = tree === 'replicated' ? this.#audience.filter : undefined

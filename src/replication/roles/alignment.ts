@@ -22,7 +22,7 @@ export const keepAlignment = async ({ storage, store }: Host): Promise<void> => 
   await storage.write((tx) => putJson(tx, KEYS.alignment, alignment))
 }
 
-/** The same log goes on in another epoch. */
+/** Moves the kept place to another epoch, in which the same log goes on. */
 export const continueAlignment = async ({ storage, store }: Host): Promise<void> => {
   const place = store.remotePosition
   const kept = readJson<Alignment>(storage, KEYS.alignment)

@@ -4,7 +4,7 @@ import type { CaRecord, Credentials, KindRecord, SecondaryRecord } from './state
 import { DISABLED } from './state.js'
 import type { Kind } from '../types.js'
 
-/** What effects need besides the record: made or learnt before the first of them is applied. */
+/** The inputs that effects need besides the record: made or learnt before the first effect is applied. */
 export interface Ingredients {
   newId(): string
   /** Last index applied from the primary, and the end of the own log; on a former primary both are that. */
@@ -17,7 +17,7 @@ export interface Ingredients {
 
 export type Records = Readonly<Record<Kind, KindRecord>>
 
-/** What a change of role is about to make durable. */
+/** The records that a change of role is about to make durable, and whether the operation token stays. */
 export interface Drafts {
   readonly records: Records
   readonly keepsOperationToken: boolean

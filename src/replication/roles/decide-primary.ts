@@ -4,7 +4,7 @@ import { GUARDS } from '../guard-texts.js'
 import { accept, type Decision, type Facts, isDormant, isSecondaryStage, type Refusal, refuse } from './machine.js'
 import type { Kind } from '../types.js'
 
-/** What a cluster answers when it is asked to become, to be or to stop being a primary. Pure. */
+/** The decisions of a cluster that is asked to become, to be or to stop being a primary. Pure. */
 
 export type Check = { readonly ok: true } | Refusal
 

@@ -13,7 +13,7 @@ import {
 } from './machine.js'
 import type { Kind } from '../types.js'
 
-/** What a cluster answers when it is asked to join, to follow another primary, to be promoted or to leave. Pure. */
+/** The decisions of a cluster that is asked to join, to follow another primary, to be promoted or to leave. Pure. */
 
 /** Asked before anything leaves this cluster; what the token says is judged by `checkBundle`. */
 export const decideEnableSecondary = (kind: Kind, facts: Facts): Decision => {
@@ -80,7 +80,7 @@ export const decideUpdatePrimary = (kind: Kind, facts: Facts, form: UpdateForm |
       })
     case 'token':
       return accept(stage, 'update-primary', {
-        // What is received must not move while it is compared with what the new primary builds on.
+        // The received log must not move while it is compared with the log that the new primary builds on.
         prepare: [
           { do: 'stop-following', kind },
           { do: 'list-surplus', kind },
@@ -132,7 +132,7 @@ export const decidePromote = (kind: Kind, facts: Facts, safety: SafetyFacts, for
   // The copy of a performance secondary goes on under the same secondary id.
   if (kind === 'dr' && facts.stages.performance === 'secondary') change.push({ do: 'take-place', kind: 'performance' })
   if (kind === 'dr') change.push({ do: 'delete-operation-token' })
-  // What is applied must not move between the fork that the new epoch names and the end of following.
+  // The applied index must not move between the fork that the new epoch names and the end of following.
   const prepare = [
     { do: 'stop-following', kind },
     { do: 'list-missing', kind, safety },
@@ -156,7 +156,7 @@ export const decideDisableSecondary = (kind: Kind, facts: Facts): Decision => {
 /** The first copy is complete. A role that fell behind a DR secondary meanwhile waits. */
 export const decideFinishBootstrap = (kind: Kind, facts: Facts): Decision => {
   if (isDormant(kind, facts)) return refuse(DR_REFUSAL)
-  // What runs goes on: everything that was read from the data has followed the copy as it came in.
+  // The running services go on: everything that was read from the data has followed the copy as it came in.
   return accept(facts.stages[kind], 'finish-bootstrap', {
     prepare: [{ do: 'plant-dev-root' }],
     change: [{ do: 'become-secondary', kind }],

@@ -6,7 +6,7 @@ import type { Registration } from './state.js'
 interface DrainOptions {
   readonly registry: PrimaryService['registry']
   readonly registrations: readonly Registration[]
-  /** What is to be applied everywhere. */
+  /** The index up to which the log is to be applied everywhere. */
   readonly index: number
   readonly timeoutMs: number
   readonly clock: Clock

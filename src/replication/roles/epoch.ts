@@ -8,7 +8,7 @@ interface Epoch {
   readonly number: number
   /** Empty for the first epoch of a set. */
   readonly parent: string
-  /** What of the parent's log was applied here when this epoch began; everything behind it was lost with the parent. */
+  /** The last index of the parent's log applied here when this epoch began; all behind it was lost with the parent. */
   readonly forkIndex: number
   /** The last index of the founder's own log at that moment: everything behind it is of this epoch. */
   readonly beginIndex?: number
@@ -72,7 +72,7 @@ export const isOvertakenBy = (own: EpochChain, other: EpochChain): boolean => {
 export const chainUpTo = (chain: EpochChain, epoch: string): EpochChain =>
   chain.slice(0, chain.findIndex(({ id }) => id === epoch) + 1)
 
-/** What a log holds that another chain does not build on: all behind `after`, which is undefined where nobody knows. */
+/** Entries of a log that another chain does not build on: all behind `after`, which is undefined where nobody knows. */
 export interface Surplus {
   readonly after: number | undefined
   /** False when more than what is behind `after` may be given up. */
@@ -80,9 +80,9 @@ export interface Surplus {
 }
 
 /**
- * What of a log is to be given up for the other chain. `own` ends with the epoch whose numbering the log has. The two may
- * descend from one another, or both from a third: then it is what the parent's log had behind their fork, and everything
- * since. Undefined when the other chain builds on all of it.
+ * Finds the part of a log that is to be given up for the other chain. `own` ends with the epoch whose numbering the log
+ * has. The two may descend from one another, or both from a third: then the surplus is what the parent's log had behind
+ * their fork, and everything since. Undefined when the other chain builds on all of the log.
  */
 export const findSurplus = (own: EpochChain, other: EpochChain): Surplus | undefined => {
   const common = own.findLastIndex(({ id }) => other.some((epoch) => epoch.id === id))

@@ -10,12 +10,12 @@ import type { Decision, Preparation } from './machine.js'
 import { refusalToError, type WipeMaterial } from './roles.js'
 import { lastIndexOf } from './tree-maintenance.js'
 
-/** What a decision needs that cannot be read here: made, or learnt from another cluster, before. */
+/** The inputs of a decision that cannot be read here: made, or learnt from another cluster, before. */
 interface Given extends Partial<Omit<Ingredients, 'newId' | 'fork'>> {
   readonly material?: WipeMaterial
 }
 
-/** What the preparations came to. */
+/** The results of the preparations. */
 interface Prepared {
   /** Who has not applied everything, and up to where that is. */
   stragglers: readonly Straggler[]

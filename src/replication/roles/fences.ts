@@ -18,7 +18,7 @@ interface FencesOptions {
  */
 export class Fences {
   readonly #options: FencesOptions
-  /** Known, and not stored yet. */
+  /** Fences that are known, and not stored yet. */
   readonly #met = new Map<Kind, Fence>()
 
   constructor(options: FencesOptions) {
@@ -42,7 +42,7 @@ export class Fences {
     return true
   }
 
-  /** What whoever wants something of an overtaken primary is told. */
+  /** The refusal for whoever wants something of an overtaken primary. */
   refusal(fence: Fence): Refusal {
     return { ok: false, code: 'epoch', text: fencedText(fence), overtaker: fence.by }
   }

@@ -12,7 +12,7 @@ import { type Credentials, exchangeKeyKey } from './state.js'
 import { withScheme } from '../paths/status.js'
 import type { BootstrapPackage, Kind, PeerIdentity } from '../types.js'
 
-/** What enable and update-primary are told about the primary. */
+/** The fields about the primary that enable and update-primary take. */
 export interface JoinFields {
   readonly token: string
   readonly primaryApiAddr: string
@@ -37,7 +37,7 @@ interface JoinDeps {
   readonly checkBundle: (facts: BundleFacts) => void
   /** Asks a development server for its root token. */
   readonly wantsDevRoot: boolean
-  /** What we say of ourselves as a member of that set. */
+  /** The identity that this cluster presents as a member of that set. */
   readonly who: (setId: string) => PeerIdentity
 }
 

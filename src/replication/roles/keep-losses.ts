@@ -42,7 +42,7 @@ export const keepOwnLoss = async (
   host.log.warn('unreplicated entries kept aside', { kind, epoch, entries: entries.length })
 }
 
-/** What a forced promotion knowingly gives up. Its entries are not here; the former primary lists them when it rejoins. */
+/** Records the loss of a forced promotion. Its entries are not here; the former primary lists them when it rejoins. */
 export const keepPromotionLoss = async (
   host: ReplicationHost,
   kind: Kind,

@@ -8,9 +8,9 @@ import { recordKey } from './state.js'
 import type { Kind } from '../types.js'
 
 /**
- * What a failover cost, entry by entry. The cluster that has to give something up writes the list, and the encrypted log
- * frames themselves, under a prefix that never leaves it, before anything of it is overwritten. Lists are bounded, in
- * number and in what each holds, and say what they leave out.
+ * The entries that a failover cost, one by one. The cluster that has to give something up writes the list, and the
+ * encrypted log frames themselves, under a prefix that never leaves it, before anything of it is overwritten. Lists are
+ * bounded, in number and in what each holds, and say what they leave out.
  */
 export interface Loss {
   /** The epoch whose entries were lost. */
@@ -45,15 +45,15 @@ export interface LostSuffix {
 }
 
 /**
- * What a cluster alone may lose with a role: what secondaries of the kind get, but shared data that is a performance
- * primary's, which has it still and lists it itself otherwise.
+ * The data that a cluster alone may lose with a role: all that secondaries of the kind get, except shared data of a
+ * performance primary, which has it still and lists it itself otherwise.
  */
 export const isOwnOf =
   (kind: Kind, isPerformanceCopy: boolean) =>
   (category: Category): boolean =>
     kind === 'dr' ? category !== 'replicated' || !isPerformanceCopy : category === 'replicated'
 
-/** What this store's log holds behind `index`, as far as it `isOwn`. */
+/** The entries of this store's log behind `index`, as far as their category `isOwn`. */
 export const collectSuffix = async (
   store: Pick<ReplicableStore, 'framesAfter' | 'decodeFrame' | 'position' | 'firstIndex'>,
   isOwn: (category: Category) => boolean,
@@ -105,7 +105,7 @@ class BoundedSuffix {
   }
 }
 
-/** What is filtered has no key, and the role that a failover changes is no loss. */
+/** Filtered operations have no key, and the role that a failover changes is no loss. */
 const isData = (key: string): boolean => key !== '' && key !== recordKey('performance')
 
 const describe = (index: number, key: string, isDelete: boolean, paths: ReadonlyMap<string, string>): LostEntry => {

@@ -90,10 +90,10 @@ export const TRANSITIONS: Readonly<Record<Stage, Readonly<Record<Event, Stage | 
   },
 }
 
-/** What this server may do. `plus` has performance replication only, `none` has neither kind. */
+/** The kinds of replication that a server may use: `plus` has performance replication only, `none` has neither. */
 export type License = 'enterprise' | 'plus' | 'none'
 
-/** What every decision looks at. */
+/** The stages that every decision looks at. */
 export interface Facts {
   readonly stages: Readonly<Record<Kind, Stage>>
 }
@@ -107,20 +107,20 @@ export interface SafetyFacts {
   readonly appliedIndex: number
   /** The last index that the primary ever announced. */
   readonly announcedIndex: number
-  /** What is applied is of an epoch that another primary has ended, and nothing of that one is applied yet. */
+  /** The applied log is of an epoch that another primary has ended, and nothing of that primary is applied yet. */
   readonly isBehindEpoch: boolean
   /** A filter that holds something back from this cluster, as `deny EU_data/`; undefined when it has all. */
   readonly filter: string | undefined
 }
 
-/** What is done before the records change. Each is taken back when one of the next, or the change itself, fails. */
+/** A step before the records change. Each is taken back when one of the next, or the change itself, fails. */
 export type Preparation =
   | { readonly do: 'fence-writes'; readonly kind: Kind }
   | { readonly do: 'drain'; readonly kind: Kind }
   | { readonly do: 'stop-following'; readonly kind: Kind }
-  /** What a promotion knowingly gives up. */
+  /** Lists the entries that a forced promotion gives up. */
   | { readonly do: 'list-missing'; readonly kind: Kind; readonly safety: SafetyFacts }
-  /** What the new primary does not build on. */
+  /** Lists the entries that the new primary does not build on. */
   | { readonly do: 'list-surplus'; readonly kind: Kind }
   | { readonly do: 'plant-dev-root' }
 
@@ -138,11 +138,11 @@ export type RecordChange =
 
 /**
  * The only point at which the role changes: the drafts become durable in one batch, or as what is left of everything.
- * What follows it can be derived again from the records.
+ * Everything after this point can be derived again from the records.
  */
 type Ending = 'commit' | 'commit-and-restart' | 'wipe-and-restart'
 
-/** What an event does, in this order. */
+/** The effects of an event, in this order. */
 interface Effects {
   readonly prepare: readonly Preparation[]
   readonly change: readonly RecordChange[]

@@ -83,12 +83,12 @@ export class Manager {
     return this.#follower
   }
 
-  /** What was received behind the primary's index, as far as it is remembered. */
+  /** The frames that were received behind the primary's `index`, as far as they are remembered. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#follower?.recentAfter(index) ?? { frames: [], isComplete: false }
   }
 
-  /** What the API shows: a role that waits behind a DR secondary is disabled. */
+  /** The mode that the API shows: a role that waits behind a DR secondary is disabled. */
   get mode(): Mode {
     const { kind, roles } = this.#options
     return isDormant(kind, roles.facts()) ? 'disabled' : roles.record(kind).mode

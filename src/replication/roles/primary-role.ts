@@ -33,7 +33,7 @@ interface PrimaryRoleOptions {
   readonly standbys: () => readonly SecondaryView[]
 }
 
-/** What a primary's streams are told: who may come in, with what, and what each may see. */
+/** The control plane's answers to a primary's streams: who may come in, with what, and what each may see. */
 export class PrimaryRole implements PrimaryHooks {
   readonly #options: PrimaryRoleOptions
 
@@ -78,7 +78,7 @@ export class PrimaryRole implements PrimaryHooks {
     const { fences, kind } = this.#options
     fences.meet(kind, who)
     const fence = fences.of(kind)
-    // That the newer one follows this one is an operator's decision, made with a token.
+    // An operator decides that the newer primary follows this one, with a token.
     const isYielding = method === 'Bootstrap' && fence?.by?.clusterId === who.clusterId
     if (fence && !isYielding) return fences.refusal(fence)
     if (row.state === 'issued') {

@@ -29,7 +29,7 @@ interface SecondaryRoleOptions {
   readonly isFilterInEffect: () => boolean
 }
 
-/** What a follower is told: who we are, whom it may follow, and when it has to wait. */
+/** The control plane's answers to a follower: who we are, whom it may follow, and when it has to wait. */
 export class SecondaryRole implements SecondaryHooks {
   readonly #options: SecondaryRoleOptions
 
@@ -151,7 +151,7 @@ export class SecondaryRole implements SecondaryHooks {
   }
 }
 
-/** What a member that follows says of itself. */
+/** The identity that a member presents while it follows. */
 const whoOfSecondary = (
   host: Pick<ReplicationHost, 'identity'>,
   record: Pick<SecondaryRecord, 'setId' | 'epochs' | 'incarnation'>,
@@ -166,9 +166,10 @@ const whoOfSecondary = (
 })
 
 /**
- * What a cluster says of itself when it comes with a token. A primary that stepped back speaks for its own epoch still, so
- * that the one it is made to follow goes on above that, whoever else has met it. One that was overtaken passes on by what,
- * and follows whom it is told to all the same; so does a follower, which speaks for nobody.
+ * The identity that a cluster presents when it comes with a token. A primary that stepped back speaks for its own epoch
+ * still, so that the primary it is made to follow goes on above that epoch, whoever else has met it. A primary that was
+ * overtaken passes on the epochs of its overtaker, and follows whom it is told to all the same; so does a follower,
+ * which speaks for nobody.
  */
 export const whoOfJoiner = (
   host: Pick<ReplicationHost, 'identity'>,

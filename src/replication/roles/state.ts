@@ -5,7 +5,7 @@ import type { Kind, Overtaker } from '../types.js'
 import { KEYS } from '../../storage/key-families.js'
 
 /**
- * What a cluster remembers of its role, one record per kind. The record is the truth: services are derived from it at
+ * The stored role of a cluster, one record per kind. The record is the truth: services are derived from it at
  * every start, and a role changes when the record does, in one durable batch. The performance record lies under a local
  * prefix, so that DR copies have it and can take the role over; the DR record never leaves the cluster.
  */
@@ -22,7 +22,7 @@ export interface PrimaryRecord {
   /** The epochs this set went through, ours last. */
   readonly epochs: EpochChain
   readonly ca: CaRecord
-  /** What secondaries are told instead of the configured cluster address; empty when not overridden. */
+  /** The address that secondaries are told instead of the configured cluster address; empty when not overridden. */
   readonly primaryClusterAddr: string
   readonly registrations: readonly Registration[]
   /** Set when a server with a newer epoch of this set was met: from then on nothing is shipped to its followers. */
@@ -49,7 +49,7 @@ export interface SecondaryRecord {
   readonly overtaker?: Overtaker
 }
 
-/** What a primary that was put back in time does not have any more. */
+/** The part of the log that a primary that was put back in time does not have any more. */
 export interface Ahead {
   /** The primary's epoch, and the last index of its log that is applied here. */
   readonly epoch: string

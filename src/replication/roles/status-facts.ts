@@ -5,7 +5,7 @@ import type { Kind } from '../types.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
 import { lastIndexOf, merkleRootOf, type TreeMaintenance } from './tree-maintenance.js'
 
-/** What runs of a kind, as far as its status shows it. */
+/** The services that run for a kind, as far as its status shows them. */
 interface Running {
   readonly kind: Kind
   readonly host: ReplicationHost
@@ -17,7 +17,7 @@ interface Running {
   readonly startMs: number
 }
 
-/** What the status endpoints tell of a kind. */
+/** The facts of a kind that the status endpoints show. */
 export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
   const { kind, host, upkeep, views, follower } = running
   switch (record.mode) {

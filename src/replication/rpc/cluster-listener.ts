@@ -34,7 +34,7 @@ interface Served {
  * the port being bound again.
  */
 export class ClusterListener {
-  /** Those of this process, for who dials from it, too. */
+  /** The TLS contexts of this process, for connections that it dials, too. */
   readonly contexts = new SecureContexts()
   readonly #options: ClusterListenerOptions
   readonly #served = new Map<string, Served>()
@@ -122,7 +122,7 @@ export class ClusterListener {
     this.#frontOf(raw).emit('connection', raw)
   }
 
-  /** One for each connection, since the library does not tell which connection a handshake belonged to. */
+  /** A TLS server for one connection, since the library does not tell which connection a handshake belonged to. */
   #frontOf(raw: Duplex): tls.Server {
     const front = tls.createServer(
       {

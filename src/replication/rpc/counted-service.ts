@@ -16,7 +16,7 @@ const NAMES = {
 
 type Unary = keyof typeof NAMES
 
-/** The same service, with every call counted and timed. */
+/** The service with every call counted and timed. */
 export const countedService = (
   service: ClusterService,
   kind: Kind,

@@ -66,7 +66,7 @@ export const refusalCodeOf = (error: unknown): RefusalCode | undefined => {
   return isRefusalCode(code) ? code : undefined
 }
 
-/** What a handler's failure becomes on the wire. Texts of our own errors travel; those of bugs do too, for the log. */
+/** The gRPC status for a handler's failure. Texts of our own errors travel; those of bugs do too, for the log. */
 export const toStatus = (error: unknown): Partial<StatusObject> & { code: status; details: string } => {
   const code = refusalCodeOf(error) ?? 'failed'
   const metadata = new Metadata()
@@ -76,7 +76,7 @@ export const toStatus = (error: unknown): Partial<StatusObject> & { code: status
   return { code: STATUS_OF[code], details: error instanceof Error ? error.message : String(error), metadata }
 }
 
-/** What a call's failure becomes here. Without a named reason it is the link that failed. */
+/** The product's error for a failed call. Without a named reason it is the link that failed. */
 export const fromServiceError = (error: ServiceError): LogicalError => {
   const code = error.metadata?.get(METADATA_KEY)[0]
   const overtaker = error.metadata?.get(OVERTAKER_KEY)[0]

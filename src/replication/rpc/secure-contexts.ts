@@ -12,8 +12,8 @@ interface Material {
 const KEPT_MAX = 4
 
 /**
- * What TLS makes of keys and certificates, which costs more than the connection that it is for: kept while they are in use,
- * also when the runtime around them is made anew.
+ * TLS contexts of keys and certificates. Making one costs more than the connection that it is for, so they are kept
+ * while they are in use, also when the runtime around them is made anew.
  */
 export class SecureContexts {
   readonly #made = new Map<string, tls.SecureContext>()

@@ -35,7 +35,7 @@ export interface Caller {
   readonly gone: AbortSignal
 }
 
-/** What a primary answers, free of gRPC. Thrown errors reach the caller with text and reason. */
+/** The calls that a primary answers, free of gRPC. Thrown errors reach the caller with text and reason. */
 export interface ClusterService {
   bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply>
   echo(caller: Caller, request: EchoRequest): Promise<EchoReply>

@@ -41,7 +41,7 @@ export class Applier {
     this.#position = { ...this.#position, epoch: this.#epoch }
   }
 
-  /** All of it, or up to the first slice that does not fit. */
+  /** Applies all slices, or those up to the first one that does not fit. */
   async apply(slices: readonly FrameSliceMessage[]): Promise<Applied> {
     for (let at = 0; at < slices.length; ) {
       const merged = takeSome(slices, at)

@@ -121,7 +121,7 @@ export class Follower {
     return this.#primary.announced
   }
 
-  /** What was applied behind the primary's index, as far as it is remembered. */
+  /** The frames that were applied behind the primary's `index`, as far as they are remembered. */
   recentAfter(index: number): Pick<SurplusEntries, 'frames' | 'isComplete'> {
     return this.#recent.after(index)
   }
@@ -187,7 +187,7 @@ export class Follower {
     }
   }
 
-  /** One connection from beginning to end. True when it had been accepted. */
+  /** Holds one connection from beginning to end. True when the primary had accepted it. */
   async #attempt(address: string): Promise<boolean> {
     const redial = new AbortController()
     const onStop = () => redial.abort(this.#stop.signal.reason)

@@ -29,7 +29,7 @@ export type Following =
 export type FollowingEvent =
   | { readonly on: 'dial'; readonly redial: AbortController }
   | { readonly on: 'accepted'; readonly connection: PrimaryConnection }
-  /** Of an attempt, or of the connection. */
+  /** An attempt, or the connection, has ended. */
   | { readonly on: 'ended'; readonly refusal: RefusalCode | undefined }
   | { readonly on: 'wait' }
   | { readonly on: 'stop' }

@@ -18,7 +18,7 @@ export const forwardOver = async (
   try {
     const reply = await connection.forward(request, limits)
     const primary = parseWho(reply.who)
-    // It may have been overtaken, as we know by now, while the answer was on its way.
+    // The primary may have been overtaken, as we know by now, while the answer was on its way.
     const objection = hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', `${objection}: outcome unknown`)
     return { payload: reply.payload, epochs: primary.epochs }

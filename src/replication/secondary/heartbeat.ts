@@ -3,7 +3,7 @@ import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, StreamState, PeerIdentity } from '../types.js'
 
-/** What the last answered heartbeat said. */
+/** The measurements of the last answered heartbeat. */
 interface Pulse {
   readonly atMs: number
   readonly durationMs: number

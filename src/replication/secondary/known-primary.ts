@@ -3,12 +3,12 @@ import type { LogPlace, PrimaryView, PeerIdentity } from '../types.js'
 import type { Heartbeat } from './heartbeat.js'
 
 /**
- * What a follower has been told by its primary: who that is, and how far its log goes. It outlives the connection, and goes
- * on with the next one.
+ * The primary as a follower knows it from the primary's own messages: who it is, and how far its log goes. This
+ * knowledge outlives the connection, and goes on with the next one.
  */
 export class KnownPrimary {
   #who: PeerIdentity | undefined
-  /** Its first sign of life; the heartbeats come after it. */
+  /** The time of the primary's first sign of life; the heartbeats come after it. */
   #acceptedMs: number | undefined
   #announced: LogPlace | undefined
 
@@ -26,7 +26,7 @@ export class KnownPrimary {
     return this.#announced
   }
 
-  /** It has taken this cluster. */
+  /** The primary has taken this cluster. */
   accepted(who: PeerIdentity, lastIndex: number, nowMs: number): void {
     this.#acceptedMs = nowMs
     this.heard(who, lastIndex)

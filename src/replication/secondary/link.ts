@@ -10,7 +10,7 @@ import type { Heartbeat } from './heartbeat.js'
 import { surplusEntriesOf, type RecentFrames } from './recent-frames.js'
 import { StreamReader } from './stream-reader.js'
 
-/** What one connection tells the follower while it lasts. */
+/** The events that one connection reports to the follower while it lasts. */
 export interface LinkEvents {
   /** The primary has taken us, and we it; `lastIndex` is to be reached. */
   onAccepted(primary: PeerIdentity, lastIndex: number): void
@@ -20,7 +20,7 @@ export interface LinkEvents {
   onApplied(place: LogPlace): void
   /** Where the primary, or what takes its place, can be found from now on. */
   onAddresses(addresses: readonly string[]): void
-  /** What was applied last, over all connections. */
+  /** The frames that were applied last, over all connections. */
   readonly recent: RecentFrames
 }
 

@@ -6,7 +6,7 @@ const BYTES_MAX = 8 * 1024 * 1024
 /** Places named to a primary that was put back in time: 3 MiB of them. */
 const POSITIONS_MAX = 50_000
 
-/** What a follower has beyond the point from which another primary goes on. */
+/** The entries that a follower has beyond the point from which another primary goes on. */
 export interface SurplusEntries {
   /** The epoch that the surplus is of. */
   readonly epoch: string
@@ -21,7 +21,7 @@ export interface SurplusEntries {
   readonly isComplete: boolean
 }
 
-/** What a follower at `place` gives up; undefined when that is nothing. */
+/** The entries that a follower at `place` gives up; undefined when there are none. */
 export const surplusEntriesOf = (
   place: { readonly index: number; readonly epoch: string },
   { after = place.index, isWhole }: Surplus,
@@ -46,7 +46,7 @@ export class RecentFrames {
   readonly #bytesMax: number
   #received: Received[] = []
   #bytes = 0
-  /** What is remembered begins behind the first place, and ends at the second; undefined before there is any. */
+  /** The remembered frames begin behind `#start` and end at `#end`; both are undefined before `begin`. */
   #start: WalPosition | undefined
   #end: WalPosition | undefined
 
@@ -63,7 +63,7 @@ export class RecentFrames {
     this.#end = place
   }
 
-  /** These were applied; stretches without content before and behind them reach to `end`. */
+  /** Adds frames that were applied; stretches without content before and behind them reach to `end`. */
   add(received: readonly Received[], end: WalPosition): void {
     this.#end = end
     for (const one of received) {

@@ -29,7 +29,7 @@ type Plan =
   | { readonly tree: Tree; readonly how: 'whole'; readonly own: ReadonlySet<string> }
   | { readonly tree: Tree; readonly how: 'sub-pages'; readonly subPages: readonly number[] }
 
-/** What a resync came to. `isEqual`: the roots agree afterwards. */
+/** The result of a resync. `isEqual`: the roots agree afterwards. */
 interface ResyncResult {
   readonly position: RemotePosition
   readonly isEqual: boolean

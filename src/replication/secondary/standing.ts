@@ -73,7 +73,7 @@ export const STANDING: StateTable<Standing, StandingEvent, never> = {
   },
 }
 
-/** As a store says that was just opened. */
+/** The standing of a follower whose store was just opened. */
 export const standingOf = (applied: LogPlace | undefined, isResyncing: boolean): Standing => {
   if (applied) return { is: 'stream-wals', applied }
   return isResyncing ? { is: 'merkle-sync', progress: NOTHING_DONE, applied } : { is: 'merkle-diff', applied }

@@ -3,15 +3,15 @@ import type { FirstCopy, FilteredHash, Mutation, RemotePosition, ReplicableStore
 import type { FetchKeysReply } from '../rpc/messages.js'
 import type { SecondaryHooks, SyncProgress } from '../types.js'
 
-/** What one step of a sync writes. */
+/** The changes that one step of a sync writes. */
 export interface Step {
   readonly mutations: readonly Mutation[]
   readonly filtered: readonly FilteredHash[]
 }
 
-/** What one import writes: large enough that the disk is not waited for often. */
+/** The size of one import: large enough that the disk is not waited for often. */
 const IMPORT_BYTES = 2 * 1024 * 1024
-/** The same for a copy, whose batches are made ready while the one before is written. */
+/** The size of one import of a copy, whose batches are made ready while the one before is written. */
 const COPY_BYTES = 1024 * 1024
 
 /** Gathers steps into imports; one import is on its way to the disk while the next is gathered. */

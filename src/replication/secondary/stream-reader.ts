@@ -70,7 +70,7 @@ export class StreamReader {
       } else if (down.message === 'addresses' && down.addresses) {
         this.#options.onAddresses(down.addresses.addresses)
       } else if (down.message === 'resync' && down.resync) {
-        // What came before the offer is contained in it.
+        // Frames that came before the offer are contained in it.
         slices = []
         isShipped = false
         this.#applier = undefined
@@ -148,7 +148,7 @@ export class StreamReader {
     const { epoch, recent, enter } = this.#options
     recent.begin(place)
     this.#applier = new Applier(this.#store, place, epoch, recent)
-    // What was counted in the log of another epoch says nothing until the primary has found it in its own.
+    // An index in the log of another epoch says nothing until the primary has found it in its own log.
     if (place.epoch === epoch) await this.#inStep(place)
     else enter('merkle-diff')
     this.#log.debug('requesting WAL stream', { guard: place.hash.toString('hex').slice(0, 8), index: place.index })

@@ -13,7 +13,7 @@ import { readState } from '../../storage/load.js'
  * Values are the ciphertext that is stored, so nobody can read them without the keys of the cluster.
  */
 export interface ImageState {
-  /** What the lab added to the clock. */
+  /** The time that the lab added to the clock. */
   readonly skewMs: number
   readonly holds: readonly { readonly kind: string; readonly state: string }[]
   readonly isSealed: boolean
@@ -55,7 +55,7 @@ const lengthsOf = (key: number, value: number): Buffer => {
   return lengths
 }
 
-/** Is there whole, for the owner's eyes only, or not at all. */
+/** Writes an image file, which is there whole, for the owner's eyes only, or not at all. */
 export const writeImage = async (file: string, state: ImageState, chunks: Chunks): Promise<ImageFacts> => {
   const draft = `${file}.draft`
   const handle = await open(draft, 'w', 0o600)
@@ -222,7 +222,7 @@ class Pieces {
     return taken
   }
 
-  /** Of all that was taken. */
+  /** The hash of all bytes that were taken. */
   digest(): Buffer {
     return this.#hash.copy().digest()
   }

@@ -38,7 +38,7 @@ interface ImagesOptions {
 const PAUSE_MS_MAX = 3000
 const STOP_MS_MAX = 5000
 
-/** What the lab puts into the data directory to be loaded, and finds there. */
+/** Images in the data directory: one that the server writes for the lab, and one that the lab puts there to load. */
 export const IMAGE_OUT = 'lab-image.out'
 export const IMAGE_IN = 'lab-image.in'
 
@@ -93,7 +93,7 @@ export class ClusterImages {
     })
   }
 
-  /** What is there in the pause, which ends with it. */
+  /** A snapshot of the data and the lab's state in the pause, which ends with it. */
   cut(): Cut {
     const pause = this.#pause
     if (!pause) throw new LogicalError('unavailable', 'writes are not paused, or no longer')
@@ -178,7 +178,7 @@ export class ClusterImages {
     await rm(file, { force: true })
   }
 
-  /** With the data that it had. */
+  /** Starts the cluster again with the data that it had. */
   async resume(): Promise<void> {
     const stop = this.#stop
     stop?.load(undefined)

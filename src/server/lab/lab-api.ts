@@ -25,7 +25,7 @@ import type { Server } from '../server.js'
 type Answer = JsonObject | string | undefined
 type Run = (server: Server, body: JsonObject) => Answer | Promise<Answer>
 
-/** What each described operation does. */
+/** The function that runs each described operation. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
   'GET info': info,
   'GET losses': losses,
@@ -210,7 +210,7 @@ function skew(server: Server, body: JsonObject): undefined {
   return undefined
 }
 
-/** What is wrong with this process by order; what is held is listed by `states`. */
+/** The faults that were ordered for this process; held states are listed by `states`. */
 function faults({ labState }: Server): JsonObject {
   return {
     skew_ms: labState.skewMs,

@@ -1,6 +1,6 @@
 import { DiskFaults } from '../data/disk-faults.js'
 
-/** What the lab endpoints have changed about this process beside what they hold; it ends with the process. */
+/** The changes that the lab endpoints made to this process, apart from held states; they end with the process. */
 export class LabState {
   /** Added to the wall clock. */
   skewMs = 0

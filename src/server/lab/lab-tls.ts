@@ -17,14 +17,14 @@ export const labTlsFiles = (directory: string): LabTls => ({
   keyFile: path.join(directory, 'key.pem'),
 })
 
-/** What clients of the same machine call a server. */
+/** The names by which clients of the same machine call a server. */
 const LOCAL = ['localhost', '127.0.0.1', '::1']
 
 /** A CA, and one certificate for clients of the same machine and those that call servers by these names. */
 export const createLabCertificates = (names: readonly string[], nowMs: number): Promise<ApiCertificates> =>
   createApiCertificates([...new Set([...LOCAL, ...names])], nowMs)
 
-/** The same as files. */
+/** Makes these certificates and writes them as files. */
 export const makeLabTls = async (
   directory: string,
   nowMs: number,

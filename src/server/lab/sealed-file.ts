@@ -26,7 +26,7 @@ const nonceOf = (index: number): Buffer => {
 const boundTo = (header: Buffer, isLast: boolean): Buffer =>
   Buffer.concat([createHash('sha256').update(header).digest(), Buffer.from([isLast ? 1 : 0])])
 
-/** Is there whole or not at all. The key is good for one file only. */
+/** Writes a sealed file, which is there whole or not at all. The key is good for one file only. */
 export const writeSealedFile = async (
   file: string,
   header: object,
@@ -77,7 +77,7 @@ export class SealedFileError extends Error {
   }
 }
 
-/** The line in front; nobody vouches for it before the file is opened. */
+/** Reads the header line; nothing vouches for it before the file is opened. */
 export const readSealedHeader = async (file: string): Promise<Record<string, unknown>> => {
   const handle = await open(file)
   try {
@@ -88,7 +88,7 @@ export const readSealedHeader = async (file: string): Promise<Record<string, unk
   }
 }
 
-/** All of it, or SealedFileError. */
+/** Reads the whole content of a sealed file. Rejects with SealedFileError. */
 export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer> => {
   const bytes = await readFile(file)
   const line = lineOf(bytes)
@@ -101,7 +101,7 @@ export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer>
     if (end > bytes.length) throw new SealedFileError('ends-early')
     const sealed = bytes.subarray(at + 4, end)
     const isLast = end === bytes.length
-    // What is sealed as one that others follow, and has none behind it, is the end of a file that was cut.
+    // A piece that was sealed as one that others follow, and has none behind it, is the end of a file that was cut.
     const opened = unseal(sealed, key, index, boundTo(line, isLast))
     if (!opened && isLast && unseal(sealed, key, index, boundTo(line, false))) throw new SealedFileError('ends-early')
     if (!opened) throw new SealedFileError('wrong')

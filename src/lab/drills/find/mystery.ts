@@ -13,7 +13,7 @@ export interface Mystery {
   /** Ties on which it can be planted. */
   fits(tie: Tie): boolean
   plant(lab: LiveLab, place: Place): Promise<void>
-  /** Whether it is still there. Rejects when that cannot be told, which counts as still there. */
+  /** Whether the fault is still there. Rejects when that cannot be told, which counts as still there. */
   isThere(lab: LiveLab, place: Place): Promise<boolean>
   /** The solution, for whoever found it or gave up. */
   tell(place: Place): Told
@@ -21,7 +21,7 @@ export interface Mystery {
 
 export interface Told {
   readonly what: string
-  /** Where one sees it. */
+  /** Where one sees the fault. */
   readonly seen: string
   /** The remedy: lines of a shell, or words. */
   readonly mend: readonly string[]
