@@ -127,10 +127,7 @@ export class RuntimeHost {
     return serverStateOf(this.#runtime, this.#restartView?.backend)
   }
 
-  /**
-   * The limits of a request body, decided before it is read. While the runtime is replaced nobody can tell whose token
-   * it is: the body waits for that, unread.
-   */
+  /** The limits of a body, before it is read. It waits while the runtime is replaced: nobody knows its token then. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     const onGone = (listener: () => void) => {
       gone.addEventListener('abort', listener, { once: true })
