@@ -57,6 +57,7 @@ it('is one process, on which the commands of every lab work', { timeout: 300_000
   expect((await look(home)).clusters.find(({ name }) => name === 'C')?.process).toBe('stopped')
   expect((await home.run('ls')).stdout).toMatch(/partly running .*2 of 3/)
   expect((await home.run('start', 'C')).status).toBe(0)
+  expect((await home.run('restart', 'B', 'C')).stderr).toMatch(/cluster B is open at .*\n.*cluster C is open at /)
   expect((await home.run('wait', '--for', 'healthy')).status).toBe(0)
 
   expect((await home.run('crash', 'A')).stderr).toContain('cluster A was killed')

@@ -226,6 +226,8 @@ describe('a lab', () => {
     expect(await env('--role', 'dr-primary')).toBe(
       `export VAULT_ADDR=${a?.apiAddress}\nexport VAULT_TOKEN=${a?.rootToken}\n`,
     )
+    const beside = { env: { XDG_STATE_HOME: home.directory, VAULT_CACERT: '/of/another/lab.pem' } }
+    expect((await runProgram(['env', 'A', '--name', 'one'], beside)).stdout).toContain('unset VAULT_CACERT\n')
     expect(await env('B')).toMatch(/unset VAULT_TOKEN\n# B is a DR secondary/)
 
     const token = await operationToken(home)

@@ -43,6 +43,15 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_
   expect((await on('start', 'A')).status).toBe(0)
   expect(await on('rejoin', 'A', 'B')).toMatchObject({ status: 0, stderr: expect.stringContaining('replicated') })
   await until(async () => (await on('status')).status === 0)
+  expect(await on('rejoin', 'B', 'A')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('A is not a DR primary: its DR replication is that of a secondary'),
+  })
+  expect(await on('activate', 'B', 'A')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('A is a DR secondary, which joins no other set'),
+  })
+  expect((await on('status')).status, 'what was refused has changed nothing').toBe(0)
 
   expect((await on('fault', 'partition', 'A', 'B')).status).toBe(0)
   await until(async () => (await on('status')).stdout.includes('transient_failure'))

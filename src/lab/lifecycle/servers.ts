@@ -159,7 +159,10 @@ const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
   stop,
   restart: async (work) => {
     await stop(work)
-    return start(work)
+    // The record of the lab says by now that the server is gone.
+    const lab = requireLab(work.lab.name)
+    const [cluster = work.cluster] = chooseClusters(lab, [work.cluster.name])
+    return start({ ...work, lab, cluster })
   },
   crash,
   pause: freeze('pause', 'SIGSTOP', 'is frozen'),

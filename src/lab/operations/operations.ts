@@ -45,7 +45,8 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
 }
 
-const describeMode = (mode: unknown): string => (mode === 'primary' ? 'that of a primary' : String(mode))
+const describeMode = (mode: unknown): string =>
+  mode === 'primary' || mode === 'secondary' ? `that of a ${mode}` : String(mode)
 
 /** The primary is lost: its DR secondary takes over, with `isForced` also when it may lack something. */
 export const failOver = async (runbook: Runbook, to: string, isForced: boolean): Promise<void> => {
@@ -78,8 +79,17 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
 /** A former primary that is back after a failover follows its successor. */
 export const rejoin = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
   const { mode } = runbook.isDryRun ? { mode: 'primary' } : await statusOf(runbook.anonymous(name), 'dr')
+  await requireDrPrimary(runbook, primary)
   if (mode === 'primary') await demote(runbook, name, 'dr')
   await follow(runbook, name, primary)
+}
+
+/** Asked before anything is changed: whoever is demoted for a cluster that cannot lead leaves the lab without a primary. */
+const requireDrPrimary = async (runbook: Runbook, name: string): Promise<void> => {
+  if (runbook.isDryRun) return
+  const { mode } = await statusOf(runbook.anonymous(name), 'dr')
+  if (mode !== 'primary')
+    throw new LabError('remote', `${name} is not a DR primary: its DR replication is ${describeMode(mode)}`)
 }
 
 /** Makes one cluster a secondary of another; everything on it is wiped. A filter holds mounts or namespaces back. */
@@ -117,7 +127,13 @@ export const activate = async (
 /** Asked before anything is changed: on the way there the primary forgets the secondary of that name. */
 const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
   if (runbook.isDryRun) return
-  const { mode } = await statusOf(runbook.anonymous(name), kind)
+  const client = runbook.anonymous(name)
+  if (kind === 'performance' && (await statusOf(client, 'dr')).mode === 'secondary')
+    throw new LabError(
+      'remote',
+      `${name} is a DR secondary, which joins no other set before it is promoted or disabled`,
+    )
+  const { mode } = await statusOf(client, kind)
   if (mode !== 'primary' && mode !== 'secondary') return
   const disable: Step = { cluster: name, method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
   throw new LabError(

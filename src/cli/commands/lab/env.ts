@@ -81,12 +81,15 @@ const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<stri
 const toShell = ({ address, caFile, token, note }: ClientEnvironment): string =>
   [
     `export VAULT_ADDR=${address}`,
-    ...(caFile === undefined ? [] : [`export VAULT_CACERT=${caFile}`]),
+    ...(caFile === undefined ? forgetAuthority() : [`export VAULT_CACERT=${caFile}`]),
     token === undefined ? 'unset VAULT_TOKEN' : `export VAULT_TOKEN=${token}`,
     ...(note === undefined ? [] : [`# ${note}`]),
   ].join('\n')
 
+/** The authority of another lab must not be taken for that of this one, which has none. */
+const forgetAuthority = (): string[] => (process.env.VAULT_CACERT === undefined ? [] : ['unset VAULT_CACERT'])
+
 const runIn = (environment: ClientEnvironment, program: string, args: readonly string[]): Promise<number> => {
-  const { VAULT_TOKEN: _, ...inherited } = process.env
+  const { VAULT_TOKEN: _, VAULT_CACERT: _authority, ...inherited } = process.env
   return runInForeground(program, args, { ...inherited, ...variablesOf(environment) })
 }

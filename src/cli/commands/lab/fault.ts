@@ -152,10 +152,18 @@ export const healCommand = (output: Output): Command =>
     .addHelpText('after', examples('heal 3', 'heal A B', 'heal --all'))
     .action(async (what: string[], flags: { name: string; all?: true }) => {
       const keeper = keeperOf(flags.name)
+      requireClusters(flags.name, what)
       const isAll = flags.all === true && what.length === 0
       const healed = isAll ? await keeper.heal() : await healEach(keeper, chooseFaults(await keeper.list(), what))
       sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, output)
     })
+
+const requireClusters = (name: string, what: readonly string[]): void => {
+  const known = requireLab(name, NO_LINKS).clusters.map((cluster) => cluster.name)
+  const unknown = what.find((one) => !/^\d+$/.test(one) && !known.includes(one))
+  if (unknown !== undefined)
+    throw new LabError('usage', `there is no cluster "${unknown}"; there is ${known.join(', ')}`)
+}
 
 const placeOf = ([one, other]: readonly string[]): string =>
   other === undefined ? `of the server ${one}` : `between ${one} and ${other}`
