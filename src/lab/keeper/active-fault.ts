@@ -73,7 +73,7 @@ export type LinkFault =
 export type LinkFaultName = LinkFault['name']
 
 /** The state of one direction of one proxy under all faults that meet it. */
-interface LaneState {
+interface DirectionState {
   readonly passage: Passage
   readonly faults: Faults
 }
@@ -86,7 +86,7 @@ interface ProxyPlace {
 }
 
 /** Whether a fault meets what flows in this direction of the proxy through which `from` dials `to`. */
-export const laneMeets = (
+export const meetsDirection = (
   { between: [one, other], isOneWay, at }: ActiveLinkFault,
   { from, to, name }: ProxyPlace,
   direction: Direction,
@@ -98,8 +98,8 @@ export const laneMeets = (
 }
 
 /** Of two faults of one name the newer one counts. A cut wins over bytes that wait. */
-export const directionState = (active: readonly ActiveFault[], place: ProxyPlace, direction: Direction): LaneState => {
-  const met = active.filter(isOfLink).filter((one) => laneMeets(one, place, direction))
+export const directionState = (active: readonly ActiveFault[], place: ProxyPlace, direction: Direction): DirectionState => {
+  const met = active.filter(isOfLink).filter((one) => meetsDirection(one, place, direction))
   const isPartitioned = met.some(({ fault }) => fault.name === 'partition')
   const isHeld = met.some(({ fault }) => fault.name === 'hold')
   const faults = Object.assign({}, ...met.map(({ fault, at }) => toFaults(fault, at?.toxicity))) as Faults
@@ -108,7 +108,7 @@ export const directionState = (active: readonly ActiveFault[], place: ProxyPlace
 
 /** Whether the proxy through which `from` dials `to` is to listen at all. */
 export const isDown = (active: readonly ActiveFault[], place: ProxyPlace): boolean =>
-  active.some((one) => isOfLink(one) && one.fault.name === 'down' && laneMeets(one, place, 'up'))
+  active.some((one) => isOfLink(one) && one.fault.name === 'down' && meetsDirection(one, place, 'up'))
 
 const toFaults = (fault: LinkFault, toxicity = 1): Faults => {
   const faults = faultsOf(fault)

@@ -3,7 +3,7 @@ import { parseHostPort } from '../../../base/network.js'
 import type { Random } from '../../../base/random.js'
 import type { Direction } from '../../proxy/fault-types.js'
 import { Link } from '../../proxy/link.js'
-import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, laneMeets } from '../active-fault.js'
+import { type ActiveFault, type ActiveLinkFault, isOfLink, isShown, meetsDirection } from '../active-fault.js'
 import type { Keeper, NamedProxy } from '../keeper.js'
 import { parseToxic, type Toxic, toLinkFault, toToxic } from './toxics.js'
 import { ToxiproxyError } from './toxiproxy-error.js'
@@ -153,7 +153,7 @@ export class Proxies {
       .filter(isShown)
       .filter(isOfLink)
       .flatMap((active) =>
-        DIRECTIONS.filter((direction) => laneMeets(active, proxy, direction)).flatMap((direction) => {
+        DIRECTIONS.filter((direction) => meetsDirection(active, proxy, direction)).flatMap((direction) => {
           const toxic = toToxic(active, direction)
           return toxic ? [{ active, toxic }] : []
         }),
@@ -169,7 +169,7 @@ export class Proxies {
   #downs(proxy: NamedProxy): ActiveLinkFault[] {
     return this.#keeper.active
       .filter(isOfLink)
-      .filter((one) => one.fault.name === 'down' && laneMeets(one, proxy, 'up'))
+      .filter((one) => one.fault.name === 'down' && meetsDirection(one, proxy, 'up'))
   }
 
   async #set({ name, from, to }: NamedProxy, toxic: Toxic): Promise<void> {
