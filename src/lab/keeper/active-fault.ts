@@ -98,7 +98,11 @@ export const meetsDirection = (
 }
 
 /** Of two faults of one name the newer one counts. A cut wins over bytes that wait. */
-export const directionState = (active: readonly ActiveFault[], place: ProxyPlace, direction: Direction): DirectionState => {
+export const directionState = (
+  active: readonly ActiveFault[],
+  place: ProxyPlace,
+  direction: Direction,
+): DirectionState => {
   const met = active.filter(isOfLink).filter((one) => meetsDirection(one, place, direction))
   const isPartitioned = met.some(({ fault }) => fault.name === 'partition')
   const isHeld = met.some(({ fault }) => fault.name === 'hold')

@@ -241,7 +241,8 @@ export class Keeper {
 
   async #applyNow(): Promise<void> {
     for (const route of this.#routes) {
-      for (const direction of DIRECTIONS) route.link.setDirection(direction, directionState(this.#active, route, direction))
+      for (const direction of DIRECTIONS)
+        route.link.setDirection(direction, directionState(this.#active, route, direction))
       await (isDown(this.#active, route) ? route.link.down() : route.link.up())
     }
   }

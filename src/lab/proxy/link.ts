@@ -114,7 +114,10 @@ export class Link {
   }
 
   /** Everything that one direction is to do from now on. */
-  setDirection(direction: Direction, { passage, faults }: { readonly passage: Passage; readonly faults: Faults }): void {
+  setDirection(
+    direction: Direction,
+    { passage, faults }: { readonly passage: Passage; readonly faults: Faults },
+  ): void {
     this.#directions[direction].setFaults(this.#withDistance(faults))
     this.#directions[direction].setPassage(passage)
   }
