@@ -1,3 +1,4 @@
+import { newSealKey } from '../seal-key.js'
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { ConfigMap, Container, Secret, Service } from 'kubernetes-types/core/v1.js'
 import { createLabCertificates } from '../../server/lab/lab-tls.js'
@@ -19,7 +20,6 @@ import { API_PORT, CLUSTER_PORT, configText, type ExportSource, hasTls, schemeOf
 type KubernetesObject = StatefulSet | Service | ConfigMap | Secret | ReturnType<typeof wiringObjects>[number]
 
 const SEAL_KEY = 'SEAL_KEY'
-const SEAL_KEY_BYTES = 32
 
 /**
  * A topology as objects of Kubernetes: for each cluster a StatefulSet with its configuration, a Service without an address of
@@ -70,7 +70,7 @@ const sealKeys = ({ topology }: ExportSource, options: KubernetesOptions): Secre
   type: 'Opaque',
   data: Object.fromEntries(
     // The value is itself base64 of the key, and a Secret holds that encoded once more.
-    topology.clusters.map((name) => [name, encode(options.random.bytes(SEAL_KEY_BYTES).toString('base64'))]),
+    topology.clusters.map((name) => [name, encode(newSealKey(options.random).toString('base64'))]),
   ),
 })
 

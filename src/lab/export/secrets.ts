@@ -1,3 +1,4 @@
+import { newSealKey } from '../seal-key.js'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Random } from '../../base/random.js'
@@ -18,8 +19,6 @@ interface Surroundings {
   readonly nowMs: number
 }
 
-const SEAL_KEY_BYTES = 32
-
 /**
  * Makes what is not there yet and leaves what is, so that it may run with every start. Certificates that have had their time,
  * or are for other names, are made anew. Keys are readable by their owner alone. Returns what was made, in words.
@@ -38,7 +37,7 @@ export const makeSecrets = async (
   for (const cluster of clusters) {
     const file = sealKeyFile(directory, cluster)
     if (existsSync(file)) continue
-    writeWhole(file, `${random.bytes(SEAL_KEY_BYTES).toString('hex')}\n`)
+    writeWhole(file, `${newSealKey(random).toString('hex')}\n`)
     made.push(`the key that ${cluster} unseals itself with`)
   }
   return made

@@ -1,3 +1,4 @@
+import { newSealKey } from '../seal-key.js'
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.js'
@@ -20,8 +21,6 @@ interface ProvisionsOptions {
   /** For what a cluster alone is to know, by its name. */
   readonly randomFor: (name: string) => Random
 }
-
-const SEAL_KEY_BYTES = 32
 
 /** The needs of a topology in this process beside its servers: certificates, seal keys, load balancers, and files. */
 export class Provisions {
@@ -74,7 +73,7 @@ export class Provisions {
 
   #writeSealKey(name: string, random: Random): string {
     const file = path.join(this.directory(), `${name}-seal.key`)
-    writeFileSync(file, random.bytes(SEAL_KEY_BYTES).toString('hex'), { mode: 0o600 })
+    writeFileSync(file, newSealKey(random).toString('hex'), { mode: 0o600 })
     return file
   }
 }

@@ -1,3 +1,4 @@
+import { newSealKey } from '../seal-key.js'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createSystemRandom, type Random } from '../../base/random.js'
@@ -31,7 +32,6 @@ export interface LabPlan {
 
 const LOOPBACK = '127.0.0.1'
 const RANDOM_WORD_BYTES = 12
-const SEAL_KEY_BYTES = 32
 
 /** Where everything of a lab will lie and listen; nothing is made yet. */
 export const planLab = async (
@@ -164,8 +164,7 @@ export const writeFiles = async (
     makeDirectories(path.dirname(cluster.configFile))
     makeDirectories(path.dirname(cluster.dataDir))
     const sealKey = image?.manifest.clusters.find((one) => one.name === cluster.name)?.sealKey
-    if (cluster.sealKeyFile !== undefined)
-      writeKey(cluster.sealKeyFile, sealKey ?? random.bytes(SEAL_KEY_BYTES).toString('hex'))
+    if (cluster.sealKeyFile !== undefined) writeKey(cluster.sealKeyFile, sealKey ?? newSealKey(random).toString('hex'))
     const { name, ports, balancer, sealKeyFile, caFile, labApiToken } = cluster
     writeServerConfig(
       {
