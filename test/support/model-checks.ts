@@ -117,9 +117,18 @@ const followed = async (world: World, member: Member, kind: Kind, status: Status
   const above = await world.status(primary, kind)
   const { fenced } = await world.info(primary)
   const known = Array.isArray(above.known_secondaries) && above.known_secondaries.includes(id)
-  return above.mode === 'primary' && above.cluster_id === status.cluster_id && known && fenced === null
-    ? { primary, id }
-    : undefined
+  const isServed = above.mode === 'primary' && above.cluster_id === status.cluster_id && known && fenced === null
+  return isServed && isFree(above, id, member) ? { primary, id } : undefined
+}
+
+/**
+ * Whether nobody else has the place `id` of a primary. A promoted copy takes it over for good: the cluster that it is a
+ * copy of is refused from then on, also when the copy has left.
+ */
+const isFree = (primary: Status, id: string, { cluster }: Member): boolean => {
+  const rows = primary.secondaries as readonly { readonly node_id: string; readonly api_address?: string }[]
+  const holder = rows.find(({ node_id: node }) => node === id)?.api_address
+  return holder === undefined || holder === '' || holder === cluster.address
 }
 
 /** A place in a set may be held by a cluster and by its promoted copy; one of them has to be fed. */
