@@ -2,16 +2,26 @@ import { parseArgs } from 'node:util'
 import { run } from './support/run.js'
 
 /**
- * Repeats a drill many times over: the same test that a tier runs for a few rounds. What it saw is in its runbook; the last
- * line says how it went, with the seed that repeats it.
+ * Repeats a test many times over, with chances drawn anew: the same test that a tier runs for a few rounds, always with the
+ * same seed. The last line says how it went, with the seed that repeats it.
  *
  *   npm run soak -- planned --rounds 200 [--in-process]
  */
 
-/** By name: the drill, and how many rounds are worth the name of a soak. */
-const SOAKS: Readonly<Record<string, { readonly file: string; readonly rounds: number }>> = {
+interface Soak {
+  readonly file: string
+  /** As many as are worth the name of a soak. */
+  readonly rounds: number
+  /** Has no processes in any tier. */
+  readonly inProcess?: true
+}
+
+const SOAKS: Readonly<Record<string, Soak>> = {
+  flips: { file: 'test/scenarios/in-process/bit-flips.test.ts', rounds: 600, inProcess: true },
   forced: { file: 'test/scenarios/forced-failovers.test.ts', rounds: 100 },
   helper: { file: 'test/scenarios/helper.test.ts', rounds: 20 },
+  model: { file: 'test/scenarios/in-process/model.test.ts', rounds: 240, inProcess: true },
+  orders: { file: 'test/scenarios/in-process/orders.test.ts', rounds: 60, inProcess: true },
   planned: { file: 'test/scenarios/planned-failovers.test.ts', rounds: 200 },
 }
 
@@ -29,17 +39,22 @@ const main = async (): Promise<number> => {
   const [name = ''] = positionals
   const soak = Object.hasOwn(SOAKS, name) ? SOAKS[name] : undefined
   const rounds = Number(values.rounds ?? soak?.rounds)
-  if (!soak || positionals.length !== 1 || !(Number.isInteger(rounds) && rounds >= 1 && rounds <= ROUNDS_MAX)) {
+  const seed = Number(values.seed ?? Date.now() % 2 ** 31)
+  if (
+    !soak ||
+    !Number.isInteger(seed) ||
+    positionals.length !== 1 ||
+    !(Number.isInteger(rounds) && rounds >= 1 && rounds <= ROUNDS_MAX)
+  ) {
     const names = Object.keys(SOAKS).join('|')
-    console.error(`npm run soak -- ${names} [--rounds 1..${ROUNDS_MAX}] [--seed TEXT] [--in-process]`)
+    console.error(`npm run soak -- ${names} [--rounds 1..${ROUNDS_MAX}] [--seed NUMBER] [--in-process]`)
     return 1
   }
-  const seed = values.seed ?? String(Date.now())
-  const project = values['in-process'] ? 'scenarios-in-process' : 'scenarios'
+  const project = values['in-process'] || soak.inProcess ? 'scenarios-in-process' : 'scenarios'
   const startedMs = performance.now()
   const status = await run('npx', ['vitest', 'run', '--project', project, soak.file], {
     SOAK_ROUNDS: String(rounds),
-    SOAK_SEED: seed,
+    SOAK_SEED: String(seed),
   })
   const seconds = Math.round((performance.now() - startedMs) / 1000)
   console.log(`\n${name}: ${status === 0 ? 'passed' : 'FAILED'}, ${rounds} rounds, seed ${seed}, ${seconds} s`)

@@ -51,6 +51,18 @@ const acknowledger = async (world: World, member: Member): Promise<Member | unde
   return performance.mode === 'secondary' ? world.byAddress(performance.primary_cluster_addr) : member
 }
 
+/** A secondary may find another primary while it forwards: a write that this one holds was taken there. */
+const takerOf = async (
+  world: World,
+  member: Member,
+  before: Member | undefined,
+  path: string,
+): Promise<Member | undefined> => {
+  const after = await acknowledger(world, member)
+  if (!after || after === before) return before
+  return (await world.asRoot(after, 'GET', path))?.status === 200 ? after : before
+}
+
 const write: Action = async (world, { a, coin }) => {
   const member = world.member(a)
   const path = `${coin ? 'shown' : 'denied'}/w${world.next()}`
@@ -64,7 +76,7 @@ const write: Action = async (world, { a, coin }) => {
     })
     answer = await world.asRoot(member, 'PUT', path, { value })
   }
-  if (isGood(answer)) by?.writes.set(path, value)
+  if (isGood(answer)) (await takerOf(world, member, by, path))?.writes.set(path, value)
   return `${member.name} ${path} ${outcome(answer)}`
 }
 

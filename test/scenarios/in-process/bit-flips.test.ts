@@ -2,17 +2,17 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { type LabCluster, startLabOf } from '../../../src/index.js'
 import { createDirectoryStorage } from '../../../src/server/data/server-storage.js'
+import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /** One bit of one file of a stopped server is turned over. What it serves after that is what was written, or it says why not. */
-const FLIPS = 60
+const FLIPS = soakRounds(60)
 const KEYS = 40
 
 const TOPOLOGY = { name: 'one', about: 'one cluster', clusters: ['A'], links: [] }
-const seed = Number(process.env.FLIP_SEED ?? Math.floor(systemClock.now()) % 2 ** 31)
+const seed = soakSeed()
 const root = mkdtempSync(path.join(tmpdir(), 'understudy-flips-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
@@ -48,7 +48,7 @@ const lookAt = async (cluster: LabCluster): Promise<{ refusal: string } | { wron
   return { wrong, refused }
 }
 
-it('a turned bit in a file is never served', async () => {
+const turnBits = async () => {
   console.log(`seed ${seed}`)
   const random = createSeededRandom(seed)
   const pick = (limit: number) => random.bytes(6).readUIntBE(0, 6) % limit
@@ -92,4 +92,6 @@ it('a turned bit in a file is never served', async () => {
   }
   console.log([...found].map(([what, times]) => `${what}: ${times}`).join('\n'))
   expect(silent).toEqual([])
-})
+}
+
+it('a turned bit in a file is never served', turnBits, soakTimeoutMs(FLIPS))

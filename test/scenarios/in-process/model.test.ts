@@ -1,27 +1,19 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../src/base/clock.js'
 import { ACTIONS, type ActionName, type Choice, KIND_CHOICES, runAction } from '../../support/model-actions.js'
 import { settle } from '../../support/model-checks.js'
 import { World } from '../../support/model-world.js'
+import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /**
  * Clusters that are asked for anything in any order. Nobody predicts the answers; what is checked is what must hold
- * whatever they are. A failure prints the seed: `MODEL_SEED=<seed>` runs it again, with
- * `MODEL_PATH=<path>` alone.
+ * whatever they are. A failure prints seed and path: `npm run soak -- model --seed <seed>` runs all of it again, and
+ * `SOAK_PATH=<path>` before it begins with the one that failed.
  */
-const STEPS_MIN = 2000
-const RUNS = 24
+const RUNS = soakRounds(24)
 const STEPS_PER_RUN = 90
-
-const seed = Number(process.env.MODEL_SEED ?? createSeed())
-
-/** As a failure prints it: runs that one only. */
-const path = process.env.MODEL_PATH
-
-function createSeed(): number {
-  return Math.floor(systemClock.now()) % 2 ** 31
-}
+const seed = soakSeed()
+const path = process.env.SOAK_PATH
 
 /** The model is what the clusters say of themselves: steps always apply, and a step that cannot be is refused. */
 class Step implements fc.AsyncCommand<object, World> {
@@ -62,7 +54,7 @@ const step = fc
   )
   .map(([name, picked]) => new Step(name, picked))
 
-it('clusters keep their promises whatever they are asked for', async () => {
+const play = async () => {
   const seen = new Map<string, number>()
   let steps = 0
   const property = fc.asyncProperty(
@@ -91,5 +83,7 @@ it('clusters keep their promises whatever they are asked for', async () => {
         .join('\n')}`,
     )
   }
-  expect(steps).toBeGreaterThanOrEqual(STEPS_MIN)
-})
+  expect(steps).toBeGreaterThanOrEqual(path === undefined ? RUNS * STEPS_PER_RUN : STEPS_PER_RUN)
+}
+
+it('clusters keep their promises whatever they are asked for', play, soakTimeoutMs(RUNS))

@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../src/base/clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { World } from '../../support/model-world.js'
 import { RACES } from '../../support/order-races.js'
 import { Chance } from '../../support/race-steps.js'
+import { soakRounds, soakSeed, soakTimeoutMs } from '../../support/soak.js'
 
 /**
  * Two or more operators, or an operator and those who log in, at the same time: chance decides who comes first. A failure
- * shows what was done; `RACE_SEED=<seed>` draws the same moments again, and `RACE_ROUNDS` says how many rounds there are.
+ * shows what was done; `npm run soak -- orders --seed <seed>` draws the same moments again.
  */
-const ROUNDS = Number(process.env.RACE_ROUNDS ?? 6)
-const seed = Number(process.env.RACE_SEED ?? Math.floor(systemClock.now()) % 2 ** 31)
+const ROUNDS = soakRounds(6)
+const seed = soakSeed()
 
-it.each(RACES.map((race) => ({ name: race.name, race })))('$name', async ({ race }) => {
+const run = async (race: (typeof RACES)[number]) => {
   console.log(`seed ${seed}`)
   const world = await World.create('pr', seed)
   try {
@@ -29,4 +29,6 @@ it.each(RACES.map((race) => ({ name: race.name, race })))('$name', async ({ race
     await world.lab.close()
   }
   expect(world.seen.size).toBeGreaterThan(3)
-})
+}
+
+it.each(RACES.map((race) => ({ name: race.name, race })))('$name', ({ race }) => run(race), soakTimeoutMs(ROUNDS))
