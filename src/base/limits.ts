@@ -12,6 +12,9 @@ export const LIMITS = {
   largeBodiesBytesMax: 40 * 1024 * 1024,
   /** Larger bodies that wait for that. */
   largeBodiesWaitingMax: 256,
+  /** While others wait, a larger body gets this time and a second more for each so many of its bytes, or gives way. */
+  largeBodyGraceMs: 5000,
+  largeBodyBytesPerSecondMin: 512 * 1024,
   /** Read answers of 64 KiB and more, from their making until their clients have them; further ones wait. */
   largeAnswersBytesMax: 40 * 1024 * 1024,
   largeAnswersWaitingMax: 256,

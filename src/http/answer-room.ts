@@ -80,7 +80,7 @@ export class AnswerRoom {
         giveBack()
         held = await this.#enter(bytes, sink)
         // Many may have been let in at once.
-        await this.#takeTurn()
+        await this.#takeTurn(sink)
       },
       expected: (path) => (this.#expected.size === 0 ? undefined : this.#expected.get(path)),
       note: (path, bytes) => this.#note(path, bytes),
@@ -103,8 +103,9 @@ export class AnswerRoom {
     while (this.#hasRead) await nextTurn()
   }
 
-  async #takeTurn(): Promise<void> {
+  async #takeTurn(sink: AnswerSink): Promise<void> {
     while (this.#hasRead) await nextTurn()
+    if (isGone(sink)) throw wentAway()
     this.#noteRead()
   }
 

@@ -100,6 +100,7 @@ export class BodyReader {
   }
 
   #add(chunk: Buffer): void {
+    this.#place?.receive(chunk.length)
     if (this.#size === 0 && chunk.length === this.#announced) {
       this.#bytes = chunk
       this.#size = chunk.length
@@ -152,15 +153,13 @@ export class BodyReader {
       this.#request.resume()
       return
     }
-    this.#options.room.enter(this.#announced ?? bytesMax, gone).then(
-      (place) => this.#goOn(place, chunk),
-      (error) => this.#fail(error),
-    )
+    const fail = (error: unknown) => this.#fail(error)
+    this.#options.room.enter(this.#announced ?? bytesMax, gone, fail).then((place) => this.#goOn(place, chunk), fail)
   }
 
   #goOn(place: Place, chunk: Buffer): void {
     if (this.#isOver) {
-      place()
+      place.leave()
       return
     }
     this.#place = place
@@ -181,9 +180,10 @@ export class BodyReader {
     const { valuesMax } = this.#allowance ?? { valuesMax: LIMITS.jsonValuesMax }
     const bytes = this.#size === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#size)
     const place = this.#place
+    place?.complete()
     this.#place = undefined
     this.#end()
-    this.#resolve({ size: bytes.length, take: takeOnce(bytes), valuesMax, done: () => place?.() })
+    this.#resolve({ size: bytes.length, take: takeOnce(bytes), valuesMax, done: () => place?.leave() })
   }
 
   #fail(error: unknown): void {
@@ -196,7 +196,7 @@ export class BodyReader {
   #end(): void {
     this.#isOver = true
     this.#open?.end()
-    this.#place?.()
+    this.#place?.leave()
     this.#bytes = NOTHING
     this.#gone?.abort(new ClientGone('the body is no longer read'))
     this.#request.resume()

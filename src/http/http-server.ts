@@ -58,7 +58,7 @@ const SWEEP_MS = 1000
 export const createHttpServer = (options: HttpServerOptions): HttpServer => {
   const { clock, log, limits = {}, tls } = options
   const bodyBytesMax = limits.bodyBytesMax ?? LIMITS.bodyBytesMax
-  const rooms = { bodies: new BodyRoom(), answers: new AnswerRoom(clock) }
+  const rooms = { bodies: new BodyRoom(clock), answers: new AnswerRoom(clock) }
   const front = new HttpFace({ allowBody: () => ALL, rulesOf: () => NO_RULES, ...rooms, ...options, bodyBytesMax })
   const exchanges = new Exchanges(clock)
   const gates = new WeakMap<Socket, MessageGate>()

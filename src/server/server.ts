@@ -75,7 +75,7 @@ export class Server implements ShellView {
   readonly systemRules: PathRuleTable
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
-  readonly #bodies = new BodyRoom()
+  readonly #bodies: BodyRoom
   readonly #answers: AnswerRoom
   readonly #listeners: HttpServer[] = []
   readonly #addresses: string[] = []
@@ -90,6 +90,7 @@ export class Server implements ShellView {
     this.status = new ServerStatus(options.config)
     this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
+    this.#bodies = new BodyRoom(options.clock)
     this.#answers = new AnswerRoom(options.clock)
     this.#host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
     this.images = new ClusterImages({

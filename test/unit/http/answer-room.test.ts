@@ -115,6 +115,17 @@ describe('the room for large answers', () => {
     await other
   })
 
+  it('has nothing read for a client that went away after it was let in, before its turn', async () => {
+    const { client } = world()
+    const [first, second, third] = [client(), client(), client()]
+    first.place.tryEnter(100)
+    const waiting = second.place.enter(100)
+    first.sink.take()
+    second.sink.socket.destroy()
+    await expect(waiting).rejects.toThrow('the client went away')
+    expect(third.place.tryEnter(100)).toBe(true)
+  })
+
   describe('where large answers are expected', () => {
     const LARGE = { data: { data: new RawJson(`"${'x'.repeat(100_000)}"`) } }
     const ROOMY = { bytesMax: 10_000_000, waitingMax: 10, patienceMs: 5000 }

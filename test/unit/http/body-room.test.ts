@@ -1,15 +1,21 @@
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { nextTurn } from '../../../src/base/turn.js'
 import { BodyRoom } from '../../../src/http/body-room.js'
 import type { BodyAllowance } from '../../../src/logical/incoming.js'
 import { startFront } from './front-fixture.js'
 import { RawClient } from './raw-client.js'
 
 const KIB = 1024
-const never = new AbortController().signal
+const never = () => new AbortController().signal
+const stays = () => {
+  throw new Error('a body was told to give way')
+}
 
 describe('the room for request bodies', () => {
   it('ends the body that began first when those of unknown senders are too many', () => {
-    const room = new BodyRoom({ openBytesMax: 100 })
+    const room = new BodyRoom(systemClock, { openBytesMax: 100 })
     const ended: string[] = []
     const [slow, , quick] = ['slow', 'second', 'quick'].map((name) => room.begin(() => ended.push(name)))
     slow?.grow(60)
@@ -23,10 +29,10 @@ describe('the room for request bodies', () => {
   })
 
   it('lets a large body wait until there is room for all of it, in the order of their coming', async () => {
-    const room = new BodyRoom({ largeBytesMax: 100 })
-    const leave = await room.enter(80, never)
+    const room = new BodyRoom(systemClock, { largeBytesMax: 100 })
+    const { leave } = await room.enter(80, never(), stays)
     const admitted: number[] = []
-    const next = [60, 10].map((bytes) => room.enter(bytes, never).then(() => admitted.push(bytes)))
+    const next = [60, 10].map((bytes) => room.enter(bytes, never(), stays).then(() => admitted.push(bytes)))
     await Promise.resolve()
     expect(admitted).toEqual([])
     leave()
@@ -36,23 +42,76 @@ describe('the room for request bodies', () => {
   })
 
   it('takes one that is larger than the room when it is empty', async () => {
-    const room = new BodyRoom({ largeBytesMax: 100 })
-    const leave = await room.enter(1000, never)
-    const waiting = room.enter(1, never)
+    const room = new BodyRoom(systemClock, { largeBytesMax: 100 })
+    const { leave } = await room.enter(1000, never(), stays)
+    const waiting = room.enter(1, never(), stays)
     leave()
     await waiting
   })
 
   it('forgets those who went away while they waited, and refuses too many with 503', async () => {
-    const room = new BodyRoom({ largeBytesMax: 1, largeWaitingMax: 1 })
-    const leave = await room.enter(1, never)
+    const room = new BodyRoom(systemClock, { largeBytesMax: 1, largeWaitingMax: 1 })
+    const { leave } = await room.enter(1, never(), stays)
     const gone = new AbortController()
-    const waiting = room.enter(1, gone.signal)
-    await expect(room.enter(1, never)).rejects.toMatchObject({ code: 'unavailable' })
+    const waiting = room.enter(1, gone.signal, stays)
+    await expect(room.enter(1, never(), stays)).rejects.toMatchObject({ code: 'unavailable' })
     gone.abort(new Error('gone'))
     await expect(waiting).rejects.toThrow('gone')
     leave()
-    await room.enter(1, never)
+    await room.enter(1, never(), stays)
+  })
+})
+
+describe('large bodies that come slowly', () => {
+  const LIMITS = { largeBytesMax: 100, largeGraceMs: 5000, largeBytesPerSecondMin: 10 }
+  const world = () => {
+    const clock = new ManualClock()
+    const room = new BodyRoom(clock, LIMITS)
+    const evicted: string[] = []
+    const enter = (name: string, bytes: number) =>
+      room.enter(bytes, never(), ({ code }) => evicted.push(`${name} ${code}`))
+    return { clock, evicted, enter }
+  }
+
+  it('give way to those that wait, the slowest first and no more than there is need for', async () => {
+    const { clock, evicted, enter } = world()
+    const slow = await enter('slow', 50)
+    const slowest = await enter('slowest', 50)
+    slow.receive(2)
+    slowest.receive(1)
+    const next = enter('next', 50)
+    clock.advance(5300)
+    await next
+    expect(evicted).toEqual(['slowest request-timeout'])
+    slow.leave()
+    slowest.leave()
+  })
+
+  it('stay while nobody waits, and leave as soon as somebody does', async () => {
+    const { clock, evicted, enter } = world()
+    await enter('slow', 100)
+    clock.advance(60_000)
+    expect(evicted).toEqual([])
+    const next = enter('next', 50)
+    clock.advance(0)
+    await next
+    expect(evicted).toEqual(['slow request-timeout'])
+  })
+
+  it('stay while they arrive at the minimum rate, and when they have arrived', async () => {
+    const { clock, evicted, enter } = world()
+    const place = await enter('first', 100)
+    const next = enter('next', 50)
+    place.receive(90)
+    clock.advance(13_000)
+    await nextTurn()
+    expect(evicted).toEqual([])
+    place.complete()
+    clock.advance(60_000)
+    await nextTurn()
+    expect(evicted).toEqual([])
+    place.leave()
+    await next
   })
 })
 
@@ -123,14 +182,37 @@ describe('a body that is larger than anybody may send', () => {
   })
 
   it('waits unread while there is no room, and gives its place back', async () => {
-    const room = new BodyRoom({ largeBytesMax: 150 * KIB })
+    const room = new BodyRoom(systemClock, { largeBytesMax: 150 * KIB })
     await using front = await startFront({ bodies: room })
-    const leave = await room.enter(150 * KIB, never)
+    const { leave } = await room.enter(150 * KIB, never(), stays)
     const answer = sized(front.address, text(100 * KIB))
     const second = sized(front.address, text(100 * KIB))
     leave()
     expect((await answer).status).toBe(200)
     expect((await second).status).toBe(200)
-    await room.enter(150 * KIB, never)
+    await room.enter(150 * KIB, never(), stays)
+  })
+
+  it('is answered with 408 when it comes slowly while another waits', async () => {
+    const clock = new ManualClock()
+    const bodies = new BodyRoom(clock, { largeBytesMax: 150 * KIB })
+    let entering = 0
+    await using front = await startFront({
+      bodies,
+      allowBody: () => {
+        entering++
+        return allowance
+      },
+    })
+    const slow = await RawClient.connect(front.address)
+    await slow.send('PUT /v1/t/a HTTP/1.1\r\nHost: a\r\nContent-Length: 102400\r\n\r\n{')
+    while (entering < 1) await nextTurn()
+    const quick = sized(front.address, text(100 * KIB))
+    while (entering < 2) await nextTurn()
+    await nextTurn()
+    clock.advance(5001)
+    expect((await slow.answer())?.status).toBe(408)
+    expect((await quick).status).toBe(200)
+    slow.destroy()
   })
 })
