@@ -1,5 +1,6 @@
 import { KIND_WORDS, type Kind } from './kinds.js'
 import type { ClusterView } from './status/cluster-view.js'
+import { findPrimary } from './status/links.js'
 import type { Survey } from './survey.js'
 
 const KINDS: readonly Kind[] = ['dr', 'performance']
@@ -26,11 +27,11 @@ const findNoRole = (cluster: ClusterView, kind: Kind): string | undefined => {
 }
 
 const findBehind = (cluster: ClusterView, all: readonly ClusterView[], kind: Kind): string | undefined => {
-  const { clusterId, state, connectionState, merkleRoot } = cluster[kind]
+  const { state, connectionState, merkleRoot } = cluster[kind]
   const word = KIND_WORDS[kind]
   if (state !== 'stream-wals' || connectionState !== 'ready')
     return `does not stream (${word}: ${state}, ${connectionState})`
-  const primary = all.find((other) => other[kind].mode === 'primary' && other[kind].clusterId === clusterId)
+  const primary = findPrimary(cluster, all, kind)
   if (!primary) return `follows a ${word} primary that is not in this lab`
   return primary[kind].merkleRoot === merkleRoot
     ? undefined

@@ -102,10 +102,11 @@ export const findLagBetween = async (
   return `merkle roots differ: ${ours.merkle_root} and ${theirs.merkle_root}`
 }
 
-const hasAll = (secondary: Status, primary: Status, kind: Kind): boolean =>
+/** Whether a secondary has taken over what its primary had when that was asked. */
+export const hasAll = (secondary: Status, primary: Status, kind: Kind): boolean =>
   Number(secondary.last_remote_wal) >= Number(primary[kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal'])
 
-type Status = Readonly<Record<string, unknown>>
+export type Status = Readonly<Record<string, unknown>>
 
 type Call = (path: string, body?: Readonly<Record<string, string>>) => Promise<Record<string, unknown>>
 

@@ -9,6 +9,7 @@ import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
 import type { ClusterView, ProcessState, RoleView } from './status/cluster-view.js'
 import { findLinks, type FollowView } from './status/links.js'
+import { findDifferentRoots } from './status/roots.js'
 
 /** The part of the view that a cluster itself answers, wherever it runs. */
 type ClusterAnswer = Pick<ClusterView, 'health' | 'isInitialised' | 'isSealed' | 'dr' | 'performance' | 'problems'>
@@ -36,6 +37,8 @@ const NO_ROLE: RoleView = {
   lastWal: 0,
   lastKindWal: 0,
   primaryAddress: '',
+  secondaryId: '',
+  connectedSecondaries: [],
   lastHeartbeat: '',
   ageMs: 0,
 }
@@ -43,15 +46,20 @@ const NO_ROLE: RoleView = {
 /** Asks all clusters of a lab at once, each for a second at most. */
 export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
   const [faults, clusters] = await Promise.all(isAttached(lab) ? surveyAttached(lab) : surveyOwn(lab, host))
+  const links = findLinks(clusters, faults ?? [], host.clock.now())
+  const ask = async (name: string, kind: Kind) => {
+    const cluster = lab.clusters.find((one) => one.name === name)
+    return cluster ? withBoundedClient(cluster, (client) => statusOf(client, kind)) : {}
+  }
   const problems = [
     ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
     ...KINDS.flatMap((kind) => findTwoPrimaries(clusters, kind)),
+    ...(await findDifferentRoots(links, clusters, ask, host.clock)),
     ...describeLinks(lab.name, faults),
     ...(!isAttached(lab) && lab.isLoading
       ? [`an image was being loaded when that was interrupted: "understudy reset --name ${lab.name}" does it again`]
       : []),
   ]
-  const links = findLinks(clusters, faults ?? [], host.clock.now())
   return { apiVersion: 'understudy/v1', name: lab.name, topology: lab.topology, clusters, links, faults, problems }
 }
 
@@ -98,11 +106,18 @@ const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?
     performance: NO_ROLE,
   } as const
   if (process === 'stopped') return { ...view, problems: ['is stopped'] }
-  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
-    return { ...view, ...(await askCluster(client)) }
+    return { ...view, ...(await withBoundedClient(cluster, askCluster)) }
   } catch {
     return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not answer'] }
+  }
+}
+
+/** Without a token, which a status needs none of. */
+const withBoundedClient = async <T>(cluster: ClusterAccess, work: (client: ApiClient) => Promise<T>): Promise<T> => {
+  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
+  try {
+    return await work(client)
   } finally {
     client.close()
   }
@@ -110,10 +125,11 @@ const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?
 
 /** Asks a cluster for its state, and judges it. Rejects where it does not answer. */
 export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
+  const own = clusterAddressOf(client)
   const [health, dr, performance] = await Promise.all([
     client.send('GET', 'sys/health'),
-    roleOf(client, 'dr'),
-    roleOf(client, 'performance'),
+    roleOf(client, 'dr', own),
+    roleOf(client, 'performance', own),
   ])
   const isInitialised = health.json?.initialized === true
   const isSealed = health.json?.sealed === true
@@ -121,11 +137,20 @@ export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
   return { ...answered, problems: findProblems(answered) }
 }
 
-const roleOf = async (client: ApiClient, kind: Kind): Promise<RoleView> => {
+/** Where the others find the cluster; empty where it does not say. */
+const clusterAddressOf = (client: ApiClient): Promise<string> =>
+  client.send('GET', 'sys/leader').then(
+    ({ json }) => String(json?.leader_cluster_address ?? ''),
+    () => '',
+  )
+
+const roleOf = async (client: ApiClient, kind: Kind, own: Promise<string>): Promise<RoleView> => {
   const status = await statusOf(client, kind).catch((): Record<string, unknown> => ({}))
   const text = (key: string) => String(status[key] ?? '')
   const mode = text('mode')
-  const heard = ((status.primaries as unknown[] | undefined)?.[0] ?? {}) as Record<string, unknown>
+  const [heard = {}] = rowsOf(status.primaries)
+  const connected = rowsOf(status.secondaries).filter((row) => row.connection_status === 'connected')
+  const address = text('primary_cluster_addr')
   return {
     mode: mode === '' ? '-' : mode,
     state: text('state'),
@@ -134,11 +159,17 @@ const roleOf = async (client: ApiClient, kind: Kind): Promise<RoleView> => {
     merkleRoot: text('merkle_root'),
     lastWal: Number(mode === 'secondary' ? (status.last_remote_wal ?? 0) : (status.last_wal ?? 0)),
     lastKindWal: Number(status[`last_${kind}_wal`] ?? 0),
-    primaryAddress: text('primary_cluster_addr'),
+    // A primary names an address only where it was given one for its secondaries.
+    primaryAddress: address === '' && mode === 'primary' ? await own : address,
+    secondaryId: text('secondary_id'),
+    connectedSecondaries: connected.map((row) => String(row.node_id)),
     lastHeartbeat: mode === 'secondary' ? String(heard.last_heartbeat ?? '') : '',
     ageMs: Number(heard.replication_primary_canary_age_ms ?? 0),
   }
 }
+
+const rowsOf = (value: unknown): Record<string, unknown>[] =>
+  Array.isArray(value) ? (value as Record<string, unknown>[]) : []
 
 const findProblems = (view: Omit<ClusterAnswer, 'problems'>): string[] => {
   if (!view.isInitialised) return ['is not initialised']

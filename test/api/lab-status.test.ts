@@ -61,3 +61,39 @@ it('leaves the terminal as it was, when it is quit and when it is ended', async 
     expect(after).toMatch(/(?<!-)echo /)
   }
 })
+
+/** With the token that works on the cluster now. */
+const write = async (home: LabHome, cluster: string, path: string, body: object): Promise<Record<string, unknown>> => {
+  const env = JSON.parse((await home.run('env', cluster, '--json', ...NAMED)).stdout) as Record<string, string>
+  const answer = await fetch(`${env.VAULT_ADDR}/v1/${path}`, {
+    method: 'PUT',
+    headers: { 'X-Vault-Token': env.VAULT_TOKEN ?? '' },
+    body: JSON.stringify(body),
+  })
+  return (await answer.json().catch(() => ({}))) as Record<string, unknown>
+}
+
+it('tells a split brain and a secondary whose data is not that of its primary', async () => {
+  await using home = new LabHome()
+  expect((await home.run('up', 'pr-dr', '--in-process', '--ports', 'random', ...NAMED)).status).toBe(0)
+  const status = () => home.run('status', ...NAMED)
+
+  expect((await home.run('fault', 'corrupt', 'C', ...NAMED)).status).toBe(0)
+  const damaged = await status()
+  expect(damaged).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('C and its performance primary A differ'),
+  })
+  expect((await home.run('wait', '--for', 'healthy', '--timeout', '1s', ...NAMED)).status).toBe(4)
+  expect(await write(home, 'C', 'sys/replication/reindex', {})).toBeDefined()
+  await until(async () => !(await status()).stderr.includes('differ'))
+
+  expect((await home.run('fault', 'partition', 'A', 'B', ...NAMED)).status).toBe(0)
+  expect((await home.run('failover', 'A', 'B', '--force', ...NAMED)).status).toBe(0)
+  expect((await status()).stdout).toMatch(/^A .*\n└── performance ──▶ C .*\nB /m)
+  const made = await write(home, 'B', 'sys/replication/performance/primary/secondary-token', { id: 'c-of-b' })
+  const { token } = made.wrap_info as { readonly token: string }
+  await write(home, 'C', 'sys/replication/performance/secondary/update-primary', { token })
+  await until(async () => /^B .*\n└── performance ──▶ C /m.test((await status()).stdout))
+  expect((await status()).stderr).toContain('A and B are both performance primaries of one set')
+})

@@ -1,6 +1,9 @@
+import { systemClock } from '../../base/clock.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { findLag } from '../replication.js'
 import type { KeyOwner } from './key-ring.js'
+import { findLinks } from '../status/links.js'
+import { findDifferentRoots } from '../status/roots.js'
 import { askCluster, findTwoPrimaries } from '../survey.js'
 import type { Topology } from '../topology.js'
 
@@ -84,9 +87,12 @@ export const findProblems = async (
     }),
   )
   const answered = views.flatMap((view) => ('dr' in view ? [view] : []))
+  const ask = async (name: string, kind: Kind) => clusters.find((one) => one.name === name)?.status(kind) ?? {}
+  const links = findLinks(answered, [], systemClock.now())
   return [
     ...views.flatMap(({ name, problems }) => problems.map((text) => `${name} ${text}`)),
     ...KINDS.flatMap((kind) => findTwoPrimaries(answered, kind)),
+    ...(await findDifferentRoots(links, answered, ask, systemClock)),
     ...faultyLinks.map((pair) => `the link ${pair} is cut or has a fault`),
   ]
 }

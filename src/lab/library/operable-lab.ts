@@ -145,8 +145,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   }
 
   /**
-   * Waits until nothing is wrong: every cluster runs and is unsealed, no link has a fault, every secondary streams, and no two
-   * are primaries of one set. Rejects with LabError `timeout`, which names what is wrong.
+   * Waits until nothing is wrong: every cluster runs and is unsealed, no link has a fault, every secondary streams and has
+   * the merkle root of its primary once it has all changes, and no two are primaries of one set. Rejects with LabError `timeout`, which names what is wrong.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {
     const timeoutMs = this.#boundOf(options)

@@ -13,6 +13,10 @@ export interface RoleView {
   readonly lastKindWal: number
   /** The cluster address of the primary, its own for a primary; empty when there is none. */
   readonly primaryAddress: string
+  /** Of a secondary: the id that its primary knows it by; empty otherwise. */
+  readonly secondaryId: string
+  /** Of a primary: the ids of the secondaries that are connected with it. */
+  readonly connectedSecondaries: readonly string[]
   /** Of a secondary: when it last heard from its primary, RFC 3339; empty otherwise. */
   readonly lastHeartbeat: string
   /** Of a secondary: how old what it shows is, in milliseconds, as far as it knows. */

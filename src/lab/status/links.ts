@@ -20,8 +20,11 @@ export interface FollowView {
   readonly faults: readonly number[]
 }
 
+/** The part of a view that tells of replication. */
+type RoleHolder = Pick<ClusterView, 'name' | Kind>
+
 export const findLinks = (
-  clusters: readonly ClusterView[],
+  clusters: readonly RoleHolder[],
   faults: readonly ActiveFault[],
   nowMs: number,
 ): FollowView[] =>
@@ -33,14 +36,14 @@ export const findLinks = (
 
 const describe = (
   kind: Kind,
-  { name, ...view }: ClusterView,
-  clusters: readonly ClusterView[],
+  secondary: RoleHolder,
+  clusters: readonly RoleHolder[],
   faults: readonly ActiveFault[],
   nowMs: number,
 ): FollowView => {
-  const { clusterId, primaryAddress, state, connectionState, lastWal, lastHeartbeat, ageMs, mode } = view[kind]
-  const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
-  const primary = primaries.find((one) => one[kind].primaryAddress === primaryAddress) ?? primaries[0]
+  const { name } = secondary
+  const { state, connectionState, lastWal, lastHeartbeat, ageMs, mode } = secondary[kind]
+  const primary = findPrimary(secondary, clusters, kind)
   const lagEntries = primary && mode === 'secondary' ? Math.max(0, primary[kind].lastKindWal - lastWal) : null
   const silentMs = lastHeartbeat === '' || connectionState === 'ready' ? 0 : nowMs - Date.parse(lastHeartbeat)
   const between = (one: ActiveFault) =>
@@ -56,4 +59,21 @@ const describe = (
     lastHeartbeat,
     faults: faults.filter(between).map(({ id }) => id),
   }
+}
+
+/**
+ * Whom a secondary follows. In a split brain its replication set has several primaries: the one counts at whose address it
+ * is, and where that tells nothing, as behind a load balancer, the one that is connected with it.
+ */
+export const findPrimary = <T extends RoleHolder>(
+  secondary: RoleHolder,
+  clusters: readonly T[],
+  kind: Kind,
+): T | undefined => {
+  const { clusterId, primaryAddress, secondaryId } = secondary[kind]
+  const primaries = clusters.filter((one) => one[kind].mode === 'primary' && one[kind].clusterId === clusterId)
+  const addressed = primaries.filter((one) => primaryAddress !== '' && one[kind].primaryAddress === primaryAddress)
+  const likely = addressed.length > 0 ? addressed : primaries
+  if (likely.length === 1) return likely[0]
+  return likely.find((one) => one[kind].connectedSecondaries.includes(secondaryId))
 }

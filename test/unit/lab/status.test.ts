@@ -14,6 +14,8 @@ const OFF: RoleView = {
   lastWal: 0,
   lastKindWal: 0,
   primaryAddress: '',
+  secondaryId: '',
+  connectedSecondaries: [],
   lastHeartbeat: '',
   ageMs: 0,
 }
@@ -111,4 +113,26 @@ it('draws those who are gone, sealed or follow nobody, and each once', () => {
     cluster('B', { dr: secondary, performance: { ...primary, clusterId: 'p' } }),
   ]
   expect(draw(round)).toHaveLength(2)
+})
+
+it('draws a secondary below the primary of its set that it follows, where there are two', () => {
+  const at = (address: string, connected: string[] = []) => ({
+    performance: { ...primary, primaryAddress: address, connectedSecondaries: connected },
+  })
+  const follower = (address: string) => ({
+    performance: { ...secondary, primaryAddress: address, secondaryId: 'perf-c' },
+  })
+  const names = (roles: readonly Parameters<typeof cluster>[1][]) =>
+    draw(roles.map((role, index) => cluster('ABC'[index] ?? '', role))).map((row) => row.split(' |')[0])
+  expect(names([at('https://a'), at('https://b'), follower('https://b')])).toEqual(['A', 'B', '└── performance ──▶ C'])
+  expect(names([at('https://a'), at('https://b'), follower('https://a')])).toEqual(['A', '└── performance ──▶ C', 'B'])
+  // Behind one address, or at one that neither of them has: the connection tells.
+  expect(names([at('https://lb'), at('https://lb', ['perf-c']), follower('https://lb')])[2]).toContain('C')
+  expect(names([at('https://a', ['perf-x']), at('https://b', ['perf-c']), follower('https://lb')])).toEqual([
+    'A',
+    'B',
+    '└── performance ──▶ C',
+  ])
+  // A guess would be worse than none.
+  expect(names([at('https://a'), at('https://b'), follower('https://lb')])).toEqual(['A', 'B', 'C'])
 })

@@ -1,0 +1,55 @@
+import type { Clock } from '../../base/clock.js'
+import { KIND_WORDS, type Kind } from '../kinds.js'
+import { hasAll, type Status } from '../replication.js'
+import type { ClusterView } from './cluster-view.js'
+import type { FollowView } from './links.js'
+
+/** How a cluster tells its replication at this moment. */
+type Ask = (cluster: string, kind: Kind) => Promise<Status>
+
+/** Between two looks: an answer may be of the moment at which a change was on its way. */
+const PAUSE_MS = 50
+const LOOKS = 2
+const ROOT_SHOWN = 12
+
+/**
+ * Secondaries that say they have every change of their primary and have another merkle root, in words: their data is not
+ * the same, and no waiting mends that. Roots of one survey may be of different moments, so where they differ both are
+ * asked again, and only what differs while the primary stands still is told.
+ */
+export const findDifferentRoots = async (
+  links: readonly FollowView[],
+  views: readonly Pick<ClusterView, 'name' | Kind>[],
+  ask: Ask,
+  clock: Clock,
+): Promise<string[]> => {
+  const rootOf = (name: string | null, kind: Kind) => views.find((view) => view.name === name)?.[kind].merkleRoot ?? ''
+  const suspects = links.filter(
+    ({ kind, primary, secondary, lagEntries }) =>
+      lagEntries === 0 && rootOf(primary, kind) !== '' && rootOf(primary, kind) !== rootOf(secondary, kind),
+  )
+  const told = await Promise.all(suspects.map((link) => compare(link, ask, clock).catch(() => undefined)))
+  return told.flatMap((text) => text ?? [])
+}
+
+const compare = async (link: FollowView, ask: Ask, clock: Clock): Promise<string | undefined> => {
+  let text: string | undefined
+  for (let look = 0; look < LOOKS; look += 1) {
+    if (look > 0) await clock.sleep(PAUSE_MS)
+    text = await compareOnce(link, ask)
+    if (text === undefined) return undefined
+  }
+  return text
+}
+
+const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): Promise<string | undefined> => {
+  if (primary === null) return undefined
+  const before = await ask(primary, kind)
+  const theirs = await ask(secondary, kind)
+  const ours = await ask(primary, kind)
+  const isStill = before.merkle_root === ours.merkle_root
+  const streams = theirs.state === 'stream-wals' && theirs.connection_state === 'ready'
+  if (!isStill || !streams || !hasAll(theirs, ours, kind) || theirs.merkle_root === ours.merkle_root) return undefined
+  const [own, other] = [theirs, ours].map(({ merkle_root: root }) => String(root).slice(0, ROOT_SHOWN))
+  return `${secondary} and its ${KIND_WORDS[kind]} primary ${primary} differ: ${secondary} has every change, and its merkle root is ${own}, that of ${primary} ${other}`
+}

@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
+import { findDifferentRoots } from '../../../src/lab/status/roots.js'
+import type { FollowView } from '../../../src/lab/status/links.js'
+
+const link: FollowView = {
+  kind: 'performance',
+  primary: 'A',
+  secondary: 'C',
+  state: 'stream-wals',
+  connectionState: 'ready',
+  lagEntries: 0,
+  lagSeconds: 0,
+  lastHeartbeat: '',
+  faults: [],
+}
+const OURS = { mode: 'primary', merkle_root: 'aa', last_performance_wal: 9 }
+const THEIRS = {
+  mode: 'secondary',
+  merkle_root: 'bb',
+  state: 'stream-wals',
+  connection_state: 'ready',
+  last_remote_wal: 9,
+}
+
+/** What is found where the survey saw two roots, and both clusters answer as given when they are asked again. */
+const find = (ours: () => object, theirs: () => object, links = [link]) => {
+  const views = [
+    { name: 'A', dr: role(''), performance: role('aa') },
+    { name: 'C', dr: role(''), performance: role('bb') },
+  ]
+  const ask = async (name: string) => ({ ...(name === 'A' ? ours() : theirs()) })
+  return findDifferentRoots(links, views, ask, systemClock)
+}
+
+const role = (merkleRoot: string) => ({
+  mode: '-',
+  state: '',
+  connectionState: '',
+  clusterId: '',
+  merkleRoot,
+  lastWal: 0,
+  lastKindWal: 0,
+  primaryAddress: '',
+  secondaryId: '',
+  connectedSecondaries: [],
+  lastHeartbeat: '',
+  ageMs: 0,
+})
+
+it('names a secondary that has every change and another root', async () => {
+  expect(
+    await find(
+      () => OURS,
+      () => THEIRS,
+    ),
+  ).toEqual(['C and its performance primary A differ: C has every change, and its merkle root is bb, that of A aa'])
+})
+
+it('says nothing of roots that differ for a moment, or where something else is told already', async () => {
+  let written = 0
+  const busy = () => {
+    written += 1
+    return { ...OURS, merkle_root: String(written) }
+  }
+  expect(await find(busy, () => THEIRS)).toEqual([])
+  const answers = [THEIRS, { ...THEIRS, merkle_root: 'aa' }]
+  expect(
+    await find(
+      () => OURS,
+      () => answers.shift() ?? THEIRS,
+    ),
+  ).toEqual([])
+  for (const other of [{ last_remote_wal: 8 }, { state: 'merkle-diff' }, { connection_state: 'connecting' }]) {
+    expect(
+      await find(
+        () => OURS,
+        () => ({ ...THEIRS, ...other }),
+      ),
+    ).toEqual([])
+  }
+  const behind = [
+    { ...link, lagEntries: 2 },
+    { ...link, lagEntries: null },
+  ]
+  expect(
+    await find(
+      () => OURS,
+      () => THEIRS,
+      behind,
+    ),
+  ).toEqual([])
+  const gone = () => {
+    throw new Error('it does not answer')
+  }
+  expect(await find(gone, () => THEIRS)).toEqual([])
+})
