@@ -57,12 +57,15 @@ const untilHeldBack = (on: Drill, cluster: Cluster) =>
   })
 
 const untilPurged = (on: Drill, cluster: Cluster) =>
-  on.wait(
-    cluster,
-    'the purge',
-    async () => ((await infoOf(cluster)).purge_pending === false ? undefined : 'it is pending'),
-    10_000,
+  on.wait(cluster, 'the purge', async () =>
+    (await infoOf(cluster)).purge_pending === false ? undefined : 'it is pending',
   )
+
+const untilGone = (on: Drill, cluster: Cluster) =>
+  on.wait(cluster, 'the bytes to be gone', async () => {
+    const found = findInFiles(cluster.server.dataDir, needles())
+    return found.size === 0 ? undefined : [...found].join()
+  })
 
 it('F7 keeps data from a secondary that has yet to join', () =>
   drill('F7 filter before joining', async (on) => {
@@ -118,15 +121,7 @@ it('F7 destroys the data on the secondary and its DR copy when the filter comes 
     await untilHeldBack(on, C)
     on.note(`filtered ${Math.round(on.elapsedMs - startedMs)} ms after the answer`)
     for (const cluster of [C, D]) {
-      await on.wait(
-        cluster,
-        'the bytes to be gone',
-        async () => {
-          const found = findInFiles(cluster.server.dataDir, needles())
-          return found.size === 0 ? undefined : [...found].join()
-        },
-        10_000,
-      )
+      await untilGone(on, cluster)
       await untilPurged(on, cluster)
     }
     on.note(`gone from both disks ${Math.round(on.elapsedMs - startedMs)} ms after the answer`)
@@ -183,10 +178,7 @@ it('F7 destroys the data although the secondary is killed on the way, and its DR
     await C.reopen()
     await D.reopen()
     for (const cluster of [C, D]) {
-      await on.wait(cluster, 'the bytes to be gone', async () => {
-        const found = findInFiles(cluster.server.dataDir, needles())
-        return found.size === 0 ? undefined : [...found].join()
-      })
+      await untilGone(on, cluster)
       await untilPurged(on, cluster)
     }
     await C.untilServes()

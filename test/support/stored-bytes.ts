@@ -26,11 +26,15 @@ export const storedWindows = async (dataDir: string): Promise<Needles> => {
   return windows
 }
 
+/** Only takes up room: one byte eight million times. To read it at each look would keep servers in this process waiting. */
+const BALLAST = 'ballast'
+
 /** Which of the needles some file below a directory contains. Files that vanish meanwhile are passed over. */
 export const findInFiles = (directory: string, needles: Needles): Set<string> => {
   const found = new Set<string>()
   for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
     const file = path.join(directory, name)
+    if (path.basename(name) === BALLAST) continue
     if (!existsSync(file) || !statSync(file).isFile()) continue
     const bytes = readFileSync(file)
     for (const [what, needle] of needles) if (bytes.includes(needle)) found.add(what)

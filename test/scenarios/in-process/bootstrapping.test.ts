@@ -71,7 +71,7 @@ it('a performance secondary that was revoked before its first copy is given up b
     systemClock,
     'B to serve',
     async () => ((await B.client.send('GET', 'sys/mounts')).status === 200 ? undefined : 'not yet'),
-    10_000,
+    60_000,
   )
   await B.client.write('sys/mounts/own', { type: 'kv' })
   await B.client.write('own/a', { v: 1 })

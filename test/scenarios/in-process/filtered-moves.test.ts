@@ -109,7 +109,7 @@ it('a mount that the primary moves stays away from the secondary: no name of a k
     systemClock,
     'the last write on the tap',
     async () => (tap.text.includes('last-of-all') ? undefined : 'not yet'),
-    10_000,
+    60_000,
   )
   await lab.converged()
   expect(written).toBeGreaterThan(300)
@@ -143,7 +143,7 @@ it('a mount that is moved to where a filter denies it leaves the secondary; dele
       const answer = await asker(C.client)('GET', 'soon/a')
       return answer === NIL('soon/a') ? undefined : answer
     },
-    10_000,
+    60_000,
   )
   await lab.converged()
   await client.write(filter, { mode: 'allow', paths: ['ns1', 'soon', 'ns1/kv'] })
