@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../base/make-directory.js'
 import { inspect } from 'node:util'
 import { systemClock } from '../base/clock.js'
 import { stateDirectory } from '../lab/lifecycle/state-directory.js'
@@ -24,7 +25,7 @@ const keepDetails = (error: unknown): string => {
     '\n',
   )
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory, 0o700)
     writeFileSync(file, text, { mode: 0o600 })
     removeOldest(directory)
     return `details are in ${file}. "understudy doctor" looks for what is wrong with this machine; else report it with that file`

@@ -11,11 +11,13 @@ export interface Place {
   readonly api: string
   readonly isTls: boolean
   readonly isAutoSealed: boolean
+  /** It redeems activation tokens at an API with TLS, and needs the certificate authority of that. */
+  readonly followsTls: boolean
 }
 
 export type Service = Readonly<Record<string, unknown>>
 
-export const hasSecrets = ({ isTls, isAutoSealed }: Place): boolean => isTls || isAutoSealed
+export const hasSecrets = ({ isTls, isAutoSealed, followsTls }: Place): boolean => isTls || isAutoSealed || followsTls
 
 export const SECRETS = 'secrets'
 

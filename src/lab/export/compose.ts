@@ -66,6 +66,7 @@ const placeOf = (topology: Topology, name: string, host: string | undefined): Pl
     api: `${schemeOf(topology, name)}://${host ? `${host}:${port}` : `${service}:${API_PORT}`}`,
     isTls: hasTls(topology, name),
     isAutoSealed: planOf(topology, name).seal?.type === 'auto',
+    followsTls: topology.links.some(({ primary, secondary }) => secondary === name && hasTls(topology, primary)),
   }
 }
 

@@ -1,6 +1,7 @@
 import { newSealKey } from '../seal-key.js'
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import type { Random } from '../../base/random.js'
 import { isGoodFor, labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
 
@@ -28,7 +29,7 @@ export const makeSecrets = async (
   { hosts, clusters }: WantedSecrets,
   { random, nowMs }: Surroundings,
 ): Promise<string[]> => {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory, 0o700)
   const made: string[] = []
   if (hosts.length > 0 && !isGoodFor(labTlsFiles(directory), hosts, nowMs)) {
     await makeCertificates(directory, hosts, nowMs)

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import { LabError } from '../lab-error.js'
 import type { ExportedFile } from './plan.js'
 
@@ -14,7 +15,7 @@ export const writeExport = (directory: string, files: readonly ExportedFile[], i
     )
   try {
     for (const { target, text } of targets) {
-      mkdirSync(path.dirname(target), { recursive: true })
+      makeDirectory(path.dirname(target))
       writeFileSync(target, text)
     }
   } catch (error) {

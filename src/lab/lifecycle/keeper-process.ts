@@ -1,6 +1,7 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import type { KeeperRecord, LabRecord } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import type { KeeperConfig } from '../keeper/run-keeper.js'
@@ -54,7 +55,7 @@ export const startKeeper = async (
       ? { servers: lab.clusters.map(({ name, configFile, logFile }) => ({ name, configFile, logFile })) }
       : {}),
   }
-  mkdirSync(path.dirname(keeper.socket), { recursive: true, mode: 0o700 })
+  makeDirectory(path.dirname(keeper.socket), 0o700)
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
   const launched = launchProgram([], 'the keeper of the lab', keeper, {
     ...(lab.isInProcess ? { program: HOST_PROGRAM } : { program: KEEPER_PROGRAM, nodeOptions: KEEPER_NODE_OPTIONS }),

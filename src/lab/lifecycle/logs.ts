@@ -1,5 +1,6 @@
-import { closeSync, copyFileSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import type { LabRecord } from '../cluster.js'
 
 /** Whose lines they are: a cluster by its letter, or `keeper`. */
@@ -29,7 +30,7 @@ export const logSources = (
 
 /** Copies the logs into a directory; returns the files. */
 export const exportLogs = (sources: readonly LogSource[], directory: string): string[] => {
-  mkdirSync(directory, { recursive: true })
+  makeDirectory(directory)
   return sources
     .filter(({ logFile }) => existsSync(logFile))
     .map(({ name, logFile }) => {

@@ -1,6 +1,7 @@
 import { newSealKey } from '../seal-key.js'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom, type Random } from '../../base/random.js'
 import { labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
@@ -207,7 +208,7 @@ const formerRoutesOf = (lab: LabRecord, from: string): string[] =>
 const hostOf = (port: number): string => `${LOOPBACK}:${port}`
 
 const writeKey = (file: string, text: string): void => {
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  makeDirectory(path.dirname(file), 0o700)
   writeFileSync(file, text, { mode: 0o600 })
 }
 

@@ -1,5 +1,6 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import type { DrillResult } from '../drills/result.js'
 import { LabError } from '../lab-error.js'
 import { conceal } from './conceal.js'
@@ -37,7 +38,7 @@ export const writeReport = (directory: string, result: DrillResult): readonly st
 /** Makes the directory: before a drill begins, so that nobody plays one whose report has no place. */
 export const prepareReport = (directory: string): void => {
   try {
-    mkdirSync(directory, { recursive: true })
+    makeDirectory(directory)
   } catch (error) {
     throw new LabError('usage', `${directory} cannot be made: ${reasonOf(error)}`, { cause: error })
   }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../base/clock.js'
 import { LabError } from '../lab-error.js'
@@ -46,7 +47,7 @@ export const startServer = (plan: ProcessPlan): RunningServer => {
     logFile: path.join(plan.directory, 'server.log'),
     configFile: path.join(plan.directory, 'server.json'),
   }
-  mkdirSync(plan.directory, { recursive: true, mode: 0o700 })
+  makeDirectory(plan.directory, 0o700)
   writeServerConfig(plan, files)
   return { ...files, pid: launchServer(plan.name, files).pid }
 }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
 import { checkImage } from '../../server/lab/cluster-image.js'
 import {
@@ -141,7 +142,7 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
   const header = await readSnapshotHeader(file)
   const key = readKey(file, header)
   rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory, 0o700)
   try {
     const bytes = await openSealedFile(file, key)
     const parts = unpacked(bytes, file)

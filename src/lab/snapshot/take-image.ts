@@ -1,5 +1,6 @@
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import { imageOfStopped, type ImageFacts } from '../../server/lab/cluster-image.js'
 import { IMAGE_OUT } from '../../server/lab/cluster-images.js'
 import type { ApiClient } from '../../client/api-client.js'
@@ -26,7 +27,7 @@ export const takeLabImage = async (
   const topology = topologyOf(lab)
   if (!topology) throw new LabError('conflict', `it is not known any more what the lab "${lab.name}" was made as`)
   rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory, 0o700)
   const states = lab.clusters.map((cluster) => ({ cluster, process: processOf(lab, cluster, host) }))
   const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
   const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()

@@ -94,12 +94,22 @@ it('makes certificates and seal keys in a volume, before the servers that read t
   const config = services.b?.environment.VAULT_LOCAL_CONFIG ?? ''
   for (const part of ['cert.pem"', 'key.pem"', 'api_addr     = "https://b:8200"', '"file:///vault/secrets/B.key"'])
     expect(config).toContain(part)
-  expect(services.c).not.toHaveProperty('depends_on')
+  // Without TLS of its own it finds the certificate authority of its primary all the same.
+  expect(services.c).toMatchObject({
+    volumes: ['c-data:/vault/file', 'secrets:/vault/secrets:ro'],
+    depends_on: { secrets: { condition: 'service_completed_successfully' } },
+  })
   expect(services.c?.environment.VAULT_LOCAL_CONFIG).toMatch(/tls_disable +=/)
   expect(services.wire?.command).toEqual(
     expect.arrayContaining(['--ca-cert', '/vault/secrets/ca.pem', 'A=https://a:8200', 'C=http://c:8200']),
   )
   expect(services.status?.command).toContainEqual(expect.stringContaining('--ca-cert /vault/secrets/ca.pem'))
+})
+
+it('gives no secrets to a cluster that follows none with TLS', () => {
+  const plans = { B: { tls: true } } as const
+  const [file] = exportCompose({ topology: { ...source.topology, plans } }, { image: 'understudy' })
+  expect(read(file?.text ?? '').services.c).not.toHaveProperty('depends_on')
 })
 
 it('makes no secret twice, and lets nobody but their owner read it', async () => {

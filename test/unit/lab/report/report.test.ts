@@ -230,6 +230,10 @@ describe('a written report', () => {
     expect(readFileSync(path.join(directory, 'report.json'), 'utf8')).toContain('$DR_OPERATION_TOKEN')
   })
 
+  it.runIf(process.platform === 'linux')('gives up at once where the system makes no directories', () => {
+    expect(() => writeReport('/proc/nothing/here', drillResult())).toThrow('/proc/nothing/here cannot be made: ENOENT')
+  })
+
   it('says which directory cannot be made', () => {
     const file = path.join(directory, 'file')
     writeFileSync(file, '')

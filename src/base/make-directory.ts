@@ -1,0 +1,25 @@
+import { mkdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+
+/**
+ * Makes a directory and those above it, where they are not there. Node's own recursive call never returns where the system
+ * makes none, as below /proc; this one throws what the system says.
+ */
+export const makeDirectory = (directory: string, mode = 0o777): void => {
+  try {
+    makeOne(directory, mode)
+  } catch (error) {
+    const parent = path.dirname(path.resolve(directory))
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path.resolve(directory)) throw error
+    makeDirectory(parent, mode)
+    makeOne(directory, mode)
+  }
+}
+
+const makeOne = (directory: string, mode: number): void => {
+  try {
+    mkdirSync(directory, { mode })
+  } catch (error) {
+    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw error
+  }
+}
