@@ -25,13 +25,23 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_
   ).toEqual([
     'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
     "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
+    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
     'vault write -f sys/replication/dr/primary/demote',
     "vault write sys/replication/dr/secondary/promote dr_operation_token='<operation token>'",
     'vault write -f sys/replication/dr/secondary/generate-operation-token/attempt',
     "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
+    "vault write sys/replication/dr/secondary/generate-operation-token/update nonce='<nonce>' key='<key share>'",
     'vault write sys/replication/dr/primary/secondary-token id=dr-a',
     "vault write sys/replication/dr/secondary/update-primary dr_operation_token='<operation token>' token='<activation token>'",
   ])
+  expect(await on('switchover', 'B', 'A', '--dry-run')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('A is not a DR secondary'),
+  })
+  expect((await on('failover', 'A', 'B', '--dry-run')).stdout).toMatch(/dr\/primary\/demote\n.*secondary\/promote/)
+  const forced = await on('failover', 'A', 'B', '--force', '--dry-run')
+  expect(forced.stdout).not.toContain('demote')
+  expect(forced.stderr).toContain('A is alive and stays a DR primary')
   expect((await on('status')).status).toBe(0)
 
   expect((await on('crash', 'A')).status).toBe(0)
@@ -60,6 +70,10 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_
     status: 4,
     stderr: expect.stringContaining('gave up waiting for A to stream from B'),
   })
+  expect(await on('failover', 'B', 'A')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('B is alive and a DR primary, and A does not stream from it'),
+  })
   expect((await vault('B', 'read', '-field=word', 'kv/a')).stdout.trim()).toBe('newer')
   expect((await on('heal', '--all')).status).toBe(0)
   expect((await on('switchover', 'B', 'A')).status).toBe(0)
@@ -70,6 +84,13 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_
     status: 2,
     stderr: expect.stringContaining('A is not a DR secondary: its DR replication is that of a primary'),
   })
+  expect(await on('failover', 'A', 'B')).toMatchObject({
+    status: 0,
+    stderr: expect.stringContaining('A is alive, so this is a planned failover'),
+  })
+  const { stdout } = await on('rejoin', 'A', 'B', '--dry-run')
+  expect(stdout, 'it was demoted already').not.toContain('demote')
+  expect((await on('rejoin', 'A', 'B')).status).toBe(0)
   expect(await on('failover', 'A', 'Q')).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('has no cluster "Q"'),
@@ -82,7 +103,19 @@ it('activates a secondary behind a filter, and collects logs', async () => {
   expect((await on('up', 'pr', '--ports', 'random')).status).toBe(0)
   const vault = (cluster: string, ...args: string[]) =>
     home.run('exec', cluster, ...NAMED, '--', process.execPath, 'dist/main.js', 'vault', ...args)
+  expect(await on('activate', 'A', 'C', '--dry-run')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('C is a performance secondary already'),
+  })
   expect((await vault('C', 'write', '-f', 'sys/replication/performance/secondary/disable')).status).toBe(0)
+  const planned = await on('activate', 'A', 'C', '--filter', 'deny:EU/', '--dry-run')
+  expect(planned.stdout.split('\n').map((line) => /(?:primary|secondary)\/\S+/.exec(line)?.[0] ?? '')).toEqual([
+    'primary/revoke-secondary',
+    'primary/paths-filter/perf-c',
+    'primary/secondary-token',
+    'secondary/enable',
+    '',
+  ])
   expect((await vault('A', 'secrets', 'enable', '-path=EU', 'kv')).status).toBe(0)
   expect((await vault('A', 'write', 'EU/a', 'word=here')).status).toBe(0)
   const activated = await on('activate', 'A', 'C', '--kind', 'performance', '--filter', 'deny:EU/')

@@ -84,8 +84,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
   }
 
   /**
-   * The primary is lost, and its DR secondary takes over. With `force` also when it may lack what the primary had. Rejects
-   * with the refusal (ApiError) or with LabError.
+   * The primary is lost, and its DR secondary takes over. A primary that is alive after all is demoted first, so that there
+   * are never two. With `force` it is left alone, and the secondary takes over also when it may lack something. Rejects with the refusal (ApiError) or with LabError.
    *
    * @example
    * await lab.A.crash()
@@ -96,7 +96,7 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
     to: Names,
     { force = false, ...options }: OperationOptions & { readonly force?: boolean | undefined } = {},
   ): Promise<void> {
-    await this.#operate([lost, to], options, (book) => failOver(book, to, force))
+    await this.#operate([lost, to], options, (book) => failOver(book, { lost, to, isForced: force }))
   }
 
   /** Primary and DR secondary change places while both are well: nothing is lost. Rejects as `failover` does. */

@@ -27,8 +27,11 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
   } as const
   const update = { ...attempt, path: `${REPLICATION}/dr/secondary/generate-operation-token/update` }
   if (runbook.isDryRun) {
+    await requireDrSecondary(runbook, name)
     await runbook.call(attempt)
-    await runbook.call({ ...update, body: { nonce: '<nonce>', key: '<key share>' } })
+    const [{ threshold } = { threshold: 1 }] = runbook.keysFor(name)
+    for (let share = 0; share < threshold; share += 1)
+      await runbook.call({ ...update, body: { nonce: '<nonce>', key: '<key share>' } })
     return '<operation token>'
   }
   for (const { unsealKeys, threshold } of runbook.keysFor(name)) {
@@ -38,28 +41,75 @@ export const operationToken = async (runbook: Runbook, name: string): Promise<st
     )
     if (token !== undefined) return token
   }
-  const { mode } = await statusOf(runbook.anonymous(name), 'dr')
-  if (mode !== 'secondary') {
-    throw new LabError('remote', `${name} is not a DR secondary: its DR replication is ${describeMode(mode)}`)
-  }
+  await requireDrSecondary(runbook, name)
   throw new LabError('remote', `none of the keys that the lab holds makes an operation token on ${name}`)
+}
+
+const requireDrSecondary = async (runbook: Runbook, name: string): Promise<void> => {
+  const { mode } = await runbook.status(name, 'dr')
+  if (mode !== 'secondary')
+    throw new LabError('remote', `${name} is not a DR secondary: its DR replication is ${describeMode(mode)}`)
 }
 
 const describeMode = (mode: unknown): string =>
   mode === 'primary' || mode === 'secondary' ? `that of a ${mode}` : String(mode)
 
-/** The primary is lost: its DR secondary takes over, with `isForced` also when it may lack something. */
-export const failOver = async (runbook: Runbook, to: string, isForced: boolean): Promise<void> => {
+/**
+ * The primary is lost: its DR secondary takes over. Where the primary is alive after all, that is planned: it is demoted
+ * first, so that there are never two. With `isForced` it is left alone, and the secondary takes over also when it may lack
+ * something.
+ */
+export const failOver = async (
+  runbook: Runbook,
+  { lost, to, isForced }: { readonly lost: string; readonly to: string; readonly isForced: boolean },
+): Promise<void> => {
+  const isAlive = await isDrPrimary(runbook, lost)
+  if (isAlive && isForced)
+    runbook.announce(
+      `${lost} is alive and stays a DR primary: there are two from now on, and what ${lost} takes meanwhile is lost when it follows ${to}`,
+    )
+  if (isAlive && !isForced) await requireUncut(runbook, lost, to)
   const token = await operationToken(runbook, to)
+  if (isAlive && !isForced) {
+    runbook.announce(
+      `${lost} is alive, so this is a planned failover: ${lost} is demoted first and takes no more writes, then ${to} is promoted and nothing is lost`,
+    )
+    await demote(runbook, lost, 'dr')
+  }
   await promote(runbook, to, 'dr', { token, isForced })
   runbook.say(`${to} is the DR primary now`)
+}
+
+/** One that does not answer soon is lost. */
+const isDrPrimary = async (runbook: Runbook, name: string): Promise<boolean> => {
+  const client = runbook.anonymous(name).with({ timeoutMs: ALIVE_MS })
+  try {
+    return (await statusOf(client, 'dr')).mode === 'primary'
+  } catch {
+    return false
+  } finally {
+    client.close()
+  }
+}
+
+const ALIVE_MS = 2000
+
+/** Demoting a primary that its secondary is cut off from would leave writes behind; two primaries are to be asked for. */
+const requireUncut = async (runbook: Runbook, lost: string, to: string): Promise<void> => {
+  await requireDrSecondary(runbook, to)
+  const cut = await findCut(runbook, lost, to)
+  if (cut !== undefined)
+    throw new LabError(
+      'remote',
+      `${lost} is alive and a DR primary, and ${to} does not stream from it (${cut}): end what is between them, or use --force, after which there are two primaries and what ${to} lacks is lost`,
+    )
 }
 
 /** Primary and DR secondary change places while both are well: nothing is lost. */
 export const switchOver = async (runbook: Runbook, from: string, to: string): Promise<void> => {
   const token = await operationToken(runbook, to)
   // A demotion waits for whoever is connected: what the other one lacks beyond that would be lost.
-  await runbook.wait(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
+  await runbook.need(`${to} to stream from ${from}`, () => findCut(runbook, from, to))
   await demote(runbook, from, 'dr')
   await promote(runbook, to, 'dr', { token, isForced: false })
   runbook.say(`${to} is the DR primary now`)
@@ -68,8 +118,8 @@ export const switchOver = async (runbook: Runbook, from: string, to: string): Pr
 
 /** Why a DR secondary does not get what its primary writes; undefined when it does. */
 const findCut = async (runbook: Runbook, primary: string, secondary: string): Promise<string | undefined> => {
-  const ours = await statusOf(runbook.anonymous(primary), 'dr')
-  const theirs = await statusOf(runbook.anonymous(secondary), 'dr')
+  const ours = await runbook.status(primary, 'dr')
+  const theirs = await runbook.status(secondary, 'dr')
   if (ours.mode !== 'primary') return `the DR replication of ${primary} is ${ours.mode}`
   if (theirs.cluster_id !== ours.cluster_id) return 'they belong to different replication sets'
   const { state, connection_state: connection } = theirs
@@ -78,7 +128,7 @@ const findCut = async (runbook: Runbook, primary: string, secondary: string): Pr
 
 /** A former primary that is back after a failover follows its successor. */
 export const rejoin = async (runbook: Runbook, name: string, primary: string): Promise<void> => {
-  const { mode } = runbook.isDryRun ? { mode: 'primary' } : await statusOf(runbook.anonymous(name), 'dr')
+  const { mode } = await runbook.status(name, 'dr')
   await requireDrPrimary(runbook, primary)
   if (mode === 'primary') await demote(runbook, name, 'dr')
   await follow(runbook, name, primary)
@@ -86,8 +136,7 @@ export const rejoin = async (runbook: Runbook, name: string, primary: string): P
 
 /** Asked before anything is changed: whoever is demoted for a cluster that cannot lead leaves the lab without a primary. */
 const requireDrPrimary = async (runbook: Runbook, name: string): Promise<void> => {
-  if (runbook.isDryRun) return
-  const { mode } = await statusOf(runbook.anonymous(name), 'dr')
+  const { mode } = await runbook.status(name, 'dr')
   if (mode !== 'primary')
     throw new LabError('remote', `${name} is not a DR primary: its DR replication is ${describeMode(mode)}`)
 }
@@ -102,7 +151,7 @@ export const activate = async (
 ): Promise<void> => {
   const id = idOf(kind, secondary)
   await refuseReplicating(runbook, secondary, kind)
-  const { mode } = runbook.isDryRun ? { mode: 'disabled' } : await statusOf(runbook.anonymous(primary), kind)
+  const { mode } = await runbook.status(primary, kind)
   const on = (path: string, body?: Record<string, string>) =>
     runbook.call({ cluster: primary, method: 'PUT', path, isAuthenticated: true, ...(body ? { body } : {}) })
   if (mode !== 'primary') await on(`${REPLICATION}/${kind}/primary/enable`)
@@ -126,14 +175,12 @@ export const activate = async (
 
 /** Asked before anything is changed: on the way there the primary forgets the secondary of that name. */
 const refuseReplicating = async (runbook: Runbook, name: string, kind: Kind): Promise<void> => {
-  if (runbook.isDryRun) return
-  const client = runbook.anonymous(name)
-  if (kind === 'performance' && (await statusOf(client, 'dr')).mode === 'secondary')
+  if (kind === 'performance' && (await runbook.status(name, 'dr')).mode === 'secondary')
     throw new LabError(
       'remote',
       `${name} is a DR secondary, which joins no other set before it is promoted or disabled`,
     )
-  const { mode } = await statusOf(client, kind)
+  const { mode } = await runbook.status(name, kind)
   if (mode !== 'primary' && mode !== 'secondary') return
   const disable: Step = { cluster: name, method: 'PUT', path: `${REPLICATION}/${kind}/${mode}/disable` }
   throw new LabError(

@@ -35,6 +35,7 @@ export const promote = async (
     isAuthenticated: kind === 'performance',
   })
   const role = kind === 'dr' ? 'DR' : kind
+  runbook.suppose(name, kind, { mode: 'primary', known_secondaries: [] })
   await runbook.wait(`${name} to be the ${role} primary`, () => findMissingMode(runbook, name, kind, 'primary'))
 }
 
@@ -45,13 +46,13 @@ export const demote = async (runbook: Runbook, name: string, kind: Kind): Promis
     path: `${REPLICATION}/${kind}/primary/demote`,
     isAuthenticated: true,
   })
+  runbook.suppose(name, kind, { mode: 'secondary' })
   await runbook.wait(`${name} to be a secondary`, () => findMissingMode(runbook, name, kind, 'secondary'))
 }
 
 /** An id that the cluster had before, and with it its filter: it is the same cluster that comes back. */
 export const freeId = async (runbook: Runbook, primary: string, kind: Kind, id: string): Promise<void> => {
-  if (runbook.isDryRun) return
-  const known = (await statusOf(runbook.anonymous(primary), kind)).known_secondaries
+  const known = (await runbook.status(primary, kind)).known_secondaries
   if (Array.isArray(known) && known.includes(id)) await onPrimary(runbook, primary, kind, 'revoke-secondary', id)
 }
 

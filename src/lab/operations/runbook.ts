@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess } from '../cluster.js'
+import { type ClusterAccess, clientOf, type LabAccess, withClient } from '../cluster.js'
 import type { EventDraft } from '../events/event.js'
+import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
+import { type Status, statusOf } from '../replication.js'
 import { waitFor } from '../wait.js'
 
 /** One request of an operation, as a runbook would have it. Names in `<angle brackets>` stand for what is not known yet. */
@@ -34,10 +36,15 @@ export interface RunbookOptions {
 
 type Body = Record<string, unknown>
 
-/** Does the calls of an operation one after the other, shows them, and never more than shows them in a dry run. */
+/**
+ * Does the calls of an operation one after the other and shows them. A dry run only shows them: it asks the clusters how
+ * they are, so that it shows what would be called on this lab and is refused where that would be, and changes nothing.
+ */
 export class Runbook {
   readonly lab: LabAccess
   readonly #options: RunbookOptions
+  /** What the calls that a dry run did not make would have brought about, by cluster and kind. */
+  readonly #supposed = new Map<string, Status>()
 
   constructor(lab: LabAccess, options: RunbookOptions) {
     this.lab = lab
@@ -94,6 +101,31 @@ export class Runbook {
     if (!isDryRun) await waitFor(clock, what, fact, timeoutMs)
   }
 
+  /** A fact that must hold before anything is changed. A dry run asks for it once, and is refused where it does not hold. */
+  async need(what: string, fact: () => Promise<string | undefined>): Promise<void> {
+    if (!this.isDryRun) return this.wait(what, fact)
+    const missing = await fact()
+    if (missing !== undefined) throw new LabError('remote', `it would wait for ${what}: ${missing}`)
+  }
+
+  /** How a cluster replicates now; in a dry run, how it would after the calls so far. */
+  async status(name: string, kind: Kind): Promise<Status> {
+    const supposed = this.#supposed.get(`${name} ${kind}`)
+    if (supposed) return supposed
+    return withClient({ ...this.cluster(name), rootToken: '' }, (client) => statusOf(client, kind))
+  }
+
+  /** Tells a dry run what a call brings about. */
+  suppose(name: string, kind: Kind, status: Status): void {
+    if (this.isDryRun) this.#supposed.set(`${name} ${kind}`, status)
+  }
+
+  /** Says what comes, and what it means; in a dry run too. */
+  announce(text: string): void {
+    this.#options.onProgress(text)
+  }
+
+  /** Says what is done. */
   say(text: string): void {
     if (!this.#options.isDryRun) this.#options.onProgress(text)
   }

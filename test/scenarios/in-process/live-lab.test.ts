@@ -42,7 +42,7 @@ it('works on a lab in one process as on any other', async () => {
     onProgress: () => undefined,
     onCall: (line) => void lines.push(line),
   })
-  await failOver(book, 'B', true)
+  await failOver(book, { lost: 'A', to: 'B', isForced: true })
   expect(lines.at(-1)).toContain('sys/replication/dr/secondary/promote')
   expect(await (await lab.root('B')).read('kv/a')).toMatchObject({ data: { word: 'kept' } })
   await lab.work('start', 'A', TIMEOUT_MS)

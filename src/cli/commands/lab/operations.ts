@@ -28,7 +28,7 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
       .addOption(nameOption())
       .addOption(timeoutOption())
       .option('--explain', 'print each call as the command that does it by hand')
-      .option('--dry-run', 'print the calls and make none')
+      .option('--dry-run', 'print the calls that would be made on the lab as it is now, and make none')
       .addHelpText('after', `\nExamples:\n${examples.map((line) => `  understudy ${line}`).join('\n')}`)
   const runbook = (flags: Flags) => {
     const lab = requireAnyLab(flags.name)
@@ -43,17 +43,17 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
     })
   }
   return [
-    make('failover', 'the DR secondary takes over from a primary that is lost', [
+    make('failover', 'the DR secondary takes over from a primary that is lost; one that is alive is demoted first', [
       'failover A B',
       'failover A B --force --explain',
     ])
       .argument('<lost>', 'the primary that is lost')
       .argument('<to>', 'its DR secondary')
-      .option('--force', 'also when it may lack what the primary had')
+      .option('--force', 'also when it may lack what the primary had, and without demoting a primary that is alive')
       .action(async (lost: string, to: string, flags: Flags) => {
         const book = runbook(flags)
         requireTwo(book, lost, to)
-        await failOver(book, to, flags.force === true)
+        await failOver(book, { lost, to, isForced: flags.force === true })
         book.say(`when ${lost} is back: understudy rejoin ${lost} ${to}`)
       }),
     make('switchover', 'primary and DR secondary change places, without losing anything', [
