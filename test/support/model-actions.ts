@@ -189,6 +189,7 @@ const join: Action = async (world, choice) => {
     member.tokens.clear()
     // Of a DR set all tokens are those of the primary, which may be the very ones that this cluster had once.
     if (kind === 'performance') member.deadTokens.add(hadRoot)
+    else member.deadTokens.clear()
     member.generation++
   }
   if (answer?.status === 400) world.count(`join refused: ${String(answer.json?.errors).replaceAll(/[\d.:]{6,}/g, '-')}`)
