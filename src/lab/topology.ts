@@ -63,7 +63,7 @@ export interface Seed {
 }
 
 /**
- * A secrets engine of seed data; `kv`, version 1, unless said otherwise.
+ * A secrets engine of seed data; `kv`, version 2, unless said otherwise.
  *
  * @example
  * import type { MountSeed, Seed } from 'understudy-lab'

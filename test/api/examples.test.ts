@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ENTRIES, exportsOf, memberExamples } from '../support/examples.js'
-import { ROOT } from '../support/pages.js'
+import { blocksToRun, readPages, ROOT } from '../support/pages.js'
 
 /** What the package exports says what it is for, and shows it by an example which somebody else's compiler takes as it stands. */
 
@@ -13,8 +13,14 @@ const EXPORTS = Object.entries(ENTRIES).flatMap(([entry, file]) =>
 )
 const MEMBERS = memberExamples()
 
+const ON_PAGES = readPages().flatMap((page) =>
+  blocksToRun(page, 'ts').map(({ text, line }) => ({ place: `${page.name} line ${line}`, text })),
+)
+
 /** Of what an example of a member speaks. */
 const GIVEN = `import { startLab } from 'understudy-lab'\nconst lab = await startLab('pr-dr')\n`
+
+const ALL = [...EXPORTS.map(({ id }) => id), ...[...MEMBERS, ...ON_PAGES].map(({ place }) => place), 'wrong']
 
 const FLAGS = [
   ...['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck'],
@@ -37,8 +43,9 @@ beforeAll(async () => {
   const write = (id: string, text: string) => writeFileSync(path.join(project, fileOf(id)), text)
   for (const { id, example = '' } of EXPORTS) write(id, example)
   for (const { place, example } of MEMBERS) write(place, GIVEN + example)
+  for (const { place, text } of ON_PAGES) write(place, text)
   write('wrong', `${GIVEN}await lab.converged({ timeoutMS: 1 })\n`)
-  const files = [...EXPORTS.map(({ id }) => id), ...MEMBERS.map(({ place }) => place), 'wrong'].map(fileOf)
+  const files = ALL.map(fileOf)
   const compiler = path.join(ROOT, 'node_modules', '.bin', 'tsc')
   complaints = await new Promise((resolve) => {
     execFile(compiler, [...FLAGS, ...files], { cwd: project }, (_, stdout, stderr) => resolve(stdout + stderr))
@@ -60,10 +67,16 @@ describe('a member', () => {
   })
 })
 
+describe('a page', () => {
+  it.each(ON_PAGES)('compiles: $place', ({ place }) => {
+    expect(complaintsOf(place)).toEqual([])
+  })
+})
+
 describe('the compiler', () => {
   it('notices what is wrong, and complains of nothing beside the examples', () => {
     expect(complaintsOf('wrong')).toEqual([expect.stringContaining("'timeoutMS' does not exist")])
-    const known = [...EXPORTS.map(({ id }) => id), ...MEMBERS.map(({ place }) => place), 'wrong'].flatMap(complaintsOf)
+    const known = ALL.flatMap(complaintsOf)
     const all = complaints.split('\n').filter((line) => /^\S+\(\d+,\d+\): error|^error/.test(line))
     expect(all).toEqual(known)
   })
