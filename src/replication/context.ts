@@ -3,7 +3,7 @@ import type { Ingredients } from './roles/change-record.js'
 import type { Fences } from './roles/fences.js'
 import type { FilterStore } from './filter/filter-store.js'
 import type { SettledFilter } from './filter/settled-filter.js'
-import type { ReplicationHost } from './host.js'
+import type { PathServices, ReplicationHost } from './host.js'
 import { uuid } from '../base/id.js'
 import type { Manager } from './roles/manager.js'
 import type { OperationTokens } from './credentials/operation-token.js'
@@ -12,7 +12,7 @@ import type { DataPlane } from './services.js'
 import type { Kind } from './types.js'
 import type { TreeMaintenance } from './roles/tree-maintenance.js'
 
-/** The services that the operations of the API work with. */
+/** The parts of replication, for what is done with several of them. */
 export interface ReplicationContext {
   readonly host: ReplicationHost
   readonly roles: Roles
@@ -23,6 +23,11 @@ export interface ReplicationContext {
   readonly upkeep: TreeMaintenance
   readonly operationTokens: OperationTokens
   readonly managers: Readonly<Record<Kind, Manager>>
+}
+
+/** What the operations of the API work with. */
+export interface PathContext extends ReplicationContext {
+  readonly services: PathServices
 }
 
 /** The ingredients that every effect may need; the fork is where the log of the epoch before ends here. */

@@ -1,4 +1,4 @@
-import type { ReplicationHost } from './host.js'
+import type { ReplicationHost, Surroundings } from './host.js'
 import type { ClusterListener } from './rpc/cluster-listener.js'
 import { PrimaryConnection } from './rpc/primary-connection.js'
 import { overtakerIn, refusalCodeOf } from './rpc/refusal.js'
@@ -9,7 +9,7 @@ import { Follower } from './secondary/follower.js'
 import type { DataPlane, OneCall, Told } from './services.js'
 
 interface DataPlaneOptions {
-  readonly host: ReplicationHost
+  readonly host: Surroundings & Pick<ReplicationHost, 'store' | 'settings'>
   /** The cluster port; it outlives role changes. */
   readonly listener: ClusterListener
   /** Largest message of the log, in bytes. */
@@ -37,7 +37,7 @@ export const createDataPlane = ({ host, listener, shipBatchBytes }: DataPlaneOpt
   }
 }
 
-const tell = async (call: OneCall, { clock, network, settings }: ReplicationHost): Promise<Told> => {
+const tell = async (call: OneCall, { clock, network, settings }: DataPlaneOptions['host']): Promise<Told> => {
   const { times } = settings
   for (const address of call.addresses) {
     try {

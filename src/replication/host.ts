@@ -13,20 +13,29 @@ import type { License } from './roles/machine.js'
 import type { GenerationAttempt } from './credentials/operation-token.js'
 import type { Kind, ReplicationTimes } from './types.js'
 
-/**
- * All that replication needs of the server around it. The composition root implements it over engine, barrier, core and
- * listeners; replication never reaches past it.
- */
-export interface ReplicationHost {
-  readonly identity: ClusterIdentity
-  readonly settings: ReplicationSettings
-  readonly license: License
+/** What is injected into a process, and what is reached through it. */
+export interface Surroundings {
   readonly clock: Clock
   readonly random: Random
   readonly network: Network
   readonly log: Log
   /** Counts what goes over the links. */
   readonly recorder?: Recorder | undefined
+  /**
+   * `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which spends nothing, or the unwrapping.
+   * Resolves to status and body text; rejects with a LogicalError that says what was tried and what to check. `caPems`
+   * empty: the system's roots.
+   */
+  fetchWrapped(call: WrappedCall): Promise<{ status: number; body: string }>
+}
+
+interface OwnCluster {
+  readonly identity: ClusterIdentity
+  readonly settings: ReplicationSettings
+  readonly license: License
+}
+
+interface StoredData {
   /** The barrier with whole keys (`core/cluster/...`). On a DR secondary only ignored keys can be written through it. */
   readonly storage: Storage
   readonly store: ReplicableStore
@@ -40,7 +49,10 @@ export interface ReplicationHost {
 
   /** Root key, and the stored records that a wiped cluster must have before it can read a copy of our data. */
   exportKeyMaterial(): KeyMaterial
+}
 
+/** What a change of role does to the runtime that it is made in. */
+interface RuntimeControl {
   /**
    * The durable decision to drop everything: a new generation of the directory with the key material and `records`
    * (whole key, plain value: encrypted here with the new keyring), then the runtime starts again from it. The own id and
@@ -63,16 +75,35 @@ export interface ReplicationHost {
    * with all that was ever deleted in it, while the store goes on working. Returns at once.
    */
   destroyDeleted(): void
+}
 
+/** The mount tables and namespaces as they are now, for path filters. */
+interface MountFacts {
+  mounts(): readonly MountFact[]
+  namespaces(): readonly NamespaceFact[]
+  /** From now on `follower` takes part in the transactions that move or remove a mount or a namespace. */
+  followMounts(follower: MountFollower): void
+}
+
+/**
+ * What replication stands on, all of which is there before it. The composition root implements it over engine, barrier,
+ * mount tables and listeners; replication never reaches past it.
+ */
+export type ReplicationHost = Surroundings & OwnCluster & StoredData & RuntimeControl & MountFacts
+
+/** What a primary and the end of a first copy need of core, which stands on replication: given at the start. */
+export interface RoleServices {
+  /** Runs what a performance secondary forwarded through routing and backends; throws LogicalError like a backend. */
+  executeForwarded(request: Request): Promise<Response | undefined>
+
+  /** On a development server only. */
+  readonly dev: DevServer | undefined
+}
+
+/** What the paths of replication need of core. */
+export interface PathServices {
   /** Wraps an activation bundle: a wrapping token in JWT form with `addr`, stored like any other wrapped answer. */
   wrapActivation(payload: JsonObject, ttlSeconds: number, creationPath: string): Promise<WrapInfo>
-
-  /**
-   * `PUT {address}/v1/sys/wrapping/{step}` with the whole token: a look-up, which spends nothing, or the unwrapping.
-   * Resolves to status and body text; rejects with a LogicalError that says what was tried and what to check. `caPems`
-   * empty: the system's roots.
-   */
-  fetchWrapped(call: WrappedCall): Promise<{ status: number; body: string }>
 
   /** On a DR secondary: throws the pipeline's 403 unless the request's own token may do what it asks for. */
   authorize(request: Request): void
@@ -82,20 +113,8 @@ export interface ReplicationHost {
   /** The key-share ceremony for an operation token; it shares its one attempt with generate-root. */
   readonly generation: GenerationAttempt
 
-  /** Runs what a performance secondary forwarded through routing and backends; throws LogicalError like a backend. */
-  executeForwarded(request: Request): Promise<Response | undefined>
-
-  /** On a development server only. */
-  readonly dev: DevServer | undefined
-
   /** `data` of sys/license/status. */
   licenseStatus(): JsonObject
-
-  /** The mount tables and namespaces as they are now, for path filters. */
-  mounts(): readonly MountFact[]
-  namespaces(): readonly NamespaceFact[]
-  /** From now on `follower` takes part in the transactions that move or remove a mount or a namespace. */
-  followMounts(follower: MountFollower): void
 }
 
 /** The function that each method returns is called when the transaction is stored, or has failed. */
@@ -122,6 +141,7 @@ export interface ReplicationSettings {
   readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
+  readonly isDevelopment: boolean
 }
 
 export interface PlainRecord {

@@ -4,7 +4,7 @@ import { currentEpoch } from './roles/epoch.js'
 import { FilterStore } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
 import type { Holds } from './holds.js'
-import type { ReplicationHost } from './host.js'
+import type { ReplicationHost, RoleServices } from './host.js'
 import { ownOf } from './roles/keep-losses.js'
 import { collectSuffix, type Loss, type LostSuffix, readLosses } from './roles/losses.js'
 import { isSecondaryStage } from './roles/machine.js'
@@ -39,42 +39,31 @@ interface ReplicationOptions {
 export class Replication {
   readonly context: ReplicationContext
   readonly forwarder: Forwarder
-  readonly filters: FilterStore
-  readonly operationTokens: OperationTokens
-  readonly #host: ReplicationHost
-  readonly #roles: Roles
-  readonly #fences: Fences
   readonly #purge: FilteredDataPurge
-  readonly #settledFilter: SettledFilter
   #unsubscribe: (() => void) | undefined
 
   constructor({ host, dataPlane, holds }: ReplicationOptions) {
-    this.#host = host
-    this.#roles = new Roles(host)
-    this.#fences = new Fences({
+    const roles = new Roles(host)
+    const fences = new Fences({
       host,
-      roles: this.#roles,
+      roles,
       onFenced: () => {
         for (const kind of KINDS) this.context.managers[kind].refuseFollowers()
       },
     })
-    this.filters = new FilterStore({
+    const filters = new FilterStore({
       storage: host.storage,
       mounts: () => host.mounts(),
       namespaces: () => host.namespaces(),
       onMoreFiltered: (ids) => this.#moreFiltered(ids),
     })
     host.followMounts({
-      mountChanged: (tx, change) => this.filters.followMount(tx, change),
-      namespaceGone: (tx, gone) => this.filters.followNamespaceGone(tx, gone),
+      mountChanged: (tx, change) => filters.followMount(tx, change),
+      namespaceGone: (tx, gone) => filters.followNamespaceGone(tx, gone),
     })
-    this.#settledFilter = new SettledFilter(host.storage)
-    this.operationTokens = new OperationTokens({
-      storage: host.storage,
-      random: host.random,
-      isBatchTokenAllowed: (token, request) => host.isBatchTokenAllowed(token, request),
-    })
-    this.#purge = new FilteredDataPurge({
+    const settledFilter = new SettledFilter(host.storage)
+    const operationTokens = new OperationTokens(host)
+    const purge = new FilteredDataPurge({
       storage: host.storage,
       store: host.store,
       filteredMounts: () => this.#filteredMounts(),
@@ -82,7 +71,7 @@ export class Replication {
       random: host.random,
       log: host.log,
     })
-    const followed: Kind = isSecondaryStage(this.#roles.facts().stages.dr) ? 'dr' : 'performance'
+    const followed: Kind = isSecondaryStage(roles.facts().stages.dr) ? 'dr' : 'performance'
     const upkeep = new TreeMaintenance({
       storage: host.storage,
       store: host.store,
@@ -91,23 +80,23 @@ export class Replication {
       log: host.log,
       beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),
     })
-    const managers: Record<Kind, Manager> = {
-      dr: this.#manager('dr', dataPlane, holds, upkeep),
-      performance: this.#manager('performance', dataPlane, holds, upkeep),
-    }
-    const { filters, operationTokens } = this
-    const settledFilter = this.#settledFilter
-    this.context = {
-      host,
-      roles: this.#roles,
-      fences: this.#fences,
-      dataPlane,
-      filters,
-      settledFilter,
-      upkeep,
-      operationTokens,
-      managers,
-    }
+    const parts = { host, roles, fences, dataPlane, filters, settledFilter, upkeep, operationTokens }
+    const manager = (kind: Kind): Manager =>
+      new Manager({
+        ...parts,
+        kind,
+        holds,
+        standbys: () => this.#standbys(),
+        // Performance secondaries look for their primary at its DR copies, too.
+        onSecondariesChange: () => {
+          if (kind === 'dr') this.context.managers.performance.primary?.addressesChanged()
+        },
+        beforeFiltered: () => purge.mark(),
+        isFilterInEffect: () => purge.isInEffect,
+      })
+    const managers = { dr: manager('dr'), performance: manager('performance') }
+    this.context = { ...parts, managers }
+    this.#purge = purge
     this.forwarder = new Forwarder({
       ...host,
       follower: () => managers.performance.follower,
@@ -115,33 +104,11 @@ export class Replication {
     })
   }
 
-  #manager(kind: Kind, dataPlane: DataPlane, holds: Holds, upkeep: TreeMaintenance): Manager {
-    return new Manager({
-      kind,
-      host: this.#host,
-      roles: this.#roles,
-      fences: this.#fences,
-      dataPlane,
-      filters: this.filters,
-      settledFilter: this.#settledFilter,
-      holds,
-      upkeep,
-      standbys: () => this.#standbys(),
-      // Performance secondaries look for their primary at its DR copies, too.
-      onSecondariesChange: () => {
-        if (kind === 'dr') this.context.managers.performance.primary?.addressesChanged()
-      },
-      finishBootstrap: () => finishBootstrap(this.context, kind),
-      beforeFiltered: () => this.#purge.mark(),
-      isFilterInEffect: () => this.#purge.isInEffect,
-    })
-  }
-
   /** Brings up what the records say. What a crash left half done is finished first. */
-  async start(): Promise<void> {
+  async start(services: RoleServices): Promise<void> {
     await this.#settleStore()
-    await this.filters.load()
-    this.#unsubscribe = this.#host.store.onCommit((commit) => {
+    await this.context.filters.load()
+    this.#unsubscribe = this.context.host.store.onCommit((commit) => {
       for (const { key } of commit.mutations) {
         if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
       }
@@ -149,8 +116,10 @@ export class Replication {
       else if (commit.origin === 'applied') this.#purge.checkPending()
     })
     await this.#purge.start()
-    this.context.managers.dr.start()
-    this.context.managers.performance.start()
+    for (const kind of KINDS) {
+      const end = () => finishBootstrap(this.context, services.dev, kind)
+      this.context.managers[kind].start({ ...services, finishBootstrap: end })
+    }
   }
 
   /** Resolves, or rejects with the first failure, when nothing is at work any more. */
@@ -169,7 +138,7 @@ export class Replication {
 
   /** Replication, or this cluster, changed a key that something here was read from. */
   invalidate(key: string): void {
-    if (key === recordKey('performance')) this.#roles.reload()
+    if (key === recordKey('performance')) this.context.roles.reload()
     else if (key.startsWith(KEYS.filters)) this.#filterChanged(key)
   }
 
@@ -179,38 +148,41 @@ export class Replication {
   }
 
   #filterChanged(key: string): void {
-    this.filters.invalidateKey(key)
+    this.context.filters.invalidateKey(key)
     this.#purge.check()
     this.#renameSettled().catch((error: unknown) =>
-      this.#host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),
+      this.context.host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),
     )
   }
 
   /** A filter that only has other names for the same mounts is still the one that the data was compared under. */
   async #renameSettled(): Promise<void> {
-    const record = this.#roles.record('performance')
+    const { host, roles, filters, settledFilter } = this.context
+    const record = roles.record('performance')
     if (!isCopy(record)) return
-    const known = this.filters.known(ownFilterId(record, this.#host, this.filters))
-    if (this.#settledFilter.is(known.digest)) await this.#settledFilter.keep(known)
+    const known = filters.known(ownFilterId(record, host, filters))
+    if (settledFilter.is(known.digest)) await settledFilter.keep(known)
   }
 
   /** The mounts that the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
   #filteredMounts(): ReadonlySet<string> {
-    const record = this.#roles.record('performance')
+    const { host, roles, filters, managers } = this.context
+    const record = roles.record('performance')
     if (!isCopy(record)) return NOTHING_FILTERED
-    const original = this.context.managers.dr.follower?.primary?.clusterId ?? ''
-    const id = ownFilterId(record, this.#host, this.filters)
-    const found = this.filters.compiled(id) ?? (original === '' ? undefined : this.filters.compiled(original))
+    const original = managers.dr.follower?.primary?.clusterId ?? ''
+    const id = ownFilterId(record, host, filters)
+    const found = filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
     return found?.filteredMounts ?? NOTHING_FILTERED
   }
 
   /** The data of a mount that was shown until the mount moved has to leave the secondaries of these filters. */
   #moreFiltered(ids: readonly string[]): void {
-    const record = this.#roles.record('performance')
+    const { roles, filters, managers } = this.context
+    const record = roles.record('performance')
     if (record.mode !== 'primary') return
     for (const { id } of record.registrations) {
-      if (!ids.includes(filterIdOf(record, id, this.filters))) continue
-      this.context.managers.performance.primary?.filterChanged(id)
+      if (!ids.includes(filterIdOf(record, id, filters))) continue
+      managers.performance.primary?.filterChanged(id)
     }
   }
 
@@ -226,15 +198,16 @@ export class Replication {
 
   /** The entries that were given up at failovers, as `/_understudy/v1/losses` shows them. */
   losses(): Promise<Loss[]> {
-    return readLosses(this.#host.storage)
+    return readLosses(this.context.host.storage)
   }
 
   /** The entries that this primary accepted since it was overtaken, as `/_understudy/v1/info` shows them. */
   async acceptedSinceFence(): Promise<Pick<LostSuffix, 'entries' | 'entriesBeyond'>> {
+    const { host, fences } = this.context
     for (const kind of KINDS) {
-      const forkIndex = this.#fences.of(kind)?.forkIndex
+      const forkIndex = fences.of(kind)?.forkIndex
       if (forkIndex === undefined) continue
-      return collectSuffix(this.#host.store, ownOf(this.#host, kind), forkIndex, this.#host.mounts())
+      return collectSuffix(host.store, ownOf(host, kind), forkIndex, host.mounts())
     }
     return { entries: [], entriesBeyond: 0 }
   }
@@ -245,23 +218,24 @@ export class Replication {
 
   /** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */
   async #settleStore(): Promise<void> {
-    const { store } = this.#host
-    const { dr, performance } = this.#roles.records
-    const record = isSecondaryStage(this.#roles.facts().stages.dr) ? dr : performance
-    if (performance.mode !== 'bootstrapping' && !isCopy(performance)) await this.#settledFilter.forget()
+    const { host, roles, settledFilter, upkeep } = this.context
+    const { store } = host
+    const { dr, performance } = roles.records
+    const record = isSecondaryStage(roles.facts().stages.dr) ? dr : performance
+    if (performance.mode !== 'bootstrapping' && !isCopy(performance)) await settledFilter.forget()
     const isFollower = record.mode === 'secondary' || record.mode === 'bootstrapping'
     if (isFollower) {
       const place = store.remotePosition
       const isForeign = place !== undefined && !record.epochs.some((epoch) => epoch.id === place.epoch)
       if (isForeign || (!record.hasFollowed && place)) await store.forgetRemote()
     } else if (store.remotePosition || store.isResyncing) {
-      if (store.isResyncing) await this.context.upkeep.reindexNow()
+      if (store.isResyncing) await upkeep.reindexNow()
       await store.forgetRemote()
     }
     const written =
       dr.mode === 'primary'
         ? dr
-        : performance.mode === 'primary' && !isSecondaryStage(this.#roles.facts().stages.dr)
+        : performance.mode === 'primary' && !isSecondaryStage(roles.facts().stages.dr)
           ? performance
           : undefined
     const epoch = written && currentEpoch(written.epochs)?.id

@@ -15,9 +15,11 @@ import { Holds } from '../../src/replication/holds.js'
 import type {
   KeyMaterial,
   MountFollower,
+  PathServices,
   PlainRecord,
   ReplicationHost,
   ReplicationSettings,
+  RoleServices,
 } from '../../src/replication/host.js'
 import { NO_ATTEMPT } from '../../src/replication/credentials/operation-token.js'
 import { replicationPaths } from '../../src/replication/paths/paths.js'
@@ -59,6 +61,7 @@ export class ControlCluster {
     demoteDrainTimeoutMs: 2000,
     fenceClientWrites: false,
     allowOlderSecondary: false,
+    isDevelopment: false,
   }
   version = '1.20.4+ent'
   license: ReplicationHost['license'] = 'enterprise'
@@ -69,6 +72,7 @@ export class ControlCluster {
   restarts = 0
   wipes = 0
   replication!: Replication
+  #backend!: Backend
   store!: Store
   barrier!: Barrier
   listener!: ClusterListener
@@ -191,9 +195,30 @@ export class ControlCluster {
     return this.barrier.get(key)?.toString()
   }
 
-  readonly #backend: Backend = {
-    type: 'system',
-    paths: replicationPaths(() => this.replication.context),
+  readonly #services: PathServices & RoleServices = {
+    wrapActivation: async (payload, ttlSeconds, creationPath): Promise<WrapInfo> => {
+      const claims = Buffer.from(JSON.stringify({ addr: this.apiAddress, jti: base62(random, 24) }))
+      const token = `e30.${claims.toString('base64url')}.${base62(random, 24)}`
+      this.wrapped.set(token, { payload, creationPath })
+      const creationTime = new Date(systemClock.now()).toISOString()
+      return { token, accessor: '', ttlSeconds, creationTime, creationPath, wrappedAccessor: '' }
+    },
+    authorize: () => undefined,
+    isBatchTokenAllowed: (token, request) => this.batchTokens.get(token)?.includes(request.path) ?? false,
+    generation: {
+      status: () => ({ ...NO_ATTEMPT }),
+      start: () => Promise.reject(invalid('the ceremony is not part of this cluster')),
+      cancel: () => undefined,
+      update: () => Promise.reject(invalid('the ceremony is not part of this cluster')),
+    },
+    executeForwarded: async (request) => {
+      if (request.path === 'fails') throw new LogicalError('permission-denied', 'no', { wrapped: true })
+      await this.writeValue(SHARED_KEY, String(request.data.value))
+      await this.beforeForwardedAnswer()
+      return { data: { by: this.name } }
+    },
+    dev: undefined,
+    licenseStatus: () => ({ autoloading_used: true }),
   }
 
   async #boot(): Promise<void> {
@@ -205,7 +230,11 @@ export class ControlCluster {
     const host = this.#host()
     const dataPlane = createDataPlane({ host, listener: this.listener, shipBatchBytes: 256 * 1024 })
     this.replication = new Replication({ host, dataPlane, holds: this.holds })
-    await this.replication.start()
+    this.#backend = {
+      type: 'system',
+      paths: replicationPaths({ ...this.replication.context, services: this.#services }),
+    }
+    await this.replication.start(this.#services)
     this.#limitWrites()
   }
 
@@ -287,13 +316,6 @@ export class ControlCluster {
       destroyDeleted() {
         destruction.schedule()
       },
-      wrapActivation: async (payload, ttlSeconds, creationPath): Promise<WrapInfo> => {
-        const claims = Buffer.from(JSON.stringify({ addr: cluster.apiAddress, jti: base62(random, 24) }))
-        const token = `e30.${claims.toString('base64url')}.${base62(random, 24)}`
-        cluster.wrapped.set(token, { payload, creationPath })
-        const creationTime = new Date(systemClock.now()).toISOString()
-        return { token, accessor: '', ttlSeconds, creationTime, creationPath, wrappedAccessor: '' }
-      },
       async fetchWrapped({ address, token, step }) {
         const primary = cluster.#others.get(address)
         if (!primary) throw new Error(`connect ECONNREFUSED ${address}`)
@@ -304,22 +326,6 @@ export class ControlCluster {
           ? { status: 200, body: JSON.stringify({ data }) }
           : { status: 400, body: JSON.stringify({ errors: ['wrapping token is not valid or does not exist'] }) }
       },
-      authorize: () => undefined,
-      isBatchTokenAllowed: (token, request) => cluster.batchTokens.get(token)?.includes(request.path) ?? false,
-      generation: {
-        status: () => ({ ...NO_ATTEMPT }),
-        start: () => Promise.reject(invalid('the ceremony is not part of this cluster')),
-        cancel: () => undefined,
-        update: () => Promise.reject(invalid('the ceremony is not part of this cluster')),
-      },
-      async executeForwarded(request) {
-        if (request.path === 'fails') throw new LogicalError('permission-denied', 'no', { wrapped: true })
-        await cluster.writeValue(SHARED_KEY, String(request.data.value))
-        await cluster.beforeForwardedAnswer()
-        return { data: { by: cluster.name } }
-      },
-      dev: undefined,
-      licenseStatus: () => ({ autoloading_used: true }),
       mounts: () => cluster.mounts,
       namespaces: () => cluster.namespaces,
       followMounts: (follower) => {

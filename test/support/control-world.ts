@@ -49,14 +49,14 @@ export const joinSet = async (
 /** Demotes a primary and has it follow another one of its set. */
 export const yieldTo = async (loser: ControlCluster, winner: ControlCluster, id: string): Promise<void> => {
   await loser.change('replication/dr/primary/demote')
-  const dr_operation_token = await loser.replication.operationTokens.create()
+  const dr_operation_token = await loser.replication.context.operationTokens.create()
   const token = await issueToken(winner, 'dr', id)
   await loser.change('replication/dr/secondary/update-primary', { dr_operation_token, token })
   await untilStreaming(loser, 'dr', winner)
 }
 
 export const promoteDr = async (cluster: ControlCluster): Promise<void> => {
-  const dr_operation_token = await cluster.replication.operationTokens.create()
+  const dr_operation_token = await cluster.replication.context.operationTokens.create()
   await cluster.change('replication/dr/secondary/promote', { dr_operation_token, force: true })
 }
 

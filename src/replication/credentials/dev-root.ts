@@ -1,4 +1,4 @@
-import type { PlainRecord, ReplicationHost } from '../host.js'
+import type { DevServer, PlainRecord, ReplicationHost } from '../host.js'
 import type { Kind } from '../types.js'
 import { KEYS } from '../../storage/key-families.js'
 
@@ -8,26 +8,27 @@ import { KEYS } from '../../storage/key-families.js'
  * complete, and is asked for, given and taken by servers that run with -dev only.
  */
 
-type Host = Pick<ReplicationHost, 'dev' | 'storage' | 'log'>
-
-export const wantsDevRoot = ({ dev }: Pick<Host, 'dev'>, kind: Kind): boolean =>
-  dev !== undefined && kind === 'performance'
+export const wantsDevRoot = ({ settings }: Pick<ReplicationHost, 'settings'>, kind: Kind): boolean =>
+  settings.isDevelopment && kind === 'performance'
 
 /** The JSON that a primary puts into the package for a secondary that asked for the root token. */
-export const offerDevRoot = ({ dev }: Pick<Host, 'dev'>, kind: Kind): string => {
+export const offerDevRoot = (dev: DevServer | undefined, kind: Kind): string => {
   const token = kind === 'performance' ? dev?.findRootToken() : undefined
   return JSON.stringify(token === undefined ? {} : { dev_root_token: token })
 }
 
 /** The records that a secondary that asked for the root token takes from the package into its new storage. */
-export const keepDevRoot = (host: Pick<Host, 'dev'>, kind: Kind, extra: string): PlainRecord[] => {
+export const keepDevRoot = (host: Pick<ReplicationHost, 'settings'>, kind: Kind, extra: string): PlainRecord[] => {
   const { dev_root_token: token } = JSON.parse(extra || '{}') as { dev_root_token?: unknown }
   if (!wantsDevRoot(host, kind) || typeof token !== 'string') return []
   return [{ key: KEYS.devRoot, value: Buffer.from(token) }]
 }
 
 /** Plants the root token at the end of the bootstrap. A failure is logged: key shares make one all the same. */
-export const plantDevRoot = async ({ dev, storage, log }: Host): Promise<void> => {
+export const plantDevRoot = async (
+  dev: DevServer | undefined,
+  { storage, log }: Pick<ReplicationHost, 'storage' | 'log'>,
+): Promise<void> => {
   const token = storage.get(KEYS.devRoot)?.toString()
   if (token === undefined) return
   try {

@@ -4,7 +4,6 @@ import type { Random } from '../../base/random.js'
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { sha256 } from '../../crypto/digest.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { Request } from '../../logical/request.js'
 import type { Storage, Transaction } from '../../logical/storage.js'
 import { KEYS } from '../../storage/key-families.js'
 
@@ -40,16 +39,10 @@ export const NO_ATTEMPT: JsonObject = {
 export class OperationTokens {
   readonly #storage: Storage
   readonly #random: Random
-  readonly #isBatchTokenAllowed: (token: string, request: Request) => boolean
 
-  constructor(options: {
-    storage: Storage
-    random: Random
-    isBatchTokenAllowed: (token: string, request: Request) => boolean
-  }) {
-    this.#storage = options.storage
-    this.#random = options.random
-    this.#isBatchTokenAllowed = options.isBatchTokenAllowed
+  constructor({ storage, random }: { storage: Storage; random: Random }) {
+    this.#storage = storage
+    this.#random = random
   }
 
   /** Makes a token of 28 characters; the one before is dead. What the ceremony calls when it is complete. */
@@ -60,11 +53,9 @@ export class OperationTokens {
     return token
   }
 
-  /** Whether `token` authorises this very request. */
-  isAllowed(token: string, request: Request): boolean {
+  isGood(token: string): boolean {
     const stored = this.#storage.get(KEYS.operationToken)
-    if (stored && isSameSecret(stored, sha256(token))) return true
-    return this.#isBatchTokenAllowed(token, request)
+    return stored !== undefined && isSameSecret(stored, sha256(token))
   }
 
   async delete(): Promise<void> {

@@ -4,8 +4,8 @@ import { definePath } from '../../logical/backend.js'
 import { string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
 import { NO_ATTEMPT } from '../credentials/operation-token.js'
-import { type Context, isDrSecondary, requireDrSecondary, requireLicense } from './guard.js'
-import type { ReplicationContext } from '../context.js'
+import { isDrSecondary, requireDrSecondary, requireLicense } from './guard.js'
+import type { PathContext } from '../context.js'
 
 /** The key-share ceremony for an operation token. Its bodies have no envelope. */
 
@@ -21,17 +21,21 @@ const UPDATE_FIELDS = {
   nonce: string('Nonce of the attempt.'),
 } as const
 
-export const ceremonyPaths = (context: Context): PathSpec[] => {
-  const licensed = (): ReplicationContext => {
-    const current = context()
-    requireLicense(current.host.license, 'dr')
-    return current
+export const ceremonyPaths = (context: PathContext): PathSpec[] => {
+  const { host, services } = context
+  const { generation } = services
+  const isHere = (): boolean => {
+    requireLicense(host.license, 'dr')
+    return isDrSecondary(context)
+  }
+  const requireHere = (): void => {
+    requireLicense(host.license, 'dr')
+    requireDrSecondary(context)
   }
   const step = async ({ key, nonce }: { key: string; nonce: string }): Promise<Response> => {
-    const current = licensed()
-    requireDrSecondary(current)
-    const body = await current.host.generation.update({ key, nonce })
-    if (body.complete === true) current.host.log.info('dr operation token generation finished')
+    requireHere()
+    const body = await generation.update({ key, nonce })
+    if (body.complete === true) host.log.info('dr operation token generation finished')
     return { data: body, bare: true }
   }
   return [
@@ -42,20 +46,15 @@ export const ceremonyPaths = (context: Context): PathSpec[] => {
       openBodyBytesMax: LIMITS.keyBodyBytesMax,
       summary: 'Start, watch or end the making of a DR operation token.',
       operations: {
-        read() {
-          const current = licensed()
-          return { data: isDrSecondary(current) ? current.host.generation.status() : NO_ATTEMPT, bare: true }
-        },
+        read: () => ({ data: isHere() ? generation.status() : NO_ATTEMPT, bare: true }),
         async update({ values }) {
-          const current = licensed()
-          requireDrSecondary(current)
-          const body = await current.host.generation.start({ otp: values.otp, pgpKey: values.pgp_key })
-          current.host.log.info('dr operation token generation initialized')
+          requireHere()
+          const body = await generation.start({ otp: values.otp, pgpKey: values.pgp_key })
+          host.log.info('dr operation token generation initialized')
           return { data: body, bare: true }
         },
         delete() {
-          const current = licensed()
-          if (isDrSecondary(current)) current.host.generation.cancel()
+          if (isHere()) generation.cancel()
           return undefined
         },
       },

@@ -1,15 +1,14 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import { deleteFilter, putFilter, readDynamicOnPrimary, readDynamicOnSecondary, readFilter } from './operate-filter.js'
 import { FILTER_FIELDS, FILTER_ID_FIELDS } from './fields.js'
-import { type Context, read, requireLicense } from './guard.js'
-import type { ReplicationContext } from '../context.js'
+import { read, requireLicense } from './guard.js'
+import type { PathContext } from '../context.js'
 
 /** Path filters of performance secondaries. */
-export const filterPaths = (context: Context): PathSpec[] => {
-  const licensed = (): ReplicationContext => {
-    const current = context()
-    requireLicense(current.host.license, 'performance')
-    return current
+export const filterPaths = (context: PathContext): PathSpec[] => {
+  const licensed = (): PathContext => {
+    requireLicense(context.host.license, 'performance')
+    return context
   }
   return [
     definePath({

@@ -3,14 +3,11 @@ import { definePath } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { FieldTable } from '../../logical/fields.js'
 import type { Request, Response } from '../../logical/request.js'
-import type { ReplicationContext } from '../context.js'
+import type { PathContext, ReplicationContext } from '../context.js'
 import { GUARDS } from '../guard-texts.js'
 import { isSecondaryStage, type License } from '../roles/machine.js'
 import { OPERATION_TOKEN_FIELDS } from './fields.js'
 import type { Kind } from '../types.js'
-
-/** The context that the paths of this process work with. A function, since a role change makes a new context. */
-export type Context = () => ReplicationContext
 
 type Answer = Response | undefined
 
@@ -20,21 +17,20 @@ export const requireLicense = (license: License, kind: Kind): void => {
   if (license === 'plus' && kind === 'dr') throw invalid(GUARDS.drNotLicensed)
 }
 
-type Run<T extends FieldTable> = (context: ReplicationContext, call: Call<T>) => Answer | Promise<Answer>
+type Run<T extends FieldTable> = (context: PathContext, call: Call<T>) => Answer | Promise<Answer>
 
 const licensed =
-  <T extends FieldTable>(kind: Kind, context: Context, run: Run<T>): Handler<T> =>
+  <T extends FieldTable>(kind: Kind, context: PathContext, run: Run<T>): Handler<T> =>
   (call) => {
-    const current = context()
-    requireLicense(current.host.license, kind)
-    return run(current, call)
+    requireLicense(context.host.license, kind)
+    return run(context, call)
   }
 
 /** A path that is only written to. */
 export const write = <T extends FieldTable>(
   pattern: string,
   kind: Kind,
-  context: Context,
+  context: PathContext,
   fields: T,
   summary: string,
   run: Run<T>,
@@ -44,7 +40,7 @@ export const write = <T extends FieldTable>(
 export const read = <T extends FieldTable>(
   pattern: string,
   kind: Kind,
-  context: Context,
+  context: PathContext,
   fields: T,
   summary: string,
   run: Run<T>,
@@ -58,7 +54,7 @@ type WithToken<T extends FieldTable> = T & typeof OPERATION_TOKEN_FIELDS
  */
 export const writeWithToken = <T extends FieldTable>(
   operation: string,
-  context: Context,
+  context: PathContext,
   fields: T,
   summary: string,
   run: Run<WithToken<T>>,
@@ -71,11 +67,17 @@ export const writeWithToken = <T extends FieldTable>(
   })
 }
 
-const requireOperationToken = (context: ReplicationContext, request: Request, token: string): void => {
+/** Whether `token` authorises this very request: an operation token, or a batch token that may do it. */
+export const isOperationAllowed = (
+  { operationTokens, services }: PathContext,
+  token: string,
+  request: Request,
+): boolean => operationTokens.isGood(token) || services.isBatchTokenAllowed(token, request)
+
+const requireOperationToken = (context: PathContext, request: Request, token: string): void => {
   requireDrSecondary(context)
   if (token === '') throw invalid(GUARDS.missingOperationToken)
-  if (!context.operationTokens.isAllowed(token, request))
-    throw new LogicalError('permission-denied', 'permission denied')
+  if (!isOperationAllowed(context, token, request)) throw new LogicalError('permission-denied', 'permission denied')
 }
 
 export const isDrSecondary = ({ roles }: ReplicationContext): boolean => isSecondaryStage(roles.facts().stages.dr)

@@ -3,7 +3,7 @@ import type { Response } from '../../logical/request.js'
 import { type Bundle, encodeBundle, parsePublicKey, sealBundle } from '../credentials/activation-token.js'
 import { createCa, issueClientCertificate } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
-import type { ReplicationContext } from '../context.js'
+import type { PathContext, ReplicationContext } from '../context.js'
 import {
   decideDemote,
   decideDisablePrimary,
@@ -69,7 +69,7 @@ interface IssueFields {
   readonly path: string
 }
 
-export const issueToken = (context: ReplicationContext, kind: Kind, fields: IssueFields): Promise<Response> =>
+export const issueToken = (context: PathContext, kind: Kind, fields: IssueFields): Promise<Response> =>
   context.roles.exclusively(async () => {
     const { host, roles } = context
     const record = roles.record(kind)
@@ -90,7 +90,7 @@ export const issueToken = (context: ReplicationContext, kind: Kind, fields: Issu
       if (token === undefined) throw invalid(GUARDS.invalidPublicKey)
       return { data: { token } }
     }
-    const wrapInfo = await host.wrapActivation(encodeBundle(bundle), fields.ttlSeconds, fields.path)
+    const wrapInfo = await context.services.wrapActivation(encodeBundle(bundle), fields.ttlSeconds, fields.path)
     const warnings = host.identity.apiAddress === '' ? [WARNINGS.noApiAddress] : []
     return { data: null, wrapInfo, ...(warnings.length > 0 && { warnings }) }
   })

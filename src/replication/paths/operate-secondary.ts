@@ -15,6 +15,7 @@ import {
 } from '../roles/decide-secondary.js'
 import { keepDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
 import { GUARDS } from '../guard-texts.js'
+import type { DevServer } from '../host.js'
 import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
 import { orThrow, refusalToError } from '../roles/roles.js'
@@ -114,9 +115,9 @@ export const disableSecondary = (context: ReplicationContext, kind: Kind): Promi
   })
 
 /** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
-export const finishBootstrap = (context: ReplicationContext, kind: Kind): Promise<void> =>
+export const finishBootstrap = (context: ReplicationContext, dev: DevServer | undefined, kind: Kind): Promise<void> =>
   context.roles.exclusively(async () => {
-    await execute(context, kind, decideFinishBootstrap(kind, context.roles.facts()))
+    await execute(context, kind, decideFinishBootstrap(kind, context.roles.facts()), { dev })
   })
 
 const redeem = (

@@ -3,17 +3,15 @@ import { checkTrees, recover, reindex, requireEnabled } from './operate-upkeep.j
 import { ceremonyPaths } from './ceremony.js'
 import { RECOVER_FIELDS, REINDEX_FIELDS } from './fields.js'
 import { filterPaths } from './filters.js'
-import { type Context, write } from './guard.js'
+import { write } from './guard.js'
+import type { PathContext } from '../context.js'
 import { primaryPaths } from './primary.js'
 import { drSecondaryPaths, performancePublicKeyPath, performanceSecondaryPaths } from './secondary.js'
 import { renderStatus } from './status.js'
 import type { Kind } from '../types.js'
 
-/**
- * `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance replication.
- * A cluster whose role changes gets a new context; the table stays.
- */
-export const replicationPaths = (context: Context): PathSpec[] => [
+/** `sys/replication/*` as a path table, relative to `sys/`. The older paths without a kind mean performance replication. */
+export const replicationPaths = (context: PathContext): PathSpec[] => [
   ...statusPaths(context),
   ...primaryPaths('replication/dr', 'dr', context),
   ...primaryPaths('replication/performance', 'performance', context),
@@ -27,8 +25,8 @@ export const replicationPaths = (context: Context): PathSpec[] => [
   ...upkeepPaths(context),
 ]
 
-const statusPaths = (context: Context): PathSpec[] => {
-  const of = (kind: Kind) => renderStatus(context().managers[kind].status())
+const statusPaths = (context: PathContext): PathSpec[] => {
+  const of = (kind: Kind) => renderStatus(context.managers[kind].status())
   const status = (pattern: string, data: () => Record<string, unknown>): PathSpec =>
     definePath({
       pattern,
@@ -43,7 +41,7 @@ const statusPaths = (context: Context): PathSpec[] => {
   ]
 }
 
-const upkeepPaths = (context: Context): PathSpec[] => {
+const upkeepPaths = (context: PathContext): PathSpec[] => {
   const reindexPath = (pattern: string, kind: Kind | undefined): PathSpec =>
     write(
       pattern,

@@ -18,8 +18,8 @@ import {
   toJoinFields,
   UPDATE_PRIMARY_FIELDS,
 } from './fields.js'
-import { type Context, isDrSecondary, read, requireDrSecondary, write, writeWithToken } from './guard.js'
-import type { ReplicationContext } from '../context.js'
+import { isDrSecondary, isOperationAllowed, read, requireDrSecondary, write, writeWithToken } from './guard.js'
+import type { PathContext } from '../context.js'
 import type { Kind } from '../types.js'
 
 const SUMMARIES = {
@@ -39,13 +39,13 @@ const toUpdateFields = (call: Call<UpdateTable>): UpdateFields => ({
   addresses: call.values.update_primary_addrs.filter((address) => address !== ''),
 })
 
-const enablePath = (prefix: string, kind: Kind, context: Context): PathSpec =>
+const enablePath = (prefix: string, kind: Kind, context: PathContext): PathSpec =>
   write(`${prefix}/secondary/enable`, kind, context, JOIN_FIELDS, SUMMARIES.enable, (current, call) =>
     enableSecondary(current, kind, toJoinFields(call.values)),
   )
 
 /** `.../secondary/*` of performance replication below `prefix`; all of them need a client token. */
-export const performanceSecondaryPaths = (prefix: string, context: Context): PathSpec[] => [
+export const performanceSecondaryPaths = (prefix: string, context: PathContext): PathSpec[] => [
   enablePath(prefix, 'performance', context),
   write(
     `${prefix}/secondary/promote`,
@@ -69,7 +69,7 @@ export const performanceSecondaryPaths = (prefix: string, context: Context): Pat
   ),
 ]
 
-export const performancePublicKeyPath = (context: Context): PathSpec =>
+export const performancePublicKeyPath = (context: PathContext): PathSpec =>
   write(
     'replication/performance/secondary/generate-public-key',
     'performance',
@@ -79,12 +79,12 @@ export const performancePublicKeyPath = (context: Context): PathSpec =>
     (current) => generatePublicKey(current, 'performance'),
   )
 
-const requireEitherToken = (context: ReplicationContext, request: Request, token: string): void => {
-  if (token === '' || !context.operationTokens.isAllowed(token, request)) context.host.authorize(request)
+const requireEitherToken = (context: PathContext, request: Request, token: string): void => {
+  if (token === '' || !isOperationAllowed(context, token, request)) context.services.authorize(request)
 }
 
 /** `dr/secondary/*`: most of it is authorised by an operation token. */
-export const drSecondaryPaths = (context: Context): PathSpec[] => [
+export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
   enablePath('replication/dr', 'dr', context),
   write(
     'replication/dr/secondary/generate-public-key',
@@ -124,6 +124,6 @@ export const drSecondaryPaths = (context: Context): PathSpec[] => [
   }),
   read('replication/dr/secondary/license/status', 'dr', context, {}, 'The licence, on a DR secondary.', (current) => {
     requireDrSecondary(current)
-    return { data: current.host.licenseStatus() }
+    return { data: current.services.licenseStatus() }
   }),
 ]

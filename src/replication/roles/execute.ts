@@ -1,6 +1,7 @@
 import { baseIngredients, type ReplicationContext } from '../context.js'
 import { plantDevRoot } from '../credentials/dev-root.js'
 import { surplusEntriesOf } from '../secondary/recent-frames.js'
+import type { DevServer } from '../host.js'
 import type { Kind, LogPlace } from '../types.js'
 import type { Ingredients } from './change-record.js'
 import type { Straggler } from './drain.js'
@@ -13,6 +14,7 @@ import { lastIndexOf } from './tree-maintenance.js'
 /** The inputs of a decision that cannot be read here: made, or learnt from another cluster, before. */
 interface Given extends Partial<Omit<Ingredients, 'newId' | 'fork'>> {
   readonly material?: WipeMaterial
+  readonly dev?: DevServer | undefined
 }
 
 /** The results of the preparations. */
@@ -47,7 +49,7 @@ export const execute = async (
   if (!decision.ok) throw refusalToError(decision)
   const prepared = { stragglers: [], lastIndex: 0, connected: [], place: undefined }
   const run: Run = { context, given, prepared, undo: [] }
-  const { material, ...learnt } = given
+  const { material, dev: _, ...learnt } = given
   try {
     for (const effect of decision.prepare) await prepare(run, effect)
     // The fork is read now: where nothing is followed any more, and what is lost is listed.
@@ -81,7 +83,7 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
       if (!given.joining) throw new Error('a surplus is one over another cluster')
       return listSurplus(context, effect.kind, given.joining.epochs, host.store.remotePosition ?? prepared.place)
     case 'plant-dev-root':
-      return plantDevRoot(host)
+      return plantDevRoot(given.dev, host)
   }
 }
 

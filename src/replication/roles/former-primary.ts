@@ -15,7 +15,7 @@ const TOLD_PAUSE_HEARTBEATS = 10
 
 interface FormerPrimaryOptions {
   readonly kind: Kind
-  readonly host: ReplicationHost
+  readonly host: Pick<ReplicationHost, 'clock' | 'random' | 'settings'>
   readonly roles: Roles
   readonly fences: Fences
   readonly dataPlane: DataPlane

@@ -7,7 +7,7 @@ import type { Fences } from './fences.js'
 import { tellFormerPrimary } from './former-primary.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
-import type { ReplicationHost } from '../host.js'
+import type { ReplicationHost, RoleServices } from '../host.js'
 import { isDormant, type Mode, type SafetyFacts } from './machine.js'
 import { PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
@@ -34,10 +34,14 @@ interface ManagerOptions {
   readonly standbys: () => readonly SecondaryView[]
   /** The secondaries of this kind came, went or moved. */
   readonly onSecondariesChange: () => void
-  readonly finishBootstrap: () => Promise<void>
   /** Data is about to be deleted because a filter holds it back. */
   readonly beforeFiltered: () => Promise<void>
   readonly isFilterInEffect: () => boolean
+}
+
+/** There once core is. */
+interface StartServices extends RoleServices {
+  readonly finishBootstrap: () => Promise<void>
 }
 
 /**
@@ -94,12 +98,12 @@ export class Manager {
     return isDormant(kind, roles.facts()) ? 'disabled' : roles.record(kind).mode
   }
 
-  start(): void {
+  start(services: StartServices): void {
     const { kind, roles } = this.#options
     if (isDormant(kind, roles.facts())) return
     const record = roles.record(kind)
-    if (record.mode === 'primary') this.#startPrimary(record)
-    else if (record.mode !== 'disabled') this.#startSecondary(record)
+    if (record.mode === 'primary') this.#startPrimary(record, services)
+    else if (record.mode !== 'disabled') this.#startSecondary(record, services)
   }
 
   /** On a primary whose writes are fenced: waits until its secondaries have everything. Resolves to those who have not. */
@@ -136,9 +140,9 @@ export class Manager {
     }
   }
 
-  #startPrimary(record: PrimaryRecord): void {
+  #startPrimary(record: PrimaryRecord, services: StartServices): void {
     const { kind, dataPlane, host, onSecondariesChange: onChange } = this.#options
-    const hooks = new PrimaryRole(this.#options)
+    const hooks = new PrimaryRole({ ...this.#options, services })
     this.#primary = dataPlane.startPrimary(kind, { identity: serverIdentityOf(record.ca), hooks, onChange })
     const { registry } = this.#primary
     const { signal } = this.#stopped
@@ -146,8 +150,8 @@ export class Manager {
     host.log.info('replication started', { kind, mode: record.mode, epoch: epochIdOf(record) })
   }
 
-  #startSecondary(record: SecondaryRecord): void {
-    const { kind, dataPlane, host, finishBootstrap } = this.#options
+  #startSecondary(record: SecondaryRecord, { finishBootstrap }: StartServices): void {
+    const { kind, dataPlane, host } = this.#options
     if (!record.credentials) return
     if (record.ahead) {
       host.log.error('ahead of the primary, which was put back in time; following nobody until told to', {

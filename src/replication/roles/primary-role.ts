@@ -6,7 +6,7 @@ import type { Fences } from './fences.js'
 import type { FilterStore } from '../filter/filter-store.js'
 import { encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
 import { decodeRequest } from '../forwarding/forward-request.js'
-import type { ReplicationHost } from '../host.js'
+import type { ReplicationHost, RoleServices } from '../host.js'
 import type { Roles } from './roles.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type { KindRecord, PrimaryRecord, Registration } from './state.js'
@@ -26,6 +26,7 @@ import { findVersionObjection } from '../version.js'
 interface PrimaryRoleOptions {
   readonly kind: Kind
   readonly host: ReplicationHost
+  readonly services: RoleServices
   readonly roles: Roles
   readonly fences: Fences
   readonly filters: FilterStore
@@ -108,7 +109,7 @@ export class PrimaryRole implements PrimaryHooks {
     who: PeerIdentity,
     wantsDevRoot: boolean,
   ): Promise<BootstrapPackage> {
-    const { roles, kind, host, fences } = this.#options
+    const { roles, kind, host, services, fences } = this.#options
     await fences.liftFor(kind, who)
     let isTaken = false
     const seen = { ...addressesOf(who), clusterId: who.clusterId, lastSeenMs: host.clock.now() }
@@ -122,18 +123,18 @@ export class PrimaryRole implements PrimaryHooks {
     if (!isTaken) throw refusalError('revoked', ALREADY_USED)
     host.log.info('secondary registered', { kind, secondary: secondaryId, cluster_id: who.clusterId })
     const { rootKey, records } = host.exportKeyMaterial()
-    return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(host, kind) : '{}' }
+    return { rootKey, records, extra: wantsDevRoot ? offerDevRoot(services.dev, kind) : '{}' }
   }
 
   async forward(secondaryId: string, payload: Buffer): Promise<Buffer> {
-    const { host, fences, kind } = this.#options
+    const { host, services, fences, kind } = this.#options
     if (kind === 'dr') throw refusalError('forbidden', 'a DR secondary has nothing to forward')
     // A large request is taken in steps: one that held the loop would keep keepalives of secondaries from being answered.
     await turnFor(payload.length)
     const request = { ...decodeRequest(payload), sight: this.#sightOf(secondaryId) }
     await turnFor(payload.length)
     try {
-      const response = await host.executeForwarded(request)
+      const response = await services.executeForwarded(request)
       const fence = fences.of(kind)
       if (fence) throw refusalError('epoch', `${fences.refusal(fence).text}: outcome unknown`, { overtaker: fence.by })
       return encodeAnswer({ index: host.store.lastReplicatedIndex, response })

@@ -8,7 +8,7 @@ import { lastIndexOf, merkleRootOf, type TreeMaintenance } from './tree-maintena
 /** The services that run for a kind, as far as its status shows them. */
 interface Running {
   readonly kind: Kind
-  readonly host: ReplicationHost
+  readonly host: Pick<ReplicationHost, 'store'>
   readonly upkeep: TreeMaintenance
   /** The secondaries of a primary. */
   readonly views: ReturnType<PrimaryService['registry']['views']>

@@ -169,7 +169,7 @@ async function losses(server: Server): Promise<JsonObject> {
 async function metrics(server: Server): Promise<string> {
   const cluster = server.runtime?.cluster
   if (!server.runtime || !cluster) throw sealed()
-  return renderPrometheus(await readMetrics(server.runtime, cluster, server.meter))
+  return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server.meter))
 }
 
 const kindOf = (body: JsonObject): Kind | undefined => {

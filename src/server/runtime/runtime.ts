@@ -81,7 +81,11 @@ export class Runtime {
       random,
       makeToken: async () => (await this.#openCluster().services.tokens.createRoot()).id,
     })
-    const rekey = new Rekey({ seal: this.seal, random, isShareOwner: () => !this.#openCluster().isSecondary })
+    const rekey = new Rekey({
+      seal: this.seal,
+      random,
+      isShareOwner: () => !this.#openCluster().replication.isSharedReadOnly,
+    })
     this.#statePaths = [
       ...initPaths(this.seal),
       ...sealPaths({ seal: this.seal, status: shell.status }),

@@ -10,9 +10,10 @@ import { IdentityStore } from '../../core/identity/identity.js'
 import { LeaseStore } from '../../core/tokens/leases.js'
 import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../../core/mounts/mount-entry.js'
 import type { Meter } from '../../core/status/metrics.js'
-import { MountTable } from '../../core/mounts/mount-table.js'
+import type { MountTable } from '../../core/mounts/mount-table.js'
 import { MountService } from '../../core/mounts/mounts.js'
-import { NamespaceStore } from '../../core/namespaces/namespaces.js'
+import type { NamespaceStore } from '../../core/namespaces/namespaces.js'
+import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import { PolicyStore } from '../../core/acl/policies.js'
 import { Purge } from '../../core/mounts/purge.js'
 import { type Presence, Router } from '../../core/mounts/router.js'
@@ -25,6 +26,7 @@ import { ROOT_NAMESPACE } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
 import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
+import type { CoreTables } from './core-tables.js'
 import { createWrappingSigner } from './wrapping-signer.js'
 import { findFamily, KEYS, type Owner } from '../../storage/key-families.js'
 
@@ -35,16 +37,22 @@ interface CoreStorage {
   readonly position: () => number
 }
 
+/** What core has to know of replication. */
+interface ReplicationFacts {
+  /** True where replicated keys cannot be written. */
+  readonly isSharedReadOnly: boolean
+  readonly upstream: ReturnType<PrimaryEntitiesOptions['upstream']>
+  readonly forwarder: RequestForwarder
+  presenceOf(entry: MountEntry): Presence
+}
+
 interface CoreServicesOptions {
   readonly storage: CoreStorage
+  readonly tables: CoreTables
+  readonly replication: ReplicationFacts
   readonly types: ReadonlyMap<string, BackendType>
   readonly leaseDefaults: LeaseDefaults
   readonly apiAddress: () => string
-  /** True where replicated keys cannot be written. */
-  readonly isReadOnly: () => boolean
-  readonly presenceOf: (entry: MountEntry) => Presence
-  readonly askPrimary: PrimaryEntitiesOptions['askPrimary']
-  readonly upstream: PrimaryEntitiesOptions['upstream']
   readonly meter: Pick<Meter, 'count'>
   readonly standardOutput: (text: string) => Promise<void>
   readonly clock: Clock
@@ -66,21 +74,22 @@ export interface CoreServices {
   readonly wrapping: Wrapping
   readonly audit: AuditBroker
   readonly purge: Purge
+  /** Backends that are not made per mount. That of `sys/` is added by whoever has all that it stands on. */
+  readonly singletons: Map<string, Backend>
 }
 
-/** `systemBackend` is asked for once the services exist that it stands on. */
-export const createCoreServices = (
-  options: CoreServicesOptions,
-  systemBackend: (services: CoreServices) => Backend,
-): CoreServices => {
-  const { storage, leaseDefaults, clock, random, log } = options
+export const createCoreServices = (options: CoreServicesOptions): CoreServices => {
+  const { storage, replication, leaseDefaults, clock, random, log } = options
+  const { namespaces, table } = options.tables
   const all = storage.view('')
-  const namespaces = new NamespaceStore(all)
-  const table = new MountTable(all, namespaces)
+  const isReadOnly = () => replication.isSharedReadOnly
   const policies = new PolicyStore({ storage: storage.view(KEYS.policies) })
   const identity = new IdentityStore({ storage: storage.view(KEYS.identity), random, clock })
-  const { askPrimary, upstream } = options
-  const primaryEntities = new PrimaryEntities({ identity, askPrimary, upstream })
+  const primaryEntities = new PrimaryEntities({
+    identity,
+    askPrimary: (request) => replication.forwarder.forward(request),
+    upstream: () => replication.upstream,
+  })
   const audit = new AuditBroker({
     storage: all,
     clock,
@@ -97,8 +106,8 @@ export const createCoreServices = (
     singletons,
     storageAt: (prefix) => storage.view(prefix),
     leaseDefaults,
-    isReadOnly: options.isReadOnly,
-    presenceOf: options.presenceOf,
+    isReadOnly,
+    presenceOf: (entry) => replication.presenceOf(entry),
     clock,
     random,
     log,
@@ -162,6 +171,7 @@ export const createCoreServices = (
   })
   const wrapping = new Wrapping({ tokens, cubbyhole: storage.view(KEYS.cubbyholes), signer, clock })
   const services = {
+    singletons,
     namespaces,
     table,
     mounts,
@@ -175,14 +185,13 @@ export const createCoreServices = (
     audit,
     purge,
   }
-  singletons.set('system', systemBackend(services))
   const directory = new IdentityDirectory({
     store: identity,
     findMount: (accessor) => {
       const mount = router.findByAccessor(accessor)
       return mount && { ...mount.entry, path: mount.view.path }
     },
-    isReadOnly: options.isReadOnly,
+    isReadOnly,
     now: () => clock.now(),
   })
   singletons.set('identity', createIdentityBackend(directory))

@@ -2,7 +2,7 @@ import { TOKEN_KEYS } from '../../core/tokens/token-record.js'
 import type { Meter, MetricReading, MetricSample } from '../../core/status/metrics.js'
 import type { Kind } from '../../replication/types.js'
 import type { ReplicationView } from '../../replication/view.js'
-import type { OpenCluster } from './open-cluster.js'
+import type { ReplicationParts } from './replication-parts.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 const flag = (value: boolean): number => (value ? 1 : 0)
@@ -10,9 +10,9 @@ const flag = (value: boolean): number => (value ? 1 : 0)
 /**
  * The metrics of a runtime that sys/metrics shows, under the reference's names, and the lag of each link under ours.
  */
-export const readMetrics = async (runtime: Runtime, cluster: OpenCluster, meter: Meter): Promise<MetricReading> => {
+export const readMetrics = async (runtime: Runtime, parts: ReplicationParts, meter: Meter): Promise<MetricReading> => {
   const { store, barrier } = runtime
-  const { view, replication } = cluster.replication
+  const { view, replication } = parts
   const role = (kind: Kind, mode: string): MetricSample => ({
     name: `vault.core.replication.${kind}.${mode}`,
     value: flag(view.modes[kind] === mode),

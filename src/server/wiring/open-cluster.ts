@@ -18,6 +18,8 @@ import {
   followChanges,
   openCoreServices,
 } from './core-services.js'
+import { createCoreTables } from './core-tables.js'
+import { devServerOf } from '../dev/dev-server.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
 import { ReplicationParts } from './replication-parts.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -44,50 +46,46 @@ export class OpenCluster {
   readonly services: CoreServices
   readonly replication: ReplicationParts
   readonly pipeline: RequestHandler
+  readonly openedAtMs: number
   readonly #options: OpenClusterOptions
   readonly #stop = new AbortController()
-  readonly #openedAtMs: number
   #unfollow: () => void = () => undefined
 
   constructor(options: OpenClusterOptions) {
-    const { config, runtime, clock, random, log } = options
+    const { config, runtime, shell, clock, random, log } = options
     this.#options = options
-    this.#openedAtMs = clock.now()
+    this.openedAtMs = clock.now()
     const { barrier, store } = runtime
-    this.services = createCoreServices(
-      {
-        storage: {
-          view: (prefix) => barrier.view(prefix),
-          deriveKey: (purpose) => barrier.deriveKey(purpose),
-          position: () => store.position.index,
-        },
-        types: createBackendTypes(config, options.shell.passwords),
-        leaseDefaults: config,
-        apiAddress: () => config.apiAddress,
-        isReadOnly: () => this.replication.isSharedReadOnly,
-        presenceOf: (entry) => this.replication.presenceOf(entry),
-        askPrimary: (request) => this.replication.forwarder.forward(request),
-        upstream: () => this.replication.upstream,
-        meter: options.shell.meter,
-        standardOutput: writeStandardOutput,
-        clock,
-        random,
-        log,
+    const tables = createCoreTables(barrier.view(''))
+    const replication = new ReplicationParts({ ...options, tables })
+    const services = createCoreServices({
+      storage: {
+        view: (prefix) => barrier.view(prefix),
+        deriveKey: (purpose) => barrier.deriveKey(purpose),
+        position: () => store.position.index,
       },
-      (services) => createSystemFamilies({ ...options, services, cluster: this }),
-    )
-    this.replication = new ReplicationParts({
-      ...options,
-      services: this.services,
-      execute: (request) => this.#executeForwarded(request),
+      tables,
+      replication,
+      types: createBackendTypes(config, shell.passwords),
+      leaseDefaults: config,
+      apiAddress: () => config.apiAddress,
+      meter: shell.meter,
+      standardOutput: writeStandardOutput,
+      clock,
+      random,
+      log,
     })
+    const { openedAtMs } = this
+    services.singletons.set('system', createSystemFamilies({ ...options, services, replication, openedAtMs }))
+    this.replication = replication
+    this.services = services
     this.pipeline = new RequestHandler({
-      ...this.services,
-      hidesNamespace: (path) => this.replication.hidesNamespace(path),
-      forwarder: this.replication.forwarder,
+      ...services,
+      hidesNamespace: (path) => replication.hidesNamespace(path),
+      forwarder: replication.forwarder,
       mayForward: ({ mount, path, request }) =>
         isForwardable(mount.backend.type, findPath(mount.backend, path)?.spec.pattern ?? path, request.operation),
-      refusesWrites: () => this.replication.view.refusesWrites,
+      refusesWrites: () => replication.view.refusesWrites,
       lastIndex: () => store.position.index,
       consistency: new Consistency({
         clock,
@@ -97,19 +95,11 @@ export class OpenCluster {
           localIndex: store.position.index,
           replicatedIndex: store.lastReplicatedIndex,
         }),
-        upstream: () => this.replication.upstream,
+        upstream: () => replication.upstream,
         mayForward: config.replication.allowForwardingViaHeader,
         awaitMs: config.replication.bestEffortWalWaitMs,
       }),
     })
-  }
-
-  get isSecondary(): boolean {
-    return this.replication.isDrSecondary || this.replication.isSharedReadOnly
-  }
-
-  get openedAtMs(): number {
-    return this.#openedAtMs
   }
 
   async open(): Promise<void> {
@@ -122,6 +112,7 @@ export class OpenCluster {
 
   /** Starts what works in the background. */
   async start(): Promise<void> {
+    const { config, shell } = this.#options
     const { tokens, purge } = this.services
     if (!this.replication.isDrSecondary) {
       tokens.start(this.#stop.signal)
@@ -130,7 +121,10 @@ export class OpenCluster {
         'left-over data could not be deleted',
       )
     }
-    await this.replication.start()
+    await this.replication.start({
+      executeForwarded: (request) => this.#executeForwarded(request),
+      dev: config.dev && devServerOf(this.services, shell),
+    })
   }
 
   async close(): Promise<void> {

@@ -1,26 +1,21 @@
 import type { ReplicationMode } from '../../core/status/cluster-status.js'
-import { GenerationAttempt } from '../../core/seal/generate-root.js'
 import type { MountEntry } from '../../core/mounts/mount-entry.js'
 import { routePath } from '../../core/mounts/mount-entry.js'
 import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import type { Presence } from '../../core/mounts/router.js'
-import { UncountedRights } from '../../core/tokens/uncounted-rights.js'
-import { licenseBody } from '../../core/system/node-paths.js'
 import { sealed } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
-import { type Request, type Response, ROOT_NAMESPACE } from '../../logical/request.js'
 import { createDataPlane } from '../../replication/data-plane.js'
 import type { MountFact } from '../../replication/filter/compile-filter.js'
-import type { ReplicationHost } from '../../replication/host.js'
+import type { ReplicationHost, RoleServices } from '../../replication/host.js'
 import { Replication } from '../../replication/replication.js'
 import type { DataPlane } from '../../replication/services.js'
 import type { Kind, ReplicationTimes } from '../../replication/types.js'
 import type { ReplicationView } from '../../replication/view.js'
 import type { Category } from '../../storage/key-families.js'
 import type { ServerConfig } from '../config/config.js'
-import type { CoreServices } from './core-services.js'
+import type { CoreTables } from './core-tables.js'
 import { Destruction } from '../runtime/destroy-filtered-data.js'
-import { devServerOf } from '../dev/dev-server.js'
 import { fetchWrapped } from './fetch-wrapped.js'
 import type { OpenClusterOptions } from './open-cluster.js'
 import { fenceWrites } from '../runtime/write-fence.js'
@@ -41,10 +36,7 @@ const ALL: ReadonlySet<Category> = new Set(['replicated', 'local', 'ignored'])
 const OWN_DATA: ReadonlySet<Category> = new Set(['local', 'ignored'])
 const NOTHING_SHARED: ReadonlySet<Category> = new Set(['ignored'])
 
-type PartsOptions = OpenClusterOptions & {
-  readonly services: CoreServices
-  readonly execute: (request: Request) => Promise<Response | undefined>
-}
+type PartsOptions = OpenClusterOptions & { readonly tables: CoreTables }
 
 /** Replication as the open cluster sees it: the host it needs, and the facts that the rest of the core asks for. */
 export class ReplicationParts {
@@ -107,8 +99,8 @@ export class ReplicationParts {
     store.setWritable(this.#writable())
   }
 
-  async start(): Promise<void> {
-    await this.replication.start()
+  start(services: RoleServices): Promise<void> {
+    return this.replication.start(services)
   }
 
   async stop(): Promise<void> {
@@ -135,16 +127,8 @@ export class ReplicationParts {
   }
 
   #createHost(): ReplicationHost {
-    const { config, runtime, shell, services, clock, random, network, log, execute } = this.#options
+    const { config, runtime, shell, tables, clock, random, network, log } = this.#options
     const { barrier, store, seal, identity } = runtime
-    const rights = new UncountedRights(services)
-    const generation = new GenerationAttempt({
-      strategy: 'dr-operation',
-      slot: runtime.generationSlot,
-      seal,
-      random,
-      makeToken: () => this.replication.operationTokens.create(),
-    })
     return {
       identity: {
         ...identity,
@@ -158,6 +142,7 @@ export class ReplicationParts {
         demoteDrainTimeoutMs: config.own.demoteDrainTimeoutMs,
         fenceClientWrites: config.own.fenceClientWrites,
         allowOlderSecondary: config.own.allowOlderSecondary,
+        isDevelopment: config.dev !== undefined,
       },
       license: config.own.license,
       clock,
@@ -187,51 +172,23 @@ export class ReplicationParts {
       fenceWrites: (kind) => fenceWrites(kind, store, shell),
       restart: (reason) => shell.restart(reason),
       destroyDeleted: () => this.destruction.schedule(),
-      wrapActivation: (payload, ttlSeconds, creationPath) =>
-        services.wrapping.keep({
-          namespace: ROOT_NAMESPACE,
-          creationPath,
-          wrap: { ttlSeconds, format: 'jwt' },
-          status: 200,
-          contentType: 'application/json',
-          body: JSON.stringify(activationEnvelope(payload)),
-          wrappedAccessor: '',
-        }),
       fetchWrapped: (call) => fetchWrapped(call, network),
-      authorize: (request) => rights.require(request),
-      isBatchTokenAllowed: (presented, request) => rights.isOperationAllowed(presented, request),
-      generation,
-      executeForwarded: execute,
-      dev: config.dev && devServerOf(services, shell),
-      licenseStatus: () => licenseBody(config.own.license),
       // A filter judges by what is decided: entries of a mount that moves may be shipped in the batch that moves it.
-      mounts: () => services.table.allDecided().flatMap((entry) => mountFact(entry, services)),
-      namespaces: () => services.namespaces.allDecided(),
+      mounts: () => tables.table.allDecided().flatMap((entry) => mountFact(entry, tables)),
+      namespaces: () => tables.namespaces.allDecided(),
       followMounts: ({ mountChanged, namespaceGone }) => {
-        services.table.follow((tx, before, after) => {
-          const [was] = mountFact(before, services)
-          const [is] = after ? mountFact(after, services) : []
+        tables.table.follow((tx, before, after) => {
+          const [was] = mountFact(before, tables)
+          const [is] = after ? mountFact(after, tables) : []
           return was ? mountChanged(tx, { before: was, after: is }) : () => undefined
         })
-        services.namespaces.follow(namespaceGone)
+        tables.namespaces.follow(namespaceGone)
       },
     }
   }
 }
 
-/** The answer to the unwrapping of an activation token: the usual envelope around the bundle. */
-const activationEnvelope = (data: JsonObject): JsonObject => ({
-  request_id: '',
-  lease_id: '',
-  renewable: false,
-  lease_duration: 0,
-  data,
-  wrap_info: null,
-  warnings: null,
-  auth: null,
-})
-
-const mountFact = (entry: MountEntry, { namespaces }: CoreServices): MountFact[] => {
+const mountFact = (entry: MountEntry, { namespaces }: CoreTables): MountFact[] => {
   const namespace = namespaces.findById(entry.namespaceId)
   if (!namespace) return []
   return [

@@ -22,26 +22,45 @@ import { aclOf } from '../../core/tokens/token-rights.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import type { Request, TokenView } from '../../logical/request.js'
+import type { PathContext } from '../../replication/context.js'
+import { isOperationAllowed } from '../../replication/paths/guard.js'
 import { replicationPaths } from '../../replication/paths/paths.js'
 import { upgradeToV2 } from '../../secrets/kv/upgrade.js'
 import type { CoreServices } from './core-services.js'
 import { readMetrics } from './metric-reading.js'
-import type { OpenCluster, OpenClusterOptions } from './open-cluster.js'
+import type { OpenClusterOptions } from './open-cluster.js'
+import { createPathServices } from './path-services.js'
+import type { ReplicationParts } from './replication-parts.js'
 import { sanitizeConfig } from '../config/sanitized-config.js'
 import { planRestoration, takeSnapshot } from '../data/snapshots.js'
 import { KEYS } from '../../storage/key-families.js'
 
-type FamilyOptions = OpenClusterOptions & { readonly services: CoreServices; readonly cluster: OpenCluster }
+type FamilyOptions = OpenClusterOptions & {
+  readonly services: CoreServices
+  readonly replication: ReplicationParts
+  readonly openedAtMs: number
+}
 
 /** The system backend of an open cluster: every path family with what it works on. */
 export const createSystemFamilies = (options: FamilyOptions): Backend => {
   const { statePaths, shell } = options
-  const families = [...mountFamilies(options), ...accessFamilies(options), ...serverFamilies(options)]
+  const context = pathContextOf(options)
+  const families = [
+    ...mountFamilies(options),
+    ...accessFamilies(options),
+    ...serverFamilies(options, context),
+    ...replicationPaths(context),
+  ]
   return createSystemBackend([...statePaths, ...families], shell.systemRules)
 }
 
+const pathContextOf = (options: FamilyOptions): PathContext => {
+  const { context } = options.replication.replication
+  return { ...context, services: createPathServices({ ...options, operationTokens: context.operationTokens }) }
+}
+
 /** Mounts, and the namespaces that have them. */
-const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptions): PathSpec[] => {
+const mountFamilies = ({ services, replication, config, clock, random }: FamilyOptions): PathSpec[] => {
   const { table, mounts, router, namespaces, policies, identity, tokens, purge } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
   return [
@@ -58,7 +77,7 @@ const mountFamilies = ({ services, cluster, config, clock, random }: FamilyOptio
     ...namespacePaths({
       namespaces,
       random,
-      isHidden: (path, { sight }) => cluster.replication.hidesNamespace(path) || (sight?.hidesNamespace(path) ?? false),
+      isHidden: (path, { sight }) => replication.hidesNamespace(path) || (sight?.hidesNamespace(path) ?? false),
       requireAllPresent: (namespace, request) => {
         const entries = table.all().filter(({ namespaceId }) => namespaceId === namespace.id)
         for (const entry of entries) router.requirePresent(entry, request, routePath(entry))
@@ -97,8 +116,11 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
   ]
 }
 
-/** The server as such: keyring, node, metrics, description, replication. */
-const serverFamilies = ({ services, config, runtime, shell, clock, random, cluster }: FamilyOptions): PathSpec[] => [
+/** The server as such: keyring, node, metrics, description, storage. */
+const serverFamilies = (
+  { services, config, runtime, shell, clock, random, replication, openedAtMs }: FamilyOptions,
+  context: PathContext,
+): PathSpec[] => [
   ...keyringPaths({
     status: () => {
       const { term, sinceMs } = runtime.barrier.activeTerm
@@ -110,10 +132,10 @@ const serverFamilies = ({ services, config, runtime, shell, clock, random, clust
     status: shell.status,
     clock,
     inFlight: shell.inFlight,
-    versions: () => [{ version: config.own.reportedVersion, installedAtMs: cluster.openedAtMs }],
+    versions: () => [{ version: config.own.reportedVersion, installedAtMs: openedAtMs }],
     sanitizedConfig: () => sanitizeConfig(config),
   }),
-  ...metricsPaths({ read: () => readMetrics(runtime, cluster, shell.meter), now: () => clock.now() }),
+  ...metricsPaths({ read: () => readMetrics(runtime, replication, shell.meter), now: () => clock.now() }),
   ...counterPaths({
     countTokens: () => services.tokens.count(),
     countEntities: () => services.identity.count(),
@@ -131,16 +153,14 @@ const serverFamilies = ({ services, config, runtime, shell, clock, random, clust
     nodeId: config.storage.nodeId,
     clusterAddress: config.clusterAddress.replace(/^https:\/\//, ''),
     index: () => runtime.store.position.index,
-    isDrSecondary: () => cluster.replication.isDrSecondary,
-    isOperationTokenAllowed: (token, request) =>
-      cluster.replication.replication.context.operationTokens.isAllowed(token, request),
+    isDrSecondary: () => replication.isDrSecondary,
+    isOperationTokenAllowed: (token, request) => isOperationAllowed(context, token, request),
     snapshot: () => takeSnapshot(runtime, { random, clock }),
     restore: async (file, options) => {
-      if (cluster.isSecondary) throw invalid('a secondary has its data from its primary: restore the primary')
+      if (replication.isSharedReadOnly) throw invalid('a secondary has its data from its primary: restore the primary')
       await shell.restoreAndRestart(await planRestoration(runtime, file, options))
     },
   }),
-  ...replicationPaths(() => cluster.replication.replication.context),
 ]
 
 /** The rights of a request's token, and what stands before the request's paths in them. */

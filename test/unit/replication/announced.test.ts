@@ -33,7 +33,7 @@ const join = async (secondary: ControlCluster, kind: Kind, primary: ControlClust
 
 /** What an operator of a secondary of this kind sends along. */
 const authority = async (cluster: ControlCluster, kind: Kind): Promise<JsonObject> =>
-  kind === 'dr' ? { dr_operation_token: await cluster.replication.operationTokens.create() } : {}
+  kind === 'dr' ? { dr_operation_token: await cluster.replication.context.operationTokens.create() } : {}
 
 const change = async (cluster: ControlCluster, kind: Kind, operation: string, data: JsonObject = {}) =>
   cluster.change(`replication/${kind}/secondary/${operation}`, { ...(await authority(cluster, kind)), ...data })

@@ -2,7 +2,6 @@ import { afterEach, expect, test } from 'vitest'
 import type { LogicalError } from '../../../src/logical/errors.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import type { Operation } from '../../../src/logical/request.js'
-import { makeRequest } from '../../support/backend-harness.js'
 import { ControlCluster, SHARED_KEY } from '../../support/control-cluster.js'
 import { until } from '../../support/until.js'
 
@@ -58,7 +57,7 @@ test('an operation token does everything until it is deleted; a batch token what
   const a = await start('a')
   await a.change('replication/dr/primary/enable')
   await a.change('replication/dr/primary/demote')
-  const dr_operation_token = await a.replication.operationTokens.create()
+  const dr_operation_token = await a.replication.context.operationTokens.create()
   expect(dr_operation_token).toMatch(/^hvs\.[0-9A-Za-z]{24}$/)
   const check = await a.post('replication/dr/secondary/merkle-check', { dr_operation_token })
   expect(check?.data).toMatchObject({ merkle_corruption_report: { corrupted_root: false } })
@@ -75,11 +74,11 @@ test('a new operation token ends the one before, and the end of the role ends it
   const a = await start('a')
   await a.change('replication/dr/primary/enable')
   await a.change('replication/dr/primary/demote')
-  const first = await a.replication.operationTokens.create()
-  const second = await a.replication.operationTokens.create()
-  expect(a.replication.operationTokens.isAllowed(first, makeRequest('update', 'x'))).toBe(false)
+  const first = await a.replication.context.operationTokens.create()
+  const second = await a.replication.context.operationTokens.create()
+  expect(a.replication.context.operationTokens.isGood(first)).toBe(false)
   await a.change('replication/dr/secondary/disable', { dr_operation_token: second })
-  expect(a.replication.operationTokens.isAllowed(second, makeRequest('update', 'x'))).toBe(false)
+  expect(a.replication.context.operationTokens.isGood(second)).toBe(false)
   expect(a.status('dr')).toEqual({ mode: 'disabled' })
 })
 
@@ -247,7 +246,7 @@ test('an unmounted path leaves the filters, and a new mount at that path is not 
   await a.change('replication/performance/primary/enable')
   const filter = 'replication/performance/primary/paths-filter/c'
   await a.post(filter, { mode: 'deny', paths: 'secret' })
-  const { filters } = a.replication
+  const { filters } = a.replication.context
   expect(filters.compiled('c')?.isFiltered('logical/m1/x')).toBe(true)
   await a.moveMount('m1')
   a.mounts = [{ uuid: 'm9', path: 'secret/', namespacePath: '', type: 'kv', isLocal: false }]
@@ -290,7 +289,7 @@ test('primary_cluster_addr is checked where it is given', async () => {
   await a.change('replication/dr/primary/enable', { primary_cluster_addr: 'proxy:8201' })
   expect(a.status('dr').primary_cluster_addr).toBe('https://proxy:8201')
   await a.change('replication/dr/primary/demote')
-  const dr_operation_token = await a.replication.operationTokens.create()
+  const dr_operation_token = await a.replication.context.operationTokens.create()
   const promote = (primary_cluster_addr: string) => ({ dr_operation_token, primary_cluster_addr, force: true })
   const wrong = a.post('replication/dr/secondary/promote', promote('nowhere'))
   await expect(wrong).rejects.toThrow('invalid primary_cluster_addr "nowhere"')

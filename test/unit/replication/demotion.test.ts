@@ -46,7 +46,7 @@ const startPair = async (kind: Kind, drainTimeoutMs = 20_000) => {
 }
 
 const promote = async (cluster: ControlCluster, kind: Kind) => {
-  const token = kind === 'dr' ? { dr_operation_token: await cluster.replication.operationTokens.create() } : {}
+  const token = kind === 'dr' ? { dr_operation_token: await cluster.replication.context.operationTokens.create() } : {}
   await cluster.change(`replication/${kind}/secondary/promote`, token)
 }
 

@@ -51,7 +51,7 @@ const rewound = async (kind: Kind, meanwhile: (primary: ControlCluster) => Promi
   await putBack()
   await meanwhile(a)
   b.network.isDown = false
-  const token = kind === 'dr' ? { dr_operation_token: await b.replication.operationTokens.create() } : {}
+  const token = kind === 'dr' ? { dr_operation_token: await b.replication.context.operationTokens.create() } : {}
   return { a, b, token }
 }
 

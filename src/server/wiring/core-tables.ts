@@ -1,0 +1,14 @@
+import { MountTable } from '../../core/mounts/mount-table.js'
+import { NamespaceStore } from '../../core/namespaces/namespaces.js'
+import type { Storage } from '../../logical/storage.js'
+
+/** What lies where: replication filters by it, and core stands on both. */
+export interface CoreTables {
+  readonly namespaces: NamespaceStore
+  readonly table: MountTable
+}
+
+export const createCoreTables = (storage: Storage): CoreTables => {
+  const namespaces = new NamespaceStore(storage)
+  return { namespaces, table: new MountTable(storage, namespaces) }
+}

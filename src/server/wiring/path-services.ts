@@ -1,0 +1,58 @@
+import type { Random } from '../../base/random.js'
+import { GenerationAttempt, type GenerationSlot } from '../../core/seal/generate-root.js'
+import type { SealManager } from '../../core/seal/seal-manager.js'
+import { licenseBody } from '../../core/system/node-paths.js'
+import { UncountedRights } from '../../core/tokens/uncounted-rights.js'
+import type { JsonObject } from '../../logical/json.js'
+import { ROOT_NAMESPACE } from '../../logical/request.js'
+import type { OperationTokens } from '../../replication/credentials/operation-token.js'
+import type { PathServices } from '../../replication/host.js'
+import type { ServerConfig } from '../config/config.js'
+import type { CoreServices } from './core-services.js'
+
+interface Options {
+  readonly config: ServerConfig
+  readonly runtime: { readonly seal: SealManager; readonly generationSlot: GenerationSlot }
+  readonly random: Random
+  readonly services: CoreServices
+  readonly operationTokens: OperationTokens
+}
+
+/** What the paths of replication need of core. */
+export const createPathServices = ({ config, runtime, random, services, operationTokens }: Options): PathServices => {
+  const rights = new UncountedRights(services)
+  return {
+    wrapActivation: (payload, ttlSeconds, creationPath) =>
+      services.wrapping.keep({
+        namespace: ROOT_NAMESPACE,
+        creationPath,
+        wrap: { ttlSeconds, format: 'jwt' },
+        status: 200,
+        contentType: 'application/json',
+        body: JSON.stringify(activationEnvelope(payload)),
+        wrappedAccessor: '',
+      }),
+    authorize: (request) => rights.require(request),
+    isBatchTokenAllowed: (presented, request) => rights.isOperationAllowed(presented, request),
+    generation: new GenerationAttempt({
+      strategy: 'dr-operation',
+      slot: runtime.generationSlot,
+      seal: runtime.seal,
+      random,
+      makeToken: () => operationTokens.create(),
+    }),
+    licenseStatus: () => licenseBody(config.own.license),
+  }
+}
+
+/** What unwrapping an activation token answers: the usual envelope around the bundle. */
+const activationEnvelope = (data: JsonObject): JsonObject => ({
+  request_id: '',
+  lease_id: '',
+  renewable: false,
+  lease_duration: 0,
+  data,
+  wrap_info: null,
+  warnings: null,
+  auth: null,
+})
