@@ -7,7 +7,6 @@ import { type Network, systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
 import { checkGate } from '../core/pipeline/gate.js'
 import { Meter } from '../core/status/metrics.js'
-import type { FreshStart } from '../replication/host.js'
 import { Holds } from '../replication/holds.js'
 import type { Kind } from '../replication/types.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
@@ -26,23 +25,21 @@ import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
 import { ClusterImages } from './lab/cluster-images.js'
 import type { ListenerConfig, ServerConfig } from './config/config.js'
 import { openDev } from './dev/dev.js'
+import type { DevSecrets } from './dev/dev-key.js'
 import { withDiskFaults } from './data/disk-faults.js'
 import { createLabApi } from './lab/lab-api.js'
 import { requireLicensedRoles } from './wiring/licensed-roles.js'
 import { LabState } from './lab/lab-state.js'
 import { type InFlight, InFlightRequests } from './runtime/in-flight.js'
 import { replicationTimes } from './wiring/replication-parts.js'
-import { prepareRestored } from './data/restore.js'
 import type { Runtime } from './runtime/runtime.js'
 import { RuntimeHost } from './runtime/runtime-host.js'
 import { ServerStatus } from './server-status.js'
 import { checkAfterCrash } from './data/start-check.js'
 import type { ShellView } from './runtime/shell-view.js'
-import type { Restoration } from './data/snapshots.js'
 import { systemRules, systemRulesOf } from './system-rules.js'
 import { readTls } from './tls-files.js'
 import { parseForwardedFor } from './forwarded-for.js'
-import { prepareGeneration } from './runtime/wipe.js'
 
 interface ServerOptions {
   readonly config: ServerConfig
@@ -52,12 +49,6 @@ interface ServerOptions {
   readonly network?: Network
   /** Where the data lies; by default where the configuration says. */
   readonly openStorage?: () => Promise<EngineSource>
-}
-
-/** The secrets that `server -dev` prints. */
-export interface DevSecrets {
-  readonly rootToken: string
-  readonly unsealKey: string
 }
 
 /**
@@ -79,7 +70,7 @@ export class Server implements ShellView {
   readonly #answers: AnswerRoom
   readonly #listeners: HttpServer[] = []
   readonly #addresses: string[] = []
-  readonly #host: RuntimeHost
+  readonly host: RuntimeHost
   /** For labs. */
   readonly images: ClusterImages
   #clusterPort: ClusterListener | undefined
@@ -92,9 +83,9 @@ export class Server implements ShellView {
     this.#inFlight = new InFlightRequests(options.clock)
     this.#bodies = new BodyRoom(options.clock)
     this.#answers = new AnswerRoom(options.clock)
-    this.#host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
+    this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
     this.images = new ClusterImages({
-      host: this.#host,
+      host: this.host,
       clock: options.clock,
       labState: this.labState,
       holds: this.holds,
@@ -139,65 +130,30 @@ export class Server implements ShellView {
   }
 
   get runtime(): Runtime | undefined {
-    return this.#host.runtime
+    return this.host.runtime
   }
 
   get storageGeneration(): number {
-    return this.#host.storageGeneration
+    return this.host.storageGeneration
   }
 
   /** True while data that a filter took away may still be readable in the files. */
   get isPurgePending(): boolean {
-    return this.#host.hasPurgeMark || this.#host.runtime?.cluster?.replication.isPurgePending === true
+    return this.host.hasPurgeMark || this.host.runtime?.cluster?.replication.isPurgePending === true
   }
 
   readonly inFlight = (): ReadonlyMap<string, InFlight> => this.#inFlight.all()
 
   /** The data of a replication status read, without a request; undefined while sealed or restarting. For labs. */
   replicationStatus(kind: Kind): JsonObject | undefined {
-    return this.#host.runtime?.cluster?.replication.statusData(kind)
-  }
-
-  restart(reason: string): void {
-    this.#host.restart(reason)
-  }
-
-  /** Requests that wait for a change of the cluster to be over. */
-  get waiting(): number {
-    return this.#host.waiting
-  }
-
-  holdWrites(): Promise<void> {
-    return this.#host.holdWrites()
-  }
-
-  releaseWrites(): void {
-    this.#host.releaseWrites()
-  }
-
-  async wipeAndRestart({ keyMaterial, records, joining }: FreshStart): Promise<void> {
-    const { seal, identity } = this.#host.requireRuntime()
-    const { rootKey } = keyMaterial
-    const sealRecords = seal.keys.recordsToAdopt(keyMaterial)
-    await this.#host.replaceData('storage is wiped', {
-      rootKeyAfter: () => rootKey,
-      prepare: (fresh) => prepareGeneration(fresh, { ...this.#options, identity, rootKey, sealRecords, records }),
-      joining,
-    })
-  }
-
-  async restoreAndRestart(restoration: Restoration): Promise<void> {
-    await this.#host.replaceData('a snapshot is restored', {
-      rootKeyAfter: () => restoration.rootKey,
-      prepare: (fresh) => prepareRestored(fresh, { ...this.#options, ...restoration }),
-    })
+    return this.host.runtime?.cluster?.replication.statusData(kind)
   }
 
   /** Reads certificates and audit files anew. One that fails keeps no other from being read; it is thrown at the end. */
   async reload(): Promise<void> {
     const readings = [
       ...this.#listeners.map(async (listener) => listener.reloadTls()),
-      this.#host.runtime?.cluster?.services.audit.reload(),
+      this.host.runtime?.cluster?.services.audit.reload(),
     ]
     const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
@@ -205,15 +161,15 @@ export class Server implements ShellView {
 
   /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
-    this.#host.refuseChanges()
+    this.host.refuseChanges()
     await Promise.all(this.#listeners.map((listener) => listener.close(drainMs)))
     // A runtime whose storage has failed may not end well; ports and data are given back all the same.
     try {
-      await this.#host.end()
+      await this.host.end()
     } finally {
       await this.#clusterPort?.close()
       await this.passwords.close()
-      await this.#host.closeData()
+      await this.host.closeData()
     }
   }
 
@@ -221,7 +177,7 @@ export class Server implements ShellView {
     const { config, log, network, clock, openStorage } = this.#options
     const opened = await openStorage()
     const source = config.own.labApi ? withDiskFaults(opened, this.labState.disk, clock) : opened
-    this.#host.adopt(source)
+    this.host.adopt(source)
     this.#clusterPort = await ClusterListener.start({
       network,
       clock,
@@ -239,7 +195,7 @@ export class Server implements ShellView {
   /** Data that is not sound is left as it is: closed in order it would count as sound from then on. */
   async #openSound(source: EngineSource): Promise<Runtime> {
     try {
-      const runtime = await this.#host.open()
+      const runtime = await this.host.open()
       await checkAfterCrash(source, runtime.store, this.#options.log)
       return runtime
     } catch (error) {
@@ -254,7 +210,7 @@ export class Server implements ShellView {
     const server = createHttpServer({
       handle: (request) => this.#handle(request),
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
-      allowBody: (sender, gone) => this.#host.allowBody(sender, gone),
+      allowBody: (sender, gone) => this.host.allowBody(sender, gone),
       bodies: this.#bodies,
       answers: this.#answers,
       lab: createLabApi(this, this.#options.config),
@@ -276,12 +232,12 @@ export class Server implements ShellView {
   }
 
   async #handle(request: IncomingRequest): Promise<Rendered> {
-    await this.#host.admit(request)
+    await this.host.admit(request)
     const done = this.#inFlight.begin(request)
     const { clock, log } = this.#options
     const startedMs = clock.monotonic()
     try {
-      const { state } = this.#host
+      const { state } = this.host
       if ('pipeline' in state) return renderAnswer(request, await state.pipeline.handle(state.name, request))
       checkGate(state.name, systemRulesOf(this.systemRules, request.path), request.operation)
       return renderAnswer(request, await dispatch(state.backend, request, request.path.slice('sys/'.length)))

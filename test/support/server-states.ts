@@ -92,7 +92,7 @@ export class ServersInStates {
     const { server, client } = await this.#start(door, { role_change_wait: '0' })
     const { rootToken: root } = await initialise(client, 1, 1)
     door.isHeld = true
-    server.restart('a test')
+    server.host.restart('a test')
     await until(() => server.runtime === undefined)
     return { server, client, root }
   }

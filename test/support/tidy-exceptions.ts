@@ -15,7 +15,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'src/server/wiring/core-services.ts': 280,
   'src/server/lab/lab-api.ts': 280,
   'src/server/runtime/runtime-host.ts': 320,
-  'src/server/server.ts': 300,
+  'src/server/server.ts': 260,
   'src/storage/commit/committer.ts': 320,
   'src/storage/store.ts': 300,
 }
@@ -70,17 +70,5 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
 
 /** Files that import one another, if types count, too. */
 export const CIRCLES: readonly (readonly string[])[] = [
-  [
-    'src/server/dev/dev-server.ts',
-    'src/server/wiring/metric-reading.ts',
-    'src/server/wiring/open-cluster.ts',
-    'src/server/wiring/replication-parts.ts',
-    'src/server/runtime/runtime.ts',
-    'src/server/runtime/shell-view.ts',
-    'src/server/data/snapshots.ts',
-    'src/server/wiring/system-families.ts',
-    'src/server/runtime/write-fence.ts',
-  ],
-  ['src/server/dev/dev-key.ts', 'src/server/dev/dev.ts', 'src/server/lab/lab-api.ts', 'src/server/server.ts'],
   ['src/lab/in-process-lab.ts', 'src/lab/library/drill.ts', 'src/lab/live/in-process-driver.ts'],
 ]

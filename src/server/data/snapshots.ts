@@ -6,7 +6,7 @@ import { openWithRoot, sealWithRoot } from '../../storage/barrier/barrier-codec.
 import { categoryOf, isPlainKey, KEYS } from '../../storage/key-families.js'
 import type { SyncSnapshot } from '../../storage/replicable.js'
 import { type StoredEntry, verifySnapshot, writeSnapshot } from '../../storage/snapshot-file.js'
-import type { Runtime } from '../runtime/runtime.js'
+import type { RuntimeParts } from '../runtime/runtime-parts.js'
 
 /** Bound to the sealed hashes as the name of what was encrypted. */
 const SUMS_NAME = 'snapshot/SHA256SUMS'
@@ -26,7 +26,10 @@ export interface Restoration {
  * This cluster at one moment. What never leaves a cluster is left out, but for the root key as its auto-unseal seal has
  * wrapped it, by which a new cluster with the same seal can be opened.
  */
-export const takeSnapshot = (runtime: Runtime, options: { random: Random; clock: Clock }): AsyncIterable<Buffer> => {
+export const takeSnapshot = (
+  runtime: RuntimeParts,
+  options: { random: Random; clock: Clock },
+): AsyncIterable<Buffer> => {
   const { store, seal, identity } = runtime
   const { rootKey } = seal
   if (!rootKey) throw sealed()
@@ -55,7 +58,7 @@ const FOREIGN =
 
 /** Reads the whole file before anything is touched. LogicalError 400 when it is damaged, or another cluster's. */
 export const planRestoration = async (
-  { store, seal, barrier }: Runtime,
+  { store, seal, barrier }: RuntimeParts,
   file: Buffer,
   { isForced }: { readonly isForced: boolean },
 ): Promise<Restoration> => {

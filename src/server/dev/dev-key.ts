@@ -1,5 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import type { DevSecrets } from '../server.js'
+
+/** The secrets that `server -dev` prints. */
+export interface DevSecrets {
+  readonly rootToken: string
+  readonly unsealKey: string
+}
 
 /** The secrets that a development server with a data directory needs to open itself again; for its owner alone. */
 export const readDevKey = (file: string): DevSecrets | undefined =>

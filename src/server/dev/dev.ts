@@ -4,8 +4,7 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import type { ServerConfig } from '../config/config.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { readDevKey, writeDevKey } from './dev-key.js'
-import type { DevSecrets } from '../server.js'
+import { type DevSecrets, readDevKey, writeDevKey } from './dev-key.js'
 
 /**
  * Opens a development server: one key share, a root token with a chosen id, and `secret/`. With a data directory a restart

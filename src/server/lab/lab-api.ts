@@ -20,10 +20,10 @@ import type { OwnOperation } from '../own-api/operation.js'
 import { SERVER_OPERATIONS, type ServerOperation } from '../own-api/server-operations.js'
 import { readMetrics } from '../wiring/metric-reading.js'
 import type { OpenCluster } from '../wiring/open-cluster.js'
-import type { Server } from '../server.js'
+import type { LabServer } from './lab-server.js'
 
 type Answer = JsonObject | string | undefined
-type Run = (server: Server, body: JsonObject) => Answer | Promise<Answer>
+type Run = (server: LabServer, body: JsonObject) => Answer | Promise<Answer>
 
 /** The function that runs each described operation. */
 const RUNS: Readonly<Record<ServerOperation, Run>> = {
@@ -48,7 +48,7 @@ const RUNS: Readonly<Record<ServerOperation, Run>> = {
 
 const NAMES = Object.keys(RUNS) as ServerOperation[]
 
-const takeImage = async (server: Server): Promise<JsonObject> => {
+const takeImage = async (server: LabServer): Promise<JsonObject> => {
   const { sha256, bytes, pausedMs } = await server.images.take()
   return { sha256, bytes, paused_ms: Math.round(pausedMs) }
 }
@@ -56,7 +56,10 @@ const takeImage = async (server: Server): Promise<JsonObject> => {
 const nothing = (_: unknown): undefined => undefined
 
 /** The endpoints of our own, which answer in every state; errors are `{"errors": [...]}`. */
-export const createLabApi = (server: Server, config: ServerConfig): ((request: SideRequest) => Promise<Rendered>) => {
+export const createLabApi = (
+  server: LabServer,
+  config: ServerConfig,
+): ((request: SideRequest) => Promise<Rendered>) => {
   const { labApi, labApiToken } = config.own
   const isThere = (operation: OwnOperation) =>
     labApi ||
@@ -110,7 +113,7 @@ const parseBody = (body: Buffer): JsonObject => {
   return parsed as JsonObject
 }
 
-async function info(server: Server): Promise<JsonObject> {
+async function info(server: LabServer): Promise<JsonObject> {
   const cluster = server.runtime?.cluster
   const view = cluster?.replication.view
   return {
@@ -151,7 +154,7 @@ const fenceOf = async ({ replication }: OpenCluster): Promise<JsonObject | undef
 
 const lostEntry = ({ index, path, operation }: LostEntry): JsonObject => ({ index, path, operation })
 
-async function losses(server: Server): Promise<JsonObject> {
+async function losses(server: LabServer): Promise<JsonObject> {
   const found = (await server.runtime?.cluster?.replication.replication.losses()) ?? []
   return {
     losses: found.map(({ epoch, firstIndex, lastIndex, reason, entries, entriesBeyond, framesBeyond }) => ({
@@ -166,7 +169,7 @@ async function losses(server: Server): Promise<JsonObject> {
   }
 }
 
-async function metrics(server: Server): Promise<string> {
+async function metrics(server: LabServer): Promise<string> {
   const cluster = server.runtime?.cluster
   if (!server.runtime || !cluster) throw sealed()
   return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server.meter))
@@ -186,7 +189,7 @@ const stateOf = (body: JsonObject): HoldState | undefined => {
   return state
 }
 
-function hold(server: Server, body: JsonObject): undefined {
+function hold(server: LabServer, body: JsonObject): undefined {
   const state = stateOf(body)
   if (!state) throw invalid(`missing state; there are ${HOLD_STATES.join(', ')}`)
   const kind = kindOf(body)
@@ -194,7 +197,7 @@ function hold(server: Server, body: JsonObject): undefined {
   return undefined
 }
 
-function release(server: Server, body: JsonObject): undefined {
+function release(server: LabServer, body: JsonObject): undefined {
   server.holds.release(kindOf(body), stateOf(body))
   return undefined
 }
@@ -202,7 +205,7 @@ function release(server: Server, body: JsonObject): undefined {
 /** Further off there are times that have no year of four digits, and some that are none. */
 const SKEW_MS_MAX = 10 * 365 * 24 * 3_600_000
 
-function skew(server: Server, body: JsonObject): undefined {
+function skew(server: LabServer, body: JsonObject): undefined {
   const ms = typeof body.skew === 'string' ? parseDurationMs(body.skew) : undefined
   if (ms === undefined || Math.abs(ms) > SKEW_MS_MAX)
     throw invalid('skew must be a duration such as "5s" or "-2m", of at most ten years')
@@ -211,7 +214,7 @@ function skew(server: Server, body: JsonObject): undefined {
 }
 
 /** The faults that were ordered for this process; held states are listed by `states`. */
-function faults({ labState }: Server): JsonObject {
+function faults({ labState }: LabServer): JsonObject {
   return {
     skew_ms: labState.skewMs,
     disk: { state: labState.disk.state, delay_ms: labState.disk.delayMs },
@@ -220,7 +223,7 @@ function faults({ labState }: Server): JsonObject {
 
 const DISK_DELAY_MS_MAX = 60_000
 
-function setDisk({ labState }: Server, body: JsonObject): undefined {
+function setDisk({ labState }: LabServer, body: JsonObject): undefined {
   const state = DISK_STATES.find((known) => known === body.state)
   if (!state) throw invalid(`state must be one of ${DISK_STATES.join(', ')}`)
   const delayMs = body.delay === undefined ? 0 : parseDurationMs(String(body.delay))
@@ -231,7 +234,7 @@ function setDisk({ labState }: Server, body: JsonObject): undefined {
   return undefined
 }
 
-function corrupt(server: Server, body: JsonObject): undefined {
+function corrupt(server: LabServer, body: JsonObject): undefined {
   const { tree, page } = body
   if (tree !== 'replicated' && tree !== 'local') throw invalid('tree must be replicated or local')
   if (typeof page !== 'number' || !Number.isInteger(page) || page < 0 || page > 255) {
@@ -244,7 +247,7 @@ function corrupt(server: Server, body: JsonObject): undefined {
 }
 
 /** Ends an activation token as if its time had come. */
-async function expireToken(server: Server, body: JsonObject): Promise<undefined> {
+async function expireToken(server: LabServer, body: JsonObject): Promise<undefined> {
   const kind = kindOf(body)
   const { id } = body
   if (typeof id !== 'string' || !kind) throw invalid('id and kind are required')

@@ -19,6 +19,7 @@ import type { InFlightRequests } from './in-flight.js'
 import { RestartView } from './restart-view.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import { Runtime } from './runtime.js'
+import type { NewData, RuntimeChanges } from './runtime-changes.js'
 import type { ServerStatus } from '../server-status.js'
 import { type ServerState, serverStateOf } from './server-state.js'
 import type { ShellView } from './shell-view.js'
@@ -38,22 +39,11 @@ interface RuntimeHostOptions {
   readonly log: Log
 }
 
-/** Data that takes the place of what is there. */
-interface NewData {
-  /** The root key of the new data, given that of the old; undefined when nobody here has the key. */
-  readonly rootKeyAfter: (before: Buffer | undefined) => Buffer | undefined
-  readonly prepare: (fresh: Engine, old: Engine) => Promise<void>
-  /** The set to join as status reads show it, once it is decided. */
-  readonly joining?: FreshStart['joining']
-  /** Asked afterwards: whether the cluster's auto-unseal seal, if it has one, is to open the new data. */
-  readonly opensItself?: () => boolean
-}
-
 /**
  * The data of a server and the runtime on it, which every role change replaces: one change after the other, and while one
  * runs there is a view that says so. The root key survives a change in memory, unless the cluster was sealed before it.
  */
-export class RuntimeHost {
+export class RuntimeHost implements RuntimeChanges {
   readonly #options: RuntimeHostOptions
   readonly #stop = new AbortController()
   #source: EngineSource | undefined
@@ -108,10 +98,6 @@ export class RuntimeHost {
     return this.#room.size
   }
 
-  /**
-   * From now on new writes of clients wait. Resolves when those that were under way have been answered, or have taken too
-   * long; to be given back with `releaseWrites`, unless a restart follows.
-   */
   holdWrites(): Promise<void> {
     this.#areWritesPaused = true
     return this.#options.inFlight.settle(SETTLE_MS, (request) => this.#isHeldWrite(request))
@@ -159,10 +145,6 @@ export class RuntimeHost {
     })
   }
 
-  /**
-   * A new generation of the data and a new runtime on it. Resolves when the decision is durable; when it rejects, all is as
-   * before. Refused while another change runs, since what it was decided on would be gone when its turn comes.
-   */
   async replaceData(reason: string, next: NewData): Promise<void> {
     if (this.#isClosing) throw new LogicalError('unavailable', STOPPING_REFUSAL)
     if (this.#restartView) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
@@ -292,7 +274,7 @@ export class RuntimeHost {
   }
 
   #openRuntime(): Promise<Runtime> {
-    return Runtime.open({ ...this.#options, source: this.#requireSource() })
+    return Runtime.open({ ...this.#options, changes: this, source: this.#requireSource() })
   }
 
   #settle(): Promise<void> {

@@ -25,12 +25,15 @@ import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
 import { createAutoSeal, createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
 import { openStore } from '../data/open-store.js'
+import type { RuntimeChanges } from './runtime-changes.js'
+import type { RuntimeParts } from './runtime-parts.js'
 import type { ShellView } from './shell-view.js'
 
 interface RuntimeOptions {
   readonly config: ServerConfig
   readonly source: EngineSource
   readonly shell: ShellView
+  readonly changes: RuntimeChanges
   readonly clock: Clock
   readonly random: Random
   readonly network: Network
@@ -41,7 +44,7 @@ interface RuntimeOptions {
  * Everything that is derived from one generation of the data: store, barrier, seal and, while unsealed, the open cluster.
  * A role change tears it down and builds it anew from what is on disk, as a crash would.
  */
-export class Runtime {
+export class Runtime implements RuntimeParts {
   readonly store: Store
   readonly barrier: Barrier
   readonly seal: SealManager

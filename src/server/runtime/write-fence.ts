@@ -1,7 +1,7 @@
 import type { Kind } from '../../replication/types.js'
 import type { Category } from '../../storage/key-families.js'
 import type { Store } from '../../storage/store.js'
-import type { ShellView } from './shell-view.js'
+import type { RuntimeChanges } from './runtime-changes.js'
 
 /** The categories of the log's entries that secondaries of each kind get. */
 export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
@@ -16,14 +16,14 @@ export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
 export const fenceWrites = async (
   kind: Kind,
   store: Pick<Store, 'fence' | 'lift'>,
-  shell: Pick<ShellView, 'holdWrites' | 'releaseWrites'>,
+  changes: Pick<RuntimeChanges, 'holdWrites' | 'releaseWrites'>,
 ): Promise<() => void> => {
   const lift = () => {
     store.lift()
-    shell.releaseWrites()
+    changes.releaseWrites()
   }
   try {
-    await shell.holdWrites()
+    await changes.holdWrites()
     await store.fence(FENCED[kind])
     return lift
   } catch (error) {

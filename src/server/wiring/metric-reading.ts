@@ -3,14 +3,18 @@ import type { Meter, MetricReading, MetricSample } from '../../core/status/metri
 import type { Kind } from '../../replication/types.js'
 import type { ReplicationView } from '../../replication/view.js'
 import type { ReplicationParts } from './replication-parts.js'
-import type { Runtime } from '../runtime/runtime.js'
+import type { RuntimeParts } from '../runtime/runtime-parts.js'
 
 const flag = (value: boolean): number => (value ? 1 : 0)
 
 /**
  * The metrics of a runtime that sys/metrics shows, under the reference's names, and the lag of each link under ours.
  */
-export const readMetrics = async (runtime: Runtime, parts: ReplicationParts, meter: Meter): Promise<MetricReading> => {
+export const readMetrics = async (
+  runtime: Pick<RuntimeParts, 'store' | 'barrier'>,
+  parts: ReplicationParts,
+  meter: Meter,
+): Promise<MetricReading> => {
   const { store, barrier } = runtime
   const { view, replication } = parts
   const role = (kind: Kind, mode: string): MetricSample => ({
@@ -74,7 +78,7 @@ const lags = ({ lastRemoteWal, announcedIndex, lagMs }: ReplicationView): Metric
   ]
 }
 
-const count = async ({ barrier }: Runtime, prefix: string): Promise<number> => {
+const count = async ({ barrier }: Pick<RuntimeParts, 'barrier'>, prefix: string): Promise<number> => {
   let found = 0
   for await (const keys of barrier.scanKeys({ prefix })) found += keys.length
   return found

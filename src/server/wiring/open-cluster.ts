@@ -1,16 +1,9 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Network } from '../../base/network.js'
-import type { Random } from '../../base/random.js'
 import { Consistency } from '../../core/pipeline/consistency.js'
 import { entryKey, type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
-import type { PathSpec } from '../../logical/backend.js'
 import { findPath } from '../../logical/dispatch.js'
 import type { Request, Response } from '../../logical/request.js'
-import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { createBackendTypes } from './backend-types.js'
-import type { ServerConfig } from '../config/config.js'
 import {
   type CoreServices,
   closeCoreServices,
@@ -21,25 +14,11 @@ import {
 import { createCoreTables } from './core-tables.js'
 import { devServerOf } from '../dev/dev-server.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
+import type { OpenClusterOptions } from './open-cluster-options.js'
 import { ReplicationParts } from './replication-parts.js'
-import type { Runtime } from '../runtime/runtime.js'
 import { createSystemFamilies } from './system-families.js'
 import { writeStandardOutput } from '../standard-output.js'
-import type { ShellView } from '../runtime/shell-view.js'
 import { findFamily } from '../../storage/key-families.js'
-
-export interface OpenClusterOptions {
-  readonly config: ServerConfig
-  readonly runtime: Runtime
-  readonly source: EngineSource
-  readonly shell: ShellView
-  /** The paths that exist in every state. */
-  readonly statePaths: readonly PathSpec[]
-  readonly clock: Clock
-  readonly random: Random
-  readonly network: Network
-  readonly log: Log
-}
 
 /** An unsealed cluster: core services, replication, and the pipeline over them. */
 export class OpenCluster {

@@ -1,22 +1,14 @@
-import type { Random } from '../../base/random.js'
-import { GenerationAttempt, type GenerationSlot } from '../../core/seal/generate-root.js'
-import type { SealManager } from '../../core/seal/seal-manager.js'
+import { GenerationAttempt } from '../../core/seal/generate-root.js'
 import { licenseBody } from '../../core/system/node-paths.js'
 import { UncountedRights } from '../../core/tokens/uncounted-rights.js'
 import type { JsonObject } from '../../logical/json.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import type { OperationTokens } from '../../replication/credentials/operation-token.js'
 import type { PathServices } from '../../replication/host.js'
-import type { ServerConfig } from '../config/config.js'
 import type { CoreServices } from './core-services.js'
+import type { OpenClusterOptions } from './open-cluster-options.js'
 
-interface Options {
-  readonly config: ServerConfig
-  readonly runtime: { readonly seal: SealManager; readonly generationSlot: GenerationSlot }
-  readonly random: Random
-  readonly services: CoreServices
-  readonly operationTokens: OperationTokens
-}
+type Options = OpenClusterOptions & { readonly services: CoreServices; readonly operationTokens: OperationTokens }
 
 /** What the paths of replication need of core. */
 export const createPathServices = ({ config, runtime, random, services, operationTokens }: Options): PathServices => {

@@ -17,7 +17,8 @@ import type { ServerConfig } from '../config/config.js'
 import type { CoreTables } from './core-tables.js'
 import { Destruction } from '../runtime/destroy-filtered-data.js'
 import { fetchWrapped } from './fetch-wrapped.js'
-import type { OpenClusterOptions } from './open-cluster.js'
+import type { OpenClusterOptions } from './open-cluster-options.js'
+import { prepareGeneration } from '../runtime/wipe.js'
 import { fenceWrites } from '../runtime/write-fence.js'
 
 export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
@@ -127,7 +128,7 @@ export class ReplicationParts {
   }
 
   #createHost(): ReplicationHost {
-    const { config, runtime, shell, tables, clock, random, network, log } = this.#options
+    const { config, runtime, shell, changes, tables, clock, random, network, log } = this.#options
     const { barrier, store, seal, identity } = runtime
     return {
       identity: {
@@ -168,9 +169,23 @@ export class ReplicationParts {
         if (!seal.rootKey) throw sealed()
         return seal.keys.exportMaterial(seal.rootKey)
       },
-      wipeAndRestart: (next) => shell.wipeAndRestart(next),
-      fenceWrites: (kind) => fenceWrites(kind, store, shell),
-      restart: (reason) => shell.restart(reason),
+      wipeAndRestart: ({ keyMaterial, records, joining }) => {
+        const { rootKey } = keyMaterial
+        const content = {
+          ...this.#options,
+          identity,
+          rootKey,
+          sealRecords: seal.keys.recordsToAdopt(keyMaterial),
+          records,
+        }
+        return changes.replaceData('storage is wiped', {
+          rootKeyAfter: () => rootKey,
+          prepare: (fresh) => prepareGeneration(fresh, content),
+          joining,
+        })
+      },
+      fenceWrites: (kind) => fenceWrites(kind, store, changes),
+      restart: (reason) => changes.restart(reason),
       destroyDeleted: () => this.destruction.schedule(),
       fetchWrapped: (call) => fetchWrapped(call, network),
       // A filter judges by what is decided: entries of a mount that moves may be shipped in the batch that moves it.

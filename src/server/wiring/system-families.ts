@@ -28,10 +28,11 @@ import { replicationPaths } from '../../replication/paths/paths.js'
 import { upgradeToV2 } from '../../secrets/kv/upgrade.js'
 import type { CoreServices } from './core-services.js'
 import { readMetrics } from './metric-reading.js'
-import type { OpenClusterOptions } from './open-cluster.js'
+import type { OpenClusterOptions } from './open-cluster-options.js'
 import { createPathServices } from './path-services.js'
 import type { ReplicationParts } from './replication-parts.js'
 import { sanitizeConfig } from '../config/sanitized-config.js'
+import { prepareRestored } from '../data/restore.js'
 import { planRestoration, takeSnapshot } from '../data/snapshots.js'
 import { KEYS } from '../../storage/key-families.js'
 
@@ -118,7 +119,7 @@ const accessFamilies = ({ services, clock }: FamilyOptions): PathSpec[] => {
 
 /** The server as such: keyring, node, metrics, description, storage. */
 const serverFamilies = (
-  { services, config, runtime, shell, clock, random, replication, openedAtMs }: FamilyOptions,
+  { services, config, runtime, shell, changes, clock, random, log, replication, openedAtMs }: FamilyOptions,
   context: PathContext,
 ): PathSpec[] => [
   ...keyringPaths({
@@ -158,7 +159,11 @@ const serverFamilies = (
     snapshot: () => takeSnapshot(runtime, { random, clock }),
     restore: async (file, options) => {
       if (replication.isSharedReadOnly) throw invalid('a secondary has its data from its primary: restore the primary')
-      await shell.restoreAndRestart(await planRestoration(runtime, file, options))
+      const restoration = await planRestoration(runtime, file, options)
+      await changes.replaceData('a snapshot is restored', {
+        rootKeyAfter: () => restoration.rootKey,
+        prepare: (fresh) => prepareRestored(fresh, { config, clock, random, log, ...restoration }),
+      })
     },
   }),
 ]

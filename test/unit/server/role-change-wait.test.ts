@@ -63,12 +63,12 @@ const startServer = async (settings: Readonly<Record<string, string>> = {}) => {
   return { server, client, anonymous, share, door, rootToken: String(root_token) }
 }
 
-const waiting = ({ server }: { server: Server }) => server.waiting
+const waiting = ({ server }: { server: Server }) => server.host.waiting
 
 test('what is not served while a role changes waits, and is served by the runtime that comes', async () => {
   const it = await startServer({ role_change_wait: '20s' })
   it.door.isHeld = true
-  it.server.restart('a test')
+  it.server.host.restart('a test')
   const read = it.client.send('GET', 'kv/it')
   const write = it.client.send('PUT', 'kv/it', { body: { value: 2 } })
   const bad = it.anonymous.send('GET', 'kv/it', { token: 'unknown' })
@@ -83,7 +83,7 @@ test('what is not served while a role changes waits, and is served by the runtim
 test('after role_change_wait it is refused with the text that asks to try again', async () => {
   const it = await startServer({ role_change_wait: '100ms' })
   it.door.isHeld = true
-  it.server.restart('a test')
+  it.server.host.restart('a test')
   const answer = await it.client.send('GET', 'kv/it')
   expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
   expect(it.server.status.isRestarting).toBe(true)
@@ -92,7 +92,7 @@ test('after role_change_wait it is refused with the text that asks to try again'
 test('with role_change_wait 0 nothing waits', async () => {
   const it = await startServer({ role_change_wait: '0' })
   it.door.isHeld = true
-  it.server.restart('a test')
+  it.server.host.restart('a test')
   const answer = await it.client.send('PUT', 'kv/it', { body: { value: 2 } })
   expect([answer.status, errorsOf(answer)]).toEqual([503, [RESTARTING]])
 })
@@ -101,7 +101,7 @@ test('status reads, shares and a second initialisation are answered meanwhile', 
   const it = await startServer({ role_change_wait: '20s' })
   const before = await it.anonymous.send('GET', 'sys/seal-status')
   it.door.isHeld = true
-  it.server.restart('a test')
+  it.server.host.restart('a test')
   const unseal = await it.anonymous.send('PUT', 'sys/unseal', { body: { key: it.share } })
   expect([unseal.status, unseal.json]).toEqual([200, before.json])
   const init = await it.anonymous.send('PUT', 'sys/init', { body: { secret_shares: 1, secret_threshold: 1 } })
@@ -116,7 +116,7 @@ test('status reads, shares and a second initialisation are answered meanwhile', 
 test('of those who wait one whose client has left is dropped, and never made', async () => {
   const it = await startServer({ role_change_wait: '20s' })
   it.door.isHeld = true
-  it.server.restart('a test')
+  it.server.host.restart('a test')
   const leaving = new ApiClient({ address: it.client.address, token: it.rootToken, timeoutMs: 500 })
   const left = leaving.send('PUT', 'kv/it', { body: { value: 3 } }).catch(() => 'left')
   await until(() => waiting(it) === 1)
@@ -130,7 +130,7 @@ test('of those who wait one whose client has left is dropped, and never made', a
 test('large bodies wait unread, and all of them are served', async () => {
   const it = await startServer({ role_change_wait: '20s' })
   it.door.isHeld = true
-  it.server.restart('a test')
+  it.server.host.restart('a test')
   const body = { value: 'x'.repeat(20 * 1024 * 1024) }
   const answers = Array.from({ length: 4 }, () => it.client.send('PUT', 'kv/large', { body }))
   await until(() => waiting(it) === 4)

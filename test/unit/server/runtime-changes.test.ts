@@ -54,7 +54,7 @@ test('a runtime that cannot be opened is tried again', async () => {
   const server = await startServer(() => {
     if (failing-- > 0) throw new Error('no space left on device')
   })
-  server.restart('a test')
+  server.host.restart('a test')
   await until(() => failing < 0 && isOpen(server))
 })
 
@@ -64,7 +64,7 @@ test('a server can be closed while it tries again', async () => {
     attempts++
     throw new Error('no space left on device')
   })
-  server.restart('a test')
+  server.host.restart('a test')
   await until(() => attempts > 0)
   await server.close(0)
 })
@@ -72,8 +72,8 @@ test('a server can be closed while it tries again', async () => {
 test('two changes run one after the other, and the server says all the while that it restarts', async () => {
   const seen: boolean[] = []
   const server = await startServer(({ status }) => seen.push(status.isRestarting))
-  server.restart('one')
-  server.restart('two')
+  server.host.restart('one')
+  server.host.restart('two')
   await until(() => seen.length === 2 && isOpen(server))
   expect(seen).toEqual([true, true])
 })
@@ -81,16 +81,16 @@ test('two changes run one after the other, and the server says all the while tha
 test('a change may be asked for while the runtime is replaced', async () => {
   let opened = 0
   const server = await startServer((changing) => {
-    if (opened++ === 0) changing.restart('once more')
+    if (opened++ === 0) changing.host.restart('once more')
   })
-  server.restart('a test')
+  server.host.restart('a test')
   await until(() => opened === 2 && isOpen(server))
 })
 
 test('a cluster that is sealed before its change comes stays sealed', async () => {
   let opened = 0
   const server = await startServer(() => opened++)
-  server.restart('one')
+  server.host.restart('one')
   await server.runtime?.seal.seal()
   await until(() => opened === 1 && !server.status.isRestarting)
   expect(server.runtime?.seal.isSealed).toBe(true)
@@ -101,7 +101,7 @@ test('encryptions are counted on when a role change makes a new runtime', async 
   const before = server.runtime?.barrier.encryptions ?? 0
   expect(before).toBeGreaterThan(0)
   const barrier = server.runtime?.barrier
-  server.restart('a test')
+  server.host.restart('a test')
   await until(() => isOpen(server) && server.runtime?.barrier !== barrier)
   expect(server.runtime?.barrier.encryptions).toBeGreaterThanOrEqual(before)
 })

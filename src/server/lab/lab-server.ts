@@ -1,0 +1,14 @@
+import type { Runtime } from '../runtime/runtime.js'
+import type { ShellView } from '../runtime/shell-view.js'
+import type { ClusterImages } from './cluster-images.js'
+import type { LabState } from './lab-state.js'
+
+/** A server, as far as a lab may look into it and change it. */
+export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter'> {
+  readonly labState: LabState
+  readonly images: ClusterImages
+  /** Undefined while it is being replaced. */
+  readonly runtime: Runtime | undefined
+  readonly storageGeneration: number
+  readonly isPurgePending: boolean
+}

@@ -1,0 +1,24 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Network } from '../../base/network.js'
+import type { Random } from '../../base/random.js'
+import type { PathSpec } from '../../logical/backend.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import type { ServerConfig } from '../config/config.js'
+import type { RuntimeChanges } from '../runtime/runtime-changes.js'
+import type { RuntimeParts } from '../runtime/runtime-parts.js'
+import type { ShellView } from '../runtime/shell-view.js'
+
+export interface OpenClusterOptions {
+  readonly config: ServerConfig
+  readonly runtime: RuntimeParts
+  readonly source: EngineSource
+  readonly shell: ShellView
+  readonly changes: RuntimeChanges
+  /** The paths that exist in every state. */
+  readonly statePaths: readonly PathSpec[]
+  readonly clock: Clock
+  readonly random: Random
+  readonly network: Network
+  readonly log: Log
+}
