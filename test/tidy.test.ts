@@ -46,6 +46,7 @@ const INNER: Record<string, readonly string[]> = {
   'replication/secondary': ['primary', 'paths', 'forwarding', 'credentials'],
   'replication/filter': ['primary', 'secondary', 'paths', 'roles', 'rpc', 'forwarding'],
   'replication/credentials': ['primary', 'secondary', 'paths', 'rpc', 'forwarding'],
+  'replication/roles': ['paths'],
   'replication/forwarding': ['primary', 'secondary', 'paths', 'filter', 'credentials'],
   'core/tokens': ['system', 'audit'],
   'core/audit': ['system', 'pipeline', 'seal'],

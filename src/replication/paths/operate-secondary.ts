@@ -8,20 +8,18 @@ import {
   checkBundle,
   decideDisableSecondary,
   decideEnableSecondary,
-  decideFinishBootstrap,
   decidePromote,
   decideUpdatePrimary,
   parseUpdateForm,
 } from '../roles/decide-secondary.js'
 import { keepDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
 import { GUARDS } from '../guard-texts.js'
-import type { DevServer } from '../host.js'
 import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
 import { orThrow, refusalToError } from '../roles/roles.js'
 import { whoOfJoiner } from '../roles/secondary-role.js'
 import { exchangeKeyKey, setIdOf } from '../roles/state.js'
-import { withScheme } from './status.js'
+import { withScheme } from '../rpc/dial.js'
 import { WARNINGS } from '../texts.js'
 import type { Kind } from '../types.js'
 import { hasPublicKeyTokens } from '../version.js'
@@ -112,12 +110,6 @@ export const disableSecondary = (context: ReplicationContext, kind: Kind): Promi
   context.roles.exclusively(async () => {
     await execute(context, kind, decideDisableSecondary(kind, context.roles.facts()))
     return warned(WARNINGS.disabled(kind))
-  })
-
-/** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
-export const finishBootstrap = (context: ReplicationContext, dev: DevServer | undefined, kind: Kind): Promise<void> =>
-  context.roles.exclusively(async () => {
-    await execute(context, kind, decideFinishBootstrap(kind, context.roles.facts()), { dev })
   })
 
 const redeem = (

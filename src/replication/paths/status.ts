@@ -1,57 +1,12 @@
 import type { JsonObject } from '../../logical/json.js'
 import type { Mode } from '../roles/machine.js'
-import { withoutScheme } from '../rpc/dial.js'
+import type { PrimaryFacts, SecondaryFacts, StatusFacts } from '../roles/status-facts.js'
+import type { UpkeepStatus } from '../roles/tree-maintenance.js'
+import { withScheme } from '../rpc/dial.js'
 import type { Registration } from '../roles/state.js'
-import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from '../types.js'
+import type { PrimaryView, SecondaryView, SyncProgress } from '../types.js'
 
 /** Payloads of the status endpoints. No field is ever null, and none changes its JSON type: typed clients insist. */
-
-export interface UpkeepStatus {
-  /** Milliseconds since the epoch; 0 = never. */
-  readonly lastReindexMs: number
-  readonly isCorrupted: boolean
-  /** Milliseconds since the epoch; undefined = never checked. */
-  readonly lastCheckMs: number | undefined
-  readonly reindex: { readonly stage: string; readonly done: number; readonly total: number } | undefined
-}
-
-export interface PrimaryFacts {
-  readonly mode: 'primary'
-  readonly setId: string
-  readonly kind: Kind
-  readonly primaryClusterAddr: string
-  readonly lastWal: number
-  /** Last index that this kind's secondaries are to reach. */
-  readonly lastKindWal: number
-  readonly merkleRoot: Buffer
-  readonly registrations: readonly Registration[]
-  readonly views: readonly SecondaryView[]
-  readonly upkeep: UpkeepStatus
-}
-
-export interface SecondaryFacts {
-  readonly mode: 'secondary'
-  readonly setId: string
-  readonly secondaryId: string
-  readonly state: StreamState
-  readonly connectionState: ConnectionState
-  /** The one in use, or used last; empty when detached. */
-  readonly primaryClusterAddr: string
-  /** Whatever is known to lead to the primary, best first. */
-  readonly knownAddresses: readonly string[]
-  readonly primary: PrimaryView | undefined
-  readonly lastRemoteWal: number
-  readonly lastStartMs: number
-  readonly merkleRoot: Buffer
-  readonly progress: SyncProgress | undefined
-  readonly upkeep: UpkeepStatus
-}
-
-export type StatusFacts =
-  | { readonly mode: 'disabled' }
-  | { readonly mode: 'bootstrapping'; readonly setId: string; readonly progress: SyncProgress | undefined }
-  | PrimaryFacts
-  | SecondaryFacts
 
 /** Seconds of the year 1: how the reference prints a time that never was. */
 const NEVER = '-62135596800'
@@ -160,8 +115,5 @@ const renderUpkeep = (upkeep: UpkeepStatus): JsonObject => ({
     reindex_building_total: upkeep.reindex.total,
   }),
 })
-
-/** Addresses of cluster ports are shown as `https://host:port`, whatever scheme they were given with: they speak TLS. */
-export const withScheme = (address: string): string => (address === '' ? '' : `https://${withoutScheme(address)}`)
 
 const toRfc3339 = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')

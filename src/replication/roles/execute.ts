@@ -7,6 +7,7 @@ import type { Ingredients } from './change-record.js'
 import type { Straggler } from './drain.js'
 import { chainUpTo, type EpochChain, findSurplus } from './epoch.js'
 import { keepOwnLoss, keepPromotionLoss, keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
+import { decideFinishBootstrap } from './decide-secondary.js'
 import type { Decision, Preparation } from './machine.js'
 import { refusalToError, type WipeMaterial } from './roles.js'
 import { lastIndexOf } from './tree-maintenance.js'
@@ -60,6 +61,12 @@ export const execute = async (
   }
   return run.prepared
 }
+
+/** The first copy is complete: the cluster serves from now on. Not asked for by anybody. */
+export const finishBootstrap = (context: ReplicationContext, dev: DevServer | undefined, kind: Kind): Promise<void> =>
+  context.roles.exclusively(async () => {
+    await execute(context, kind, decideFinishBootstrap(kind, context.roles.facts()), { dev })
+  })
 
 const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparation): Promise<void> => {
   const { host, roles, managers } = context

@@ -9,7 +9,7 @@ import { GUARDS } from '../guard-texts.js'
 import type { ReplicationHost, WrappedCall } from '../host.js'
 import type { DataPlane } from '../services.js'
 import { type Credentials, exchangeKeyKey } from './state.js'
-import { withScheme } from '../paths/status.js'
+import { withScheme } from '../rpc/dial.js'
 import type { BootstrapPackage, Kind, PeerIdentity } from '../types.js'
 
 /** The fields about the primary that enable and update-primary take. */
@@ -30,8 +30,10 @@ export interface Joined {
   readonly package: BootstrapPackage
 }
 
+type Host = Pick<ReplicationHost, 'identity' | 'settings' | 'storage' | 'clock' | 'fetchWrapped'>
+
 interface JoinDeps {
-  readonly host: ReplicationHost
+  readonly host: Host
   readonly dataPlane: Pick<DataPlane, 'bootstrap'>
   /** Throws when the bundle is not for us. */
   readonly checkBundle: (facts: BundleFacts) => void
@@ -80,7 +82,7 @@ const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: Ab
 }
 
 const openToken = async (
-  host: ReplicationHost,
+  host: Host,
   kind: Kind,
   fields: JoinFields,
   caPems: readonly string[],
@@ -190,7 +192,7 @@ const credentialsOf = (bundle: Bundle): Credentials => {
 
 const withApiScheme = (address: string): string => (/^[a-z]+:\/\//i.test(address) ? address : `https://${address}`)
 
-const isOwnAddress = (host: ReplicationHost, address: string): boolean =>
+const isOwnAddress = (host: Host, address: string): boolean =>
   address !== '' && withScheme(address) === withScheme(host.identity.clusterAddress)
 
 const isObject = (value: JsonValue | undefined): value is JsonObject =>

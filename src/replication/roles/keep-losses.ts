@@ -17,18 +17,15 @@ export const LOSS_REASONS = {
 
 type LossReason = (typeof LOSS_REASONS)[keyof typeof LOSS_REASONS]
 
+type Host = Pick<ReplicationHost, 'storage' | 'store' | 'mounts' | 'clock' | 'log'>
+
 const INCOMPLETE = '; the list is not complete'
 
 export const ownOf = (host: Pick<ReplicationHost, 'storage'>, kind: Kind) =>
   isOwnOf(kind, isCopy(readRecord(host.storage, 'performance')))
 
 /** A former primary is about to follow another: what its own log has that the other does not build on. */
-export const keepOwnLoss = async (
-  host: ReplicationHost,
-  kind: Kind,
-  epochs: EpochChain,
-  newer: EpochChain,
-): Promise<void> => {
+export const keepOwnLoss = async (host: Host, kind: Kind, epochs: EpochChain, newer: EpochChain): Promise<void> => {
   const surplus = findSurplus(epochs, newer)
   if (!surplus) return
   const lastIndex = host.store.position.index
@@ -44,7 +41,7 @@ export const keepOwnLoss = async (
 
 /** Records the loss of a forced promotion. Its entries are not here; the former primary lists them when it rejoins. */
 export const keepPromotionLoss = async (
-  host: ReplicationHost,
+  host: Host,
   kind: Kind,
   record: KindRecord,
   safety: SafetyFacts,
@@ -72,12 +69,7 @@ export const keepPromotionLoss = async (
  * A follower gives up what its primary, or the one that took its place, does not have: listed and kept aside, as the
  * old primary itself would list it. A list that was made before stays as it is.
  */
-export const keepSurplusLoss = async (
-  host: ReplicationHost,
-  kind: Kind,
-  lead: SurplusEntries,
-  why: LossReason,
-): Promise<void> => {
+export const keepSurplusLoss = async (host: Host, kind: Kind, lead: SurplusEntries, why: LossReason): Promise<void> => {
   const { epoch, forkIndex, lastIndex, isForkSure } = lead
   const firstIndex = forkIndex + 1
   const known = await readLosses(host.storage)
@@ -92,7 +84,7 @@ export const keepSurplusLoss = async (
 }
 
 /** From what the follower remembers; where that does not reach back, a DR copy has it in its own log. */
-const collectSurplus = (host: ReplicationHost, kind: Kind, lead: SurplusEntries): Promise<LostSuffix> => {
+const collectSurplus = (host: Host, kind: Kind, lead: SurplusEntries): Promise<LostSuffix> => {
   const { forkIndex, lastIndex, isComplete, frames } = lead
   const ownIndex = isComplete || kind !== 'dr' ? undefined : ownIndexOf(host, forkIndex)
   if (ownIndex !== undefined) return collectOwn(host, kind, ownIndex, forkIndex)
@@ -109,23 +101,13 @@ const collectSurplus = (host: ReplicationHost, kind: Kind, lead: SurplusEntries)
 }
 
 /** The own log behind an index, in the numbering of the primary's. */
-const collectOwn = async (
-  host: ReplicationHost,
-  kind: Kind,
-  ownIndex: number,
-  remoteIndex: number,
-): Promise<LostSuffix> => {
+const collectOwn = async (host: Host, kind: Kind, ownIndex: number, remoteIndex: number): Promise<LostSuffix> => {
   const found = await collectSuffix(host.store, ownOf(host, kind), ownIndex, host.mounts())
   const entries = found.entries.map((entry) => ({ ...entry, index: entry.index - ownIndex + remoteIndex }))
   return { ...found, entries }
 }
 
-const keep = async (
-  { storage, clock, log }: ReplicationHost,
-  kind: Kind,
-  loss: Loss,
-  frames: readonly Frame[],
-): Promise<void> => {
+const keep = async ({ storage, clock, log }: Host, kind: Kind, loss: Loss, frames: readonly Frame[]): Promise<void> => {
   const dropped = await writeLoss(storage, await lossIdFor(storage, clock.now(), kind, loss), loss, frames)
   if (dropped.length > 0) log.warn('old lists of losses were dropped to make room', { dropped })
 }

@@ -9,21 +9,20 @@ import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost, RoleServices } from '../host.js'
 import { isDormant, type Mode, type SafetyFacts } from './machine.js'
-import { PrimaryRole } from './primary-role.js'
+import { type PrimaryHost, PrimaryRole } from './primary-role.js'
 import type { Roles } from './roles.js'
-import { ownFilterId, SecondaryRole } from './secondary-role.js'
+import { ownFilterId, type SecondaryHost, SecondaryRole } from './secondary-role.js'
 import type { SettledFilter } from '../filter/settled-filter.js'
 import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { DataPlane, FollowerService, PrimaryService } from '../services.js'
 import { epochIdOf, type PrimaryRecord, type SecondaryRecord } from './state.js'
-import { statusOf } from './status-facts.js'
-import type { StatusFacts } from '../paths/status.js'
+import { type StatusFacts, statusOf } from './status-facts.js'
 import type { Kind, LogPlace, SecondaryView } from '../types.js'
 import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
 
 interface ManagerOptions {
   readonly kind: Kind
-  readonly host: ReplicationHost
+  readonly host: PrimaryHost & SecondaryHost & Pick<ReplicationHost, 'random'>
   readonly roles: Roles
   readonly fences: Fences
   readonly dataPlane: DataPlane

@@ -10,7 +10,7 @@ import type { ReplicationHost, RoleServices } from '../host.js'
 import type { Roles } from './roles.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type { KindRecord, PrimaryRecord, Registration } from './state.js'
-import { withScheme } from '../paths/status.js'
+import { withScheme } from '../rpc/dial.js'
 import type {
   Admission,
   BootstrapPackage,
@@ -23,9 +23,14 @@ import type {
 } from '../types.js'
 import { findVersionObjection } from '../version.js'
 
+export type PrimaryHost = Pick<
+  ReplicationHost,
+  'identity' | 'settings' | 'clock' | 'log' | 'store' | 'exportKeyMaterial'
+>
+
 interface PrimaryRoleOptions {
   readonly kind: Kind
-  readonly host: ReplicationHost
+  readonly host: PrimaryHost
   readonly services: RoleServices
   readonly roles: Roles
   readonly fences: Fences

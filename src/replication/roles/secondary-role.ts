@@ -13,9 +13,11 @@ import type { HoldState, Kind, SecondaryHooks, PeerIdentity } from '../types.js'
 /** No rule has this fingerprint. */
 const UNSETTLED = 'unsettled'
 
+export type SecondaryHost = Pick<ReplicationHost, 'identity' | 'storage' | 'store' | 'mounts' | 'clock' | 'log'>
+
 interface SecondaryRoleOptions {
   readonly kind: Kind
-  readonly host: ReplicationHost
+  readonly host: SecondaryHost
   readonly roles: Roles
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter

@@ -1,9 +1,46 @@
 import type { ReplicationHost } from '../host.js'
-import type { StatusFacts } from '../paths/status.js'
 import type { FollowerService, PrimaryService } from '../services.js'
-import type { Kind } from '../types.js'
-import type { KindRecord, SecondaryRecord } from './state.js'
-import { lastIndexOf, merkleRootOf, type TreeMaintenance } from './tree-maintenance.js'
+import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from '../types.js'
+import type { KindRecord, Registration, SecondaryRecord } from './state.js'
+import { lastIndexOf, merkleRootOf, type TreeMaintenance, type UpkeepStatus } from './tree-maintenance.js'
+
+export interface PrimaryFacts {
+  readonly mode: 'primary'
+  readonly setId: string
+  readonly kind: Kind
+  readonly primaryClusterAddr: string
+  readonly lastWal: number
+  /** Last index that this kind's secondaries are to reach. */
+  readonly lastKindWal: number
+  readonly merkleRoot: Buffer
+  readonly registrations: readonly Registration[]
+  readonly views: readonly SecondaryView[]
+  readonly upkeep: UpkeepStatus
+}
+
+export interface SecondaryFacts {
+  readonly mode: 'secondary'
+  readonly setId: string
+  readonly secondaryId: string
+  readonly state: StreamState
+  readonly connectionState: ConnectionState
+  /** The one in use, or used last; empty when detached. */
+  readonly primaryClusterAddr: string
+  /** Whatever is known to lead to the primary, best first. */
+  readonly knownAddresses: readonly string[]
+  readonly primary: PrimaryView | undefined
+  readonly lastRemoteWal: number
+  readonly lastStartMs: number
+  readonly merkleRoot: Buffer
+  readonly progress: SyncProgress | undefined
+  readonly upkeep: UpkeepStatus
+}
+
+export type StatusFacts =
+  | { readonly mode: 'disabled' }
+  | { readonly mode: 'bootstrapping'; readonly setId: string; readonly progress: SyncProgress | undefined }
+  | PrimaryFacts
+  | SecondaryFacts
 
 /** The services that run for a kind, as far as its status shows them. */
 interface Running {

@@ -9,7 +9,6 @@ import { KEYS, type Tree } from '../../storage/key-families.js'
 import type { CorruptPages, ReplicableStore, TreeUpkeep } from '../../storage/replicable.js'
 import { GUARDS } from '../guard-texts.js'
 import { WARNINGS } from '../texts.js'
-import type { UpkeepStatus } from '../paths/status.js'
 import type { Kind } from '../types.js'
 
 /** The root that members of a kind compare: performance over shared data, DR over shared and local data. */
@@ -34,6 +33,15 @@ interface UpkeepRecord {
   readonly lastReindexMs: number
   readonly lastCheckMs: number | undefined
   readonly isCorrupted: boolean
+}
+
+export interface UpkeepStatus {
+  /** Milliseconds since the epoch; 0 = never. */
+  readonly lastReindexMs: number
+  readonly isCorrupted: boolean
+  /** Milliseconds since the epoch; undefined = never checked. */
+  readonly lastCheckMs: number | undefined
+  readonly reindex: { readonly stage: string; readonly done: number; readonly total: number } | undefined
 }
 
 interface UpkeepOptions {

@@ -19,6 +19,9 @@ export interface DialOptions {
 /** `host:port` of an address that may carry a scheme. */
 export const withoutScheme = (address: string): string => address.replace(/^[a-z]+:\/\//i, '').replace(/\/+$/, '')
 
+/** Addresses of cluster ports are shown as `https://host:port`, whatever scheme they were given with: they speak TLS. */
+export const withScheme = (address: string): string => (address === '' ? '' : `https://${withoutScheme(address)}`)
+
 /**
  * A TLS connection to a cluster port, made within the time and destroyed whole when it is not. The peer has shown a
  * certificate of our set's CA; whether it takes ours shows only when it first answers.

@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest'
-import {
-  type PrimaryFacts,
-  renderStatus,
-  type SecondaryFacts,
-  type UpkeepStatus,
-} from '../../../src/replication/paths/status.js'
+import { renderStatus } from '../../../src/replication/paths/status.js'
 import type { Registration } from '../../../src/replication/roles/state.js'
+import type { PrimaryFacts, SecondaryFacts } from '../../../src/replication/roles/status-facts.js'
+import type { UpkeepStatus } from '../../../src/replication/roles/tree-maintenance.js'
 import type { SecondaryView } from '../../../src/replication/types.js'
 
 const UPKEEP: UpkeepStatus = { lastReindexMs: 0, isCorrupted: false, lastCheckMs: undefined, reindex: undefined }
