@@ -5,9 +5,9 @@ import type { FilterStore } from './filter/filter-store.js'
 import type { SettledFilter } from './filter/settled-filter.js'
 import type { PathServices, ReplicationHost } from './host.js'
 import { uuid } from '../base/id.js'
-import type { Manager } from './roles/manager.js'
+import type { RunningRole } from './roles/running-role.js'
 import type { OperationTokens } from './credentials/operation-token.js'
-import type { Roles } from './roles/roles.js'
+import type { RoleRecords } from './roles/role-records.js'
 import type { DataPlane } from './services.js'
 import type { Kind } from './types.js'
 import type { TreeMaintenance } from './roles/tree-maintenance.js'
@@ -15,14 +15,14 @@ import type { TreeMaintenance } from './roles/tree-maintenance.js'
 /** The parts of replication, for what is done with several of them. */
 export interface ReplicationContext {
   readonly host: ReplicationHost
-  readonly roles: Roles
+  readonly roles: RoleRecords
   readonly fences: Fences
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
   readonly upkeep: TreeMaintenance
   readonly operationTokens: OperationTokens
-  readonly managers: Readonly<Record<Kind, Manager>>
+  readonly running: Readonly<Record<Kind, RunningRole>>
 }
 
 /** What the operations of the API work with. */

@@ -9,11 +9,11 @@ import { ownOf } from './roles/keep-losses.js'
 import { collectSuffix, type Loss, type LostSuffix, readLosses } from './roles/losses.js'
 import { isSecondaryStage } from './roles/machine.js'
 import { Fences } from './roles/fences.js'
-import { Manager } from './roles/manager.js'
+import { RunningRole } from './roles/running-role.js'
 import { OperationTokens } from './credentials/operation-token.js'
 import { finishBootstrap } from './roles/execute.js'
 import { filterIdOf } from './roles/primary-role.js'
-import { KINDS, Roles } from './roles/roles.js'
+import { KINDS, RoleRecords } from './roles/role-records.js'
 import type { DataPlane } from './services.js'
 import { FilteredDataPurge } from './filter/purge.js'
 import { SettledFilter } from './filter/settled-filter.js'
@@ -43,12 +43,12 @@ export class Replication {
   #unsubscribe: (() => void) | undefined
 
   constructor({ host, dataPlane, holds }: ReplicationOptions) {
-    const roles = new Roles(host)
+    const roles = new RoleRecords(host)
     const fences = new Fences({
       host,
       roles,
       onFenced: () => {
-        for (const kind of KINDS) this.context.managers[kind].refuseFollowers()
+        for (const kind of KINDS) this.context.running[kind].refuseFollowers()
       },
     })
     const filters = new FilterStore({
@@ -81,26 +81,26 @@ export class Replication {
       beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),
     })
     const parts = { host, roles, fences, dataPlane, filters, settledFilter, upkeep, operationTokens }
-    const manager = (kind: Kind): Manager =>
-      new Manager({
+    const roleOf = (kind: Kind): RunningRole =>
+      new RunningRole({
         ...parts,
         kind,
         holds,
         standbys: () => this.#standbys(),
         // Performance secondaries look for their primary at its DR copies, too.
         onSecondariesChange: () => {
-          if (kind === 'dr') this.context.managers.performance.primary?.addressesChanged()
+          if (kind === 'dr') this.context.running.performance.primary?.addressesChanged()
         },
         beforeFiltered: () => purge.mark(),
         isFilterInEffect: () => purge.isInEffect,
       })
-    const managers = { dr: manager('dr'), performance: manager('performance') }
-    this.context = { ...parts, managers }
+    const running = { dr: roleOf('dr'), performance: roleOf('performance') }
+    this.context = { ...parts, running }
     this.#purge = purge
     this.forwarder = new Forwarder({
       ...host,
-      follower: () => managers.performance.follower,
-      appliedIndex: () => managers.performance.appliedIndex,
+      follower: () => running.performance.follower,
+      appliedIndex: () => running.performance.appliedIndex,
     })
   }
 
@@ -118,18 +118,18 @@ export class Replication {
     await this.#purge.start()
     for (const kind of KINDS) {
       const end = () => finishBootstrap(this.context, services.dev, kind)
-      this.context.managers[kind].start({ ...services, finishBootstrap: end })
+      this.context.running[kind].start({ ...services, finishBootstrap: end })
     }
   }
 
   /** Resolves, or rejects with the first failure, when nothing is at work any more. */
   async stop(): Promise<void> {
     this.#unsubscribe?.()
-    const { managers, upkeep } = this.context
+    const { running, upkeep } = this.context
     const endings = await Promise.allSettled([
       this.#purge.stop(),
-      managers.dr.stop(),
-      managers.performance.stop(),
+      running.dr.stop(),
+      running.performance.stop(),
       upkeep.stop(),
     ])
     const failed = endings.find(({ status }) => status === 'rejected')
@@ -166,10 +166,10 @@ export class Replication {
 
   /** The mounts that the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
   #filteredMounts(): ReadonlySet<string> {
-    const { host, roles, filters, managers } = this.context
+    const { host, roles, filters, running } = this.context
     const record = roles.record('performance')
     if (!isCopy(record)) return NOTHING_FILTERED
-    const original = managers.dr.follower?.primary?.clusterId ?? ''
+    const original = running.dr.follower?.primary?.clusterId ?? ''
     const id = ownFilterId(record, host, filters)
     const found = filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
     return found?.filteredMounts ?? NOTHING_FILTERED
@@ -177,12 +177,12 @@ export class Replication {
 
   /** The data of a mount that was shown until the mount moved has to leave the secondaries of these filters. */
   #moreFiltered(ids: readonly string[]): void {
-    const { roles, filters, managers } = this.context
+    const { roles, filters, running } = this.context
     const record = roles.record('performance')
     if (record.mode !== 'primary') return
     for (const { id } of record.registrations) {
       if (!ids.includes(filterIdOf(record, id, filters))) continue
-      managers.performance.primary?.filterChanged(id)
+      running.performance.primary?.filterChanged(id)
     }
   }
 
@@ -193,7 +193,7 @@ export class Replication {
 
   /** `data` of a status read. */
   status(kind: Kind): Response {
-    return { data: renderStatus(this.context.managers[kind].status()) }
+    return { data: renderStatus(this.context.running[kind].status()) }
   }
 
   /** The entries that were given up at failovers, as `/_understudy/v1/losses` shows them. */
@@ -213,7 +213,7 @@ export class Replication {
   }
 
   #standbys(): readonly SecondaryView[] {
-    return this.context.managers.dr.primary?.registry.views().filter((view) => view.isConnected) ?? []
+    return this.context.running.dr.primary?.registry.views().filter((view) => view.isConnected) ?? []
   }
 
   /** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */

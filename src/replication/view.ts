@@ -45,16 +45,16 @@ export class ReplicationView {
   readonly #context: ReplicationContext
 
   constructor(context: ReplicationContext) {
-    const { host, roles, fences, managers } = context
+    const { host, roles, fences, running } = context
     const { dr, performance } = roles.records
-    const modes = { dr: managers.dr.mode, performance: managers.performance.mode }
+    const modes = { dr: running.dr.mode, performance: running.performance.mode }
     this.#context = context
     this.modes = modes
     this.healthModes = { dr: modes.dr, performance: performance.mode }
     this.isDrSecondary = modes.dr === 'secondary' || modes.dr === 'bootstrapping'
     this.isPerformanceSecondary = modes.performance === 'secondary' || modes.performance === 'bootstrapping'
     this.isBootstrapping = modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping'
-    const followed = this.isDrSecondary ? managers.dr : managers.performance
+    const followed = this.isDrSecondary ? running.dr : running.performance
     const { follower } = followed
     const primary = follower?.primary
     this.isRevoked = follower?.refusal === 'revoked'
@@ -88,9 +88,9 @@ const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in record ? 
 const NONE: ReadonlySet<string> = new Set()
 
 /** The id of the filter of a cluster that is a performance secondary now, and serves as one. */
-const findOwnFilterId = ({ host, roles, managers, filters }: ReplicationContext): string | undefined => {
+const findOwnFilterId = ({ host, roles, running, filters }: ReplicationContext): string | undefined => {
   const record = roles.record('performance')
-  return managers.performance.mode === 'secondary' && isCopy(record) ? ownFilterId(record, host, filters) : undefined
+  return running.performance.mode === 'secondary' && isCopy(record) ? ownFilterId(record, host, filters) : undefined
 }
 
 const ownFilterOf = (context: ReplicationContext): CompiledFilter | undefined => {

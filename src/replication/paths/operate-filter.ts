@@ -6,7 +6,7 @@ import { checkIsPrimary, isValidId } from '../roles/decide-primary.js'
 import { type FilterRule, findSingleton, findUnknown, normalizePath, normalizePaths } from '../filter/compile-filter.js'
 import { GUARDS } from '../guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
-import { orThrow } from '../roles/roles.js'
+import { orThrow } from '../roles/role-records.js'
 import { ownFilterId } from '../roles/secondary-role.js'
 import { isCopy, type PrimaryRecord } from '../roles/state.js'
 import { WARNINGS } from '../texts.js'
@@ -23,7 +23,7 @@ export const putFilter = async (
   const rule = parseRule(context, fields)
   const stored = filterIdOf(record, secondaryId, filters)
   await filters.put(secondaryId, rule, stored)
-  context.managers.performance.primary?.filterChanged(secondaryId)
+  context.running.performance.primary?.filterChanged(secondaryId)
   host.log.info('paths filter changed', { secondary: secondaryId, mode: rule.mode, paths: rule.paths.length })
   const warnings = warningsOf(context, fields.paths, rule)
   return warnings.length === 0 ? undefined : { data: null, warnings }
@@ -46,12 +46,12 @@ export const readFilter = (context: ReplicationContext, id: string): Response =>
 }
 
 export const deleteFilter = async (context: ReplicationContext, id: string): Promise<undefined> => {
-  const { filters, managers } = context
+  const { filters, running } = context
   const { record, secondaryId } = resolve(context, id)
   const stored = filterIdOf(record, secondaryId, filters)
   if (!filters.find(stored)) return undefined
   await filters.delete(stored)
-  managers.performance.primary?.filterChanged(secondaryId)
+  running.performance.primary?.filterChanged(secondaryId)
   return undefined
 }
 

@@ -15,7 +15,7 @@ import {
 import { execute } from '../roles/execute.js'
 import { GUARDS } from '../guard-texts.js'
 import { filterIdOf } from '../roles/primary-role.js'
-import { orThrow, refusalToError } from '../roles/roles.js'
+import { orThrow, refusalToError } from '../roles/role-records.js'
 import { type PrimaryRecord, type Registration, registeredIds } from '../roles/state.js'
 import { withScheme } from '../rpc/dial.js'
 import { WARNINGS } from '../texts.js'
@@ -141,7 +141,7 @@ const withRegistration = (record: PrimaryRecord, row: Registration): PrimaryReco
 /** Cuts the secondary off at once and forgets it, its filter included. Unknown ids are gone already: 204. */
 export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: string): Promise<undefined> =>
   context.roles.exclusively(async () => {
-    const { roles, filters, managers } = context
+    const { roles, filters, running } = context
     orThrow(decideRevoke(kind, roles.facts(), id))
     const record = roles.record(kind)
     const row = record.mode === 'primary' ? record.registrations.find((candidate) => candidate.id === id) : undefined
@@ -152,7 +152,7 @@ export const revokeSecondary = (context: ReplicationContext, kind: Kind, id: str
         ? { ...latest, registrations: latest.registrations.filter((other) => other.id !== id) }
         : latest,
     )
-    managers[kind].primary?.revoke(id, row.commonName)
+    running[kind].primary?.revoke(id, row.commonName)
     if (filterId !== undefined && filters.find(filterId)) await filters.delete(filterId)
     context.host.log.info('secondary revoked', { kind, secondary: id })
     return undefined

@@ -16,7 +16,7 @@ import { keepDevRoot, wantsDevRoot } from '../credentials/dev-root.js'
 import { GUARDS } from '../guard-texts.js'
 import { execute } from '../roles/execute.js'
 import { type Joined, type JoinFields, redeemToken } from '../roles/join.js'
-import { orThrow, refusalToError } from '../roles/roles.js'
+import { orThrow, refusalToError } from '../roles/role-records.js'
 import { whoOfJoiner } from '../roles/secondary-role.js'
 import { exchangeKeyKey, setIdOf } from '../roles/state.js'
 import { withScheme } from '../rpc/dial.js'
@@ -77,7 +77,7 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
 
 /** The first of the addresses at which a primary of our set takes our credentials; the stream goes over to it. */
 const moveTo = async (context: ReplicationContext, kind: Kind, addresses: readonly string[]): Promise<string> => {
-  const { follower } = context.managers[kind]
+  const { follower } = context.running[kind]
   if (!follower) throw invalid(GUARDS.needsCredentials)
   try {
     const { address } = await follower.updateAddresses(addresses)
@@ -95,10 +95,10 @@ interface PromoteFields {
 
 export const promote = (context: ReplicationContext, kind: Kind, fields: PromoteFields): Promise<Response> =>
   context.roles.exclusively(async () => {
-    const { host, roles, managers } = context
+    const { host, roles, running } = context
     const { mode } = roles.record(kind)
     if (mode === 'disabled' || mode === 'primary') throw invalid(GUARDS.notSecondary(kind))
-    const decision = decidePromote(kind, roles.facts(), managers[kind].safety(), fields.force)
+    const decision = decidePromote(kind, roles.facts(), running[kind].safety(), fields.force)
     if (!decision.ok) throw refusalToError(decision)
     const primaryClusterAddr = parsePrimaryClusterAddr(fields.primaryClusterAddr)
     const ca = await createCa(host.random, host.clock.now())

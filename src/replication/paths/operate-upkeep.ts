@@ -4,7 +4,7 @@ import type { ReplicationContext } from '../context.js'
 import { DR_REFUSAL } from '../../logical/refusal-texts.js'
 import { GUARDS } from '../guard-texts.js'
 import { isSecondaryStage } from '../roles/machine.js'
-import { KINDS } from '../roles/roles.js'
+import { KINDS } from '../roles/role-records.js'
 import { WARNINGS } from '../texts.js'
 import type { Kind } from '../types.js'
 

@@ -26,7 +26,7 @@ export const replicationPaths = (context: PathContext): PathSpec[] => [
 ]
 
 const statusPaths = (context: PathContext): PathSpec[] => {
-  const of = (kind: Kind) => renderStatus(context.managers[kind].status())
+  const of = (kind: Kind) => renderStatus(context.running[kind].status())
   const status = (pattern: string, data: () => Record<string, unknown>): PathSpec =>
     definePath({
       pattern,

@@ -9,7 +9,7 @@ import { chainUpTo, type EpochChain, findSurplus } from './epoch.js'
 import { keepOwnLoss, keepPromotionLoss, keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
 import { decideFinishBootstrap } from './decide-secondary.js'
 import type { Decision, Preparation } from './machine.js'
-import { refusalToError, type WipeMaterial } from './roles.js'
+import { refusalToError, type WipeMaterial } from './role-records.js'
 import { lastIndexOf } from './tree-maintenance.js'
 
 /** The inputs of a decision that cannot be read here: made, or learnt from another cluster, before. */
@@ -69,19 +69,19 @@ export const finishBootstrap = (context: ReplicationContext, dev: DevServer | un
   })
 
 const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparation): Promise<void> => {
-  const { host, roles, managers } = context
+  const { host, roles, running } = context
   switch (effect.do) {
     case 'fence-writes':
       undo.push(await host.fenceWrites(effect.kind))
       return
     case 'drain':
-      prepared.stragglers = await managers[effect.kind].drain()
+      prepared.stragglers = await running[effect.kind].drain()
       prepared.lastIndex = lastIndexOf(host.store, effect.kind)
-      prepared.connected = managers[effect.kind].connectedIds
+      prepared.connected = running[effect.kind].connectedIds
       return
     case 'stop-following':
       prepared.place = host.store.remotePosition
-      await managers[effect.kind].stopFollowing()
+      await running[effect.kind].stopFollowing()
       undo.push(() => host.restart('a change of role failed before its commit'))
       return
     case 'list-missing':
@@ -99,7 +99,7 @@ const prepare = async ({ context, given, prepared, undo }: Run, effect: Preparat
  * first byte of it is overwritten. On a former primary that lies in its own log, on one that followed in what it received.
  */
 const listSurplus = async (
-  { host, roles, managers }: ReplicationContext,
+  { host, roles, running }: ReplicationContext,
   kind: Kind,
   newer: EpochChain,
   place: LogPlace | undefined,
@@ -108,6 +108,6 @@ const listSurplus = async (
   if (record.mode === 'disabled' || record.mode === 'primary') return
   if (!record.hasFollowed) return keepOwnLoss(host, kind, record.epochs, newer)
   const surplus = place && findSurplus(chainUpTo(record.epochs, place.epoch), newer)
-  const entries = surplus && surplusEntriesOf(place, surplus, (index) => managers[kind].recentAfter(index))
+  const entries = surplus && surplusEntriesOf(place, surplus, (index) => running[kind].recentAfter(index))
   if (entries) await keepSurplusLoss(host, kind, entries, LOSS_REASONS.overtaken)
 }

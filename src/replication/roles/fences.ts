@@ -1,13 +1,13 @@
 import { uuid } from '../../base/id.js'
 import { compareEpochs, currentEpoch, extendChain, findSurplus, isOvertakenBy } from './epoch.js'
 import type { ReplicationHost } from '../host.js'
-import type { Roles } from './roles.js'
+import type { RoleRecords } from './role-records.js'
 import type { Fence, PrimaryRecord } from './state.js'
 import type { Kind, Overtaker, Refusal, PeerIdentity } from '../types.js'
 
 interface FencesOptions {
   readonly host: Pick<ReplicationHost, 'clock' | 'log' | 'random' | 'store'>
-  readonly roles: Roles
+  readonly roles: RoleRecords
   /** This primary was overtaken just now: nobody is fed any more. */
   readonly onFenced: (kind: Kind) => void
 }

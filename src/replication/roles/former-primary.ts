@@ -6,7 +6,7 @@ import type { DataPlane, PrimaryService } from '../services.js'
 import type { Kind } from '../types.js'
 import type { Fences } from './fences.js'
 import type { PrimaryRole } from './primary-role.js'
-import type { Roles } from './roles.js'
+import type { RoleRecords } from './role-records.js'
 import type { PrimaryRecord } from './state.js'
 
 const TELL_PAUSE_MS_MAX = 30_000
@@ -16,7 +16,7 @@ const TOLD_PAUSE_HEARTBEATS = 10
 interface FormerPrimaryOptions {
   readonly kind: Kind
   readonly host: Pick<ReplicationHost, 'clock' | 'random' | 'settings'>
-  readonly roles: Roles
+  readonly roles: RoleRecords
   readonly fences: Fences
   readonly dataPlane: DataPlane
   readonly record: PrimaryRecord

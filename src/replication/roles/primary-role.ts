@@ -7,7 +7,7 @@ import type { FilterStore } from '../filter/filter-store.js'
 import { encodeAnswer, encodeFailure } from '../forwarding/forward-codec.js'
 import { decodeRequest } from '../forwarding/forward-request.js'
 import type { ReplicationHost, RoleServices } from '../host.js'
-import type { Roles } from './roles.js'
+import type { RoleRecords } from './role-records.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type { KindRecord, PrimaryRecord, Registration } from './state.js'
 import { withScheme } from '../rpc/dial.js'
@@ -32,7 +32,7 @@ interface PrimaryRoleOptions {
   readonly kind: Kind
   readonly host: PrimaryHost
   readonly services: RoleServices
-  readonly roles: Roles
+  readonly roles: RoleRecords
   readonly fences: Fences
   readonly filters: FilterStore
   /** The DR secondaries that are connected now: what may take this cluster's place. */

@@ -4,7 +4,7 @@ import type { FilterStore } from '../filter/filter-store.js'
 import type { Holds } from '../holds.js'
 import type { ReplicationHost } from '../host.js'
 import { keepSurplusLoss, LOSS_REASONS } from './keep-losses.js'
-import type { Roles } from './roles.js'
+import type { RoleRecords } from './role-records.js'
 import type { SurplusEntries } from '../secondary/recent-frames.js'
 import type { KindRecord, SecondaryRecord } from './state.js'
 import type { SettledFilter } from '../filter/settled-filter.js'
@@ -18,7 +18,7 @@ export type SecondaryHost = Pick<ReplicationHost, 'identity' | 'storage' | 'stor
 interface SecondaryRoleOptions {
   readonly kind: Kind
   readonly host: SecondaryHost
-  readonly roles: Roles
+  readonly roles: RoleRecords
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
   readonly holds: Holds

@@ -48,7 +48,7 @@ export const readMetrics = async (
     ...lags(view),
   ]
   for (const kind of ['dr', 'performance'] as const) {
-    for (const secondary of replication.context.managers[kind].primary?.registry.views() ?? []) {
+    for (const secondary of replication.context.running[kind].primary?.registry.views() ?? []) {
       const labels = { kind, secondary: secondary.secondaryId }
       gauges.push(
         { name: 'vault.replication.rpc.server.last_heartbeat', value: (secondary.lastHeartbeatMs ?? 0) / 1000, labels },

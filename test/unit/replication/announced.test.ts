@@ -119,7 +119,7 @@ test.each(KINDS)('a %s primary that steps back and is promoted again finds its s
 
 test('what a primary has been told of its secondaries is counted in its own log', async () => {
   const { b } = await switchOver('performance')
-  const view = b.replication.context.managers.performance.primary?.registry.views().find((one) => one.isConnected)
+  const view = b.replication.context.running.performance.primary?.registry.views().find((one) => one.isConnected)
   await until(() => (view?.appliedIndex ?? 0) <= b.store.position.index)
   expect(view?.appliedIndex).toBeLessThanOrEqual(b.store.position.index)
 })

@@ -458,7 +458,7 @@ test('a replication whose storage has failed follows nobody any more once it is 
   await join(b, 'dr', a, 'b')
   b.holds.hold('dr', 'apply')
   await a.writeValue(SHARED_KEY, 'announced and not applied')
-  const { follower } = b.replication.context.managers.dr
+  const { follower } = b.replication.context.running.dr
   await until(() => Number(follower?.announced?.index) > Number(follower?.applied?.index))
   clusters.delete(b.apiAddress)
   await b.store.close()

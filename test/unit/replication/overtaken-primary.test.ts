@@ -48,7 +48,7 @@ test('an overtaken primary refuses what is forwarded to it, and names the newer 
   await promoteDr(b)
   await until(() => a.replication.view.fence !== undefined)
   expect(a.replication.view.fence).toMatchObject({ by: { clusterId: b.clusterId } })
-  const admission = a.replication.context.managers.performance.primary
+  const admission = a.replication.context.running.performance.primary
   expect(admission?.registry.views().every((view) => !view.isConnected)).toBe(true)
   expect(await refusalOf(write(c))).toContain('primary cluster is unreachable')
 })
@@ -72,7 +72,7 @@ test('a write is not acknowledged when the secondary has heard of the newer epoc
   const { a, b, c } = await topology()
   b.network.down()
   await promoteDr(b)
-  const { follower } = c.replication.context.managers.performance
+  const { follower } = c.replication.context.running.performance
   a.beforeForwardedAnswer = async () => {
     await follower?.updateAddresses([b.listener.address])
     await until(() => c.status('performance').primary_cluster_addr === `https://${b.listener.address}`)

@@ -19,7 +19,7 @@ export interface WipeMaterial extends KeyMaterial {
  * Both records in memory, and the only place where they change. Changes of role are made one after the other; what is
  * in memory changes only after it is durable, and within a role the record never goes back to an older one.
  */
-export class Roles {
+export class RoleRecords {
   readonly #host: Pick<ReplicationHost, 'storage' | 'commit' | 'restart' | 'wipeAndRestart' | 'log'>
   readonly #lock = new KeyedLock()
   #records: Records

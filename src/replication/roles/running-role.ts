@@ -10,7 +10,7 @@ import type { Holds } from '../holds.js'
 import type { ReplicationHost, RoleServices } from '../host.js'
 import { isDormant, type Mode, type SafetyFacts } from './machine.js'
 import { type PrimaryHost, PrimaryRole } from './primary-role.js'
-import type { Roles } from './roles.js'
+import type { RoleRecords } from './role-records.js'
 import { ownFilterId, type SecondaryHost, SecondaryRole } from './secondary-role.js'
 import type { SettledFilter } from '../filter/settled-filter.js'
 import type { SurplusEntries } from '../secondary/recent-frames.js'
@@ -20,10 +20,10 @@ import { type StatusFacts, statusOf } from './status-facts.js'
 import type { Kind, LogPlace, SecondaryView } from '../types.js'
 import { lastIndexOf, type TreeMaintenance } from './tree-maintenance.js'
 
-interface ManagerOptions {
+interface RunningRoleOptions {
   readonly kind: Kind
   readonly host: PrimaryHost & SecondaryHost & Pick<ReplicationHost, 'random'>
-  readonly roles: Roles
+  readonly roles: RoleRecords
   readonly fences: Fences
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
@@ -47,8 +47,8 @@ interface StartServices extends RoleServices {
  * The running side of one kind: derived from the record at the start, the same way after a crash as after a role change,
  * and gone at the stop. It never decides a role.
  */
-export class Manager {
-  readonly #options: ManagerOptions
+export class RunningRole {
+  readonly #options: RunningRoleOptions
   readonly #stopped = new AbortController()
   readonly #startMs: number
   #primary: PrimaryService | undefined
@@ -56,7 +56,7 @@ export class Manager {
   #timer: Timer | undefined
   #telling: Promise<void> | undefined
 
-  constructor(options: ManagerOptions) {
+  constructor(options: RunningRoleOptions) {
     this.#options = options
     this.#startMs = options.host.clock.now()
   }
