@@ -12,7 +12,7 @@ type EntityForwarder = (
  */
 export const ENTITY_PATH = 'sys/internal/replicated-entity'
 
-export interface PrimaryEntitiesOptions {
+interface PrimaryEntitiesOptions {
   readonly identity: IdentityStore
   /** Hands a request on to the primary that this cluster follows. */
   readonly askPrimary: EntityForwarder

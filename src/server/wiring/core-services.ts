@@ -5,18 +5,15 @@ import type { Random } from '../../base/random.js'
 import { createTokenBackend } from '../../auth/token/backend.js'
 import { AuditBroker } from '../../core/audit/audit.js'
 import { IdentityDirectory } from '../../core/identity/identity-directory.js'
-import { PrimaryEntities, type PrimaryEntitiesOptions } from '../../core/identity/primary-entities.js'
+import { PrimaryEntities } from '../../core/identity/primary-entities.js'
 import { IdentityStore } from '../../core/identity/identity.js'
 import { LeaseStore } from '../../core/tokens/leases.js'
 import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../../core/mounts/mount-entry.js'
 import type { Meter } from '../../core/status/metrics.js'
-import type { MountTable } from '../../core/mounts/mount-table.js'
 import { MountService } from '../../core/mounts/mounts.js'
-import type { NamespaceStore } from '../../core/namespaces/namespaces.js'
-import type { RequestForwarder } from '../../core/pipeline/request-handler.js'
 import { PolicyStore } from '../../core/acl/policies.js'
 import { Purge } from '../../core/mounts/purge.js'
-import { type Presence, Router } from '../../core/mounts/router.js'
+import { Router } from '../../core/mounts/router.js'
 import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
 import { TokenStore } from '../../core/tokens/tokens.js'
@@ -27,6 +24,7 @@ import type { Storage } from '../../logical/storage.js'
 import { createCubbyhole } from '../../secrets/cubbyhole/backend.js'
 import { createIdentityBackend } from '../../secrets/identity/backend.js'
 import type { CoreTables } from './core-tables.js'
+import type { ReplicationParts } from './replication-parts.js'
 import { createWrappingSigner } from './wrapping-signer.js'
 import { findFamily, KEYS, type Owner } from '../../storage/key-families.js'
 
@@ -37,19 +35,10 @@ interface CoreStorage {
   readonly position: () => number
 }
 
-/** What core has to know of replication. */
-interface ReplicationFacts {
-  /** True where replicated keys cannot be written. */
-  readonly isSharedReadOnly: boolean
-  readonly upstream: ReturnType<PrimaryEntitiesOptions['upstream']>
-  readonly forwarder: RequestForwarder
-  presenceOf(entry: MountEntry): Presence
-}
-
 interface CoreServicesOptions {
   readonly storage: CoreStorage
   readonly tables: CoreTables
-  readonly replication: ReplicationFacts
+  readonly replication: Pick<ReplicationParts, 'isSharedReadOnly' | 'upstream' | 'forwarder' | 'presenceOf'>
   readonly types: ReadonlyMap<string, BackendType>
   readonly leaseDefaults: LeaseDefaults
   readonly apiAddress: () => string
@@ -61,9 +50,7 @@ interface CoreServicesOptions {
 }
 
 /** The services of an open cluster, wired to one another. They live until the cluster is sealed or rebuilt. */
-export interface CoreServices {
-  readonly namespaces: NamespaceStore
-  readonly table: MountTable
+export interface CoreServices extends CoreTables {
   readonly mounts: MountService
   readonly router: Router
   readonly policies: PolicyStore

@@ -44,8 +44,9 @@ type FamilyOptions = OpenClusterOptions & {
 
 /** The system backend of an open cluster: every path family with what it works on. */
 export const createSystemFamilies = (options: FamilyOptions): Backend => {
-  const { statePaths, shell } = options
-  const context = pathContextOf(options)
+  const { statePaths, shell, replication } = options
+  const { operationTokens } = replication.replication.context
+  const context = { ...replication.replication.context, services: createPathServices({ ...options, operationTokens }) }
   const families = [
     ...mountFamilies(options),
     ...accessFamilies(options),
@@ -53,11 +54,6 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
     ...replicationPaths(context),
   ]
   return createSystemBackend([...statePaths, ...families], shell.systemRules)
-}
-
-const pathContextOf = (options: FamilyOptions): PathContext => {
-  const { context } = options.replication.replication
-  return { ...context, services: createPathServices({ ...options, operationTokens: context.operationTokens }) }
 }
 
 /** Mounts, and the namespaces that have them. */
