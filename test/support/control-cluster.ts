@@ -104,7 +104,7 @@ export class ControlCluster {
       clock: systemClock,
       network: systemNetwork,
       address: '127.0.0.1:0',
-      times: TIMES,
+      times: cluster.settings.times,
       log: silentLog,
     })
     await cluster.#boot()

@@ -162,8 +162,13 @@ test('the copy of a performance secondary goes on under the same secondary id', 
 })
 
 test('a write on a performance secondary is run by the primary and seen here when it is answered', async () => {
-  const a = await start('a')
-  const c = await start('c')
+  // On a slow machine a link must not count as broken within the call: its outcome would be unknown.
+  const patient = (cluster: ControlCluster) => {
+    const times = { ...cluster.settings.times, keepaliveTimeoutMs: 60_000, forwardingTimeoutMs: 60_000 }
+    cluster.settings = { ...cluster.settings, times, bestEffortWalWaitMs: 60_000 }
+  }
+  const a = await start('a', patient)
+  const c = await start('c', patient)
   await enable(a, 'performance')
   await join(c, 'performance', a, 'c')
   const request = (path: string) => ({
