@@ -7,6 +7,10 @@ import {
 } from './engine/generation-record.js'
 import { LevelEngine } from './engine/level-engine.js'
 import { readState } from './load.js'
+import { findBreak, giveUpLog } from './log/give-up.js'
+import { WAL_PREFIX } from './raw-keys.js'
+import type { WalPosition } from './replicable.js'
+import type { StoreState } from './store-state.js'
 
 export interface Adopted {
   readonly generation: number
@@ -14,12 +18,17 @@ export interface Adopted {
   readonly lastIndex: number | undefined
   /** Generations that are left where they are. */
   readonly others: readonly number[]
+  /** Files of the data that are not as they were written: what they held is refused to whoever reads it. */
+  readonly damaged: readonly string[]
+  /** Up to which index the log was given up because frames of it could not be read; undefined when all of it is there. */
+  readonly logGivenUpTo: number | undefined
 }
 
 /**
  * Makes a generation the live one of a data directory whose server is stopped, as it is: for when the record of it was
- * lost, or the data has lost its end. Nothing is destroyed, now or at the next start. One that holds nothing is refused unless `isForced`, since what
- * starts on it is a server that anybody may initialise.
+ * lost, or the data has lost its end. Nothing of it is destroyed, now or at the next start, unless `isForced`: one that holds
+ * nothing is refused else, since what starts on it is a server that anybody may initialise; so is one with damage. Of a log
+ * that is damaged the frames up to there are given up then, which only secondaries that are behind would need.
  */
 export const adoptGeneration = async (
   path: string,
@@ -31,27 +40,54 @@ export const adoptGeneration = async (
     throw invalid(`${generationDirectory(path, generation)} is no generation of the data`)
   await requireStopped(path, generation)
   const directory = generationDirectory(path, generation)
-  const engine = await LevelEngine.open({ directory, createIfMissing: false, isDamageTaken: true })
+  const engine = await LevelEngine.open({
+    directory,
+    createIfMissing: false,
+    isDamageTaken: true,
+    isSealIgnored: isForced,
+  })
   try {
     const state = readState(engine)
-    if (!state && !isForced) {
-      throw invalid(
-        `generation ${generation} holds nothing: a server that starts on it is not initialized (see --force)`,
-      )
-    }
-    const damaged = await engine.findDamage()
-    if (damaged.length > 0 && !isForced) {
-      throw invalid(
-        `generation ${generation} is damaged in ${damaged.join(', ')}: keys of it may be missing (see --force)`,
-      )
-    }
-    engine.acknowledge(state && { revision: state.revision, index: state.last.index })
+    const base = state && (await findBreak(engine, state))
+    const damaged = await findDamagedData(engine)
+    const reason = describeProblem(generation, state, base, damaged)
+    if (reason !== undefined && !isForced) throw invalid(`${reason} (see --force)`)
+    const next = state && base ? await giveUpLog(engine, state, base) : state
+    engine.acknowledge(next && { revision: next.revision, index: next.last.index })
     await engine.settleAcknowledged()
     await writeGenerationRecord(path, { live: generation, condemned: [] })
-    return { generation, lastIndex: state?.last.index, others: found.filter((one) => one !== generation) }
+    const others = found.filter((one) => one !== generation)
+    return { generation, lastIndex: next?.last.index, others, damaged, logGivenUpTo: base?.index }
   } finally {
     await engine.close()
   }
+}
+
+/** Names of files, but for those of frames of the log. */
+const findDamagedData = async (engine: LevelEngine): Promise<string[]> => {
+  const unreadable = [...(await engine.findUnreadable())]
+  const ofLog = new Set(unreadable.flatMap(([key, name]) => (key.startsWith(WAL_PREFIX) ? [name] : [])))
+  const names = new Set([...(await engine.findDamage()), ...unreadable.map(([, name]) => name)])
+  return [...names].filter((name) => !ofLog.has(name)).sort()
+}
+
+/** Why a generation is adopted only by force, and what that costs. */
+const describeProblem = (
+  generation: number,
+  state: StoreState | undefined,
+  base: WalPosition | undefined,
+  damaged: readonly string[],
+): string | undefined => {
+  if (!state) return `generation ${generation} holds nothing: a server that starts on it is not initialized`
+  const problems: string[] = []
+  if (damaged.length > 0) problems.push(`is damaged in ${damaged.join(', ')}: keys of it may be missing`)
+  if (base) {
+    problems.push(
+      `has lost a part of its log, which would be given up to index ${base.index} of ${state.last.index}: no data goes with it, ` +
+        'but secondaries that are behind that index compare merkle trees, and a failover cannot list what it has lost before it',
+    )
+  }
+  return problems.length === 0 ? undefined : `generation ${generation} ${problems.join('; it ')}`
 }
 
 /** Whoever has the generation open that is live now would go on with it. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { openSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -45,6 +46,48 @@ it('keys that a wrong bit in a file has taken are told by merkle-check, and no r
     expect((await cluster.status('dr')).corrupted_merkle_tree).toBe(true)
     writeSync(file, Buffer.from([bytes.readUInt8(at)]), 0, 1, at)
     expect((await cluster.client.send('POST', 'sys/replication/reindex', {})).status).toBe(200)
+  } finally {
+    await clusters.close()
+  }
+})
+
+it('a frame of the log whose file was lost, or replaced by a pipe, is given up by the command that the refusal names', async () => {
+  using at = new Workplace()
+  const clusters = new Clusters()
+  try {
+    const cluster = await clusters.add('A')
+    await cluster.client.write('sys/mounts/kept', { type: 'kv' })
+    const word = 'x'.repeat(3 << 19)
+    await cluster.client.write('kept/large', { word })
+    await cluster.client.write('kept/small', { word: 'small' })
+    await cluster.server.crash()
+    const { dataDir } = cluster.server
+    const generation = path.join(dataDir, 'generation-1')
+    // The value itself, and the frame that holds it.
+    const values = readdirSync(generation).filter((name) => name.endsWith('.value'))
+    expect(values).toHaveLength(2)
+    const frame = values.sort().at(-1) ?? ''
+    const config = at.write('server.json', JSON.stringify(configOf(dataDir)))
+    const requireRefused = async () => {
+      const refused = await runProgram(['server', `-config=${config}`])
+      expect([refused.status, refused.stderr + refused.stdout]).toEqual([
+        1,
+        expect.stringMatching(new RegExp(`${frame}.*storage adopt --force`, 's')),
+      ])
+    }
+    const adopt = (...more: string[]) =>
+      runProgram(['storage', 'adopt', '--data-dir', dataDir, '--generation', '1', ...more])
+    rmSync(path.join(generation, frame))
+    await requireRefused()
+    execFileSync('mkfifo', [path.join(generation, frame)])
+    await requireRefused()
+    expect(await adopt()).toMatchObject({ status: 1, stderr: expect.stringMatching(/no data goes with it.*--force/) })
+    await requireRefused()
+    expect(await adopt('--force')).toMatchObject({ status: 0, stdout: expect.stringContaining('given up to index') })
+    await cluster.reopen()
+    await cluster.untilServes()
+    expect((await cluster.client.read('kept/large')).data).toEqual({ word })
+    expect((await cluster.client.read('kept/small')).data).toEqual({ word: 'small' })
   } finally {
     await clusters.close()
   }

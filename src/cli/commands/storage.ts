@@ -81,10 +81,15 @@ const verifyCommand = (output: Output): Command =>
 
 const adoptCommand = (output: Output): Command =>
   new Command('adopt')
-    .description('make a generation the live one, as it is on disk; nothing is removed')
+    .description(
+      'make a generation the live one, as it is on disk; nothing is removed but, with --force, a log that is damaged',
+    )
     .requiredOption('--data-dir <path>', 'the data directory')
     .requiredOption('--generation <n>', 'its number, as `storage list` shows it', parseGeneration)
-    .option('--force', 'also one that holds nothing: the server that starts on it is not initialized')
+    .option(
+      '--force',
+      'also one that is damaged, whose log is given up to where it is broken, or one that holds nothing: the server that starts on it is not initialized',
+    )
     .addHelpText(
       'after',
       examples(
@@ -94,10 +99,16 @@ const adoptCommand = (output: Output): Command =>
     )
     .action(({ dataDir, generation, force }: AdoptFlags) =>
       orUsage(async ({ adoptStorage }) => {
-        const { lastIndex, others } = await adoptStorage(dataDir, generation, force === true)
+        const { lastIndex, others, damaged, logGivenUpTo } = await adoptStorage(dataDir, generation, force === true)
         output.data(
           `generation ${generation} is live; ${lastIndex === undefined ? 'it holds nothing' : `its last index is ${lastIndex}`}`,
         )
+        if (logGivenUpTo !== undefined) {
+          output.data(
+            `its log was given up to index ${logGivenUpTo}: secondaries that are behind it compare merkle trees`,
+          )
+        }
+        if (damaged.length > 0) output.data(`damaged: ${damaged.join(', ')}; keys of it may be missing`)
         if (others.length > 0) output.data(`left as they are: ${others.map((one) => `generation-${one}`).join(', ')}`)
       }),
     )

@@ -12,13 +12,11 @@ import type { Store } from '../../storage/store.js'
 export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, 'examine'>, log: Log): Promise<void> => {
   if (!source.isUnchecked) return
   const check = async () => {
-    const { damage } = await store.examine()
-    if (damage.length === 0) return
-    throw new LogicalError(
-      'internal',
-      `the data is damaged: ${damage.join('; ')}. Put the files back as they were, or let a secondary take its place; to go ` +
-        'on with what is left, use "understudy storage adopt"',
-    )
+    const { damage } = await store.examine().catch((error: unknown) => {
+      if (error instanceof LogicalError && error.code === 'internal') throw damaged(error.message)
+      throw error
+    })
+    if (damage.length > 0) throw damaged(`the data is damaged: ${damage.join('; ')}`)
   }
   if ((await source.engine.sizeBytes()) <= LIMITS.startCheckBytesMax) return check()
   check().catch((error: unknown) => {
@@ -26,3 +24,10 @@ export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, '
     else log.warn('the data was not looked through after a crash', { error })
   })
 }
+
+const damaged = (what: string): LogicalError =>
+  new LogicalError(
+    'internal',
+    `${what}. Put the files back as they were, or let a secondary take its place; to go on with what is left, use ` +
+      '"understudy storage adopt --force"',
+  )

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sha256Hex } from '../../crypto/digest.js'
 import { LogicalError } from '../../logical/errors.js'
 import { syncDirectory, writeFileDurably } from './durable-file.js'
+import { findKind, readBehind } from './regular-file.js'
 
 /**
  * The digests of a database's files, written when it is closed in order and taken away before it is opened again. LevelDB
@@ -14,12 +15,15 @@ const SEAL = 'files.sha256'
 /** Files without data: LevelDB's own log and lock, the seal itself, and the rest of one that was not finished. */
 const UNSEALED: ReadonlySet<string> = new Set(['LOG', 'LOG.old', 'LOCK', SEAL, `${SEAL}.tmp`])
 
-/** Lines of digest and name, as `sha256sum` writes them. */
+/** Lines of digest and name, as `sha256sum` writes them. Rejects where something is no file: nothing vouches for that. */
 export const sealFiles = async (directory: string): Promise<void> => {
   const lines: string[] = []
   for (const name of (await readdir(directory)).sort()) {
     // A table has 2 MiB and a log 16: one at a time costs no memory worth speaking of.
-    if (!UNSEALED.has(name)) lines.push(`${sha256Hex(await readFile(join(directory, name)))}  ${name}\n`)
+    if (UNSEALED.has(name)) continue
+    const bytes = await readBehind(join(directory, name))
+    if (!bytes) throw new Error(`${name} cannot be sealed`)
+    lines.push(`${sha256Hex(bytes)}  ${name}\n`)
   }
   await writeFileDurably(join(directory, SEAL), lines.join(''))
 }
@@ -33,11 +37,14 @@ export const checkSeal = async (directory: string): Promise<boolean> => {
   if (text === undefined) return false
   for (const line of text.split('\n').filter((one) => one !== '')) {
     const name = line.slice(line.indexOf('  ') + 2)
-    const bytes = await readFile(join(directory, name)).catch(() => undefined)
+    const bytes = await readBehind(join(directory, name))
     if (bytes && line === `${sha256Hex(bytes)}  ${name}`) continue
+    const kind = bytes ? undefined : findKind(join(directory, name))
+    const found = kind === 'missing' ? 'is missing that was there' : `is ${kind ? `${kind} and ` : ''}not as it was`
     throw new LogicalError(
       'internal',
-      `the data is damaged: ${join(directory, name)} ${bytes ? 'is not as it was' : 'is missing that was there'} when the server stopped (without ${join(directory, SEAL)} it is opened unchecked)`,
+      `the data is damaged: ${join(directory, name)} ${found} when the server stopped. Put it back, or let a secondary take ` +
+        'its place; to go on with what is left, use "understudy storage adopt --force"',
     )
   }
   return true

@@ -3,24 +3,14 @@ import { join } from 'node:path'
 import { LogicalError } from '../../logical/errors.js'
 import { syncDirectory } from './durable-file.js'
 import type { Entry } from './engine.js'
+import { findKind } from './regular-file.js'
 import { isValueFileSound, readKeyOf, readValue, writeValueFile } from './value-file.js'
+import { isReference, makeReference, nameOf, numberOf, parseReference } from './value-reference.js'
 
 /** From this size on a value lies in a file of its own. */
 export const LARGE_VALUE_BYTES = 1024 * 1024
 
-/**
- * The reference that the database holds in place of a large value: a mark, the file's number, the value's size. Whatever else
- * looks like that is kept as a file as well, so that no value can be taken for a reference.
- */
-const MARK = Buffer.from('c4a1f3e2967d4b58a90e57d2186bcf03', 'hex')
-const REFERENCE_BYTES = MARK.length + 16
-
 const EMPTY = Buffer.alloc(0)
-
-interface Reference {
-  readonly number: number
-  readonly bytes: number
-}
 
 /** A large value that a batch will write. */
 export interface PlacedValue {
@@ -33,7 +23,7 @@ interface LargeValuesOptions {
   /** Reads from the database: a value, or a reference. */
   readonly find: (key: string) => Buffer | undefined
   /** Reads values and references of all keys. */
-  readonly all: () => AsyncIterable<Buffer>
+  readonly all: () => AsyncIterable<readonly [string, Buffer]>
   /** True reads what is there of a value whose file is damaged. */
   readonly isDamageTaken: boolean
 }
@@ -68,15 +58,16 @@ export class LargeValues {
   static async open(options: LargeValuesOptions): Promise<LargeValues> {
     const values = new LargeValues(options)
     const strays: number[] = []
+    let isJudged = false
     for (const entry of await readdir(options.directory, { withFileTypes: true })) {
       const number = numberOf(entry.name)
       if (number === undefined) continue
       values.#next = Math.max(values.#next, number + 1)
-      // Whoever has moved a file elsewhere may have left a link. What else has such a name is none of ours.
-      if (!entry.isFile() && !entry.isSymbolicLink()) continue
-      if (!(await values.#find(number))) strays.push(number)
+      // What is no file is none of ours, but may be in the place of one.
+      if (!entry.isFile()) isJudged = true
+      else if (!(await values.#find(number))) strays.push(number)
     }
-    if (strays.length > 0) await values.#judge(strays)
+    if (isJudged || strays.length > 0) await values.#judge(strays)
     return values
   }
 
@@ -88,11 +79,7 @@ export class LargeValues {
   /** Where a value will be; nothing is written yet. */
   place(value: Buffer): { readonly placed: PlacedValue; readonly reference: Buffer } {
     const number = this.#next++
-    const reference = Buffer.alloc(REFERENCE_BYTES)
-    MARK.copy(reference)
-    reference.writeUIntBE(number, MARK.length + 2, 6)
-    reference.writeUIntBE(value.length, MARK.length + 10, 6)
-    return { placed: { number, value }, reference }
+    return { placed: { number, value }, reference: makeReference({ number, bytes: value.length }) }
   }
 
   /**
@@ -149,7 +136,7 @@ export class LargeValues {
     const value = readValue(path, key, reference.bytes)
     if (value) return value
     if (this.#options.isDamageTaken) return EMPTY
-    throw new LogicalError('internal', `the data is damaged: ${path} is not as it was written`)
+    throw new LogicalError('internal', `the data is damaged: ${describe(path, path)} is not as it was written`)
   }
 
   /** Replaces references by values in chunks of about so many bytes. */
@@ -173,12 +160,25 @@ export class LargeValues {
 
   /** Names of the files that are not as they were written. */
   async findDamage(): Promise<string[]> {
-    const damaged = this.#lost.map(nameOf)
+    const damaged = this.#lost.map((number) => this.#describe(number))
     for (const [key, number] of [...this.#live]) {
       const isSound = await isValueFileSound(this.#path(number))
-      if (!isSound && this.#live.get(key) === number) damaged.push(nameOf(number))
+      if (!isSound && this.#live.get(key) === number) damaged.push(this.#describe(number))
     }
     return damaged
+  }
+
+  /** Keys whose values cannot be read, with the names of the files. Reads everything; nothing is to be written meanwhile. */
+  async findUnreadable(): Promise<ReadonlyMap<string, string>> {
+    const unreadable = new Map<string, string>()
+    for await (const [key, stored] of this.#options.all()) {
+      const number = parseReference(stored)?.number
+      if (number === undefined) continue
+      const path = this.#path(number)
+      const isSound = (await isValueFileSound(path)) && (await readKeyOf(path)) === key
+      if (!isSound) unreadable.set(key, this.#describe(number))
+    }
+    return unreadable
   }
 
   /** Resolves when nothing is being removed, and nothing will be. */
@@ -196,12 +196,12 @@ export class LargeValues {
   }
 
   /**
-   * Files that no key of theirs refers to belong to nothing. Where a file is missing that something refers to, they stay: what
-   * is in one of them may be what was there.
+   * Files that no key of theirs refers to belong to nothing. Where a file is missing that something refers to, they stay:
+   * what is in one of them may be what was there.
    */
   async #judge(strays: readonly number[]): Promise<void> {
     const referred = new Set<number>()
-    for await (const stored of this.#options.all()) {
+    for await (const [, stored] of this.#options.all()) {
       const reference = parseReference(stored)
       if (reference) referred.add(reference.number)
     }
@@ -231,20 +231,13 @@ export class LargeValues {
   #path(number: number): string {
     return join(this.#options.directory, nameOf(number))
   }
+
+  #describe(number: number): string {
+    return describe(nameOf(number), this.#path(number))
+  }
 }
 
-const nameOf = (number: number): string => `${String(number).padStart(6, '0')}.value`
-
-/** Of names as they are made here: a reference has room for so many digits. */
-const numberOf = (name: string): number | undefined => {
-  const digits = /^(\d{6}|[1-9]\d{6,13})\.value$/.exec(name)?.[1]
-  return digits === undefined ? undefined : Number(digits)
+const describe = (name: string, path: string): string => {
+  const kind = findKind(path)
+  return kind === undefined ? name : `${name} (${kind})`
 }
-
-const isReference = (stored: Buffer): boolean =>
-  stored.length === REFERENCE_BYTES && stored.compare(MARK, 0, MARK.length, 0, MARK.length) === 0
-
-const parseReference = (stored: Buffer | undefined): Reference | undefined =>
-  stored && isReference(stored)
-    ? { number: stored.readUIntBE(MARK.length + 2, 6), bytes: stored.readUIntBE(MARK.length + 10, 6) }
-    : undefined

@@ -44,7 +44,7 @@ const openLarge = (db: Native, directory: string, isDamageTaken: boolean): Promi
     directory,
     isDamageTaken,
     find: (key) => getStored(db, key, undefined),
-    all: () => db.values(),
+    all: () => db.iterator(),
   })
 
 const requireSound = (directory: string, damaged: readonly string[]): void => {
@@ -53,7 +53,7 @@ const requireSound = (directory: string, damaged: readonly string[]): void => {
     'internal',
     `the data is damaged: in ${directory} ${damaged.join(', ')} ${damaged.length > 1 ? 'are' : 'is'} not as it was written. ` +
       'Put the files back as they were, or let a secondary take its place; to go on with what is left, use ' +
-      '"understudy storage adopt"',
+      '"understudy storage adopt --force"',
   )
 }
 
@@ -69,6 +69,8 @@ interface LevelEngineOptions {
   readonly createIfMissing: boolean
   /** True opens damaged tables as well, for somebody who looks at them. */
   readonly isDamageTaken?: boolean
+  /** True opens files that are not as they were when they were sealed, as if nobody had sealed them. */
+  readonly isSealIgnored?: boolean
   /** Room set aside for the moment when the disk is full. */
   readonly ballast?: Ballast
 }
@@ -97,10 +99,10 @@ export class LevelEngine implements Engine {
 
   /** Fails with a LogicalError that says so when another process has the directory, or it cannot be read. */
   static async open(options: LevelEngineOptions): Promise<LevelEngine> {
-    const { directory, createIfMissing, isDamageTaken = false } = options
-    const isSealed = await checkSeal(directory)
-    if (isSealed) await breakSeal(directory)
-    else if (!isDamageTaken) requireSound(directory, await findDamagedTables(directory))
+    const { directory, createIfMissing, isDamageTaken = false, isSealIgnored = false } = options
+    const isSealed = !isSealIgnored && (await checkSeal(directory))
+    if (isSealed || isSealIgnored) await breakSeal(directory)
+    if (!isSealed && !isDamageTaken) requireSound(directory, await findDamagedTables(directory))
     const db = await openNative(directory, createIfMissing)
     try {
       const large = await openLarge(db, directory, isDamageTaken)
@@ -161,6 +163,11 @@ export class LevelEngine implements Engine {
 
   async findDamage(): Promise<readonly string[]> {
     return [...(await findDamagedTables(this.#directory)), ...(await this.#large.findDamage())]
+  }
+
+  /** Keys whose values cannot be read, with the names of their files. Nothing is to be written meanwhile. */
+  findUnreadable(): Promise<ReadonlyMap<string, string>> {
+    return this.#large.findUnreadable()
   }
 
   get acknowledged(): Acknowledged | undefined {

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { type FileHandle, open, readFile } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { createSha256 } from '../../crypto/digest.js'
-import { absent } from './durable-file.js'
-import { failedDisk, hasCode } from './level-failure.js'
+import { failedDisk } from './level-failure.js'
+import { findKind, openRegular, READ_REGULAR } from './regular-file.js'
 
 /** A file that holds one value: length of the key 4, key, value, SHA-256 of all that. It is never changed. */
 const LENGTH_BYTES = 4
@@ -11,9 +11,9 @@ const DIGEST_BYTES = 32
 /** So much is hashed and written before others get their turn. */
 const PIECE_BYTES = 1024 * 1024
 
-/** Resolves when the file survives power loss, but for its name in the directory. */
+/** Resolves when the file survives power loss, but for its name in the directory, where nothing may have that name. */
 export const writeValueFile = async (path: string, key: string, value: Buffer): Promise<void> => {
-  const file = await open(path, 'w', 0o600)
+  const file = await open(path, 'wx', 0o600)
   try {
     const digest = createSha256()
     for (const piece of piecesOf(headOf(key), value)) {
@@ -40,9 +40,9 @@ function* piecesOf(...parts: readonly Buffer[]): Generator<Buffer> {
   }
 }
 
-/** The key whose value the file holds; undefined when not even the key was written in full, or the file is a link to nothing. */
+/** The key whose value the file holds; undefined when not even the key was written in full, or it is no file. */
 export const readKeyOf = async (path: string): Promise<string | undefined> => {
-  const file = await open(path, 'r').catch(absent)
+  const file = await openRegular(path)
   if (!file) return undefined
   try {
     const length = await readAt(file, 0, LENGTH_BYTES)
@@ -59,18 +59,18 @@ const readAt = async (file: FileHandle, position: number, count: number): Promis
   return bytesRead === count ? buffer : undefined
 }
 
-/** Reads the value of a key, so many bytes. Undefined when the file is gone or ends early; what else fails is a LogicalError. */
+/** Reads the value of a key, so many bytes. Undefined when there is no file or it ends early; what else fails is a LogicalError. */
 export const readValue = (path: string, key: string, bytes: number): Buffer | undefined => {
-  const value = Buffer.allocUnsafeSlow(bytes)
   try {
-    const file = openSync(path, 'r')
+    if (findKind(path) !== undefined) return undefined
+    const value = Buffer.allocUnsafeSlow(bytes)
+    const file = openSync(path, READ_REGULAR)
     try {
       return readWhole(file, value, LENGTH_BYTES + Buffer.byteLength(key)) ? value : undefined
     } finally {
       closeSync(file)
     }
   } catch (error) {
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'EISDIR')) return undefined
     throw failedDisk(error)
   }
 }
@@ -87,10 +87,19 @@ const readWhole = (file: number, into: Buffer, position: number): boolean => {
 
 /** Whether it is as it was written. */
 export const isValueFileSound = async (path: string): Promise<boolean> => {
-  const bytes = await readFile(path).catch(() => undefined)
+  const bytes = await readWholeFile(path).catch(() => undefined)
   if (!bytes || bytes.length < LENGTH_BYTES + DIGEST_BYTES) return false
   const digest = createSha256()
   const end = bytes.length - DIGEST_BYTES
   for (const piece of piecesOf(bytes.subarray(0, end))) digest.add(piece)
   return digest.hex() === bytes.toString('hex', end)
+}
+
+const readWholeFile = async (path: string): Promise<Buffer | undefined> => {
+  const file = await openRegular(path)
+  try {
+    return await file?.readFile()
+  } finally {
+    await file?.close()
+  }
 }

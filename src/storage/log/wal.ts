@@ -1,6 +1,6 @@
 import { LIMITS } from '../../base/limits.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { Engine } from '../engine/engine.js'
+import type { Engine, KeyRange } from '../engine/engine.js'
 import { parseFrame } from './frame.js'
 import { WAL_PREFIX, walIndexOf, walKey } from '../raw-keys.js'
 import type { Frame, WalPosition } from '../replicable.js'
@@ -187,7 +187,7 @@ const readStale = async (engine: Engine, baseIndex: number): Promise<number[]> =
 async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Frame> {
   let end = state.base
   const range = { gt: walKey(state.base.index), lt: `${WAL_PREFIX}~` }
-  for await (const chunk of engine.scan(range)) {
+  for await (const chunk of readFrames(engine, range, () => end.index + 1)) {
     for (const { value } of chunk) {
       const frame = parseFrame(value)
       if (frame === undefined) throw broken(end.index + 1, 'a frame is damaged')
@@ -202,5 +202,18 @@ async function* readChain(engine: Engine, state: StoreState): AsyncGenerator<Fra
   }
 }
 
+async function* readFrames(engine: Engine, range: KeyRange, next: () => number): ReturnType<Engine['scan']> {
+  try {
+    yield* engine.scan(range)
+  } catch (error) {
+    if (!(error instanceof LogicalError) || error.code !== 'internal') throw error
+    throw broken(next(), error.message)
+  }
+}
+
 const broken = (index: number, reason: string): LogicalError =>
-  new LogicalError('internal', `the write-ahead log is broken at index ${index}: ${reason}`)
+  new LogicalError(
+    'internal',
+    `the write-ahead log is broken at index ${index}: ${reason}. Put the files back as they were; to go on without the log up ` +
+      'to what is broken of it, which only secondaries that are behind need, use "understudy storage adopt --force"',
+  )

@@ -1,0 +1,46 @@
+import type { Engine } from '../engine/engine.js'
+import { STATE_KEY, WAL_PREFIX, walIndexOf, walKey } from '../raw-keys.js'
+import type { WalPosition } from '../replicable.js'
+import { type StoreState, serializeState } from '../store-state.js'
+import { parseFrame } from './frame.js'
+
+/**
+ * Behind what the log can go on when frames of it are damaged or gone: the last break in the chain. Undefined when there is
+ * none, or where the log goes on behind the end that the state knows: then it is the state that is not to be trusted. The data
+ * itself is no part of the log, nor are the leaf records that the trees can be computed from.
+ */
+export const findBreak = async (engine: Engine, state: StoreState): Promise<WalPosition | undefined> => {
+  let base = state.base
+  let end: WalPosition | undefined = base
+  for await (const chunk of engine.scan({ gt: walKey(base.index), lt: `${WAL_PREFIX}~` })) {
+    for (const { key, value } of chunk) {
+      if (walIndexOf(key) > state.last.index) return undefined
+      const frame = parseFrame(value)
+      if (frame && !(frame.firstIndex - 1 === end?.index && frame.previousHash.equals(end.hash))) {
+        base = { index: frame.firstIndex - 1, hash: frame.previousHash }
+      }
+      end = frame && { index: frame.lastIndex, hash: frame.hash }
+    }
+  }
+  const isWhole = end?.index === state.last.index && end.hash.equals(state.last.hash)
+  if (!isWhole) return state.last
+  return base === state.base ? undefined : base
+}
+
+/** Cuts the log: the frames up to `base` go in the same durable batch in which the state says that it begins there. */
+export const giveUpLog = async (engine: Engine, state: StoreState, base: WalPosition): Promise<StoreState> => {
+  const isReplayable = state.checkpoint !== undefined && state.checkpoint >= base.index
+  const next: StoreState = {
+    ...state,
+    revision: state.revision + 1,
+    base: { index: base.index, hash: Buffer.from(base.hash) },
+    checkpoint: isReplayable ? state.checkpoint : undefined,
+  }
+  const batch = engine.batch()
+  for await (const chunk of engine.scan({ gte: WAL_PREFIX, lte: walKey(base.index) }, { values: false })) {
+    for (const { key } of chunk) batch.delete(key)
+  }
+  batch.put(STATE_KEY, serializeState(next))
+  await batch.write({ isDurable: true })
+  return next
+}

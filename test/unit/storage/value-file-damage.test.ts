@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { silentLog } from '../../../src/base/log.js'
+import { ManualClock } from '../../../src/base/manual-clock.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+import { checkAfterCrash } from '../../../src/server/data/start-check.js'
+import { adoptGeneration } from '../../../src/storage/adopt.js'
+import { openGenerations } from '../../../src/storage/engine/generations.js'
+import { LARGE_VALUE_BYTES } from '../../../src/storage/engine/large-values.js'
+import { Store } from '../../../src/storage/store.js'
+import { bytes } from './fixture.js'
+
+/** What has become of the files of large values: which loss can be given up, and what is in place of a file. */
+let path: string
+beforeEach(async () => {
+  path = await mkdtemp(join(tmpdir(), 'understudy-values-'))
+})
+afterEach(() => rm(path, { recursive: true, force: true }))
+
+type End = 'killed' | 'stopped'
+
+const OPTIONS = { walRetentionEntries: 16, walRetentionBytes: 1 << 26, ringBytes: 1 << 20, syncWrites: true }
+
+/** A start, and what `work` makes of the store; rejects as the start does. */
+const start = async <T>(end: End, work: (store: Store) => T | Promise<T>): Promise<T> => {
+  const source = await openGenerations(path, silentLog)
+  let store: Store | undefined
+  try {
+    store = await Store.open({ engine: source.engine, clock: new ManualClock(), log: silentLog, ...OPTIONS })
+    await checkAfterCrash(source, store, silentLog)
+    return await work(store)
+  } finally {
+    if (end === 'killed') source.die()
+    await store?.close()
+    await source.close()
+  }
+}
+
+const large = (fill: number): Buffer => Buffer.alloc(LARGE_VALUE_BYTES, fill)
+const file = (number: number): string => join(path, 'generation-1', `00000${number}.value`)
+
+/** Key `b` and the frame that holds it lie in files of their own, which are told by their order: data first. */
+const OF_DATA = 1
+const OF_LOG = 2
+
+/** Three commits, of which the second one is large. */
+const write = (end: End): Promise<void> =>
+  start(end, async (store) => {
+    await store.write((tx) => tx.put('logical/mount/a', bytes('a')))
+    await store.write((tx) => tx.put('logical/mount/b', large(1)))
+    await store.write((tx) => tx.put('logical/mount/c', bytes('c')))
+    expect((await readdir(join(path, 'generation-1'))).filter((name) => name.endsWith('.value'))).toHaveLength(2)
+  })
+
+const requireRefused = async (...texts: readonly string[]): Promise<void> => {
+  for (let times = 0; times < 2; times++) {
+    const error = await start('killed', () => undefined).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(LogicalError)
+    for (const text of texts) expect(error).toMatchObject({ message: expect.stringContaining(text) })
+  }
+}
+
+const adopt = (isForced: boolean) => adoptGeneration(path, 1, { isForced })
+
+describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
+  it('the file of a frame of the log that is lost is given up on purpose, with the log up to it and no data', async () => {
+    await write(end)
+    await rm(file(OF_LOG))
+    await requireRefused('storage adopt', '--force')
+    // What was sealed is not even looked into unless by force.
+    const refused = end === 'killed' ? /up to index 2.*merkle.*--force/s : /--force/
+    await expect(adopt(false)).rejects.toMatchObject({ message: expect.stringMatching(refused) })
+    await requireRefused('--force')
+    expect(await adopt(true)).toEqual({ generation: 1, lastIndex: 3, others: [], damaged: [], logGivenUpTo: 2 })
+    for (const next of ['killed', 'stopped', 'killed'] as const) {
+      await start(next, async (store) => {
+        expect([store.firstIndex, store.position.index >= 3]).toEqual([3, true])
+        const [a, b, c] = ['a', 'b', 'c'].map((name) => store.get(`logical/mount/${name}`))
+        expect([a, b?.equals(large(1)), c]).toEqual([bytes('a'), true, bytes('c')])
+        expect(await store.examine()).toMatchObject({ damage: [] })
+        await store.write((tx) => tx.put('logical/mount/d', bytes('d')))
+      })
+    }
+  })
+
+  it('the last frame can be given up as well', async () => {
+    await start(end, (store) => store.write((tx) => tx.put('logical/mount/b', large(1))))
+    await rm(file(OF_LOG))
+    await requireRefused('storage adopt', '--force')
+    expect(await adopt(true)).toMatchObject({ lastIndex: 1, logGivenUpTo: 1, damaged: [] })
+    await start('killed', async (store) => {
+      await store.write((tx) => tx.put('logical/mount/c', bytes('c')))
+      expect(store.position.index).toBe(2)
+      expect((await store.examine()).damage).toEqual([])
+    })
+    expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
+  })
+
+  it('the file of a value that is lost stays a refusal, whoever starts the server or asks for the value', async () => {
+    await write(end)
+    const aside = join(path, 'aside')
+    await rename(file(OF_DATA), aside)
+    await requireRefused('storage adopt')
+    await expect(adopt(false)).rejects.toMatchObject({ message: expect.stringContaining('--force') })
+    expect(await adopt(true)).toMatchObject({ damaged: ['000001.value (missing)'], logGivenUpTo: undefined })
+    await start('stopped', (store) => {
+      expect(() => store.get('logical/mount/b')).toThrow(/the data is damaged: .*000001\.value \(missing\)/)
+      expect(store.get('logical/mount/c')).toEqual(bytes('c'))
+    })
+    await rename(aside, file(OF_DATA))
+    expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
+  })
+
+  it('a file of data that does not say any more whose it is can be adopted, to go on with the rest', async () => {
+    await write(end)
+    const whole = await readFile(file(OF_DATA))
+    whole.writeUInt8(whole.readUInt8(5) ^ 1, 5)
+    await writeFile(file(OF_DATA), whole)
+    await requireRefused('000001.value', 'storage adopt --force')
+    expect(await adopt(true)).toMatchObject({ damaged: ['000001.value'], logGivenUpTo: undefined })
+    expect(await start('stopped', (store) => store.get('logical/mount/c'))).toEqual(bytes('c'))
+  })
+})
+
+const IN_PLACE: readonly (readonly [string, (at: string) => unknown])[] = [
+  ['a named pipe', (at) => execFileSync('mkfifo', [at])],
+  ['a directory', (at) => mkdir(at)],
+  ['a symbolic link', (at) => symlink('/dev/zero', at)],
+]
+
+describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
+  const replace = async (number: number): Promise<void> => {
+    await rename(file(number), join(path, `aside-${number}`))
+    await make(file(number))
+  }
+
+  it.each<readonly [string, number, End]>([
+    ['of data', OF_DATA, 'killed'],
+    ['of data', OF_DATA, 'stopped'],
+    ['of the log', OF_LOG, 'killed'],
+    ['of the log', OF_LOG, 'stopped'],
+  ])('%s (%d, %s) is damage at the start', async (_what, number, end) => {
+    await write(end)
+    await replace(number)
+    await requireRefused(`00000${number}.value`, kind, 'storage adopt')
+    // Put back, the data is as it was.
+    await rm(file(number), { recursive: true })
+    await rename(join(path, `aside-${number}`), file(number))
+    expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
+  })
+
+  it('is damage for whoever reads the value, and is closed over', async () => {
+    await write('killed')
+    await start('stopped', async (store) => {
+      await replace(OF_DATA)
+      expect(() => store.get('logical/mount/b')).toThrow(`000001.value (${kind})`)
+      expect(store.get('logical/mount/a')).toEqual(bytes('a'))
+    })
+    await requireRefused('000001.value', kind)
+  })
+
+  it('is let alone where no value has its name', async () => {
+    await write('killed')
+    await make(file(7))
+    for (const end of ['stopped', 'killed', 'killed'] as const) {
+      expect(await start(end, (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
+    }
+    expect(await readdir(join(path, 'generation-1'))).toContain('000007.value')
+  })
+
+  it('that takes the place of a value yet to be written fails that write alone', async () => {
+    await start('killed', async (store) => {
+      await make(file(1))
+      const put = () => store.write((tx) => tx.put('logical/mount/b', large(1)))
+      await expect(put()).rejects.toMatchObject({ code: 'unavailable' })
+      await put()
+      expect(store.get('logical/mount/b')?.equals(large(1))).toBe(true)
+    })
+  })
+})
+
+it('a device in place of a file that the seal names is refused, and not read to its end', async () => {
+  await write('stopped')
+  await rm(file(OF_LOG))
+  await symlink('/dev/zero', file(OF_LOG))
+  await requireRefused('000002.value')
+  await rm(file(OF_LOG))
+  await writeFile(file(OF_LOG), '')
+  await requireRefused('000002.value')
+})
