@@ -80,7 +80,7 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
     [['fault', 'partition', 'A', 'C', '--for', '30'], '"30" has no unit'],
     [['heal'], 'say which'],
     [['heal', '77'], 'there is no fault 77'],
-    [['heal', 'Q'], 'there is no cluster "Q"; there is A, B, C'],
+    [['heal', 'Q'], 'has no cluster "Q"; it has A, B, C'],
   ]
   for (const [args, text] of refusals) {
     const { status, stderr } = await home.run(...args, ...NAMED)

@@ -12,10 +12,19 @@ const clusterOf = (home: LabHome, name: string, lab = 'default'): ClusterRecord 
   return found
 }
 
+/** Columns of what "up" prints of a lab, whatever keys it has; sentences of a proof are as long as they are. */
+const WIDTH = 100
+
 it('does everything with TLS, an auto-unseal seal and a root token of one own', { timeout: 600_000 }, async () => {
   await using home = new LabHome()
   const flags = ['--tls', '--seal', 'auto', '--shamir', '3/2', '--root-token', 'my-root']
-  expect((await home.run('up', 'pr-dr', '--ports', 'random', ...flags, '--prove')).status).toBe(0)
+  const up = await home.run('up', 'pr-dr', '--ports', 'random', ...flags, '--prove')
+  expect(up).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^recovery keys of A, B, C, 2 of 3 are needed:$/m),
+  })
+  const [picture = ''] = up.stdout.split('\n\nB (DR) holds the same data')
+  expect(Math.max(...picture.split('\n').map((line) => line.length))).toBeLessThanOrEqual(WIDTH)
   const { caFile, sealKeyFile, unsealKeys } = clusterOf(home, 'A')
   expect(unsealKeys).toHaveLength(3)
   expect(statSync(sealKeyFile ?? '').mode & 0o777).toBe(0o600)
@@ -29,6 +38,9 @@ it('does everything with TLS, an auto-unseal seal and a root token of one own', 
   expect((await home.run('wait', '--for', 'replicated')).status).toBe(0)
   expect((await home.run('seal', 'C')).status).toBe(0)
   expect((await home.run('start', 'C')).stderr).toContain('running')
+  const unseal = await home.run('unseal', 'C')
+  expect(unseal).toMatchObject({ status: 2, stderr: expect.stringContaining('"understudy restart C" opens it') })
+  expect(unseal.stderr, 'nothing comes of waiting').not.toContain('to unseal itself')
   expect((await home.run('restart', 'C')).status).toBe(0)
   expect((await home.run('switchover', 'A', 'B')).stderr).toContain('A is a DR secondary of B and replicated')
   // C finds the new primary by itself, in its own time.

@@ -12,9 +12,11 @@ import { labDirectory } from '../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/lifecycle/lab-host.js'
 import { drawLab } from '../../lab/picture.js'
 import { proveReplication } from '../../lab/proof.js'
-import { loadTopology } from '../../lab/topology/catalogue.js'
+import { planOf } from '../../lab/topology.js'
+import { loadTopology, topologyOf } from '../../lab/topology/catalogue.js'
 import { examples } from '../help.js'
 import { formatTable, type Output } from '../output.js'
+import { describeKeys } from './lab/describe-keys.js'
 import { caCertOption, requireReadable } from './lab/options.js'
 
 interface WireFlags {
@@ -75,7 +77,11 @@ export const wireCommand = (output: Output, makeHost: () => LabHost = thisHost):
         output.progress(`they are the lab "${name}" now`)
       }
       const proof = await proveReplication(wired, { clock: host.clock, timeoutMs, links })
-      output.data(flags.json ? JSON.stringify({ ...wired, proof }, undefined, 2) : describe(wired, proof, keep))
+      output.data(
+        flags.json
+          ? JSON.stringify({ ...wired, proof }, undefined, 2)
+          : describe({ ...wired, plan: topology }, proof, keep),
+      )
     })
 
 const attach = async (
@@ -112,10 +118,9 @@ const readKept = (file: string | undefined, output: Output): WiredClusters | und
 /** Keys and tokens that are kept in a file need not stand in the log of a container as well. */
 const describe = (wired: WiredClusters, proof: readonly string[], keep: string | undefined): string => {
   if (keep) return [drawLab(wired), '', `keys and tokens are in ${keep}`, '', ...proof].join('\n')
-  const rows = wired.clusters.map(({ name, rootToken, unsealKeys }) => [
-    name,
-    rootToken || '(none: a DR secondary serves nobody)',
-    unsealKeys.join(' '),
-  ])
-  return [drawLab(wired), '', formatTable([['cluster', 'root token', 'unseal keys'], ...rows]), '', ...proof].join('\n')
+  const rows = wired.clusters.map(({ name, rootToken }) => [name, rootToken || '(none: a DR secondary serves nobody)'])
+  const topology = topologyOf(wired)
+  const isAutoSealed = (name: string) => topology !== undefined && planOf(topology, name).seal?.type === 'auto'
+  const keys = describeKeys(wired.clusters, isAutoSealed)
+  return [drawLab(wired), '', formatTable([['cluster', 'root token'], ...rows]), '', ...keys, '', ...proof].join('\n')
 }

@@ -47,6 +47,7 @@ export class DrillContext {
   /** RFC 3339. */
   readonly startedAt: string
   #onLine: (line: string) => void = () => undefined
+  #onOutput: (text: string) => void = () => undefined
   readonly #startedMs: number
   readonly #ends: (() => void)[] = []
 
@@ -75,6 +76,11 @@ export class DrillContext {
     this.#onLine = listener
   }
 
+  /** Told of what commands print. */
+  onOutput(listener: (text: string) => void): void {
+    this.#onOutput = listener
+  }
+
   /** For what goes on behind a step: it ends with the drill. */
   atEnd(end: () => void): void {
     this.#ends.push(end)
@@ -86,6 +92,10 @@ export class DrillContext {
 
   line(text: string): void {
     this.#onLine(text)
+  }
+
+  output(text: string): void {
+    this.#onOutput(text)
   }
 
   /** Operations as commands have them, shown as lines without secrets. */

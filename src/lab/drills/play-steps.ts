@@ -21,6 +21,7 @@ export class StepPlayer {
   readonly #context: DrillContext
   readonly #watcher: DrillWatcher
   #lines: string[] = []
+  #output = ''
   #verdict: Verdict = { verdict: 'passed', error: null }
 
   constructor(drill: string, context: DrillContext, watcher: DrillWatcher) {
@@ -30,6 +31,9 @@ export class StepPlayer {
     context.onLine((line) => {
       this.#lines.push(line)
       watcher.onLine?.(line)
+    })
+    context.onOutput((text) => {
+      this.#output += text
     })
   }
 
@@ -56,6 +60,7 @@ export class StepPlayer {
   async #playStep(step: Step, phase: StepResult['phase']): Promise<StepResult> {
     await this.#watcher.onStep?.(step, this.results.length + 1, phase)
     this.#lines = []
+    this.#output = ''
     const startedMs = this.#context.now()
     await this.#tell(step, 'begins')
     const error = await this.#findFailure(step)
@@ -68,6 +73,7 @@ export class StepPlayer {
       startedMs,
       tookMs: this.#context.now() - startedMs,
       outcome: error === undefined ? 'passed' : 'failed',
+      ...(this.#output === '' ? {} : { output: this.#output }),
       ...(error === undefined ? {} : { error }),
     }
     await this.#tell(step, result.outcome)

@@ -72,6 +72,8 @@ export interface StepResult {
   readonly startedMs: number
   readonly tookMs: number
   readonly outcome: StepOutcome
+  /** The end of what a command of the step printed, where it printed anything. */
+  readonly output?: string
   readonly error?: string
 }
 

@@ -149,7 +149,11 @@ class DrillRun {
 
   async #judge(measured: Measured | undefined): Promise<ExpectationResult[]> {
     const results: ExpectationResult[] = []
-    for (const expectation of [...this.#drill.expect, ...expectationsOf(this.#options.slo ?? {})]) {
+    const own = this.#drill.expect.map(describeExpectation)
+    const asked = expectationsOf(this.#options.slo ?? {})
+    // A bound that the drill has itself is not judged twice.
+    const others = asked.filter((one) => !own.includes(describeExpectation(one)))
+    for (const expectation of [...this.#drill.expect, ...others]) {
       this.#context.signal.throwIfAborted()
       const seen = await this.#see(expectation, measured)
       const result = { text: describeExpectation(expectation), ...seen }

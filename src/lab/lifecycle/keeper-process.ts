@@ -65,10 +65,12 @@ export const startKeeper = async (
   void launched.ended.then((ending) => {
     failure.abort(new LabError('remote', `the keeper of the lab ended (${ending})\n${lastLogLines(keeper.logFile)}`))
   })
-  const answers = async () => {
-    await new KeeperClient(keeper.socket).list()
-    return undefined
-  }
+  // One that is only starting has cut no link, which is what its silence means later.
+  const answers = () =>
+    new KeeperClient(keeper.socket).list().then(
+      () => undefined,
+      () => 'it is starting',
+    )
   const either = signal ? AbortSignal.any([signal, failure.signal]) : failure.signal
   await waitFor(clock, 'the keeper of the lab to answer', answers, timeoutMs, either)
   return { keeper: { ...keeper, process: servers.identify(launched.pid) ?? null }, launched }

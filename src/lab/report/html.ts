@@ -105,7 +105,7 @@ const OUTCOMES = { passed: '', failed: 'failed after ', skipped: 'not reached' }
 const drawSteps = ({ steps }: DrillResult): Markup =>
   markup`<ol class="steps">${steps.map(
     (step) =>
-      markup`<li><h3>${step.name}<span class="${step.outcome === 'failed' ? 'bad-text' : ''}">${describeTime(step)}</span></h3><p class="note">${step.detail}</p>${step.error !== undefined && markup`<p class="bad-text">${step.error}</p>`}${drawCommands(step.commands)}</li>`,
+      markup`<li><h3>${step.name}<span class="${step.outcome === 'failed' ? 'bad-text' : ''}">${describeTime(step)}</span></h3><p class="note">${step.detail}</p>${step.error !== undefined && markup`<p class="bad-text">${step.error}</p>`}${drawCommands(step.commands)}${step.output !== undefined && markup`<pre>${step.output}</pre>`}</li>`,
   )}</ol>`
 
 const describeTime = ({ outcome, startedMs, tookMs }: StepResult): string =>

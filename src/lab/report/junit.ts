@@ -19,7 +19,8 @@ ${steps.map((step, index) => {
   return testCase(drill, name, step.tookMs, [
     step.outcome === 'skipped' && markup`<skipped message="not reached"/>`,
     step.outcome === 'failed' && markup`<failure message="${why}">${why}</failure>`,
-    step.commands.length > 0 && markup`<system-out>${step.commands.join('\n')}</system-out>`,
+    step.commands.length > 0 &&
+      markup`<system-out>${[...step.commands, ...(step.output === undefined ? [] : [step.output])].join('\n')}</system-out>`,
   ])
 })}${expectations.map(({ text, passed, evidence }) =>
   testCase(drill, `expects ${text}`, 0, [

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
 import { parseDrill } from '../../../src/lab/drills/parse.js'
 import type { DrillResult } from '../../../src/lab/drills/result.js'
+import type { Slo } from '../../../src/lab/drills/wanted.js'
 import { runDrill } from '../../../src/lab/drills/run-drill.js'
 import { InProcessLab } from '../../../src/lab/in-process-lab.js'
 import { openInProcessLab } from '../../../src/lab/live/in-process-driver.js'
@@ -16,10 +17,10 @@ const ROUND_MS = 2 * 25
 const drillOf = (topology: string, text: string) =>
   parseDrill(`apiVersion: understudy/v1\nkind: Drill\ntopology: ${topology}\n${text}`, 'test.yaml')
 
-const play = async (topology: string, text: string): Promise<DrillResult> => {
+const play = async (topology: string, text: string, slo?: Slo): Promise<DrillResult> => {
   await using inProcess = await InProcessLab.start(requireTopology(topology), { seed: 1 })
   await using lab = openInProcessLab(inProcess)
-  return await runDrill(lab, drillOf(topology, text), { seed: '1', timeoutMs: TIMEOUT_MS })
+  return await runDrill(lab, drillOf(topology, text), { seed: '1', timeoutMs: TIMEOUT_MS, slo })
 }
 
 const failed = ({ expectations }: DrillResult) => expectations.filter(({ passed }) => !passed)
@@ -229,4 +230,20 @@ expect:
 it('cannot be played where a verb does not exist, which is no failure of the clusters', async () => {
   const result = await play('single', 'steps: [{ pause: A }]\nexpect: [{ health: { cluster: A, is: 200 } }]')
   expect([result.verdict, result.error]).toEqual(['error', expect.stringContaining('"pause" cannot be done')])
+})
+
+it('keeps what commands print, without tokens, and judges a bound once that it has itself', async () => {
+  const text = `
+load: { writers: 1 }
+steps:
+  - run: { cluster: A, command: 'echo words; echo token=$VAULT_TOKEN >&2' }
+  - wait: 100ms
+expect:
+  - rto: { at-most: 60s }
+`
+  const { steps, expectations } = await play('single', text, { rtoMs: 60_000, writesLost: 5 })
+  expect(steps[0]?.output).toContain('words\n')
+  expect(steps[0]?.output).toContain("token='<token>'")
+  expect(steps[1]).not.toHaveProperty('output')
+  expect(expectations.map((one) => one.text.slice(0, 'rto'.length))).toEqual(['rto', 'rpo'])
 })

@@ -127,10 +127,19 @@ const watcherOf = (
       if (isStepwise) await waitForReturn('      return goes on ', signal)
     },
     onLine: (line) => say(`      $ ${line}`),
-    onStepEnd: (result) => say(`      ${describeEnd(result)}`),
+    onStepEnd: (result) => {
+      for (const line of lastLines(result.output)) say(`      > ${line}`)
+      say(`      ${describeEnd(result)}`)
+    },
     onExpectation: (result) => say(describeExpectation(result)),
   }
 }
+
+const LINES_SHOWN = 20
+
+/** The end of what a command printed; a report has more of it. */
+const lastLines = (output = ''): string[] =>
+  output.trimEnd() === '' ? [] : output.trimEnd().split('\n').slice(-LINES_SHOWN)
 
 const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
 

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command, type ErrorOptions, Option } from 'commander'
 import { type AnyLab, type ClusterAccess, withRootToken } from '../../../lab/cluster.js'
 import { type ClientEnvironment, environmentOf, findByRole, ROLES, type Role } from '../../../lab/environment.js'
 import { LabError } from '../../../lab/lab-error.js'
@@ -30,9 +30,19 @@ export const envCommand = (output: Output): Command =>
       output.data(flags.json ? JSON.stringify(variablesOf(environment), undefined, 2) : toShell(environment))
     })
 
+/** Flags of the program that it runs stand after `--`: whoever forgets that is told. */
+class CommandWithProgram extends Command {
+  override error(message: string, options?: ErrorOptions): never {
+    const isFlag = options?.code === 'commander.unknownOption'
+    return super.error(isFlag ? `${message}\n${FLAGS_HINT}` : message, options)
+  }
+}
+
+const FLAGS_HINT = 'Flags of the command that is run stand after "--": understudy exec A -- ls -la'
+
 /** `understudy exec A -- command`: runs a program with that environment and ends as it does. */
 export const execCommand = (finish: (status: number) => void): Command =>
-  new Command('exec')
+  new CommandWithProgram('exec')
     .description('run a command with the environment of one cluster')
     .argument('<cluster>', 'A, B, ...')
     .argument('<command...>', 'the command and its arguments, after --')

@@ -12,6 +12,7 @@ import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { chooseClusters } from '../../../lab/lifecycle/servers.js'
 import { commandTerm, examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
 import { LINK_FAULTS, type LinkFaultFlags, type LinkFaultKind } from './link-faults.js'
@@ -42,7 +43,8 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
     command.addCommand(one.addOption(nameOption()).exitOverride())
   command.addCommand(
     new Command('ls')
-      .description('list active faults')
+      .alias('list')
+      .description('list active faults; those that are done at once, corrupt and expire-token, are none afterwards')
       .addOption(nameOption())
       .option('--json', 'print JSON')
       .addHelpText('after', examples('fault ls', 'fault ls --name drill --json'))
@@ -57,7 +59,12 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
   )
   return command.addHelpText(
     'after',
-    examples('fault partition A B --for 30s --one-way', 'fault latency A C 80ms --jitter 20ms', 'fault disk A full'),
+    examples(
+      'fault partition A B --for 30s --one-way',
+      'fault latency A C 80ms --jitter 20ms',
+      'fault disk A full',
+      'fault corrupt B',
+    ),
   )
 }
 
@@ -152,18 +159,14 @@ export const healCommand = (output: Output): Command =>
     .addHelpText('after', examples('heal 3', 'heal A B', 'heal --all'))
     .action(async (what: string[], flags: { name: string; all?: true }) => {
       const keeper = keeperOf(flags.name)
-      requireClusters(flags.name, what)
+      chooseClusters(
+        requireLab(flags.name, NO_LINKS),
+        what.filter((one) => !/^\d+$/.test(one)),
+      )
       const isAll = flags.all === true && what.length === 0
       const healed = isAll ? await keeper.heal() : await healEach(keeper, chooseFaults(await keeper.list(), what))
       sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, output)
     })
-
-const requireClusters = (name: string, what: readonly string[]): void => {
-  const known = requireLab(name, NO_LINKS).clusters.map((cluster) => cluster.name)
-  const unknown = what.find((one) => !/^\d+$/.test(one) && !known.includes(one))
-  if (unknown !== undefined)
-    throw new LabError('usage', `there is no cluster "${unknown}"; there is ${known.join(', ')}`)
-}
 
 const placeOf = ([one, other]: readonly string[]): string =>
   other === undefined ? `of the server ${one}` : `between ${one} and ${other}`

@@ -13,6 +13,7 @@ import { type ClusterPlan, planOf, type Topology } from '../../../lab/topology.j
 import { listTopologies, requireTopology, readTopologyFile, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output, terminalWidth } from '../../output.js'
+import { describeKeys } from './describe-keys.js'
 import { nameOption, parsePort, parseShamir, parseTimeout, timeoutOption } from './options.js'
 
 interface UpFlags {
@@ -205,16 +206,18 @@ const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<stri
 }
 
 const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
-  const rows = lab.clusters.map(({ name, apiAddress, rootToken, unsealKeys }) => [
+  const rows = lab.clusters.map(({ name, apiAddress, rootToken }) => [
     name,
     apiAddress,
     rootToken || '(none: a DR secondary serves nobody)',
-    unsealKeys.join(' '),
   ])
+  const isAutoSealed = (name: string) => lab.clusters.find((one) => one.name === name)?.sealKeyFile !== undefined
   return [
     drawLab(lab),
     '',
-    formatTable([['cluster', 'address', 'root token', 'key shares'], ...rows]),
+    formatTable([['cluster', 'address', 'root token'], ...rows]),
+    '',
+    ...describeKeys(lab.clusters, isAutoSealed),
     '',
     ...(sentences.length > 0 ? [...sentences, ''] : []),
     describeNext(lab.name),

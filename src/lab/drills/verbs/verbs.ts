@@ -1,4 +1,5 @@
 import { LabError } from '../../lab-error.js'
+import { conceal } from '../../report/conceal.js'
 import { makeCall } from '../answers.js'
 import { formatMs } from '../../report/format.js'
 import { listOf, type Step, type VerbValues } from '../drill.js'
@@ -120,6 +121,7 @@ const VERBS: { readonly [V in Verb]: (context: DrillContext, value: VerbValues[V
   run: async (context, { cluster, command, status = 0, prints, within = '60s' }) => {
     context.line(`VAULT_ADDR=${context.lab.cluster(cluster).apiAddress} sh -c '${command.replaceAll("'", `'\\''`)}'`)
     const ended = await runCommand(context, cluster, command, durationOf(within))
+    context.output(conceal(ended.output))
     const last = ended.output.trim().split('\n').slice(-5).join('\n')
     if (ended.status === null)
       throw new LabError('timeout', `the command did not end within ${formatMs(durationOf(within))}\n${last}`)

@@ -1,0 +1,24 @@
+import type { ClusterAccess } from '../../../lab/cluster.js'
+
+/**
+ * The keys of clusters, one a line, since a terminal holds no more: those of clusters that have the same ones, which
+ * replication makes so, once. Those of a cluster that unseals by itself are recovery keys, which open nothing.
+ */
+export const describeKeys = (
+  clusters: readonly ClusterAccess[],
+  isAutoSealed: (cluster: string) => boolean,
+): string[] => {
+  const groups = new Map<string, ClusterAccess[]>()
+  for (const cluster of clusters.filter(({ unsealKeys }) => unsealKeys.length > 0)) {
+    const same = [isAutoSealed(cluster.name), cluster.threshold, ...cluster.unsealKeys].join()
+    groups.set(same, [...(groups.get(same) ?? []), cluster])
+  }
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (!first) return []
+    const { unsealKeys, threshold } = first
+    const names = [first, ...others].map(({ name }) => name).join(', ')
+    const count = unsealKeys.length === 1 ? '' : `, ${threshold} of ${unsealKeys.length} are needed`
+    const what = isAutoSealed(first.name) ? 'recovery keys' : 'key shares'
+    return [`${what} of ${names}${count}:`, ...unsealKeys.map((key) => `  ${key}`)]
+  })
+}
