@@ -6,11 +6,11 @@ export class Reservations<T> {
   readonly #byKey = new Map<string, T>()
 
   /** For within the transaction. `release` must follow when it has ended, however. */
-  claim(key: string, value: T): void {
+  reserve(key: string, value: T): void {
     this.#byKey.set(key, value)
   }
 
-  /** A later claim of the same key stays. */
+  /** A later one of the same key stays. */
   release(key: string, value: T): void {
     if (this.#byKey.get(key) === value) this.#byKey.delete(key)
   }
@@ -19,7 +19,7 @@ export class Reservations<T> {
     return this.#byKey.get(key)
   }
 
-  /** The committed rows, those left out that a claim replaces, and the claims. */
+  /** The committed rows, those left out that a reservation replaces, and the reservations. */
   over(committed: Iterable<readonly [string, T]>): T[] {
     if (this.#byKey.size === 0) return Array.from(committed, ([, value]) => value)
     return [...new Map([...committed, ...this.#byKey]).values()]

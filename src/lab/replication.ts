@@ -1,3 +1,4 @@
+import { decodeWithOtp } from '../base/one-time-pad.js'
 import type { Clock } from '../base/clock.js'
 import { type ApiClient, ApiError } from '../client/api-client.js'
 import { type ClusterAccess, withClient } from './cluster.js'
@@ -132,12 +133,10 @@ export const generateOperationToken = async (call: Call, keys: readonly string[]
 /** The ceremony of sharing a secret out: an attempt, then one share after the other. */
 const giveShares = async (call: Call, path: string, keys: readonly string[]): Promise<string | undefined> => {
   const attempt = await call(`${path}/attempt`)
-  const otp = Buffer.from(String(attempt.otp))
   for (const key of keys) {
     const update = await call(`${path}/update`, { key, nonce: String(attempt.nonce) })
     if (update.complete !== true) continue
-    const encoded = Buffer.from(String(update.encoded_token), 'base64')
-    return Buffer.from(encoded.map((byte, index) => byte ^ (otp[index] ?? 0))).toString()
+    return decodeWithOtp(String(update.encoded_token), String(attempt.otp))
   }
   return undefined
 }

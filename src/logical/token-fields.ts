@@ -2,7 +2,7 @@
  * The `token_*` parameters that every auth method's roles and users share: one field table, one record, one set of
  * checks. The record holds what was written; nothing is added to it that the writer did not say.
  */
-import { formatCidr, parseCidrOrAddress } from '../base/cidr.js'
+import { parseBoundCidrs } from './bound-cidrs.js'
 import type { Call } from './backend.js'
 import { invalid } from './errors.js'
 import { bool, commaList, duration, type FieldTable, int, string } from './fields.js'
@@ -88,14 +88,6 @@ export const applyTokenFields = (
   checkTokenSettings(settings)
   return { settings, warnings: word.warning === undefined ? [] : [word.warning] }
 }
-
-/** Blocks or single addresses in canonical spelling, order and repetitions kept. Throws 400 for anything else. */
-export const parseBoundCidrs = (texts: readonly string[]): string[] =>
-  texts.map((text) => {
-    const cidr = parseCidrOrAddress(text)
-    if (!cidr) throw invalid(`error parsing address ${JSON.stringify(text)}: neither an address nor a block of them`)
-    return formatCidr(cidr)
-  })
 
 const parseTokenType = (text: string): { type: LoginAuth['tokenType']; warning?: string } => {
   const known = Object.hasOwn(TOKEN_TYPES, text) ? TOKEN_TYPES[text] : undefined

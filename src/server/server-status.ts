@@ -1,20 +1,21 @@
 import os from 'node:os'
-import type { ClusterStatus, ReplicationMode } from '../core/status/cluster-status.js'
+import type { ClusterStatus } from '../core/status/cluster-status.js'
 import type { ServerConfig } from './config/config.js'
 import type { Runtime } from './runtime/runtime.js'
 
 /** The values that status reads show, either of the runtime as it is or, while it is being rebuilt, as it was. */
-interface Reading {
-  readonly clusterName: string
-  readonly clusterId: string
-  readonly replicationModes: { readonly dr: ReplicationMode; readonly performance: ReplicationMode }
-  readonly lastWal: number
-  readonly lastRemoteWal: number
-  readonly echoDurationMs: number
-  readonly clockSkewMs: number
-  readonly canaryAgeMs: number
-  readonly activeSinceMs: number | undefined
-}
+type Reading = Pick<
+  ClusterStatus,
+  | 'clusterName'
+  | 'clusterId'
+  | 'replicationModes'
+  | 'lastWal'
+  | 'lastRemoteWal'
+  | 'echoDurationMs'
+  | 'clockSkewMs'
+  | 'canaryAgeMs'
+  | 'activeSinceMs'
+>
 
 const NOTHING: Reading = {
   clusterName: '',

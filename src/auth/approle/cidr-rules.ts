@@ -1,5 +1,6 @@
 /** The rules for address blocks of roles and SecretIDs, each alone and between the two, with the texts of the refusals. */
-import { areSubsets, isAddressInAny, parseCidr } from '../../base/cidr.js'
+import { areSubsets, parseCidr } from '../../base/cidr.js'
+import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid } from '../../logical/errors.js'
 
 /** Every text is a block `address/length`; a bare address is none. Throws 400. */
@@ -18,7 +19,7 @@ export const checkSubset = (ofRole: readonly string[], ofSecretId: readonly stri
 
 /** No blocks admit everybody. Throws 400 that names the address; `by` says by what and on what. */
 export const checkSource = (blocks: readonly string[], address: string, by: string): void => {
-  if (blocks.length === 0 || isAddressInAny(blocks, address)) return
+  if (isWithinBoundCidrs(blocks, address)) return
   throw invalid(`source address ${JSON.stringify(address)} unauthorized ${by}`)
 }
 

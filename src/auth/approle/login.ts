@@ -4,11 +4,12 @@
  * alike.
  */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Lockout } from '../../logical/lockout.js'
 import type { LoginAuth, Request, Response } from '../../logical/request.js'
-import { loginSettings, parseBoundCidrs } from '../../logical/token-fields.js'
+import { loginSettings } from '../../logical/token-fields.js'
 import { checkSource, checkSubset } from './cidr-rules.js'
 import type { MountData } from './mount-data.js'
 import type { Role } from './roles.js'

@@ -5,7 +5,8 @@
 import type { MountView } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
-import { applyRenamed, normalizePolicies, parseBoundCidrs, type TokenSettings } from '../../logical/token-fields.js'
+import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
+import { applyRenamed, normalizePolicies, type TokenSettings } from '../../logical/token-fields.js'
 import { checkPeriod, oldNames, oldPeriodData, oldPoliciesData, ROLE_FIELDS, type RoleCall } from './role-fields.js'
 import type { Role } from './roles.js'
 

@@ -1,4 +1,5 @@
-import type { AuthAnswer, LoginAuth, NamespaceRef, TokenType, TokenView } from '../../logical/request.js'
+import type { AuthAnswer, TokenView } from '../../logical/request.js'
+import type { TokenRequest } from '../../logical/token-request.js'
 
 /** A live token as its endpoints show it. Times in milliseconds since the epoch, spans in whole seconds. */
 export interface TokenInfo extends TokenView {
@@ -17,32 +18,6 @@ export interface TokenInfo extends TokenView {
   readonly boundCidrs: readonly string[]
   readonly isOrphan: boolean
   readonly isRenewable: boolean
-}
-
-/** A token to be made: the endpoint has judged it, the authority decides how long it lives. Seconds, 0 = not set. */
-export interface TokenRequest {
-  readonly namespace: NamespaceRef
-  readonly path: string
-  readonly type: TokenType
-  readonly id?: string
-  readonly policies: readonly string[]
-  readonly displayName: string
-  readonly meta: Readonly<Record<string, string>> | null
-  readonly entityId: string
-  /** Storage id of the parent; empty for an orphan. */
-  readonly parent: string
-  readonly numUses: number
-  readonly ttlSeconds: number
-  readonly maxTtlSeconds: number
-  readonly explicitMaxTtlSeconds: number
-  readonly periodSeconds: number
-  /** Period of the token's role, which is looked up again at every renewal: a change of the role reaches its tokens. */
-  readonly rolePeriodSeconds?: number
-  readonly roleExplicitMaxTtlSeconds?: number
-  readonly role: string
-  readonly boundCidrs: readonly string[]
-  readonly isRenewable: boolean
-  readonly login: LoginAuth | undefined
 }
 
 interface IssuedToken {

@@ -1,13 +1,8 @@
+import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { bool, commaList, duration, int, string } from '../../logical/fields.js'
 import type { Call } from '../../logical/backend.js'
-import {
-  applyRenamed,
-  lowerNames,
-  normalizePolicies,
-  parseBoundCidrs,
-  type Renamed,
-} from '../../logical/token-fields.js'
+import { applyRenamed, lowerNames, normalizePolicies, type Renamed } from '../../logical/token-fields.js'
 
 const ROLE_TYPES = ['default-service', 'default-batch', 'service', 'batch'] as const
 type RoleTokenType = (typeof ROLE_TYPES)[number]

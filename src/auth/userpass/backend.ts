@@ -1,6 +1,6 @@
 /** Logins by name and password. Users replicate; the tokens that logins give are the core's and stay on their cluster. */
-import { isAddressInAny } from '../../base/cidr.js'
 import { type Backend, type BackendContext, type BackendType, type Call, definePath } from '../../logical/backend.js'
+import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, permissionDenied } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import { Lockout } from '../../logical/lockout.js'
@@ -43,8 +43,7 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
       throw invalid('invalid username or password')
     }
     lockout.unlock(name)
-    const boundCidrs = user.token.boundCidrs ?? []
-    if (boundCidrs.length > 0 && !isAddressInAny(boundCidrs, request.remoteAddress)) throw permissionDenied()
+    if (!isWithinBoundCidrs(user.token.boundCidrs ?? [], request.remoteAddress)) throw permissionDenied()
     return { login: loginOf(name, user) }
   }
 

@@ -1,11 +1,11 @@
 /** The fields of a user and how a write changes the record. The old names mean the same as their `token_*` successors. */
+import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import type { Call } from '../../logical/backend.js'
 import { commaList, duration, string } from '../../logical/fields.js'
 import {
   applyRenamed,
   applyTokenFields,
   normalizePolicies,
-  parseBoundCidrs,
   TOKEN_FIELDS,
   tokenFieldsData,
 } from '../../logical/token-fields.js'

@@ -20,7 +20,7 @@ export class MountTable {
   readonly #storage: Storage
   readonly #namespaces: Pick<NamespaceStore, 'allDecided' | 'findById'>
   readonly #byKey = new Map<string, MountEntry>()
-  readonly #claims = new Reservations<MountEntry>()
+  readonly #reservations = new Reservations<MountEntry>()
   #listener: (change: { before: MountEntry | undefined; after: MountEntry | undefined }) => void = () => {}
 
   #follower: MountFollower = () => () => undefined
@@ -69,7 +69,7 @@ export class MountTable {
 
   /** With those whose record is on its way to the disk, as it will be. */
   allDecided(): MountEntry[] {
-    return this.#claims.over(this.#byKey)
+    return this.#reservations.over(this.#byKey)
   }
 
   /** The rows of one table and namespace, ordered by path. A local mount hides a shared one at the same path. */
@@ -94,7 +94,7 @@ export class MountTable {
         putJson(tx, entryKey(entry), entry)
       }
       also?.(tx)
-      for (const entry of entries) this.#claims.claim(entryKey(entry), entry)
+      for (const entry of entries) this.#reservations.reserve(entryKey(entry), entry)
     })
     await stored.finally(() => {
       for (const entry of entries) this.#settle(entryKey(entry), entry)
@@ -104,7 +104,7 @@ export class MountTable {
   /** Replaces a row by what `change` makes of its current state. Refuses a path that another mount has taken meanwhile. */
   async update(entry: MountEntry, change: (current: MountEntry) => MountEntry): Promise<MountEntry> {
     const key = entryKey(entry)
-    let claimed = entry
+    let reserved = entry
     let settled = () => {}
     const stored = this.#storage.write((tx) => {
       const current = readJson<MountEntry>(tx, key)
@@ -115,12 +115,12 @@ export class MountTable {
         settled = this.#follower(tx, current, changed)
       }
       putJson(tx, key, changed)
-      claimed = changed
-      this.#claims.claim(key, changed)
+      reserved = changed
+      this.#reservations.reserve(key, changed)
       return changed
     })
     return stored.finally(() => {
-      this.#settle(key, claimed)
+      this.#settle(key, reserved)
       settled()
     })
   }
@@ -162,8 +162,8 @@ export class MountTable {
   }
 
   /** The write has ended, well or not. */
-  #settle(key: string, claimed: MountEntry): void {
-    this.#claims.release(key, claimed)
+  #settle(key: string, reserved: MountEntry): void {
+    this.#reservations.release(key, reserved)
     this.refresh(key)
   }
 

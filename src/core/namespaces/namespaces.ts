@@ -18,7 +18,7 @@ export class NamespaceStore {
   readonly #byPath = new Map<string, NamespaceEntry>()
   readonly #byId = new Map<string, NamespaceEntry>()
   /** By path. */
-  readonly #claims = new Reservations<NamespaceEntry>()
+  readonly #reservations = new Reservations<NamespaceEntry>()
 
   #follower: NamespaceFollower = () => () => undefined
 
@@ -61,7 +61,7 @@ export class NamespaceStore {
 
   /** With those whose record is on its way to the disk. */
   allDecided(): NamespaceEntry[] {
-    return this.#claims.over(this.#byPath)
+    return this.#reservations.over(this.#byPath)
   }
 
   childrenOf(path: string): NamespaceEntry[] {
@@ -99,15 +99,15 @@ export class NamespaceStore {
    */
   async add(entry: NamespaceEntry, refuse: (entry: NamespaceEntry) => void): Promise<NamespaceEntry> {
     const stored = this.#storage.write((tx) => {
-      const taken = this.#byPath.get(entry.path) ?? this.#claims.find(entry.path)
+      const taken = this.#byPath.get(entry.path) ?? this.#reservations.find(entry.path)
       if (taken) return taken
       refuse(entry)
       putJson(tx, KEYS.namespaces + entry.id, entry)
-      this.#claims.claim(entry.path, entry)
+      this.#reservations.reserve(entry.path, entry)
       return entry
     })
     return stored.finally(() => {
-      this.#claims.release(entry.path, entry)
+      this.#reservations.release(entry.path, entry)
       this.refresh(KEYS.namespaces + entry.id)
     })
   }

@@ -1,4 +1,4 @@
-import { isAddressInAny } from '../../base/cidr.js'
+import { isWithinBoundCidrs } from '../../logical/bound-cidrs.js'
 import type { TokenEntry } from './token-record.js'
 
 /**
@@ -8,7 +8,4 @@ import type { TokenEntry } from './token-record.js'
 export const isAddressAllowed = (
   { boundCidrs, isRoot, expiresAtMs }: Pick<TokenEntry, 'boundCidrs' | 'isRoot' | 'expiresAtMs'>,
   remoteAddress: string,
-): boolean => {
-  if (boundCidrs.length === 0 || (isRoot && expiresAtMs === undefined)) return true
-  return isAddressInAny(boundCidrs, remoteAddress)
-}
+): boolean => (isRoot && expiresAtMs === undefined) || isWithinBoundCidrs(boundCidrs, remoteAddress)

@@ -5,39 +5,10 @@
 import { invalid } from '../../logical/errors.js'
 import { type LoginAuth, type NamespaceRef, ROOT_NAMESPACE, type TokenType } from '../../logical/request.js'
 import { normalizePolicies } from '../../logical/token-fields.js'
+import type { TokenRequest } from '../../logical/token-request.js'
 import type { MountTokenType } from '../mounts/mount-entry.js'
 import type { StoredToken } from './token-record.js'
 import { decideTtl, smallestSet } from './token-ttl.js'
-
-/** Spans in whole seconds, 0 = not set. Policies are final. */
-export interface TokenRequest {
-  readonly namespace: NamespaceRef
-  readonly path: string
-  readonly type: TokenType
-  /** A chosen id, without the namespace's ending. */
-  readonly id?: string
-  readonly policies: readonly string[]
-  readonly displayName: string
-  readonly meta: Readonly<Record<string, string>> | null
-  readonly entityId: string
-  /** The storage id of a live parent; empty for an orphan. */
-  readonly parent: string
-  readonly numUses: number
-  readonly ttlSeconds: number
-  readonly maxTtlSeconds: number
-  /** Kept with the token. */
-  readonly explicitMaxTtlSeconds: number
-  readonly periodSeconds: number
-  /** Of a token role: they hold as long as the role says so, and are not kept. */
-  readonly rolePeriodSeconds?: number
-  readonly roleExplicitMaxTtlSeconds?: number
-  readonly role: string
-  readonly boundCidrs: readonly string[]
-  readonly isRenewable: boolean
-  readonly login: LoginAuth | undefined
-  /** The accessor of the mount of a login: the token ends with the mount. */
-  readonly mountAccessor?: string
-}
 
 /** An orphan that is allowed nothing. */
 const BARE_TOKEN_REQUEST: TokenRequest = {

@@ -1,14 +1,9 @@
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
+import type { TokenRequest } from '../../logical/token-request.js'
 import { answerOf, type IssuedToken } from './token-answer.js'
 import { PresentedTokens } from './presented-tokens.js'
-import {
-  type LoginMount,
-  loginTokenRequest,
-  ROOT_TOKEN_REQUEST,
-  type TokenRequest,
-  WRAPPING_TOKEN_REQUEST,
-} from './token-issue.js'
+import { type LoginMount, loginTokenRequest, ROOT_TOKEN_REQUEST, WRAPPING_TOKEN_REQUEST } from './token-issue.js'
 import { TokenMaker } from './token-maker.js'
 import type { TokenStoreOptions } from './token-options.js'
 import { hasEnded, TOKEN_KEYS, type TokenEntry } from './token-record.js'

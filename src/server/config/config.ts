@@ -1,4 +1,5 @@
 import type { LogLevel } from '../../base/log.js'
+import type { LockoutSettings } from '../../logical/lockout-settings.js'
 
 /**
  * The parsed configuration of one server: everything coerced, defaulted and checked, so that nothing behind this type asks
@@ -24,7 +25,7 @@ export interface ServerConfig {
   readonly dev: DevConfig | undefined
   readonly unauthenticatedMetrics: boolean
   /** Undefined: off, unless a mount is tuned to have it. */
-  readonly userLockout: Readonly<Record<LockableMethod, LockoutConfig | undefined>>
+  readonly userLockout: Readonly<Record<LockableMethod, LockoutSettings | undefined>>
   readonly own: OwnSettings
   readonly replication: {
     readonly allowForwardingViaHeader: boolean
@@ -87,13 +88,6 @@ export interface LogConfig {
 /** The methods that lock users out. */
 export const LOCKABLE_METHODS = ['approle', 'userpass'] as const
 export type LockableMethod = (typeof LOCKABLE_METHODS)[number]
-
-/** Failed logins in a row that lock, for how long, and the silence that forgets them. */
-export interface LockoutConfig {
-  readonly threshold: number
-  readonly durationMs: number
-  readonly counterResetMs: number
-}
 
 export interface DevConfig {
   /** Empty: a random one. */

@@ -1,9 +1,8 @@
-import { LOCKABLE_METHODS, type LockableMethod, type LockoutConfig } from './config.js'
+import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout-settings.js'
+import { LOCKABLE_METHODS, type LockableMethod } from './config.js'
 import type { FileSettings } from './file.js'
 import type { Environment } from './environment.js'
 import type { ResolvedSettings } from './resolved-settings.js'
-
-const DEFAULTS: LockoutConfig = { threshold: 5, durationMs: 900_000, counterResetMs: 900_000 }
 
 /** The lockout settings of each method by itself. */
 export const resolveLockouts = (
@@ -11,11 +10,11 @@ export const resolveLockouts = (
   env: Environment,
   isDev: boolean,
   settled: ResolvedSettings,
-): Record<LockableMethod, LockoutConfig | undefined> => {
+): Record<LockableMethod, LockoutSettings | undefined> => {
   const resolve = (method: LockableMethod) => resolveLockout(method, files, env, isDev, settled)
   return Object.fromEntries(LOCKABLE_METHODS.map((method) => [method, resolve(method)])) as Record<
     LockableMethod,
-    LockoutConfig | undefined
+    LockoutSettings | undefined
   >
 }
 
@@ -26,7 +25,7 @@ const resolveLockout = (
   env: Environment,
   isDev: boolean,
   settled: ResolvedSettings,
-): LockoutConfig | undefined => {
+): LockoutSettings | undefined => {
   const isDisabled = ['true', '1'].includes(env.VAULT_DISABLE_USER_LOCKOUT ?? '')
   const stanza = { ...files.userLockout.all, ...files.userLockout[method] }
   const ours = files.own.user_lockout
@@ -42,12 +41,12 @@ const resolveLockout = (
   )
   if (isOff) return undefined
   return {
-    threshold: settled.number(name('lockout_threshold'), [stanza.lockout_threshold], DEFAULTS.threshold),
-    durationMs: settled.durationMs(name('lockout_duration'), [stanza.lockout_duration], DEFAULTS.durationMs),
+    threshold: settled.number(name('lockout_threshold'), [stanza.lockout_threshold], DEFAULT_LOCKOUT.threshold),
+    durationMs: settled.durationMs(name('lockout_duration'), [stanza.lockout_duration], DEFAULT_LOCKOUT.durationMs),
     counterResetMs: settled.durationMs(
       name('lockout_counter_reset'),
       [stanza.lockout_counter_reset],
-      DEFAULTS.counterResetMs,
+      DEFAULT_LOCKOUT.counterResetMs,
     ),
   }
 }

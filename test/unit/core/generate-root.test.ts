@@ -1,7 +1,7 @@
 import * as openpgp from 'openpgp'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/logical/json.js'
-import { decodeWithOtp } from '../../../src/seal/otp.js'
+import { decodeWithOtp } from '../../../src/base/one-time-pad.js'
 import { createSeal, initWith } from '../../support/seal-fixture.js'
 
 const open = async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { decodeWithOtp, encodeWithOtp } from '../../../src/base/one-time-pad.js'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { createOtp, decodeWithOtp, encodeWithOtp, isOtpLength } from '../../../src/seal/otp.js'
+import { createOtp, isOtpLength } from '../../../src/seal/otp.js'
 
 const token = 'hvs.ABCDEFGHIJKLMNOPQRSTUVWX'
 

@@ -1,4 +1,5 @@
 /** The one-time pad that hides a generated token. */
+import { decodeWithOtp } from '../../../base/one-time-pad.js'
 import { localError } from '../cli-error.js'
 
 /**
@@ -7,10 +8,10 @@ import { localError } from '../cli-error.js'
  */
 export const decodeToken = (encoded: string, otp: string): string => {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) throw localError('Error decoding token: it is not base64')
-  const bytes = Buffer.from(encoded, 'base64')
-  const pad = Buffer.from(otp, 'utf8')
-  if (bytes.length === 0 || bytes.length !== pad.length) {
-    throw localError(`Error decoding token: it has ${bytes.length} bytes, the OTP has ${pad.length}`)
+  const tokenBytes = Buffer.byteLength(encoded, 'base64')
+  const otpBytes = Buffer.byteLength(otp)
+  if (tokenBytes === 0 || tokenBytes !== otpBytes) {
+    throw localError(`Error decoding token: it has ${tokenBytes} bytes, the OTP has ${otpBytes}`)
   }
-  return Buffer.from(bytes.map((byte, index) => byte ^ (pad[index] ?? 0))).toString('utf8')
+  return decodeWithOtp(encoded, otp)
 }
