@@ -6,7 +6,8 @@ import type { JsonObject } from '../../logical/json.js'
 import { type NamespaceRef, type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
 import { CAPABILITY_BITS, NEEDED_BIT, namesOf } from './acl-capabilities.js'
 import { meetsConditions } from './acl-conditions.js'
-import { comparePriority, matchesSegments, reachesBelow } from './acl-pattern.js'
+import { matchesSegments, reachesBelow } from './acl-pattern.js'
+import { comparePriority } from './acl-priority.js'
 import type { AclRule, GrantingPolicy } from './acl-rules.js'
 
 interface AclQuery {

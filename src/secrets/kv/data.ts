@@ -10,6 +10,7 @@ import { checkCas, parseCas } from './cas.js'
 import type { ConfigStore } from './config.js'
 import { metadataKey, versionKey } from './layout.js'
 import { mergeDocument, mergeInTurns } from './merged-document.js'
+import { dropOldVersions } from './max-versions.js'
 import { addVersion, describeVersion, isReadable, type KeyMetadata, newMetadata, readMetadata } from './metadata.js'
 import { deleteVersions } from './versions.js'
 
@@ -38,7 +39,8 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
   }
 
   const putVersion = (tx: Transaction, path: string, metadata: KeyMetadata, text: Buffer): Response => {
-    for (const dropped of addVersion(metadata, config.current(), clock.now())) tx.delete(versionKey(path, dropped))
+    addVersion(metadata, config.current(), clock.now())
+    for (const dropped of dropOldVersions(metadata, config.current())) tx.delete(versionKey(path, dropped))
     const number = metadata.currentVersion
     const version = metadata.versions[number]
     if (!version) throw new Error('a version just added is not there')

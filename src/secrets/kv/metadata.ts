@@ -4,8 +4,6 @@ import { type ReadStorage, readJson } from '../../logical/storage.js'
 import type { KvConfig } from './config.js'
 import { metadataKey } from './layout.js'
 
-const DEFAULT_MAX_VERSIONS = 10
-
 export interface KeyMetadata {
   createdMs: number
   updatedMs: number
@@ -42,22 +40,14 @@ export const newMetadata = (nowMs: number): KeyMetadata => ({
   versions: {},
 })
 
-/** Enters the next version into `metadata` and takes out those that no longer fit; returns their numbers. */
-export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: number): number[] => {
+/** Enters the next version into `metadata`. */
+export const addVersion = (metadata: KeyMetadata, config: KvConfig, nowMs: number): void => {
   const version: VersionMetadata = { createdMs: nowMs }
   const lifeSeconds = lifeOfVersions(metadata, config)
   if (lifeSeconds > 0) version.deletedMs = nowMs + lifeSeconds * 1000
   metadata.currentVersion++
   metadata.versions[metadata.currentVersion] = version
   metadata.updatedMs = nowMs
-
-  const kept = Math.max(metadata.maxVersions, config.maxVersions) || DEFAULT_MAX_VERSIONS
-  const numbers = Object.keys(metadata.versions)
-  if (numbers.length <= kept) return []
-  metadata.oldestVersion = metadata.currentVersion - kept + 1
-  const dropped = numbers.map(Number).filter((number) => number < metadata.oldestVersion)
-  for (const number of dropped) delete metadata.versions[number]
-  return dropped
 }
 
 /** The shorter of what key and mount say, in seconds; 0 is forever. */
