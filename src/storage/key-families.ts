@@ -30,7 +30,7 @@ export type Owner =
   | 'tokens'
   | 'token-roles'
   | 'wrapping'
-  | 'purge'
+  | 'cleanup'
   | 'roles'
   | 'filters'
   | 'replication'
@@ -60,8 +60,8 @@ const TABLE = {
   authData: ['auth/', 'replicated', 'encrypted', 'backends', 'of auth methods, below the uuid of the mount'],
   localSecretData: ['local/logical/', 'local', 'encrypted', 'backends', 'of local mounts, and what mounts keep local'],
   localAuthData: ['local/auth/', 'local', 'encrypted', 'backends', 'the same of auth methods'],
-  purgeOrders: ['core/settings/purge/', 'replicated', 'encrypted', 'purge', 'data of removed mounts to be deleted'],
-  localPurgeOrders: ['local/purge/', 'local', 'encrypted', 'purge', 'the same of what is local'],
+  cleanupOrders: ['core/settings/purge/', 'replicated', 'encrypted', 'cleanup', 'data of removed mounts to be deleted'],
+  localCleanupOrders: ['local/purge/', 'local', 'encrypted', 'cleanup', 'the same of what is local'],
 
   audit: ['core/audit/', 'replicated', 'encrypted', 'audit', 'audit devices, one record each'],
   localAudit: ['core/local-audit/', 'local', 'encrypted', 'audit', 'audit devices that are local'],

@@ -31,7 +31,7 @@ import type { Entry } from '../../src/storage/engine/engine.js'
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
 import type { Category } from '../../src/storage/key-families.js'
 import type { Store } from '../../src/storage/store.js'
-import { Destruction } from '../../src/server/runtime/destroy-filtered-data.js'
+import { GenerationMove } from '../../src/storage/generations/generation-move.js'
 import { FENCED } from '../../src/server/runtime/write-fence.js'
 import { CuttableNetwork, openStore, TIMES } from './replication-fixture.js'
 import { until } from './until.js'
@@ -78,7 +78,7 @@ export class ControlCluster {
   listener!: ClusterListener
   readonly #others: Map<string, ControlCluster>
   #source = openMemoryGenerations()
-  #destruction: Destruction | undefined
+  #destruction: GenerationMove | undefined
   #rootKey: Buffer | undefined
   #mountFollower: MountFollower | undefined
   #restarting: Promise<void> = Promise.resolve()
@@ -269,7 +269,7 @@ export class ControlCluster {
   #host(): ReplicationHost {
     const cluster = this
     const { store, barrier } = this
-    const destruction = new Destruction({
+    const destruction = new GenerationMove({
       source: this.#source,
       store,
       clock: systemClock,

@@ -18,7 +18,7 @@ import {
   SINGLETON_TYPES,
 } from './mount-entry.js'
 import type { MountTable } from './mount-table.js'
-import { type Purge, purgeKey } from './purge.js'
+import { type MountCleanup, cleanupKey } from './cleanup.js'
 
 interface MountParameters {
   readonly type: string
@@ -34,7 +34,7 @@ interface MountServiceOptions {
   readonly table: MountTable
   readonly types: ReadonlyMap<string, BackendType>
   readonly storage: Storage
-  readonly purge: Purge
+  readonly cleanup: MountCleanup
   readonly leaseDefaults: LeaseDefaults
   readonly revokeLeases: (namespaceId: string, prefix: string) => Promise<void>
   readonly random: Random
@@ -103,13 +103,13 @@ export class MountService {
 
   /** Removes any mount, also those that a namespace has from the start. */
   async discard(entry: MountEntry): Promise<void> {
-    const { table, purge, revokeLeases } = this.#options
+    const { table, cleanup, revokeLeases } = this.#options
     // Row and order to delete go in one transaction: after a crash the rest of the data is still known to be garbage.
     await table.remove(entry, (tx) =>
-      putJson(tx, purgeKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] }),
+      putJson(tx, cleanupKey(entry), { prefixes: [...new Set([dataPrefix(entry), localDataPrefix(entry)])] }),
     )
     await revokeLeases(entry.namespaceId, routePath(entry))
-    await purge.run(purgeKey(entry))
+    await cleanup.run(cleanupKey(entry))
   }
 
   /** Gives a namespace the mounts it must have; those that exist stay. Returns what was missing and could be made. */

@@ -3,7 +3,7 @@ import { createSystemRandom } from '../../base/random.js'
 import { SealKeys } from '../../core/seal/seal-keys.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { parseKeyShare } from '../../seal/key-text.js'
-import { type Adopted, adoptGeneration } from '../../storage/adopt.js'
+import { type Adopted, adoptGeneration } from '../../storage/generations/adopt.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import {
   listStored,

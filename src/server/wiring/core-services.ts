@@ -12,7 +12,7 @@ import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../../c
 import type { Meter } from '../../core/status/metrics.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
-import { Purge } from '../../core/mounts/purge.js'
+import { MountCleanup } from '../../core/mounts/cleanup.js'
 import { Router } from '../../core/mounts/router.js'
 import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
@@ -60,7 +60,7 @@ export interface CoreServices extends CoreTables {
   readonly leases: LeaseStore
   readonly wrapping: Wrapping
   readonly audit: AuditBroker
-  readonly purge: Purge
+  readonly cleanup: MountCleanup
   /** Backends that are not made per mount. That of `sys/` is added by whoever has all that it stands on. */
   readonly singletons: Map<string, Backend>
 }
@@ -84,7 +84,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     log,
     standardOutput: options.standardOutput,
   })
-  const purge = new Purge(all)
+  const cleanup = new MountCleanup(all)
   const singletons = new Map<string, Backend>()
   const router = new Router({
     table,
@@ -144,7 +144,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     table,
     types: options.types,
     storage: all,
-    purge,
+    cleanup,
     leaseDefaults,
     revokeLeases: (namespaceId, prefix) => tokens.revokeByPathPrefix(namespaceId, prefix),
     random,
@@ -170,7 +170,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     leases,
     wrapping,
     audit,
-    purge,
+    cleanup,
   }
   const directory = new IdentityDirectory({
     store: identity,

@@ -92,11 +92,11 @@ export class OpenCluster {
   /** Starts what works in the background. */
   async start(): Promise<void> {
     const { config, shell } = this.#options
-    const { tokens, purge } = this.services
+    const { tokens, cleanup } = this.services
     if (!this.replication.isDrSecondary) {
       tokens.start(this.#stop.signal)
       this.#inBackground(
-        purge.resume({ isSharedReadOnly: this.replication.isSharedReadOnly }),
+        cleanup.resume({ isSharedReadOnly: this.replication.isSharedReadOnly }),
         'left-over data could not be deleted',
       )
     }
@@ -141,7 +141,7 @@ export class OpenCluster {
    */
   #removeLocalDataOf(entry: MountEntry): void {
     if (this.replication.isDrSecondary) return
-    this.#inBackground(this.services.purge.runLocal(entry), 'local data of a mount that left could not be deleted')
+    this.#inBackground(this.services.cleanup.runLocal(entry), 'local data of a mount that left could not be deleted')
   }
 
   /** Work that a closing cluster does not finish is no failure: the next start takes it up. */

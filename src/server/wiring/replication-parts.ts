@@ -15,7 +15,7 @@ import type { ReplicationView } from '../../replication/view.js'
 import type { Category } from '../../storage/key-families.js'
 import type { ServerConfig } from '../config/config.js'
 import type { CoreTables } from './core-tables.js'
-import { Destruction } from '../runtime/destroy-filtered-data.js'
+import { GenerationMove } from '../../storage/generations/generation-move.js'
 import { fetchWrapped } from './fetch-wrapped.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
 import { prepareGeneration } from '../runtime/wipe.js'
@@ -43,12 +43,12 @@ type PartsOptions = OpenClusterOptions & { readonly tables: CoreTables }
 export class ReplicationParts {
   readonly replication: Replication
   readonly forwarder: RequestForwarder
-  readonly destruction: Destruction
+  readonly destruction: GenerationMove
   readonly #options: PartsOptions
 
   constructor(options: PartsOptions) {
     this.#options = options
-    this.destruction = new Destruction({ ...options, store: options.runtime.store })
+    this.destruction = new GenerationMove({ ...options, store: options.runtime.store })
     const host = this.#createHost()
     this.replication = new Replication({ host, dataPlane: this.#dataPlane(host), holds: options.shell.holds })
     this.forwarder = this.replication.forwarder

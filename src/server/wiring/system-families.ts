@@ -58,7 +58,7 @@ export const createSystemFamilies = (options: FamilyOptions): Backend => {
 
 /** Mounts, and the namespaces that have them. */
 const mountFamilies = ({ services, replication, config, clock, random }: FamilyOptions): PathSpec[] => {
-  const { table, mounts, router, namespaces, policies, identity, tokens, purge } = services
+  const { table, mounts, router, namespaces, policies, identity, tokens, cleanup } = services
   const deps = { table, mounts, router, reportedVersion: config.own.reportedVersion }
   return [
     ...tunePaths({
@@ -91,7 +91,7 @@ const mountFamilies = ({ services, replication, config, clock, random }: FamilyO
         }
         await policies.removeAll(namespace.id)
         await identity.removeNamespace(namespace.id)
-        await purge.deleteBelow(`${KEYS.tokenRoles}${namespace.id}/`)
+        await cleanup.deleteBelow(`${KEYS.tokenRoles}${namespace.id}/`)
       },
     }),
   ]

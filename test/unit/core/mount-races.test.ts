@@ -4,7 +4,7 @@ import { defaultMounts, localDataPrefix, type MountEntry } from '../../../src/co
 import { MountTable } from '../../../src/core/mounts/mount-table.js'
 import { MountService } from '../../../src/core/mounts/mounts.js'
 import { NamespaceStore } from '../../../src/core/namespaces/namespaces.js'
-import { Purge } from '../../../src/core/mounts/purge.js'
+import { MountCleanup } from '../../../src/core/mounts/cleanup.js'
 import type { BackendType } from '../../../src/logical/backend.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
@@ -29,7 +29,7 @@ const createMounts = () => {
     table,
     types: new Map<string, BackendType>(),
     storage,
-    purge: new Purge(storage),
+    cleanup: new MountCleanup(storage),
     leaseDefaults: LEASES,
     revokeLeases: async () => undefined,
     random: createSeededRandom('mounts'),
@@ -102,7 +102,7 @@ const put = (storage: MemoryStorage, ...keys: string[]) =>
 test('where shared data cannot be written, orders to delete local data are finished all the same', async () => {
   const storage = new MemoryStorage()
   await put(storage, 'local/purge/gone', 'local/logical/gone/x', 'core/settings/purge/other')
-  await new Purge(storage).resume({ isSharedReadOnly: true })
+  await new MountCleanup(storage).resume({ isSharedReadOnly: true })
   expect(await storage.keys('')).toEqual(['core/settings/purge/other'])
 })
 
@@ -110,7 +110,7 @@ test('a shared mount that left takes its local data along', async () => {
   const storage = new MemoryStorage()
   const entry = mount('a/')
   await put(storage, `${localDataPrefix(entry)}x`, 'local/logical/other/x')
-  await new Purge(storage).runLocal(entry)
+  await new MountCleanup(storage).runLocal(entry)
   expect(await storage.keys('')).toEqual(['local/logical/other/x'])
 })
 

@@ -148,8 +148,8 @@ test('every row of the table is stored, but for what lies there while something 
   const seen = new Set(stored.map((key) => findFamily(key)?.at))
   // Of the last, only a secondary that is behind its primary keeps any.
   const passing: readonly string[] = [
-    KEYS.purgeOrders,
-    KEYS.localPurgeOrders,
+    KEYS.cleanupOrders,
+    KEYS.localCleanupOrders,
     KEYS.devRoot,
     KEYS.losses,
     KEYS.purgeMark,

@@ -38,7 +38,7 @@ it('names the mount whose data a key holds', () => {
   expect(findMountOf('auth/m2/role/')).toEqual({ category: 'replicated', uuid: 'm2', rest: 'role/' })
   expect(findMountOf('local/logical/m1/x')).toEqual({ category: 'local', uuid: 'm1', rest: 'x' })
   expect(findMountOf('local/auth/m2/x')).toEqual({ category: 'local', uuid: 'm2', rest: 'x' })
-  for (const key of ['logical/m1', `${KEYS.policies}root/p`, `${KEYS.localPurgeOrders}m1`, `${KEYS.cubbyholes}a/b`]) {
+  for (const key of ['logical/m1', `${KEYS.policies}root/p`, `${KEYS.localCleanupOrders}m1`, `${KEYS.cubbyholes}a/b`]) {
     expect(findMountOf(key)).toBeUndefined()
   }
 })

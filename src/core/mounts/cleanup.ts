@@ -5,11 +5,11 @@ import { KEYS } from '../../storage/key-families.js'
 const CHUNK = 500
 
 /** The key of the record that says that the data of a removed mount is still to be deleted. */
-export const purgeKey = (entry: MountEntry): string =>
-  (entry.isLocal ? KEYS.localPurgeOrders : KEYS.purgeOrders) + entry.uuid
+export const cleanupKey = (entry: MountEntry): string =>
+  (entry.isLocal ? KEYS.localCleanupOrders : KEYS.cleanupOrders) + entry.uuid
 
 /** Deletes what removed mounts left, in bounded transactions; an order survives a crash and is taken up at start. */
-export class Purge {
+export class MountCleanup {
   readonly #storage: Storage
 
   constructor(storage: Storage) {
@@ -18,7 +18,7 @@ export class Purge {
 
   /** Finishes the orders that a crash interrupted; where shared data cannot be written, those for local data. */
   async resume({ isSharedReadOnly }: { readonly isSharedReadOnly: boolean }): Promise<void> {
-    for (const prefix of isSharedReadOnly ? [KEYS.localPurgeOrders] : [KEYS.purgeOrders, KEYS.localPurgeOrders]) {
+    for (const prefix of isSharedReadOnly ? [KEYS.localCleanupOrders] : [KEYS.cleanupOrders, KEYS.localCleanupOrders]) {
       for (const key of await this.#storage.keys(prefix)) await this.run(key)
     }
   }
@@ -26,7 +26,7 @@ export class Purge {
   /** Deletes what a shared mount that the primary removed has kept on this cluster alone. */
   async runLocal(entry: MountEntry): Promise<void> {
     const prefixes = [localDataPrefix(entry)]
-    const order = KEYS.localPurgeOrders + entry.uuid
+    const order = KEYS.localCleanupOrders + entry.uuid
     await this.#storage.write((tx) => putJson(tx, order, { prefixes }))
     await this.run(order)
   }

@@ -1,6 +1,6 @@
 import { nextTurn } from '../../base/turn.js'
-import type { Engine, EngineBatch } from './engine.js'
-import type { Successor } from './engine-source.js'
+import type { Engine, EngineBatch } from '../engine/engine.js'
+import type { Successor } from '../engine/engine-source.js'
 import { readState } from '../load.js'
 import { WAL_PREFIX, walIndexOf } from '../raw-keys.js'
 

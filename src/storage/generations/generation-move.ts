@@ -2,11 +2,11 @@ import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
-import type { EngineSource, Predecessor, Successor } from '../../storage/engine/engine-source.js'
-import { LiveCopy } from '../../storage/engine/live-copy.js'
-import { dataKey } from '../../storage/raw-keys.js'
-import type { Store } from '../../storage/store.js'
-import { KEYS } from '../../storage/key-families.js'
+import type { EngineSource, Predecessor, Successor } from '../engine/engine-source.js'
+import { LiveCopy } from './live-copy.js'
+import { dataKey } from '../raw-keys.js'
+import type { Store } from '../store.js'
+import { KEYS } from '../key-families.js'
 
 /** How long those who still read from the old generation, such as a resync of a secondary, may hold up its end. */
 const READERS_MS = 2000
@@ -15,7 +15,7 @@ const RESYNC_PAUSE_MS = 50
 
 const MARK = dataKey(KEYS.purgeMark)
 
-interface DestructionOptions {
+interface GenerationMoveOptions {
   readonly source: EngineSource
   readonly store: Pick<Store, 'pauseWrites' | 'isResyncing'>
   readonly clock: Clock
@@ -32,14 +32,14 @@ class Overtaken extends Error {}
  * for the new mark before that is asked for: until then what it stands for may still be there, to be deleted. An attempt
  * that failed is repeated after a pause that grows; a crash is survived by the mark, for which the next start asks again.
  */
-export class Destruction {
-  readonly #options: DestructionOptions
+export class GenerationMove {
+  readonly #options: GenerationMoveOptions
   readonly #stop = new AbortController()
-  /** The mark that called for the destruction. */
+  /** The mark that called for the move. */
   #wanted: Buffer | undefined
   #running: Promise<void> | undefined
 
-  constructor(options: DestructionOptions) {
+  constructor(options: GenerationMoveOptions) {
     this.#options = options
   }
 

@@ -5,7 +5,7 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { FilteredDataPurge } from '../../../src/replication/filter/purge.js'
 import { KEYS } from '../../../src/storage/key-families.js'
-import { Destruction } from '../../../src/server/runtime/destroy-filtered-data.js'
+import { GenerationMove } from '../../../src/storage/generations/generation-move.js'
 import { Barrier } from '../../../src/storage/barrier/barrier.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
@@ -19,7 +19,7 @@ import { until } from '../../support/until.js'
 let onStep: (step: DiskStep) => void
 let data: EngineSource
 let store: Store
-let destruction: Destruction
+let destruction: GenerationMove
 
 beforeEach(async () => {
   onStep = () => undefined
@@ -30,7 +30,7 @@ beforeEach(async () => {
   store = await openStore(data.engine)
   for (let i = 0; i < 3000; i++) void put(store, `logical/m/${i}`, 'value')
   await put(store, KEYS.purgeMark, 'one')
-  destruction = new Destruction({
+  destruction = new GenerationMove({
     source: data,
     store,
     clock: systemClock,

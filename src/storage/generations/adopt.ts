@@ -1,16 +1,16 @@
-import { invalid, LogicalError } from '../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import {
   findGenerations,
   generationDirectory,
   readGenerationRecord,
   writeGenerationRecord,
-} from './engine/generation-record.js'
-import { LevelEngine } from './engine/level-engine.js'
-import { readState } from './load.js'
-import { findBreak, giveUpLog } from './log/give-up.js'
-import { WAL_PREFIX } from './raw-keys.js'
-import type { WalPosition } from './replicable.js'
-import type { StoreState } from './store-state.js'
+} from '../engine/generation-record.js'
+import { LevelEngine } from '../engine/level-engine.js'
+import { readState } from '../load.js'
+import { findBreak, giveUpLog } from '../log/give-up.js'
+import { WAL_PREFIX } from '../raw-keys.js'
+import type { WalPosition } from '../replicable.js'
+import type { StoreState } from '../store-state.js'
 
 export interface Adopted {
   readonly generation: number
