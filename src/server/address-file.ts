@@ -2,8 +2,9 @@
  * Where a running server can be asked, for programs beside it that cannot know: a health check, a script that let the system
  * choose the port. One address a line; ` certificate` follows one that wants a certificate of whoever asks.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../base/make-directory.js'
 import { formatHostPort, parseHostPort } from '../base/network.js'
 import type { ListenerConfig } from './config/config.js'
 
@@ -21,7 +22,7 @@ export const addressLines = (bound: readonly string[], listeners: readonly Pick<
 
 /** Writes the file as a whole or not at all: whoever reads it meanwhile sees the old lines or the new ones. */
 export const writeAddressFile = (file: string, lines: readonly string[]): void => {
-  mkdirSync(path.dirname(file), { recursive: true })
+  makeDirectory(path.dirname(file))
   const unfinished = `${file}.${process.pid}`
   writeFileSync(unfinished, textOf(lines), { mode: 0o644 })
   renameSync(unfinished, file)

@@ -1,5 +1,6 @@
-import { lchownSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 
 const USER = 'vault'
 
@@ -26,7 +27,7 @@ export const findAccount = (passwd: string = readFileSync('/etc/passwd', 'utf8')
 export const giveDirectories = (directories: readonly string[], account: Account): string[] =>
   directories.flatMap((directory) => {
     try {
-      mkdirSync(directory, { recursive: true })
+      makeDirectory(directory)
       give(directory, account)
       return []
     } catch (error) {

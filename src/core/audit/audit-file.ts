@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, statfs } from 'node:fs/promises'
+import { type FileHandle, open, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
+import { makeDirectory } from '../../base/make-directory.js'
 import type { AuditSink, LineKind } from './audit-sink.js'
 
 interface FileSinkOptions {
@@ -171,7 +172,7 @@ export class FileSink implements AuditSink {
   }
 
   async #openFile(): Promise<FileHandle> {
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o755 })
+    makeDirectory(dirname(this.#path), 0o755)
     const handle = await open(this.#path, APPENDING, this.#mode ?? 0o600)
     try {
       const stats = await handle.stat()

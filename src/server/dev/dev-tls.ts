@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.js'
+import { makeDirectory } from '../../base/make-directory.js'
 import { parseHostPort } from '../../base/network.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { createApiCertificates } from '../../crypto/api-certificates.js'
@@ -30,7 +31,7 @@ export const prepareDevTls = async (
   if (!wanted || !listener?.tls) return { config, certificates: undefined }
   const isTemporary = wanted.directory === ''
   const directory = isTemporary ? makeTemporaryDirectory('tls') : path.resolve(wanted.directory)
-  if (!isTemporary) mkdirSync(directory, { recursive: true, mode: 0o755 })
+  if (!isTemporary) makeDirectory(directory, 0o755)
   const made = await createApiCertificates(hostsOf(listener.address, wanted.extraHosts), clock.now())
   const write = (name: string, text: string, mode: number): string => {
     const file = path.join(directory, name)

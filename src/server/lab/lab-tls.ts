@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
 import { type ApiCertificates, createApiCertificates } from '../../crypto/api-certificates.js'
 
 /** Files of the TLS of a lab, all PEM. */
@@ -32,7 +33,7 @@ export const makeLabTls = async (
 ): Promise<LabTls> => {
   const files = labTlsFiles(directory)
   const { ca, certificate, privateKey } = await createLabCertificates(names, nowMs)
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory, 0o700)
   writeFileSync(files.caFile, ca, { mode: 0o644 })
   writeFileSync(files.certFile, certificate, { mode: 0o644 })
   writeFileSync(files.keyFile, privateKey, { mode: 0o600 })

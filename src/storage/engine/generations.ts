@@ -1,6 +1,7 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../../base/log.js'
+import { makeDirectory } from '../../base/make-directory.js'
 import { LogicalError } from '../../logical/errors.js'
 import { Ballast } from './ballast.js'
 import type { Engine } from './engine.js'
@@ -21,7 +22,7 @@ const FIRST = 1
  * or it is not clear which generation is live.
  */
 export const openGenerations = async (path: string, log: Log): Promise<EngineSource> => {
-  await mkdir(path, { recursive: true, mode: 0o700 })
+  makeDirectory(path, 0o700)
   const ballast = new Ballast(path, join(path, 'ballast'))
   const record = await readGenerationRecord(path)
   // A first start that a crash ended is made again over what it left: nothing was ever acknowledged there.

@@ -178,6 +178,12 @@ describe('a device that is enabled', () => {
     expect(await refusal(enabling)).toEqual(['invalid-request', 'audit backend failed test message: nobody reads'])
   })
 
+  it('is refused where the system makes no directory', async () => {
+    const { enabling } = enable({ file_path: '/proc/none/audit.log' })
+    const [code, message] = await refusal(enabling)
+    expect([code, message]).toEqual(['invalid-request', expect.stringContaining('/proc/none')])
+  })
+
   it('is not tried when that is not wanted', async () => {
     const { audit, enabling } = enable({ file_path: '/dev/full', skip_test: 'true' })
     await enabling
