@@ -1,3 +1,5 @@
+import { readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import {
   findGenerations,
@@ -6,6 +8,7 @@ import {
   writeGenerationRecord,
 } from '../engine/generation-record.js'
 import { LevelEngine } from '../engine/level-engine.js'
+import { numberOf } from '../engine/value-reference.js'
 import { readState } from '../load.js'
 import { findBreak, giveUpLog } from '../log/give-up.js'
 import { WAL_PREFIX } from '../raw-keys.js'
@@ -46,20 +49,33 @@ export const adoptGeneration = async (
     isDamageTaken: true,
     isSealIgnored: isForced,
   })
+  let isAdopted = false
   try {
     const state = readState(engine)
     const base = state && (await findBreak(engine, state))
     const damaged = await findDamagedData(engine)
     const reason = describeProblem(generation, state, base, damaged)
     if (reason !== undefined && !isForced) throw invalid(`${reason} (see --force)`)
+    if (isForced) await putAside(path, generation)
     const next = state && base ? await giveUpLog(engine, state, base) : state
     engine.acknowledge(next && { revision: next.revision, index: next.last.index })
     await engine.settleAcknowledged()
     await writeGenerationRecord(path, { live: generation, condemned: [] })
+    isAdopted = true
     const others = found.filter((one) => one !== generation)
     return { generation, lastIndex: next?.last.index, others, damaged, logGivenUpTo: base?.index }
   } finally {
-    await engine.close()
+    // Sealed by one that was refused, damage would count as sound from then on.
+    await (isAdopted || !engine.isUnchecked ? engine.close() : engine.discard())
+  }
+}
+
+/** What is in the place of a value and is no file cannot be sealed: it is kept beside the generation. */
+const putAside = async (path: string, generation: number): Promise<void> => {
+  const directory = generationDirectory(path, generation)
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    if (numberOf(entry.name) === undefined || entry.isFile()) continue
+    await rename(join(directory, entry.name), `${directory}.aside-${entry.name}`)
   }
 }
 

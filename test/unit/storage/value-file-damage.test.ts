@@ -125,6 +125,15 @@ describe.each<End>(['killed', 'stopped'])('of a server that was %s', (end) => {
   })
 })
 
+it('damage stays a refusal after an adoption that was refused', async () => {
+  await write('killed')
+  const whole = await readFile(file(OF_DATA))
+  whole.writeUInt8(whole.readUInt8(5000) ^ 1, 5000)
+  await writeFile(file(OF_DATA), whole)
+  await expect(adopt(false)).rejects.toMatchObject({ message: expect.stringContaining('--force') })
+  await requireRefused('000001.value', 'storage adopt --force')
+})
+
 const IN_PLACE: readonly (readonly [string, (at: string) => unknown])[] = [
   ['a named pipe', (at) => execFileSync('mkfifo', [at])],
   ['a directory', (at) => mkdir(at)],
@@ -150,6 +159,17 @@ describe.each(IN_PLACE)('%s in place of a value file', (kind, make) => {
     await rm(file(number), { recursive: true })
     await rename(join(path, `aside-${number}`), file(number))
     expect(await start('killed', (store) => store.get('logical/mount/b')?.equals(large(1)))).toBe(true)
+  })
+
+  it('is put aside by an adoption that is forced, so that the rest can be served', async () => {
+    await write('killed')
+    await rm(file(OF_DATA))
+    await make(file(OF_DATA))
+    expect(await adopt(true)).toMatchObject({ damaged: [`000001.value (${kind})`] })
+    for (let times = 0; times < 2; times++) {
+      expect(await start('stopped', (store) => store.get('logical/mount/c'))).toEqual(bytes('c'))
+    }
+    expect(await readdir(path)).toContain('generation-1.aside-000001.value')
   })
 
   it('is damage for whoever reads the value, and is closed over', async () => {
