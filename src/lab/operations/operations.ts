@@ -64,9 +64,15 @@ export const failOver = async (
   { lost, to, isForced }: { readonly lost: string; readonly to: string; readonly isForced: boolean },
 ): Promise<void> => {
   const isAlive = await isDrPrimary(runbook, lost)
-  if (isAlive && isForced)
+  const living = isAlive ? lost : await findPrimaryOf(runbook, to)
+  if (living !== undefined && isForced)
     runbook.announce(
-      `${lost} is alive and stays a DR primary: there are two from now on, and what ${lost} takes meanwhile is lost when it follows ${to}`,
+      `${living} is alive and stays a DR primary: there are two from now on, and what ${living} takes meanwhile is lost when it follows ${to}`,
+    )
+  if (living !== undefined && !isAlive && !isForced)
+    throw new LabError(
+      'remote',
+      `${living} is alive and the DR primary of ${to}, not ${lost}: understudy failover ${living} ${to}`,
     )
   if (isAlive && !isForced) await requireUncut(runbook, lost, to)
   const token = await operationToken(runbook, to)
@@ -80,11 +86,23 @@ export const failOver = async (
   runbook.say(`${to} is the DR primary now`)
 }
 
-/** One that does not answer soon is lost. */
-const isDrPrimary = async (runbook: Runbook, name: string): Promise<boolean> => {
+/** A living DR primary of the replication set that `name` belongs to. */
+const findPrimaryOf = async (runbook: Runbook, name: string): Promise<string | undefined> => {
+  const { cluster_id: set } = await runbook.status(name, 'dr')
+  if (set === undefined) return undefined
+  const others = runbook.lab.clusters.map((cluster) => cluster.name).filter((other) => other !== name)
+  const found = await Promise.all(
+    others.map(async (other) => ((await isDrPrimary(runbook, other, set)) ? [other] : [])),
+  )
+  return found.flat()[0]
+}
+
+/** One that does not answer soon is lost. `set`: of this replication set; undefined for any. */
+const isDrPrimary = async (runbook: Runbook, name: string, set?: unknown): Promise<boolean> => {
   const client = runbook.anonymous(name).with({ timeoutMs: ALIVE_MS })
   try {
-    return (await statusOf(client, 'dr')).mode === 'primary'
+    const { mode, cluster_id: own } = await statusOf(client, 'dr')
+    return mode === 'primary' && (set === undefined || own === set)
   } catch {
     return false
   } finally {

@@ -51,6 +51,15 @@ describe('keys and tokens', () => {
     expect(await readSecret(lab, 'A')).toBe('after')
   })
 
+  it('stay where they are when the lost primary is not the one that was named', async () => {
+    await using lab = await startLab('pr-dr')
+    await lab.converged()
+    expect(await codeAndText(() => lab.failover('C', 'B'))).toBe(
+      'remote: A is alive and the DR primary of B, not C: understudy failover A B',
+    )
+    expect([(await lab.A.status('dr')).mode, (await lab.B.status('dr')).mode]).toEqual(['primary', 'secondary'])
+  })
+
   it.each(['dr', 'performance'] as const)('follow a %s secondary that was joined by hand', async (kind) => {
     await using lab = await startLab(STRANGERS)
     const former = lab.B.rootToken
