@@ -5,12 +5,14 @@ import path from 'node:path'
  * Makes a directory and those above it, where they are not there. Node's own recursive call never returns where the system
  * makes none, as below /proc; this one throws what the system says.
  */
-export const makeDirectory = (directory: string, mode = 0o777): void => {
+export const makeDirectory = (wanted: string, mode = 0o777): void => {
+  // What lies behind a `..` need not be made.
+  const directory = path.resolve(wanted)
   try {
     makeOne(directory, mode)
   } catch (error) {
-    const parent = path.dirname(path.resolve(directory))
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path.resolve(directory)) throw error
+    const parent = path.dirname(directory)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === directory) throw error
     makeDirectory(parent, mode)
     makeOne(directory, mode)
   }
