@@ -4,6 +4,15 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, '<activation token>'],
   [/\bhv[bsr]\.[\w-]{8,}/g, '<token>'],
   [/\b[sb]\.[A-Za-z0-9]{24,}\b/g, '<token>'],
+  // As the command line prints them, as text, as a table and as JSON.
+  [/\b((?:Unseal|Recovery) Key \d+(?: \([^)]*\))?:\s*)\S+/gi, '$1<key share>'],
+  [/^(\s*(?:(?:Initial )?Root Token|Encoded Token|OTP):?\s+)\S+\s*$/gim, '$1<token>'],
+  [/^(\s*(?:token|client_token|encoded_token|encoded_root_token|root_token|otp|secret_id)\s+)\S+\s*$/gim, '$1<token>'],
+  [
+    /("(?:token|client_token|encoded_token|encoded_root_token|root_token|otp|secret_id)"\s*:\s*)"[^"]*"/g,
+    '$1"<token>"',
+  ],
+  [/("(?:keys|keys_base64|unseal_keys_\w+|recovery_keys(?:_\w+)?)"\s*:\s*)\[[^\]]*\]/g, '$1["<key share>"]'],
 ]
 
 const concealText = (text: string): string =>

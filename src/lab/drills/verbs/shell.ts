@@ -69,10 +69,14 @@ const watch = async (
 ): Promise<ShellEnd> => {
   let output = ''
   let isLate = false
+  /** Its beginning is lost: of what is left the first line may be the end of a token, which nobody would know as one. */
+  let isCut = false
   const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? [])
   for (const stream of outputs)
     stream.on('data', (chunk: Buffer) => {
-      output = (output + String(chunk)).slice(-OUTPUT_CHARACTERS_MAX)
+      output += String(chunk)
+      isCut ||= output.length > OUTPUT_CHARACTERS_MAX
+      output = output.slice(-OUTPUT_CHARACTERS_MAX)
     })
   const kill = () => {
     isLate = true
@@ -90,7 +94,7 @@ const watch = async (
       ...outputs.map((stream) => new Promise((resolve) => stream.once('close', resolve))),
     ])
     context.signal.throwIfAborted()
-    return { status: isLate ? null : (status ?? 128), output }
+    return { status: isLate ? null : (status ?? 128), output: isCut ? output.slice(output.indexOf('\n') + 1) : output }
   } finally {
     timer.cancel()
     context.signal.removeEventListener('abort', kill)
