@@ -127,12 +127,13 @@ export const withRootToken = (lab: AnyLab, name: string, rootToken: string): Any
 
 export const isAttached = (lab: AnyLab): lab is AttachedLab => lab.state === 'attached'
 
-/** With a client that is closed when the work is done, however it ends. */
+/** With a client that is closed when the work is done, however it ends. `timeoutMs`: of each request. */
 export const withClient = async <T>(
   cluster: Parameters<typeof clientOf>[0],
   work: (client: ApiClient) => Promise<T>,
+  timeoutMs?: number,
 ): Promise<T> => {
-  const client = clientOf(cluster)
+  const client = clientOf(cluster, timeoutMs)
   try {
     return await work(client)
   } finally {
@@ -140,13 +141,21 @@ export const withClient = async <T>(
   }
 }
 
+/** The same without a token, of which status reads need none. */
+export const withAnonymousClient = <T>(
+  cluster: Parameters<typeof clientOf>[0],
+  work: (client: ApiClient) => Promise<T>,
+  timeoutMs?: number,
+): Promise<T> => withClient({ ...cluster, rootToken: '' }, work, timeoutMs)
+
 export const clientOf = (
   cluster: Pick<ClusterAccess, 'apiAddress' | 'rootToken' | 'caFile' | 'labApiToken'>,
+  timeoutMs = 10_000,
 ): ApiClient =>
   new ApiClient({
     address: cluster.apiAddress,
     ...(cluster.caFile === undefined ? {} : { caPem: readFileSync(cluster.caFile, 'utf8') }),
     token: cluster.rootToken === '' ? undefined : cluster.rootToken,
     labApiToken: cluster.labApiToken,
-    timeoutMs: 10_000,
+    timeoutMs,
   })

@@ -1,4 +1,4 @@
-import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
+import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from './cluster.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { generateRoot, statusOf } from './replication.js'
@@ -64,16 +64,11 @@ export const environmentOf = async (
   }
 }
 
-const modeOf = async (cluster: ClusterAccess, kind: Kind): Promise<string> => {
-  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
-  try {
-    return String((await statusOf(client, kind)).mode)
-  } catch {
-    return 'unknown'
-  } finally {
-    client.close()
-  }
-}
+const modeOf = (cluster: ClusterAccess, kind: Kind): Promise<string> =>
+  withAnonymousClient(cluster, (client) => statusOf(client, kind), ANSWER_MS).then(
+    ({ mode }) => String(mode),
+    () => 'unknown',
+  )
 
 const byOwnFirst = (lab: LabAccess, cluster: ClusterAccess): ClusterAccess[] => [
   cluster,

@@ -1,7 +1,7 @@
 import { decodeWithOtp } from '../base/one-time-pad.js'
 import type { Clock } from '../base/clock.js'
 import { type ApiClient, ApiError } from '../client/api-client.js'
-import { type ClusterAccess, withClient } from './cluster.js'
+import { type ClusterAccess, withAnonymousClient } from './cluster.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import { waitFor } from './wait.js'
@@ -170,7 +170,7 @@ export const waitForAnswers = async (
   }: { readonly clock: Clock; readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
 ): Promise<void> => {
   const wait = (cluster: ClusterAccess) =>
-    withClient({ ...cluster, rootToken: '' }, (client) => waitForAnswer(clock, client, cluster.name, timeoutMs, signal))
+    withAnonymousClient(cluster, (client) => waitForAnswer(clock, client, cluster.name, timeoutMs, signal))
   await Promise.all(clusters.map(wait))
 }
 

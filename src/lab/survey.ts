@@ -1,6 +1,13 @@
 import type { ApiClient } from '../client/api-client.js'
 import { statesOf } from './attach/docker.js'
-import { type AnyLab, type AttachedLab, type ClusterAccess, clientOf, isAttached, type LabRecord } from './cluster.js'
+import {
+  type AnyLab,
+  type AttachedLab,
+  type ClusterAccess,
+  isAttached,
+  type LabRecord,
+  withAnonymousClient,
+} from './cluster.js'
 import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from './keeper/active-fault.js'
 import { KeeperClient } from './keeper/keeper-client.js'
 import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
@@ -49,7 +56,7 @@ export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => 
   const links = findLinks(clusters, faults ?? [], host.clock.now())
   const ask = async (name: string, kind: Kind) => {
     const cluster = lab.clusters.find((one) => one.name === name)
-    return cluster ? withBoundedClient(cluster, (client) => statusOf(client, kind)) : {}
+    return cluster ? withAnonymousClient(cluster, (client) => statusOf(client, kind), ANSWER_MS) : {}
   }
   const problems = [
     ...clusters.flatMap(({ name, problems: own }) => own.map((text) => `${name} ${text}`)),
@@ -107,19 +114,9 @@ const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?
   } as const
   if (process === 'stopped') return { ...view, problems: ['is stopped'] }
   try {
-    return { ...view, ...(await withBoundedClient(cluster, askCluster)) }
+    return { ...view, ...(await withAnonymousClient(cluster, askCluster, ANSWER_MS)) }
   } catch {
     return { ...view, problems: [process === 'paused' ? 'is paused' : 'does not answer'] }
-  }
-}
-
-/** Without a token, which a status needs none of. */
-const withBoundedClient = async <T>(cluster: ClusterAccess, work: (client: ApiClient) => Promise<T>): Promise<T> => {
-  const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
-  try {
-    return await work(client)
-  } finally {
-    client.close()
   }
 }
 

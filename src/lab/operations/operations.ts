@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
-import { findLag, generateOperationToken, statusOf } from '../replication.js'
+import { generateOperationToken, type Status } from '../replication.js'
 import {
   activationToken,
   authorityOf,
@@ -63,20 +63,15 @@ export const failOver = async (
   runbook: Runbook,
   { lost, to, isForced }: { readonly lost: string; readonly to: string; readonly isForced: boolean },
 ): Promise<void> => {
-  const isAlive = await isDrPrimary(runbook, lost)
-  const living = isAlive ? lost : await findPrimaryOf(runbook, to)
-  if (living !== undefined && isForced)
+  const living = await findLiving(runbook, lost, to)
+  const isPlanned = living !== undefined && !isForced
+  if (isPlanned) await requirePlannable(runbook, { living, lost, to })
+  else if (living !== undefined)
     runbook.announce(
       `${living} is alive and stays a DR primary: there are two from now on, and what ${living} takes meanwhile is lost when it follows ${to}`,
     )
-  if (living !== undefined && !isAlive && !isForced)
-    throw new LabError(
-      'remote',
-      `${living} is alive and the DR primary of ${to}, not ${lost}: understudy failover ${living} ${to}`,
-    )
-  if (isAlive && !isForced) await requireUncut(runbook, lost, to)
   const token = await operationToken(runbook, to)
-  if (isAlive && !isForced) {
+  if (isPlanned) {
     runbook.announce(
       `${lost} is alive, so this is a planned failover: ${lost} is demoted first and takes no more writes, then ${to} is promoted and nothing is lost`,
     )
@@ -86,34 +81,30 @@ export const failOver = async (
   runbook.say(`${to} is the DR primary now`)
 }
 
-/** A living DR primary of the replication set that `name` belongs to. */
-const findPrimaryOf = async (runbook: Runbook, name: string): Promise<string | undefined> => {
-  const { cluster_id: set } = await runbook.status(name, 'dr')
-  if (set === undefined) return undefined
-  const others = runbook.lab.clusters.map((cluster) => cluster.name).filter((other) => other !== name)
-  const found = await Promise.all(
-    others.map(async (other) => ((await isDrPrimary(runbook, other, set)) ? [other] : [])),
-  )
-  return found.flat()[0]
-}
-
-/** One that does not answer soon is lost. `set`: of this replication set; undefined for any. */
-const isDrPrimary = async (runbook: Runbook, name: string, set?: unknown): Promise<boolean> => {
-  const client = runbook.anonymous(name).with({ timeoutMs: ALIVE_MS })
-  try {
-    const { mode, cluster_id: own } = await statusOf(client, 'dr')
-    return mode === 'primary' && (set === undefined || own === set)
-  } catch {
-    return false
-  } finally {
-    client.close()
-  }
-}
-
+/** Who does not answer in this time counts as lost. */
 const ALIVE_MS = 2000
 
+/** The DR primary that is alive: the one that is said to be lost, or another one of the replication set of `to`. */
+const findLiving = async (runbook: Runbook, lost: string, to: string): Promise<string | undefined> => {
+  const ask = (name: string) => runbook.status(name, 'dr', ALIVE_MS).catch((): Status => ({}))
+  if ((await ask(lost)).mode === 'primary') return lost
+  const { cluster_id: set } = await runbook.status(to, 'dr')
+  if (set === undefined) return undefined
+  const others = runbook.lab.clusters.map(({ name }) => name).filter((name) => name !== lost && name !== to)
+  const statuses = await Promise.all(others.map(ask))
+  return others.find((_, at) => statuses[at]?.mode === 'primary' && statuses[at].cluster_id === set)
+}
+
 /** Demoting a primary that its secondary is cut off from would leave writes behind; two primaries are to be asked for. */
-const requireUncut = async (runbook: Runbook, lost: string, to: string): Promise<void> => {
+const requirePlannable = async (
+  runbook: Runbook,
+  { living, lost, to }: { readonly living: string; readonly lost: string; readonly to: string },
+): Promise<void> => {
+  if (living !== lost)
+    throw new LabError(
+      'remote',
+      `${living} is alive and the DR primary of ${to}, not ${lost}: understudy failover ${living} ${to}`,
+    )
   await requireDrSecondary(runbook, to)
   const cut = await findCut(runbook, lost, to)
   if (cut !== undefined)
@@ -185,9 +176,7 @@ export const activate = async (
     body: { token, ...authorityOf(runbook, primary) },
     isAuthenticated: true,
   })
-  await runbook.wait(`${secondary} to follow ${primary}`, () =>
-    findLag(runbook.anonymous(primary), runbook.anonymous(secondary), kind),
-  )
+  await runbook.wait(`${secondary} to follow ${primary}`, () => runbook.findLag(primary, secondary, kind))
   runbook.say(`${secondary} is a ${kind} secondary of ${primary} and replicated`)
 }
 
@@ -219,8 +208,6 @@ const follow = async (runbook: Runbook, name: string, primary: string): Promise<
     path,
     body: { dr_operation_token: operation, token, ...authorityOf(runbook, primary) },
   })
-  await runbook.wait(`${name} to follow ${primary}`, () =>
-    findLag(runbook.anonymous(primary), runbook.anonymous(name), 'dr'),
-  )
+  await runbook.wait(`${name} to follow ${primary}`, () => runbook.findLag(primary, name, 'dr'))
   runbook.say(`${name} is a DR secondary of ${primary} and replicated`)
 }

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { clientOf } from '../cluster.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
-import { statusOf } from '../replication.js'
 import type { Runbook } from './runbook.js'
 
 /** Single changes of role, of which operations are made: one call, and a wait for what it brings about. */
@@ -80,13 +78,8 @@ export const findMissingMode = async (
   kind: Kind,
   wanted: string,
 ): Promise<string | undefined> => {
-  const client = clientOf({ ...runbook.cluster(name), rootToken: '' })
-  try {
-    const { mode } = await statusOf(client, kind)
-    return mode === wanted ? undefined : `its mode is ${mode}`
-  } finally {
-    client.close()
-  }
+  const { mode } = await runbook.status(name, kind)
+  return mode === wanted ? undefined : `its mode is ${mode}`
 }
 
 /** The certificate authority for the other cluster, which redeems the token at the API of this one. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/clock.js'
 import { type ApiClient, ApiError, errorsOf } from '../../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess, withClient } from '../cluster.js'
+import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from '../cluster.js'
 import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
-import { type Status, statusOf } from '../replication.js'
+import { findLagBetween, type Status, statusOf } from '../replication.js'
 import { waitFor } from '../wait.js'
 
 /** One request of an operation, as a runbook would have it. Names in `<angle brackets>` stand for what is not known yet. */
@@ -109,10 +109,18 @@ export class Runbook {
   }
 
   /** How a cluster replicates now; in a dry run, how it would after the calls so far. */
-  async status(name: string, kind: Kind): Promise<Status> {
+  async status(name: string, kind: Kind, timeoutMs?: number): Promise<Status> {
     const supposed = this.#supposed.get(`${name} ${kind}`)
-    if (supposed) return supposed
-    return withClient({ ...this.cluster(name), rootToken: '' }, (client) => statusOf(client, kind))
+    return supposed ?? withAnonymousClient(this.cluster(name), (client) => statusOf(client, kind), timeoutMs)
+  }
+
+  /** Why a secondary is behind; undefined when it is replicated. */
+  findLag(primary: string, secondary: string, kind: Kind): Promise<string | undefined> {
+    return findLagBetween(
+      () => this.status(primary, kind),
+      () => this.status(secondary, kind),
+      kind,
+    )
   }
 
   /** Tells a dry run what a call brings about. */
@@ -146,11 +154,6 @@ export class Runbook {
     const own = this.cluster(name)
     const others = this.lab.clusters.filter((cluster) => cluster !== own)
     return [own, ...others].filter(({ unsealKeys }) => unsealKeys.length > 0)
-  }
-
-  /** For status reads, which need no token. Its connection ends with the process. */
-  anonymous(name: string): ApiClient {
-    return clientOf({ ...this.cluster(name), rootToken: '' })
   }
 
   /** A promoted cluster has the tokens of the one that it was a copy of. */

@@ -4,7 +4,7 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { imageOfStopped, type ImageFacts } from '../../server/lab/cluster-image.js'
 import { IMAGE_OUT } from '../../server/lab/cluster-images.js'
 import type { ApiClient } from '../../client/api-client.js'
-import { type ClusterRecord, clientOf, type LabRecord, withClient } from '../cluster.js'
+import { type ClusterRecord, clientOf, type LabRecord, withAnonymousClient } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -32,7 +32,7 @@ export const takeLabImage = async (
   const running = states.filter(({ process }) => process === 'running').map(({ cluster }) => cluster)
   const roles = new Map<string, Pick<ImagedCluster, 'isSealed' | 'streams'>>()
   await Promise.all(
-    running.map(async (cluster) => roles.set(cluster.name, await withClient({ ...cluster, rootToken: '' }, rolesOf))),
+    running.map(async (cluster) => roles.set(cluster.name, await withAnonymousClient(cluster, rolesOf))),
   )
   const { facts, pausedMs } = await takeRunning(running, directory, host, signal)
   for (const { cluster, process } of states) {
