@@ -10,32 +10,40 @@ import { waitFor } from './wait.js'
 export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
   const client = clientOf({ ...cluster, rootToken: '' })
   try {
-    const { sealed, recovery_seal: isRecovery } = await client.read('sys/seal-status')
+    const { isSealed, isAuto } = await sealOf(client)
     // It has tried when it started, and does not again: nothing is to be waited for.
-    if (sealed === true && isRecovery === true)
+    if (isSealed && isAuto)
       throw new LabError(
         'remote',
         `cluster ${cluster.name} unseals by itself when it starts, and its recovery keys open nothing: "understudy restart ${cluster.name}" opens it`,
       )
-    await unsealWithAny(client, lab, cluster)
+    if (isSealed) await tryKeys(client, lab, cluster)
     return `cluster ${cluster.name} is unsealed`
   } finally {
     client.close()
   }
 }
 
-/** Tries the cluster's own keys first; a cluster that followed another one since has that one's. */
+/** Of a server that has just started: waits for one that opens by itself, and opens another one. */
 export const unsealWithAny = async (
   client: ApiClient,
   lab: Pick<LabAccess, 'clusters'>,
   cluster: ClusterAccess,
 ): Promise<void> => {
-  const isSealed = async () => (await client.read('sys/seal-status')).sealed === true
-  if (!(await isSealed())) return
-  if ((await client.read('sys/seal-status')).recovery_seal === true) {
-    const mend = `it does so when it starts; "understudy restart ${cluster.name}"`
-    return waitForAutoUnseal(client, cluster.name, mend)
-  }
+  const { isSealed, isAuto } = await sealOf(client)
+  if (!isSealed) return
+  if (!isAuto) return tryKeys(client, lab, cluster)
+  const mend = `it does so when it starts; "understudy restart ${cluster.name}"`
+  return waitForAutoUnseal(client, cluster.name, mend)
+}
+
+const sealOf = async (client: ApiClient): Promise<{ readonly isSealed: boolean; readonly isAuto: boolean }> => {
+  const { sealed, recovery_seal: recoverySeal } = await client.read('sys/seal-status')
+  return { isSealed: sealed === true, isAuto: recoverySeal === true }
+}
+
+/** The cluster's own keys first; a cluster that followed another one since has that one's. */
+const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, cluster: ClusterAccess): Promise<void> => {
   const others = lab.clusters.filter(({ name }) => name !== cluster.name)
   const tried = new Set<string>()
   for (const { unsealKeys, threshold } of [cluster, ...others]) {
@@ -44,7 +52,7 @@ export const unsealWithAny = async (
     tried.add(keys.join())
     await client.call('PUT', 'sys/unseal', { body: { reset: true } })
     await unseal(client, keys).catch(() => undefined)
-    if (!(await isSealed())) return
+    if (!(await sealOf(client)).isSealed) return
   }
   throw new LabError('remote', `cluster ${cluster.name} stays sealed: none of the keys that the lab holds opens it`)
 }
@@ -54,7 +62,7 @@ const AUTO_UNSEAL_MS = 15_000
 
 /** Waits for a server that has just started and opens by itself; its keys are recovery keys, which open nothing. */
 export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: string): Promise<void> => {
-  const fact = async () => ((await client.read('sys/seal-status')).sealed === true ? 'it is sealed' : undefined)
+  const fact = async () => ((await sealOf(client)).isSealed ? 'it is sealed' : undefined)
   await waitFor(systemClock, `cluster ${name} to unseal itself`, fact, AUTO_UNSEAL_MS).catch((error: unknown) => {
     throw new LabError('remote', `cluster ${name} unseals by itself, and has not: ${mend}`, { cause: error })
   })
