@@ -14,7 +14,7 @@ import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import { findServer } from './lifecycle/cluster-server.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
-import type { ClusterView, ProcessState, RoleView } from './status/cluster-view.js'
+import { type ClusterView, NO_ROLE, type ProcessState, type RoleView } from './status/cluster-view.js'
 import { findLinks, type FollowView } from './status/links.js'
 import { findDifferentRoots } from './status/roots.js'
 
@@ -35,21 +35,6 @@ export interface Survey {
 }
 
 const ANSWER_MS = 1000
-const NO_ROLE: RoleView = {
-  mode: '-',
-  state: '',
-  connectionState: '',
-  clusterId: '',
-  merkleRoot: '',
-  lastWal: 0,
-  lastKindWal: 0,
-  primaryAddress: '',
-  secondaryId: '',
-  connectedSecondaries: [],
-  lastHeartbeat: '',
-  ageMs: 0,
-}
-
 /** Asks all clusters of a lab at once, each for a second at most. */
 export const surveyLab = async (lab: AnyLab, host: LabHost): Promise<Survey> => {
   const [faults, clusters] = await Promise.all(isAttached(lab) ? surveyAttached(lab) : surveyOwn(lab, host))
@@ -122,7 +107,11 @@ const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?
 
 /** Asks a cluster for its state, and judges it. Rejects where it does not answer. */
 export const askCluster = async (client: ApiClient): Promise<ClusterAnswer> => {
-  const own = clusterAddressOf(client)
+  let asked: Promise<string> | undefined
+  const own = () => {
+    asked ??= clusterAddressOf(client)
+    return asked
+  }
   const [health, dr, performance] = await Promise.all([
     client.send('GET', 'sys/health'),
     roleOf(client, 'dr', own),
@@ -141,7 +130,7 @@ const clusterAddressOf = (client: ApiClient): Promise<string> =>
     () => '',
   )
 
-const roleOf = async (client: ApiClient, kind: Kind, own: Promise<string>): Promise<RoleView> => {
+const roleOf = async (client: ApiClient, kind: Kind, own: () => Promise<string>): Promise<RoleView> => {
   const status = await statusOf(client, kind).catch((): Record<string, unknown> => ({}))
   const text = (key: string) => String(status[key] ?? '')
   const mode = text('mode')
@@ -157,7 +146,7 @@ const roleOf = async (client: ApiClient, kind: Kind, own: Promise<string>): Prom
     lastWal: Number(mode === 'secondary' ? (status.last_remote_wal ?? 0) : (status.last_wal ?? 0)),
     lastKindWal: Number(status[`last_${kind}_wal`] ?? 0),
     // A primary names an address only where it was given one for its secondaries.
-    primaryAddress: address === '' && mode === 'primary' ? await own : address,
+    primaryAddress: address === '' && mode === 'primary' ? await own() : address,
     secondaryId: text('secondary_id'),
     connectedSecondaries: connected.map((row) => String(row.node_id)),
     lastHeartbeat: mode === 'secondary' ? String(heard.last_heartbeat ?? '') : '',

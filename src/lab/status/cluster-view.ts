@@ -23,6 +23,22 @@ export interface RoleView {
   readonly ageMs: number
 }
 
+/** Of a cluster that does not say. */
+export const NO_ROLE: RoleView = {
+  mode: '-',
+  state: '',
+  connectionState: '',
+  clusterId: '',
+  merkleRoot: '',
+  lastWal: 0,
+  lastKindWal: 0,
+  primaryAddress: '',
+  secondaryId: '',
+  connectedSecondaries: [],
+  lastHeartbeat: '',
+  ageMs: 0,
+}
+
 export type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
 
 /** One cluster, as its own address answers. */

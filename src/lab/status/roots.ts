@@ -9,7 +9,6 @@ type Ask = (cluster: string, kind: Kind) => Promise<Status>
 
 /** Between two looks: an answer may be of the moment at which a change was on its way. */
 const PAUSE_MS = 50
-const LOOKS = 2
 const ROOT_SHOWN = 12
 
 /**
@@ -33,13 +32,9 @@ export const findDifferentRoots = async (
 }
 
 const compare = async (link: FollowView, ask: Ask, clock: Clock): Promise<string | undefined> => {
-  let text: string | undefined
-  for (let look = 0; look < LOOKS; look += 1) {
-    if (look > 0) await clock.sleep(PAUSE_MS)
-    text = await compareOnce(link, ask)
-    if (text === undefined) return undefined
-  }
-  return text
+  if ((await compareOnce(link, ask)) === undefined) return undefined
+  await clock.sleep(PAUSE_MS)
+  return compareOnce(link, ask)
 }
 
 const compareOnce = async ({ kind, primary, secondary }: FollowView, ask: Ask): Promise<string | undefined> => {

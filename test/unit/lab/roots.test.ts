@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { findDifferentRoots } from '../../../src/lab/status/roots.js'
+import { NO_ROLE } from '../../../src/lab/status/cluster-view.js'
 import type { FollowView } from '../../../src/lab/status/links.js'
 
 const link: FollowView = {
@@ -33,20 +34,7 @@ const find = (ours: () => object, theirs: () => object, links = [link]) => {
   return findDifferentRoots(links, views, ask, systemClock)
 }
 
-const role = (merkleRoot: string) => ({
-  mode: '-',
-  state: '',
-  connectionState: '',
-  clusterId: '',
-  merkleRoot,
-  lastWal: 0,
-  lastKindWal: 0,
-  primaryAddress: '',
-  secondaryId: '',
-  connectedSecondaries: [],
-  lastHeartbeat: '',
-  ageMs: 0,
-})
+const role = (merkleRoot: string) => ({ ...NO_ROLE, merkleRoot })
 
 it('names a secondary that has every change and another root', async () => {
   expect(

@@ -2,23 +2,10 @@ import { expect, it } from 'vitest'
 import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
 import { findLinks } from '../../../src/lab/status/links.js'
-import type { ClusterView, RoleView } from '../../../src/lab/status/cluster-view.js'
+import { type ClusterView, NO_ROLE, type RoleView } from '../../../src/lab/status/cluster-view.js'
 import type { Survey } from '../../../src/lab/survey.js'
 
-const OFF: RoleView = {
-  mode: 'disabled',
-  state: '',
-  connectionState: '',
-  clusterId: '',
-  merkleRoot: '',
-  lastWal: 0,
-  lastKindWal: 0,
-  primaryAddress: '',
-  secondaryId: '',
-  connectedSecondaries: [],
-  lastHeartbeat: '',
-  ageMs: 0,
-}
+const OFF: RoleView = { ...NO_ROLE, mode: 'disabled' }
 const NOW = Date.parse('2026-01-01T00:00:10Z')
 const set = { clusterId: 'set', merkleRoot: 'aa'.repeat(20) }
 const primary: RoleView = { ...OFF, ...set, mode: 'primary', state: 'running', lastWal: 40, lastKindWal: 40 }
