@@ -151,7 +151,7 @@ export class BodyRoom {
   #watchSlowest(): void {
     this.#slowest?.cancel()
     this.#slowest = undefined
-    const due = this.#waiting.size === 0 ? undefined : this.#findDue()
+    const due = this.#findDue()
     if (!due) return
     const inMs = Math.max(0, due.atMs - this.#clock.monotonic())
     this.#slowest = this.#clock.setTimer(inMs, () => void this.#evictSlowest())
@@ -160,13 +160,14 @@ export class BodyRoom {
   /** What has arrived by now is read first: it may be the server that was slow. */
   async #evictSlowest(): Promise<void> {
     await nextTurn()
-    const due = this.#waiting.size === 0 ? undefined : this.#findDue()
+    const due = this.#findDue()
     if (due && due.atMs <= this.#clock.monotonic()) due.body.evict()
     else this.#watchSlowest()
   }
 
-  /** The body whose time is over first, unless more of it arrives. */
+  /** The body whose time is over first, unless more of it arrives; undefined when nobody waits. */
   #findDue(): { readonly body: Receiving; readonly atMs: number } | undefined {
+    if (this.#waiting.size === 0) return undefined
     const { largeGraceMs, largeBytesPerSecondMin } = this.#limits
     let first: { readonly body: Receiving; readonly atMs: number } | undefined
     for (const body of this.#receiving) {

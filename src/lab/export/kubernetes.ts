@@ -1,8 +1,8 @@
-import { newSealKey } from '../seal-key.js'
 import type { StatefulSet } from 'kubernetes-types/apps/v1.js'
 import type { ConfigMap, Container, Secret, Service } from 'kubernetes-types/core/v1.js'
 import { createLabCertificates } from '../../server/lab/lab-tls.js'
 import { loadYaml } from '../documents/yaml-document.js'
+import { newSealKey } from '../seal-key.js'
 import { topologyText } from '../topology/catalogue.js'
 import {
   CONFINED,

@@ -85,7 +85,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
 
   /**
    * The primary is lost, and its DR secondary takes over. A primary that is alive after all is demoted first, so that there
-   * are never two. With `force` it is left alone, and the secondary takes over also when it may lack something. Rejects with the refusal (ApiError) or with LabError.
+   * are never two. With `force` it is left alone, and the secondary takes over also when it may lack something. Rejects with
+   * the refusal (ApiError) or with LabError.
    *
    * @example
    * await lab.A.crash()
@@ -146,7 +147,8 @@ export abstract class OperableLab<Names extends string, C extends SeenCluster> {
 
   /**
    * Waits until nothing is wrong: every cluster runs and is unsealed, no link has a fault, every secondary streams and has
-   * the merkle root of its primary once it has all changes, and no two are primaries of one set. Rejects with LabError `timeout`, which names what is wrong.
+   * the merkle root of its primary once it has all changes, and no two are primaries of one set. Rejects with LabError
+   * `timeout`, which names what is wrong.
    */
   async healthy(options: WaitOptions = {}): Promise<void> {
     const timeoutMs = this.#boundOf(options)

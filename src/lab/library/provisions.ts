@@ -1,10 +1,10 @@
-import { newSealKey } from '../seal-key.js'
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
 import { type LabTls, makeLabTls } from '../../server/lab/lab-tls.js'
+import { newSealKey } from '../seal-key.js'
 import { planOf, type Topology } from '../topology.js'
 import { Balancer } from './balancer.js'
 

@@ -1,4 +1,3 @@
-import { newSealKey } from '../seal-key.js'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
@@ -9,6 +8,7 @@ import { dialRoutesOf, hiddenRoutesOf, NOWHERE, planRoutes, type Reach, reachOf,
 import { LabError } from '../lab-error.js'
 import { type PortPair, randomSinglePorts } from '../ports.js'
 import { writeServerConfig } from '../runner/child-process.js'
+import { newSealKey } from '../seal-key.js'
 import type { LabSettings } from '../settings.js'
 import { planOf, type Topology } from '../topology.js'
 import type { ImagedCluster, Manifest } from '../snapshot/manifest.js'

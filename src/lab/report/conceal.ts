@@ -1,3 +1,6 @@
+/** Fields of answers that hold one secret. */
+const FIELDS = 'token|client_token|encoded_token|encoded_root_token|root_token|otp|secret_id'
+
 /** Tokens, shares and activation tokens are replaced by names, so that the line still says what belongs there. */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b(dr_operation_token|token|key|secret_id|password|otp|nonce)=(?!['"]?[<$])('[^']*'|\S+)/g, "$1='<$1>'"],
@@ -7,11 +10,8 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   // As the command line prints them, as text, as a table and as JSON.
   [/\b((?:Unseal|Recovery) Key \d+(?: \([^)]*\))?:\s*)\S+/gi, '$1<key share>'],
   [/^(\s*(?:(?:Initial )?Root Token|Encoded Token|OTP):?\s+)\S+\s*$/gim, '$1<token>'],
-  [/^(\s*(?:token|client_token|encoded_token|encoded_root_token|root_token|otp|secret_id)\s+)\S+\s*$/gim, '$1<token>'],
-  [
-    /("(?:token|client_token|encoded_token|encoded_root_token|root_token|otp|secret_id)"\s*:\s*)"[^"]*"/g,
-    '$1"<token>"',
-  ],
+  [new RegExp(`^(\\s*(?:${FIELDS})\\s+)\\S+\\s*$`, 'gim'), '$1<token>'],
+  [new RegExp(`("(?:${FIELDS})"\\s*:\\s*)"[^"]*"`, 'g'), '$1"<token>"'],
   [/("(?:keys|keys_base64|unseal_keys_\w+|recovery_keys(?:_\w+)?)"\s*:\s*)\[[^\]]*\]/g, '$1["<key share>"]'],
 ]
 
