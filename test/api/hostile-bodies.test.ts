@@ -117,8 +117,8 @@ const TAKERS: readonly (readonly [path: string, start: string, end: string])[] =
 interface Sent {
   readonly status: number
   readonly text: string
-  /** Of the server's main thread, in milliseconds. */
-  readonly cpuMs: number
+  /** CPU time of the server's main thread. */
+  readonly costMs: number
 }
 
 interface Sending {
@@ -166,7 +166,7 @@ describe('hostile bodies', () => {
     const answer = await client.answer()
     client.destroy()
     watchMemory()
-    return { status: answer?.status ?? 0, text: answer?.body.slice(0, 200) ?? '', cpuMs: cpuMs() - before }
+    return { status: answer?.status ?? 0, text: answer?.body.slice(0, 200) ?? '', costMs: cpuMs() - before }
   }
 
   /** How many bytes the answer has. */
@@ -184,28 +184,30 @@ describe('hostile bodies', () => {
       }).once('error', reject)
     })
 
-  /** The cheapest of up to three: what is dear is so each time, and what else the process does in between is not. */
-  const sendCheaply = async (sendOnce: () => Promise<Sent>, cpuMsMax: number): Promise<Sent> => {
+  /**
+   * The cheapest of up to three: what is dear is so each time, and what else the process does in between is not. A failure, and
+   * an answer that is not like the one before, is not asked for again.
+   */
+  const sendCheaply = async <T extends { readonly status: number; readonly costMs: number }>(
+    sendOnce: () => Promise<T>,
+    costMsMax: number,
+  ): Promise<T> => {
     let cheapest = await sendOnce()
-    for (let more = 2; more > 0 && cheapest.cpuMs >= cpuMsMax; more--) {
+    for (let more = 2; more > 0 && cheapest.costMs >= costMsMax && hasSucceeded(cheapest); more--) {
       const next = await sendOnce()
       if (next.status !== cheapest.status) return next
-      if (next.cpuMs < cheapest.cpuMs) cheapest = next
+      if (next.costMs < cheapest.costMs) cheapest = next
     }
     return cheapest
   }
 
-  /** The same for the longest turn that a body takes, of up to so many times. */
-  const shortestOf = async (times: number, path: string, make: () => Buffer) => {
-    let shortest = { status: 0, text: '', turnMs: Number.POSITIVE_INFINITY }
-    for (let left = times; left > 0 && shortest.turnMs >= TURN_CPU_MS_MAX; left--) {
-      loop.longestMs()
-      const { status, text } = await send(path, make(), { token: server.rootToken })
-      const turnMs = loop.longestMs()
-      if (status < 200 || status >= 500) return { status, text, turnMs }
-      if (turnMs < shortest.turnMs) shortest = { status, text, turnMs }
-    }
-    return shortest
+  const hasSucceeded = ({ status }: { readonly status: number }): boolean => status >= 200 && status < 500
+
+  /** What the longest turn costs that a body of an administrator takes. */
+  const sendForTurn = async (path: string, body: Buffer) => {
+    loop.longestMs()
+    const { status, text } = await send(path, body, { token: server.rootToken })
+    return { status, text, costMs: loop.longestMs() }
   }
 
   /** Sends them one after the other, and tells what is wrong with the answers. */
@@ -223,8 +225,8 @@ describe('hostile bodies', () => {
     for (const { name, path, body, type } of cases) {
       const sending = { ...(token && { token }), ...(type && { type }) }
       const sent = await sendCheaply(() => send(path, body(), sending), cpuMsMax)
-      if (!isRight(sent.status) || sent.cpuMs >= cpuMsMax)
-        wrong.push(`${path}, ${name}: ${sent.status} in ${sent.cpuMs.toFixed(0)} ms ${sent.text}`)
+      if (!isRight(sent.status) || sent.costMs >= cpuMsMax)
+        wrong.push(`${path}, ${name}: ${sent.status} in ${sent.costMs.toFixed(0)} ms ${sent.text}`)
     }
     return wrong
   }
@@ -315,10 +317,10 @@ describe('hostile bodies', () => {
         // Every kind to one of the places, another one each time.
         for (const [at, [name, make]] of kinds.entries()) {
           const [path, start, end] = TAKERS[(at + shift) % TAKERS.length] ?? ['', '', '']
-          const { status, text, turnMs } = await shortestOf(3, path, () => make(start, end))
-          longestMs = Math.max(longestMs, turnMs)
-          const isRight = status >= 200 && status < 500 && turnMs < TURN_CPU_MS_MAX
-          if (!isRight) wrong.push(`${path}, ${name}: ${status}, a turn of ${turnMs} ms ${text}`)
+          const sent = await sendCheaply(() => sendForTurn(path, make(start, end)), TURN_CPU_MS_MAX)
+          longestMs = Math.max(longestMs, sent.costMs)
+          if (!hasSucceeded(sent) || sent.costMs >= TURN_CPU_MS_MAX)
+            wrong.push(`${path}, ${name}: ${sent.status}, a turn of ${sent.costMs} ms ${sent.text}`)
         }
       })
       const memory = (memoryMax / MIB).toFixed(0)

@@ -2,6 +2,7 @@ import { LIMITS } from '../../base/limits.js'
 import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { damagedData } from '../../storage/engine/level-failure.js'
 import type { Store } from '../../storage/store.js'
 
 /**
@@ -13,10 +14,10 @@ export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, '
   if (!source.isUnchecked) return
   const check = async () => {
     const { damage } = await store.examine().catch((error: unknown) => {
-      if (error instanceof LogicalError && error.code === 'internal') throw damaged(error.message)
+      if (error instanceof LogicalError && error.code === 'internal') throw damagedData(error.message)
       throw error
     })
-    if (damage.length > 0) throw damaged(`the data is damaged: ${damage.join('; ')}`)
+    if (damage.length > 0) throw damagedData(`the data is damaged: ${damage.join('; ')}`)
   }
   if ((await source.engine.sizeBytes()) <= LIMITS.startCheckBytesMax) return check()
   check().catch((error: unknown) => {
@@ -24,10 +25,3 @@ export const checkAfterCrash = async (source: EngineSource, store: Pick<Store, '
     else log.warn('the data was not looked through after a crash', { error })
   })
 }
-
-const damaged = (what: string): LogicalError =>
-  new LogicalError(
-    'internal',
-    `${what}. Put the files back as they were, or let a secondary take its place; to go on with what is left, use ` +
-      '"understudy storage adopt --force"',
-  )

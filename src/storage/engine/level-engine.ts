@@ -8,7 +8,7 @@ import { HighWater } from './high-water.js'
 import { LargeValues } from './large-values.js'
 import { LevelBatch } from './level-batch.js'
 import { getStored, type Native, type NativeSnapshot, openNative } from './level-native.js'
-import { hasCode } from './level-failure.js'
+import { damagedData, hasCode } from './level-failure.js'
 import type { Acknowledged, Engine, EngineBatch, EngineSnapshot, Entry, KeyRange, ScanOptions } from './engine.js'
 
 /** A scan fetches so much at once: entries, and bytes held by the iterator. */
@@ -49,12 +49,8 @@ const openLarge = (db: Native, directory: string, isDamageTaken: boolean): Promi
 
 const requireSound = (directory: string, damaged: readonly string[]): void => {
   if (damaged.length === 0) return
-  throw new LogicalError(
-    'internal',
-    `the data is damaged: in ${directory} ${damaged.join(', ')} ${damaged.length > 1 ? 'are' : 'is'} not as it was written. ` +
-      'Put the files back as they were, or let a secondary take its place; to go on with what is left, use ' +
-      '"understudy storage adopt --force"',
-  )
+  const files = `${damaged.join(', ')} ${damaged.length > 1 ? 'are' : 'is'}`
+  throw damagedData(`the data is damaged: in ${directory} ${files} not as it was written`)
 }
 
 interface Opened {

@@ -10,6 +10,14 @@ export const isNoSpace = (error: unknown): boolean =>
 export const noSpace = (cause: unknown): LogicalError =>
   new LogicalError('unavailable', 'no space left on the storage device: nothing can be written', { cause })
 
+/** The error of data that is not as it was written, with the ways out of it. `what`: a sentence without its end. */
+export const damagedData = (what: string): LogicalError =>
+  new LogicalError(
+    'internal',
+    `${what}. Put the files back as they were, or let a secondary take its place; to go on with what is left, use ` +
+      '"understudy storage adopt --force"',
+  )
+
 /** The error of a failed write as clients get it. */
 export const failedDisk = (error: unknown): LogicalError =>
   isNoSpace(error) ? noSpace(error) : new LogicalError('unavailable', 'the storage device failed', { cause: error })
