@@ -3,7 +3,7 @@ import path from 'node:path'
 import { parseSync } from 'vite'
 import { describe, expect, it } from 'vitest'
 import { KEYS } from '../src/storage/key-families.js'
-import { CIRCLES, LONG_FILES, LONG_LISTS } from './support/tidy-exceptions.js'
+import { LONG_FILES, LONG_LISTS } from './support/tidy-exceptions.js'
 
 /**
  * The layer table of the house, read from the code. An import that crosses a layer the wrong way, a cycle between rooms, a
@@ -215,37 +215,16 @@ describe('the house', () => {
     expect(long.map((room) => path.relative(root, room))).toEqual([])
   })
 
-  it('has no cycles between files', () => {
+  it('has no circle of files, those of types and of late imports included', () => {
     const edges = new Map(
       sources.map((source) => [
         source.file,
         source.imports
-          .filter(({ specifier, isType }) => specifier.startsWith('.') && !isType)
+          .filter(({ specifier }) => specifier.startsWith('.'))
           .map(({ specifier }) => targetOf(source, specifier)),
       ]),
     )
     expect(findCycle(edges)?.map((file) => path.relative(root, file)) ?? []).toEqual([])
-  })
-
-  it('has no new circle of files, types included', () => {
-    const edges = new Map(
-      sources.map((source) => [
-        show(source),
-        source.imports
-          .filter(({ specifier }) => specifier.startsWith('.'))
-          .map(({ specifier }) => path.relative(root, targetOf(source, specifier))),
-      ]),
-    )
-    const reach = new Map([...edges.keys()].map((file) => [file, reachableFrom(file, edges)]))
-    const mates = (file: string) =>
-      [...(reach.get(file) ?? [])].filter((other) => other !== file && reach.get(other)?.has(file))
-    const isKnown = (a: string, b: string) => CIRCLES.some((circle) => circle.includes(a) && circle.includes(b))
-    const found = [...edges.keys()].flatMap((file) => mates(file).map((mate) => [file, mate] as const))
-    expect(found.filter(([a, b]) => !isKnown(a, b)).map(([a, b]) => `${a} and ${b}`)).toEqual([])
-    expect(
-      CIRCLES.flat().filter((file) => mates(file).length === 0),
-      'no circle any more',
-    ).toEqual([])
   })
 
   it('keeps files short', () => {
@@ -356,17 +335,6 @@ function countLongLists({ file, text }: Source): number {
   }
   visit(parseSync(file, text).program)
   return count
-}
-
-function reachableFrom(file: string, edges: ReadonlyMap<string, readonly string[]>): Set<string> {
-  const reached = new Set<string>()
-  const left = [...(edges.get(file) ?? [])]
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
-    if (reached.has(next)) continue
-    reached.add(next)
-    left.push(...(edges.get(next) ?? []))
-  }
-  return reached
 }
 
 /** Auth methods and secret engines never import one another. */

@@ -67,8 +67,3 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/storage/sync/first-copy.ts': 1,
   'src/storage/view.ts': 1,
 }
-
-/** Files that import one another, if types count, too. */
-export const CIRCLES: readonly (readonly string[])[] = [
-  ['src/lab/in-process-lab.ts', 'src/lab/library/drill.ts', 'src/lab/live/in-process-driver.ts'],
-]

@@ -3,14 +3,13 @@ import type { Drill } from '../drills/drill.js'
 import { parseDrill } from '../drills/parse.js'
 import type { DrillResult } from '../drills/result.js'
 import { runDrill, type RunDrillOptions } from '../drills/run-drill.js'
-import type { InProcessLab } from '../in-process-lab.js'
 import { LabError } from '../lab-error.js'
-import { openInProcessLab } from '../live/in-process-driver.js'
+import { type DrivenLab, openInProcessLab } from '../live/in-process-driver.js'
 import { requireTopology } from '../topology/catalogue.js'
 
 /** Plays a drill on a lab of a test. */
 export const playDrill = async (
-  lab: InProcessLab,
+  lab: DrivenLab,
   drill: string | object,
   options: RunDrillOptions,
 ): Promise<DrillResult> => {
@@ -20,7 +19,7 @@ export const playDrill = async (
   return await runDrill(live, parsed, options)
 }
 
-const requireClusters = (lab: InProcessLab, { name, topology }: Drill): void => {
+const requireClusters = (lab: DrivenLab, { name, topology }: Drill): void => {
   const there = lab.clusters.map((cluster) => cluster.name)
   const missing = requireTopology(topology).clusters.filter((cluster) => !there.includes(cluster))
   if (missing.length === 0) return

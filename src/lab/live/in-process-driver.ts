@@ -1,23 +1,34 @@
 import { systemClock } from '../../base/clock.js'
-import type { ClusterAccess } from '../cluster.js'
-import type { InProcessLab } from '../in-process-lab.js'
+import type { ClusterAccess, LabAccess } from '../cluster.js'
+import type { LabCluster } from '../in-process-cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { Keeper } from '../keeper/keeper.js'
+import type { OpenRoute } from '../keeper/open-routes.js'
 import { cannot, type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
 import type { ProcessVerb } from '../server-verbs.js'
 import { unsealCluster } from '../seals.js'
 import type { Topology } from '../topology.js'
 import type { LocalEvents } from './local-events.js'
 
+/** The lab that is driven: its clusters run in this process, and so do its proxies. */
+export interface DrivenLab {
+  readonly topology: Topology
+  readonly clusters: readonly LabCluster[]
+  readonly routes: readonly OpenRoute[]
+  readonly localEvents: LocalEvents
+  access(): LabAccess
+  cluster(name: string): LabCluster
+}
+
 class InProcessDriver implements LabDriver {
   readonly kind = 'in-process'
   readonly name: string
   readonly clock = systemClock
   readonly events: LocalEvents
-  readonly #lab: InProcessLab
+  readonly #lab: DrivenLab
   readonly #keeper: Keeper
 
-  constructor(lab: InProcessLab, name: string) {
+  constructor(lab: DrivenLab, name: string) {
     this.#lab = lab
     this.name = name
     this.events = lab.localEvents
@@ -89,5 +100,5 @@ class InProcessDriver implements LabDriver {
 }
 
 /** A lab that runs in this process. Its faults end with the handle, the lab itself with whoever started it. */
-export const openInProcessLab = (lab: InProcessLab, name = lab.topology.name): LiveLab =>
+export const openInProcessLab = (lab: DrivenLab, name = lab.topology.name): LiveLab =>
   new LiveLab(new InProcessDriver(lab, name))
