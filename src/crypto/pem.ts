@@ -1,13 +1,19 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 
 /** Forms in which certificates and keys travel: DER in records and bundles, PEM at the TLS layer, JWK in bundles. */
 
-/** Throws for bytes that are no certificate. */
-export const certificatePem = (der: Buffer): string => new X509Certificate(der).toString()
+const LINE_LENGTH = 64
 
-/** Throws for bytes that are no private key. */
-export const privateKeyPem = (pkcs8: Buffer): string =>
-  createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' }).export({ format: 'pem', type: 'pkcs8' }).toString()
+/** Nothing is parsed: whoever uses it does that anyway, and for a key it takes as long as a signature. */
+const pemOf = (label: string, der: Buffer): string => {
+  const text = der.toString('base64')
+  const lines = text.match(new RegExp(`.{1,${LINE_LENGTH}}`, 'g')) ?? []
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
+}
+
+export const certificatePem = (der: Buffer): string => pemOf('CERTIFICATE', der)
+
+export const privateKeyPem = (pkcs8: Buffer): string => pemOf('PRIVATE KEY', pkcs8)
 
 /** The numbers of a P-521 private key, base64url. */
 interface P521Numbers {

@@ -61,6 +61,9 @@ const untilTrue = async (
 /** So long at least a fact may take, also one that is asked for at the last moment. */
 const FACT_MS_MIN = 250
 
+/** Why the time of a fact is no longer watched. A reason that is made anew has a stack, which costs more than the rest. */
+const TOLD = new LabError('interrupted', 'the fact was told')
+
 /** Asks the fact once. One that says nothing until the end, as of a server that is paused, is waited for no longer. */
 const told = async (clock: Clock, fact: Fact, leftMs: number): Promise<string | undefined> => {
   const isTold = new AbortController()
@@ -69,6 +72,6 @@ const told = async (clock: Clock, fact: Fact, leftMs: number): Promise<string | 
   try {
     return await Promise.race([answer, late])
   } finally {
-    isTold.abort()
+    isTold.abort(TOLD)
   }
 }

@@ -5,7 +5,8 @@ import type { TreeHashes } from '../replicable.js'
 /**
  * One merkle tree in memory: 65,536 sub-pages, 16 to a group, 16 groups to a page, 256 pages. A sub-page's hash is the
  * XOR of its leaf hashes, so a change costs one XOR; a group is the hash of its 16 sub-pages, a page that of its 16
- * groups, the root that of the 256 pages, each computed when somebody asks and only where something changed.
+ * groups, the root that of the 256 pages, each computed when somebody asks and only where something changed. What a page
+ * has below it is kept from the first key in it on: a small store has keys in few of them.
  */
 export const SUB_PAGES = 65_536
 const GROUPS = 4096
@@ -13,13 +14,23 @@ export const PAGES = 256
 const FAN_OUT = 16
 export const SUB_PAGES_PER_PAGE = 256
 export const PAGE_BYTES = SUB_PAGES_PER_PAGE * HASH
+
+/** Bytes of the children of one node. */
+const SPAN = FAN_OUT * HASH
+
+const parentOf = (children: Buffer): Buffer => shortHash(children)
+
+/** For reading only. */
 const EMPTY_PAGE = Buffer.alloc(PAGE_BYTES)
+const EMPTY_GROUPS = Buffer.alloc(GROUPS * HASH, parentOf(Buffer.alloc(SPAN)))
+const EMPTY_PAGES = Buffer.alloc(PAGES * HASH, parentOf(EMPTY_GROUPS.subarray(0, SPAN)))
 
 export const pageOf = (subPage: number): number => subPage >>> 8
 const groupOf = (subPage: number): number => subPage >>> 4
 
 export class MerkleTree implements TreeHashes {
-  readonly #subPages: Buffer
+  /** The sub-pages of each page that has some that are not zero, or had. */
+  readonly #subPages: (Buffer | undefined)[]
   readonly #groups: Buffer
   readonly #pages: Buffer
   #root: Buffer | undefined
@@ -30,9 +41,9 @@ export class MerkleTree implements TreeHashes {
   readonly #unsavedPages: Uint8Array
 
   constructor(from?: MerkleTree) {
-    this.#subPages = from ? Buffer.from(from.#subPages) : Buffer.alloc(SUB_PAGES * HASH)
-    this.#groups = from ? Buffer.from(from.#groups) : Buffer.alloc(GROUPS * HASH, parentOf(Buffer.alloc(SPAN)))
-    this.#pages = from ? Buffer.from(from.#pages) : Buffer.alloc(PAGES * HASH, parentOf(this.#groups.subarray(0, SPAN)))
+    this.#subPages = from ? from.#subPages.map((page) => page && Buffer.from(page)) : []
+    this.#groups = Buffer.from(from ? from.#groups : EMPTY_GROUPS)
+    this.#pages = Buffer.from(from ? from.#pages : EMPTY_PAGES)
     this.#root = from ? from.#root : undefined
     this.#dirtyGroups = from ? Uint8Array.from(from.#dirtyGroups) : new Uint8Array(GROUPS)
     this.#dirtyPages = from ? Uint8Array.from(from.#dirtyPages) : new Uint8Array(PAGES)
@@ -46,17 +57,20 @@ export class MerkleTree implements TreeHashes {
 
   /** Changes a sub-page by the XOR of a key's old and new leaf hash. */
   change(subPage: number, delta: Buffer): void {
-    xorInto(this.#subPages, subPage * HASH, delta)
+    xorInto(this.#keptPage(pageOf(subPage)), placeInPage(subPage), delta)
     this.#touch(subPage)
   }
 
   subPage(subPage: number): Buffer {
-    return Buffer.from(this.#subPages.subarray(subPage * HASH, (subPage + 1) * HASH))
+    const at = placeInPage(subPage)
+    return Buffer.from(this.pageRecord(pageOf(subPage)).subarray(at, at + HASH))
   }
 
   isZero(subPage: number): boolean {
-    const at = subPage * HASH
-    for (let i = at; i < at + HASH; i++) if (this.#subPages[i] !== 0) return false
+    const page = this.#subPages[pageOf(subPage)]
+    if (!page) return true
+    const at = placeInPage(subPage)
+    for (let i = at; i < at + HASH; i++) if (page[i] !== 0) return false
     return true
   }
 
@@ -64,26 +78,30 @@ export class MerkleTree implements TreeHashes {
   usedSubPages(): Uint8Array {
     const used = new Uint8Array(SUB_PAGES)
     for (let page = 0; page < PAGES; page++) {
-      if (this.pageRecord(page).equals(EMPTY_PAGE)) continue
+      if (!this.#subPages[page]) continue
       const first = page * SUB_PAGES_PER_PAGE
       for (let at = first; at < first + SUB_PAGES_PER_PAGE; at++) used[at] = this.isZero(at) ? 0 : 1
     }
     return used
   }
 
-  /** The 256 sub-page hashes of a page, as a checkpoint stores them. */
+  /** The 256 sub-page hashes of a page, as a checkpoint stores them; for reading only. */
   pageRecord(page: number): Buffer {
-    return this.#subPages.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES)
+    return this.#subPages[page] ?? EMPTY_PAGE
   }
 
   /** Takes a page from a checkpoint; it counts as saved. Groups that stay as they are, most of a small store, are not hashed. */
   loadPage(page: number, record: Buffer): void {
     for (let group = page * FAN_OUT; group < (page + 1) * FAN_OUT; group++) {
-      const before = this.#subPages.subarray(group * SPAN, (group + 1) * SPAN)
-      const at = group * SPAN - page * PAGE_BYTES
+      const at = placeInPage(group * FAN_OUT)
       const after = record.subarray(at, at + SPAN)
-      if (before.equals(after)) continue
-      after.copy(before)
+      if (
+        this.pageRecord(page)
+          .subarray(at, at + SPAN)
+          .equals(after)
+      )
+        continue
+      after.copy(this.#keptPage(page), at)
       this.#dirtyGroups[group] = 1
       this.#dirtyPages[page] = 1
       this.#root = undefined
@@ -123,7 +141,19 @@ export class MerkleTree implements TreeHashes {
   }
 
   subPages(group: number): Buffer {
-    return Buffer.from(this.#subPages.subarray(group * FAN_OUT * HASH, (group + 1) * FAN_OUT * HASH))
+    return Buffer.from(this.#childrenOf(group))
+  }
+
+  /** The hashes of the sub-pages of a group; for reading only. */
+  #childrenOf(group: number): Buffer {
+    const at = placeInPage(group * FAN_OUT)
+    return this.pageRecord(pageOf(group * FAN_OUT)).subarray(at, at + SPAN)
+  }
+
+  #keptPage(page: number): Buffer {
+    const kept = this.#subPages[page] ?? Buffer.alloc(PAGE_BYTES)
+    this.#subPages[page] = kept
+    return kept
   }
 
   #touch(subPage: number): void {
@@ -135,24 +165,20 @@ export class MerkleTree implements TreeHashes {
   }
 
   #settle(): void {
-    for (const group of marked(this.#dirtyGroups)) hashChildren(this.#subPages, this.#groups, group)
+    for (const group of marked(this.#dirtyGroups)) parentOf(this.#childrenOf(group)).copy(this.#groups, group * HASH)
     this.#dirtyGroups.fill(0)
-    for (const page of marked(this.#dirtyPages)) hashChildren(this.#groups, this.#pages, page)
+    for (const page of marked(this.#dirtyPages)) {
+      parentOf(this.#groups.subarray(page * SPAN, (page + 1) * SPAN)).copy(this.#pages, page * HASH)
+    }
     this.#dirtyPages.fill(0)
   }
 }
+
+/** Where the hash of a sub-page lies among those of its page. */
+const placeInPage = (subPage: number): number => (subPage % SUB_PAGES_PER_PAGE) * HASH
 
 const marked = (marks: Uint8Array): number[] => {
   const found: number[] = []
   for (let at = marks.indexOf(1); at >= 0; at = marks.indexOf(1, at + 1)) found.push(at)
   return found
-}
-
-/** Bytes of the children of one node. */
-const SPAN = FAN_OUT * HASH
-
-const parentOf = (children: Buffer): Buffer => shortHash(children)
-
-const hashChildren = (children: Buffer, parents: Buffer, index: number): void => {
-  parentOf(children.subarray(index * SPAN, (index + 1) * SPAN)).copy(parents, index * HASH)
 }

@@ -7,7 +7,7 @@ import {
   parsePemCertificates,
 } from '../../../src/crypto/certificates.js'
 import { createExchangeKey, deriveSharedKey } from '../../../src/crypto/exchange.js'
-import { certificatePem, fromP521Numbers, toP521Numbers } from '../../../src/crypto/pem.js'
+import { certificatePem, fromP521Numbers, privateKeyPem, toP521Numbers } from '../../../src/crypto/pem.js'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const YEAR_MS = 365 * 86_400_000
@@ -33,6 +33,13 @@ test('what an authority issues is its own, and not that of another of the same n
   expect(parsed.checkIssued(new X509Certificate(authority.certificate))).toBe(true)
   expect(parsed.verify(new X509Certificate(authority.certificate).publicKey)).toBe(true)
   expect(parsed.verify(new X509Certificate(twin.certificate).publicKey)).toBe(false)
+})
+
+test('PEM texts are those that node itself makes', async () => {
+  const { certificate, privateKey } = await createAuthority({ name: 'rep-1', nowMs: NOW_MS })
+  const key = createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' })
+  expect(certificatePem(certificate)).toBe(new X509Certificate(certificate).toString())
+  expect(privateKeyPem(privateKey)).toBe(key.export({ format: 'pem', type: 'pkcs8' }))
 })
 
 test('a private key travels as its numbers and signs as before', async () => {
