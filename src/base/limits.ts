@@ -81,6 +81,13 @@ export const LIMITS = {
   pgpKeyCharactersMax: 32 * 1024,
   hmacInputBytesMax: 4096,
   roleNameBytesMax: 4095,
+  /** Items of one batch of a transit request. */
+  transitBatchItemsMax: 10_000,
+  /** What one key is derived for; the library derives for no more. */
+  transitContextBytesMax: 1024,
+  transitRandomBytesMax: 128 * 1024,
+  /** Versions of a transit key that are not trimmed: they are one record. */
+  transitKeyVersionsMax: 1000,
   /** Each step more doubles the time that a password takes; 14 is about a second. */
   bcryptCostMax: 14,
   /** Passwords that wait for the one that is worked on. */

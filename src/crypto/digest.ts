@@ -1,4 +1,5 @@
-import { createHash, hash, hkdfSync } from 'node:crypto'
+import { createHash, createHmac, hash, hkdfSync } from 'node:crypto'
+import type { HashName } from './signatures.js'
 
 /** SHA-256 of bytes or of a text's UTF-8. Asked for as a text of one byte a character: a buffer costs three times that. */
 export const sha256 = (data: Buffer | string): Buffer => Buffer.from(hash('sha256', data, 'binary'), 'latin1')
@@ -39,3 +40,13 @@ export const sha256Start = (text: string): number => {
 /** 32 bytes derived from a secret for one purpose (HKDF with SHA-256, without salt). */
 export const deriveKey = (secret: Buffer, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, '', purpose, 32))
+
+/** So many bytes derived from a secret for one context of at most 1024 bytes (HKDF with SHA-256, without salt). */
+export const deriveBytes = (secret: Buffer, context: Buffer, length: number): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', context, length))
+
+/** The hash of bytes by an algorithm that a client has chosen. */
+export const hashBytes = (name: HashName, data: Buffer): Buffer => createHash(name).update(data).digest()
+
+export const hmacBytes = (name: HashName, key: Buffer, data: Buffer): Buffer =>
+  createHmac(name, key).update(data).digest()

@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<string, string>> = {
   hcp: 'there is no cloud to connect to here.',
   pki: noEngine,
   ssh: noEngine,
-  transit: noEngine,
+  transit: 'keys cannot be imported here; the engine transit makes its own.',
   transform: noEngine,
 }
 

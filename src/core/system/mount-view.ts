@@ -7,7 +7,7 @@ import type { MountEntry } from '../mounts/mount-entry.js'
 const BUILT_IN_VERSION = '+builtin.vault'
 
 /** Types that other products mark as supported plugins; the parts of the API itself have no such status. */
-const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'approle', 'userpass'])
+const PLUGIN_TYPES: ReadonlySet<string> = new Set(['kv', 'generic', 'transit', 'approle', 'userpass'])
 
 /** A mount as sys/mounts, sys/auth and sys/internal/ui/mounts show it. */
 export const renderMount = (entry: MountEntry, reportedVersion: string): Record<string, unknown> => ({

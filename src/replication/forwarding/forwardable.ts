@@ -59,6 +59,16 @@ export const FORWARDED: Readonly<Record<string, Readonly<Record<string, readonly
     'users/:username/password': ['update'],
     'users/:username/policies': ['update'],
   },
+  transit: {
+    'keys/:name': ['update', 'delete'],
+    'keys/:name/config': ['update'],
+    'keys/:name/rotate': ['update'],
+    'keys/:name/trim': ['update'],
+    restore: ['update'],
+    'restore/:name': ['update'],
+    // One that makes its key.
+    'encrypt/:name': ['update'],
+  },
   kv: {
     '*path': ['update', 'delete'],
     config: ['update'],

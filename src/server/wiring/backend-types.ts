@@ -3,6 +3,7 @@ import { createUserpassType } from '../../auth/userpass/backend.js'
 import type { Passwords } from '../../auth/userpass/password-worker.js'
 import type { BackendType } from '../../logical/backend.js'
 import { kvType } from '../../secrets/kv/backend.js'
+import { transitType } from '../../secrets/transit/backend.js'
 import type { ServerConfig } from '../config/config.js'
 
 /** The types that can be mounted. `generic` is the old name of the first key-value engine. */
@@ -10,5 +11,6 @@ export const createBackendTypes = (config: ServerConfig, passwords: Passwords): 
   const { userLockout, own } = config
   const approle = createApproleType({ tidyIntervalMs: own.approleTidyIntervalMs, lockout: userLockout.approle })
   const userpass = createUserpassType({ passwords, lockout: userLockout.userpass })
-  return new Map([kvType, { ...kvType, name: 'generic' }, approle, userpass].map((type) => [type.name, type]))
+  const types = [kvType, { ...kvType, name: 'generic' }, transitType, approle, userpass]
+  return new Map(types.map((type) => [type.name, type]))
 }

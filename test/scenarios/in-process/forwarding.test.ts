@@ -66,6 +66,23 @@ const createWrites = (ids: Map<string, string>): readonly (readonly [string, Wri
     ['kv metadata/*path update', write('POST', 'two/metadata/a', { max_versions: 3 })],
     ['kv metadata/*path patch', write('PATCH', 'two/metadata/a', { custom_metadata: { a: 'b' } })],
     ['kv metadata/*path delete', write('DELETE', 'two/metadata/a')],
+    ['', write('POST', 'sys/mounts/transit', { type: 'transit' })],
+    ['transit keys/:name update', write('POST', 'transit/keys/k', { exportable: true, allow_plaintext_backup: true })],
+    ['transit keys/:name/rotate update', write('POST', 'transit/keys/k/rotate')],
+    [
+      'transit keys/:name/config update',
+      write('POST', 'transit/keys/k/config', {
+        min_decryption_version: 2,
+        min_encryption_version: 2,
+        deletion_allowed: true,
+      }),
+    ],
+    ['transit keys/:name/trim update', write('POST', 'transit/keys/k/trim', { min_available_version: 2 })],
+    ['transit encrypt/:name update', write('POST', 'transit/encrypt/new', { plaintext: 'aGVsbG8=' })],
+    ['', write('GET', 'transit/backup/k')],
+    ['transit restore/:name update', write('POST', 'transit/restore/l', () => ({ backup: ids.get('backup') }))],
+    ['transit keys/:name delete', write('DELETE', 'transit/keys/k')],
+    ['transit restore update', write('POST', 'transit/restore', () => ({ backup: ids.get('backup') }))],
     ['userpass users/:username update', write('POST', 'auth/userpass/users/u', { password: 'p' })],
     ['userpass users/:username/password update', write('POST', 'auth/userpass/users/u/password', { password: 'q' })],
     ['userpass users/:username/policies update', write('POST', 'auth/userpass/users/u/policies', { policies: 'a' })],
@@ -163,8 +180,9 @@ it('every row of the table of what is forwarded is a write that works on a secon
     const { status, json } = await C.client.send(method, path, { ...inPlace(method, given), headers })
     expect(status, `${row}: ${method} ${path}: ${JSON.stringify(json?.errors)}`).toBeLessThan(300)
     const data = (json?.data ?? {}) as Record<string, unknown>
-    for (const name of ['secret_id', 'secret_id_accessor', 'id']) if (data[name]) ids.set(name, String(data[name]))
-    const isSilent = path.endsWith('tidy/secret-id') || path.endsWith('/bound-cidr-list')
+    for (const name of ['secret_id', 'secret_id_accessor', 'id', 'backup'])
+      if (data[name]) ids.set(name, String(data[name]))
+    const isSilent = method === 'GET' || path.endsWith('tidy/secret-id') || path.endsWith('/bound-cidr-list')
     if (!isSilent) {
       expect(Number((await A.status('performance')).last_performance_wal), `${row} was made by A`).toBeGreaterThan(
         before,

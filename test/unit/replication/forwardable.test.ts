@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createApproleType, DEFAULT_APPROLE_OPTIONS } from '../../../src/auth/approle/backend.js'
 import { FORWARDED, isForwardable } from '../../../src/replication/forwarding/forwardable.js'
 import { kvType } from '../../../src/secrets/kv/backend.js'
+import { transitType } from '../../../src/secrets/transit/backend.js'
 import { BackendHarness } from '../../support/backend-harness.js'
 import { makeIdentity } from '../../support/identity-mount.js'
 import { makeUserpass } from '../auth/userpass/userpass-mount.js'
@@ -12,6 +13,18 @@ const ANSWERED_HERE: ReadonlySet<string> = new Set([
   'approle role/:role_name/secret-id-accessor/lookup/? update',
   'userpass login/:username update',
   'identity lookup/entity update',
+  'transit decrypt/:name update',
+  'transit rewrap/:name update',
+  'transit datakey/:plaintext/:name update',
+  'transit random update',
+  'transit random/:urlbytes update',
+  'transit random/:source/:urlbytes update',
+  'transit hash update',
+  'transit hash/:urlalgorithm update',
+  ...['sign', 'verify', 'hmac'].flatMap((verb) => [
+    `transit ${verb}/:name update`,
+    `transit ${verb}/:name/:urlalgorithm update`,
+  ]),
 ])
 
 const BACKENDS = [
@@ -20,6 +33,7 @@ const BACKENDS = [
   makeIdentity().harness,
   new BackendHarness(kvType.factory, { options: { version: '1' } }),
   new BackendHarness(kvType.factory, { options: { version: '2' } }),
+  new BackendHarness(transitType.factory),
 ].map(({ backend }) => backend)
 
 test('every write of every mount is either handed on to the primary or answered by the secondary, on purpose', () => {
@@ -35,7 +49,7 @@ test('every write of every mount is either handed on to the primary or answered 
 })
 
 test('nothing is in the table that no mount has', () => {
-  for (const name of ['approle', 'userpass', 'kv', 'identity']) {
+  for (const name of ['approle', 'userpass', 'kv', 'transit', 'identity']) {
     const patterns = BACKENDS.filter(({ type }) => type === name).flatMap(({ paths }) =>
       paths.map((row) => row.pattern),
     )

@@ -1,0 +1,71 @@
+/** Key pairs as bytes: PKCS 8 DER for the private key, from which the public one follows. */
+import {
+  constants,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  privateDecrypt,
+  publicEncrypt,
+} from 'node:crypto'
+import { promisify } from 'node:util'
+
+export type PairKind =
+  | { readonly type: 'ed25519' }
+  | { readonly type: 'ec'; readonly curve: 'P-256' | 'P-384' | 'P-521' }
+  | { readonly type: 'rsa'; readonly bits: 2048 | 3072 | 4096 }
+
+const generate = promisify(generateKeyPair)
+
+/** Does not hold the event loop: an RSA key takes a second. */
+export const createPrivateKeyBytes = async (kind: PairKind): Promise<Buffer> => {
+  const { privateKey } = await generateAs(kind)
+  return privateKey.export({ format: 'der', type: 'pkcs8' })
+}
+
+const generateAs = (kind: PairKind): Promise<{ privateKey: KeyObject }> => {
+  if (kind.type === 'ed25519') return generate('ed25519')
+  if (kind.type === 'ec') return generate('ec', { namedCurve: kind.curve })
+  return generate('rsa', { modulusLength: kind.bits })
+}
+
+export const privateKeyOf = (bytes: Buffer): KeyObject => createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })
+
+/** What stands before the seed in the PKCS 8 form of an Ed25519 key (RFC 8410). */
+const ED25519_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** The private key bytes of an Ed25519 seed of 32 bytes. */
+export const ed25519KeyBytes = (seed: Buffer): Buffer => Buffer.concat([ED25519_PREFIX, seed])
+
+/** The seed within what `ed25519KeyBytes` or the generator made. */
+export const ed25519SeedOf = (bytes: Buffer): Buffer => bytes.subarray(ED25519_PREFIX.length)
+
+/** The 32 bytes of an Ed25519 public key. */
+export const ed25519PublicBytes = (privateKey: KeyObject): Buffer =>
+  Buffer.from(createPublicKey(privateKey).export({ format: 'jwk' }).x ?? '', 'base64url')
+
+export const publicPemOf = (privateKey: KeyObject): string =>
+  createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }).toString()
+
+/** In the form of its kind (PKCS 1, SEC 1), as PEM. */
+export const privatePemOf = (privateKey: KeyObject): string =>
+  privateKey.export({ format: 'pem', type: privateKey.asymmetricKeyType === 'rsa' ? 'pkcs1' : 'sec1' }).toString()
+
+const OAEP = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }
+
+/** RSA OAEP with SHA-256; undefined for more bytes than the key has room for. */
+export const encryptWithRsa = (privateKey: KeyObject, plain: Buffer): Buffer | undefined => {
+  try {
+    return publicEncrypt({ key: createPublicKey(privateKey), ...OAEP }, plain)
+  } catch {
+    return undefined
+  }
+}
+
+export const decryptWithRsa = (privateKey: KeyObject, sealed: Buffer): Buffer | undefined => {
+  try {
+    return privateDecrypt({ key: privateKey, ...OAEP }, sealed)
+  } catch {
+    return undefined
+  }
+}

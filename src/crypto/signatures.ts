@@ -1,0 +1,91 @@
+/** Signatures by scheme, for keys that clients have chosen the type of. */
+import {
+  constants,
+  createPublicKey,
+  type KeyObject,
+  privateEncrypt,
+  publicDecrypt,
+  sign,
+  type SignKeyObjectInput,
+  verify,
+} from 'node:crypto'
+
+export type HashName =
+  | 'sha1'
+  | 'sha224'
+  | 'sha256'
+  | 'sha384'
+  | 'sha512'
+  | 'sha3-224'
+  | 'sha3-256'
+  | 'sha3-384'
+  | 'sha3-512'
+
+export type SignatureScheme =
+  | { readonly kind: 'ed25519' }
+  | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: 'der' | 'ieee-p1363' }
+  | { readonly kind: 'rsa-pss'; readonly hash: HashName; readonly saltLength: 'auto' | 'hash' | number }
+  | { readonly kind: 'rsa-pkcs1'; readonly hash: HashName }
+  /** What is signed is a hash already; undefined: is signed as it is. */
+  | { readonly kind: 'rsa-pkcs1-digest'; readonly hash: HashName | undefined }
+
+/** Undefined where the key has no room for such a signature, or the input is no such hash. */
+export const signBytes = (key: KeyObject, scheme: SignatureScheme, data: Buffer): Buffer | undefined => {
+  try {
+    if (scheme.kind !== 'rsa-pkcs1-digest') return sign(hashOf(scheme), data, inputOf(key, scheme, 'sign'))
+    const digestInfo = digestInfoOf(scheme.hash, data)
+    return digestInfo && privateEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, digestInfo)
+  } catch {
+    return undefined
+  }
+}
+
+/** `key` may be the private one. */
+export const isSignature = (key: KeyObject, scheme: SignatureScheme, data: Buffer, signature: Buffer): boolean => {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key
+  try {
+    if (scheme.kind !== 'rsa-pkcs1-digest') {
+      return verify(hashOf(scheme), data, inputOf(publicKey, scheme, 'verify'), signature)
+    }
+    const digestInfo = digestInfoOf(scheme.hash, data)
+    const signed = publicDecrypt({ key: publicKey, padding: constants.RSA_PKCS1_PADDING }, signature)
+    return digestInfo?.equals(signed) ?? false
+  } catch {
+    return false
+  }
+}
+
+type Hashing = Exclude<SignatureScheme, { kind: 'rsa-pkcs1-digest' }>
+
+const hashOf = (scheme: Hashing): HashName | null => (scheme.kind === 'ed25519' ? null : scheme.hash)
+
+const inputOf = (key: KeyObject, scheme: Hashing, use: 'sign' | 'verify'): SignKeyObjectInput => {
+  if (scheme.kind === 'ecdsa') return { key, dsaEncoding: scheme.encoding }
+  if (scheme.kind !== 'rsa-pss') return { key }
+  return { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: saltOf(scheme.saltLength, use) }
+}
+
+const saltOf = (length: 'auto' | 'hash' | number, use: 'sign' | 'verify'): number => {
+  if (length === 'hash') return constants.RSA_PSS_SALTLEN_DIGEST
+  if (length !== 'auto') return length
+  return use === 'sign' ? constants.RSA_PSS_SALTLEN_MAX_SIGN : constants.RSA_PSS_SALTLEN_AUTO
+}
+
+/** What PKCS 1 puts before a hash: the name of the algorithm, and how long the hash is (RFC 8017, 9.2). */
+const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
+  sha1: '3021300906052b0e03021a05000414',
+  sha224: '302d300d06096086480165030402040500041c',
+  sha256: '3031300d060960864801650304020105000420',
+  sha384: '3041300d060960864801650304020205000430',
+  sha512: '3051300d060960864801650304020305000440',
+  'sha3-224': '302d300d06096086480165030402070500041c',
+  'sha3-256': '3031300d060960864801650304020805000420',
+  'sha3-384': '3041300d060960864801650304020905000430',
+  'sha3-512': '3051300d060960864801650304020a05000440',
+}
+
+const digestInfoOf = (hash: HashName | undefined, digest: Buffer): Buffer | undefined => {
+  if (hash === undefined) return digest
+  const prefix = Buffer.from(DIGEST_PREFIX[hash], 'hex')
+  return digest.length === prefix.at(-1) ? Buffer.concat([prefix, digest]) : undefined
+}

@@ -1,0 +1,37 @@
+/**
+ * Encryption as a service: clients send what is to be encrypted or signed, and the keys stay here. Keys are replicated like all
+ * data of a mount; a secondary uses them itself and hands on only what changes them.
+ */
+import type { Backend, BackendContext, BackendType } from '../../logical/backend.js'
+import { backupPaths } from './backup-paths.js'
+import { datakeyPath } from './datakey-paths.js'
+import { encryptionPaths } from './encryption-paths.js'
+import { exportPaths } from './export-paths.js'
+import { keyConfigPaths } from './key-config-paths.js'
+import { keyPaths } from './key-paths.js'
+import { KeyStore } from './key-store.js'
+import { Rotation } from './rotation.js'
+import { signingPaths } from './signing-paths.js'
+import { toolPaths } from './tool-paths.js'
+
+const createTransit = (context: BackendContext): Backend => {
+  const keys = new KeyStore(context)
+  const rotation = new Rotation(keys)
+  return {
+    type: 'transit',
+    paths: [
+      ...keyPaths(keys),
+      ...keyConfigPaths(keys),
+      ...encryptionPaths(keys),
+      datakeyPath(keys),
+      ...signingPaths(keys),
+      ...toolPaths(context),
+      ...exportPaths(keys),
+      ...backupPaths(keys),
+    ],
+    start: (signal) => rotation.start(signal),
+    stop: () => rotation.settled(),
+  }
+}
+
+export const transitType: BackendType = { name: 'transit', kind: 'secret', factory: createTransit, localPrefixes: [] }

@@ -1,0 +1,114 @@
+/** backup and restore: a key with all its versions as one text, in a form of this server alone. */
+import { privateKeyOf } from '../../crypto/key-pairs.js'
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import { parseJson } from '../../logical/json-text.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { decodeBase64 } from './base64.js'
+import type { KeyRecord } from './key-record.js'
+import type { KeyStore } from './key-store.js'
+import { keyTypeOf, parseKeyType } from './key-types.js'
+
+const NAME = { name: string('Name of the key.') } as const
+
+const RESTORE_FIELDS = {
+  name: string('Name of the restored key; the one that it had without it.'),
+  backup: string('What backup has answered.', '', { isSecret: true }),
+  force: bool('Replaces a key of that name.'),
+} as const
+
+const FORMAT = 'understudy transit key 1'
+
+export const backupPaths = (keys: KeyStore): PathSpec[] => {
+  const backup = ({ values: { name } }: Call<typeof NAME>): Response => {
+    const record = keys.require(name, `invalid key "${name}"`)
+    if (!record.exportable) throw invalid('exporting is disallowed on the policy')
+    if (!record.allowPlaintextBackup) throw invalid('plaintext backup is disallowed on the policy')
+    return { data: { backup: Buffer.from(JSON.stringify({ format: FORMAT, record })).toString('base64') } }
+  }
+
+  const restore = async ({ values }: Call<typeof RESTORE_FIELDS>): Promise<undefined> => {
+    if (values.backup === '') throw invalid("'backup' must be supplied")
+    const record = parseBackup(values.backup)
+    const named = values.name === '' ? record : { ...record, name: values.name }
+    await keys.restore({ ...named, restoredMs: keys.context.clock.now() }, values.force)
+  }
+
+  return [
+    definePath({
+      pattern: 'backup/:name',
+      fields: NAME,
+      operations: { read: backup },
+      summary: 'The whole of a key, in plain text, where its settings allow it.',
+    }),
+    ...(['restore', 'restore/:name'] as const).map((pattern) =>
+      definePath({ pattern, fields: RESTORE_FIELDS, operations: { update: restore }, summary: 'Restores a backup.' }),
+    ),
+  ]
+}
+
+const damaged = () => invalid('the backup cannot be read: it is damaged, or was not made by this server')
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const COUNTS = [
+  'minDecryptionVersion',
+  'minEncryptionVersion',
+  'minAvailableVersion',
+  'latestVersion',
+  'autoRotatePeriodSeconds',
+] as const
+
+const FLAGS = ['derived', 'convergent', 'exportable', 'allowPlaintextBackup', 'deletionAllowed'] as const
+
+/** Throws 400 for anything that `backup` cannot have made. */
+const parseBackup = (text: string): KeyRecord => {
+  const outer = parseText(text)
+  if (!isObject(outer) || outer.format !== FORMAT || !isObject(outer.record)) throw damaged()
+  const { record } = outer
+  const { name, type, versions } = record
+  if (typeof name !== 'string' || typeof type !== 'string' || !isObject(versions)) throw damaged()
+  const isSound =
+    COUNTS.every((count) => Number.isSafeInteger(record[count]) && Number(record[count]) >= 0) &&
+    FLAGS.every((flag) => typeof record[flag] === 'boolean') &&
+    areVersions(record, versions)
+  if (!isSound) throw damaged()
+  return { ...(record as unknown as KeyRecord), type: parseKeyType(type).name }
+}
+
+const parseText = (text: string): JsonValue => {
+  try {
+    return parseJson(decodeBase64(text).toString('utf8'))
+  } catch {
+    throw damaged()
+  }
+}
+
+/** All from the oldest that is usable to the latest are there, and none beyond. */
+const areVersions = (record: JsonObject, versions: JsonObject): boolean => {
+  const latest = Number(record.latestVersion)
+  const numbers = Object.keys(versions).map(Number)
+  const oldest = Math.max(1, Number(record.minAvailableVersion))
+  if (Number(record.minDecryptionVersion) < oldest || numbers.length !== latest - oldest + 1) return false
+  return numbers.every((number) => number >= oldest && number <= latest && isVersion(versions[number], record))
+}
+
+const isVersion = (version: JsonValue | undefined, { type }: JsonObject): boolean => {
+  if (!isObject(version)) return false
+  const { createdMs, material, hmacKey } = version
+  if (typeof createdMs !== 'number' || typeof material !== 'string' || typeof hmacKey !== 'string') return false
+  const kind = keyTypeOf(parseKeyType(String(type)).name)
+  const bytes = Buffer.from(material, 'base64')
+  return kind.form === 'pair' ? isPrivateKey(bytes) : bytes.length === kind.keyBytes
+}
+
+const isPrivateKey = (bytes: Buffer): boolean => {
+  try {
+    return privateKeyOf(bytes).type === 'private'
+  } catch {
+    return false
+  }
+}

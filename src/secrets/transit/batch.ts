@@ -1,0 +1,139 @@
+/** A request about one thing or about many: `batch_input` is a list of what else stands beside it in the body. */
+import { RawNumber } from '../../base/json.js'
+import { LIMITS } from '../../base/limits.js'
+import { nextTurn } from '../../base/turn.js'
+import type { Call } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { any, int } from '../../logical/fields.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import type { Response } from '../../logical/request.js'
+import { decodeBase64 } from './base64.js'
+
+/** One thing to be done. What was not sent is undefined, 0 or empty. */
+export interface Item {
+  text(name: string): string | undefined
+  number(name: string): number
+  /** Bytes that were sent as base64. Throws 400. */
+  bytes(name: string): Buffer
+}
+
+interface Input {
+  readonly isBatch: boolean
+  readonly items: readonly Item[]
+}
+
+export const BATCH_FIELDS = {
+  batch_input: any('A list of objects, each with the parameters of one item; those beside it are ignored then.'),
+  partial_failure_response_code: int('Status of the answer when some items of a batch failed and others did not.', 400),
+}
+
+const item = (text: Item['text'], number: Item['number']): Item => ({
+  text,
+  number,
+  bytes: (name) => decodeBase64(text(name) ?? ''),
+})
+
+/** The items of a request. Throws 400 for a batch that is none. */
+export const readInput = (call: Pick<Call, 'values' | 'supplied'>): Input => {
+  if (call.supplied('batch_input') && call.values.batch_input !== null) {
+    return { isBatch: true, items: readBatch(call.values.batch_input as JsonValue) }
+  }
+  const single = item(
+    (name) => (call.supplied(name) ? (call.values[name] as string) : undefined),
+    (name) => (call.values[name] as number | undefined) ?? 0,
+  )
+  return { isBatch: false, items: [single] }
+}
+
+const refuse = (why: string) => invalid(`failed to parse batch input: ${why}`)
+
+const readBatch = (value: JsonValue): Item[] => {
+  if (!Array.isArray(value)) throw refuse('not a list of objects')
+  if (value.length === 0) throw invalid('missing batch input to process')
+  if (value.length > LIMITS.transitBatchItemsMax) throw refuse(`more than ${LIMITS.transitBatchItemsMax} items`)
+  return value.map((raw, index) => {
+    if (typeof raw !== 'object' || raw === null || Array.isArray(raw) || raw instanceof RawNumber) {
+      throw refuse(`'[${index}]' expected a map`)
+    }
+    return readItem(raw, index)
+  })
+}
+
+const readItem = (raw: JsonObject, index: number): Item => {
+  const unfit = (name: string, type: string) => refuse(`'[${index}].${name}' expected type '${type}'`)
+  return item(
+    (name) => {
+      const value = raw[name]
+      if (value === undefined || value === null) return undefined
+      if (typeof value !== 'string') throw unfit(name, 'string')
+      return value
+    },
+    (name) => {
+      const value = raw[name] ?? 0
+      const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN
+      if (!Number.isSafeInteger(number)) throw unfit(name, 'int')
+      return number
+    },
+  )
+}
+
+type ItemData = Readonly<Record<string, unknown>>
+
+interface Outcome {
+  readonly data?: ItemData
+  readonly error?: LogicalError
+}
+
+/** Items between which others have their turn: of quick ones many, of those with a private key one. */
+const SLICE = { quick: 64, slow: 1 } as const
+
+/** Does the work item by item. What is wrong with one of a batch concerns that one alone; of a single one it is thrown. */
+export const runItems = async (
+  { isBatch, items }: Input,
+  pace: keyof typeof SLICE,
+  work: (item: Item) => ItemData,
+): Promise<readonly Outcome[]> => {
+  const outcomes: Outcome[] = []
+  for (const [index, current] of items.entries()) {
+    if (index > 0 && index % SLICE[pace] === 0) await nextTurn()
+    try {
+      outcomes.push({ data: work(current) })
+    } catch (error) {
+      if (!isBatch || !(error instanceof LogicalError) || error.code !== 'invalid-request') throw error
+      outcomes.push({ error })
+    }
+  }
+  return outcomes
+}
+
+/** The answer to a batch whatever became of its items. */
+const batchResponse = (input: Input, outcomes: readonly Outcome[], unfinished: ItemData): Response => ({
+  data: {
+    batch_results: outcomes.map(({ data, error }, index) => ({
+      ...(error ? { ...unfinished, error: error.message } : data),
+      reference: input.items[index]?.text('reference') ?? '',
+    })),
+  },
+})
+
+/** The data of a single item, or a list of 200 for a batch, which names in each item what was wrong with it. */
+export const answerItems = (input: Input, outcomes: readonly Outcome[], unfinished: ItemData = {}): Response =>
+  input.isBatch ? batchResponse(input, outcomes, unfinished) : { data: { ...outcomes[0]?.data } }
+
+/** The same, with 400 for a batch of which an item failed, unless the request wants another status when not all have. */
+export const answerAllOrPart = (
+  call: Pick<Call, 'values' | 'supplied'>,
+  input: Input,
+  outcomes: readonly Outcome[],
+  unfinished: ItemData = {},
+): Response => {
+  const response = answerItems(input, outcomes, unfinished)
+  const failed = outcomes.filter(({ error }) => error !== undefined).length
+  if (failed === 0) return response
+  const wanted = call.values.partial_failure_response_code as number
+  const isPart = failed < outcomes.length && call.supplied('partial_failure_response_code')
+  if (!isPart) return { ...response, status: 400 }
+  if (wanted >= 200 && wanted <= 599) return { ...response, status: wanted }
+  const warning = `invalid HTTP response code override from partial_failure_response_code: ${wanted}`
+  return { ...response, status: 400, warnings: [warning] }
+}

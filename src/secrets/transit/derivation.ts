@@ -1,0 +1,44 @@
+/** The key material of a version, for one context where the key is a derived one. */
+import { LIMITS } from '../../base/limits.js'
+import { deriveBytes } from '../../crypto/digest.js'
+import { ed25519KeyBytes, ed25519SeedOf } from '../../crypto/key-pairs.js'
+import { invalid } from '../../logical/errors.js'
+import { type KeyRecord, versionOf } from './key-record.js'
+
+const MISSING =
+  "missing 'context' for key derivation; the key was created using a derived key, which means additional, per-request information must be included in order to perform operations with the key"
+
+const materialOf = (record: KeyRecord, version: number): Buffer =>
+  Buffer.from(versionOf(record, version).material, 'base64')
+
+/** Throws 400 for a context that is missing or too long. */
+const derive = (secret: Buffer, context: Buffer, length: number): Buffer => {
+  if (context.length === 0) throw invalid(MISSING)
+  if (context.length > LIMITS.transitContextBytesMax) {
+    throw invalid(`a context has at most ${LIMITS.transitContextBytesMax} bytes`)
+  }
+  return deriveBytes(secret, context, length)
+}
+
+/** The encryption key of a version; and, of a convergent one, the key that makes a nonce of a plaintext. */
+export const symmetricKeys = (
+  record: KeyRecord,
+  version: number,
+  context: Buffer,
+): { readonly key: Buffer; readonly nonceKey: Buffer | undefined } => {
+  const secret = materialOf(record, version)
+  if (!record.derived) return { key: secret, nonceKey: undefined }
+  const length = secret.length
+  const bytes = derive(secret, context, record.convergent ? length + NONCE_KEY_BYTES : length)
+  return { key: bytes.subarray(0, length), nonceKey: record.convergent ? bytes.subarray(length) : undefined }
+}
+
+const NONCE_KEY_BYTES = 32
+const SEED_BYTES = 32
+
+/** The private key of a version, as PKCS 8. */
+export const privateKeyBytes = (record: KeyRecord, version: number, context: Buffer): Buffer => {
+  const material = materialOf(record, version)
+  if (!record.derived) return material
+  return ed25519KeyBytes(derive(ed25519SeedOf(material), context, SEED_BYTES))
+}

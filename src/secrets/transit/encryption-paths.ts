@@ -1,0 +1,142 @@
+/** encrypt, decrypt, rewrap: what clients come for. Only an encryption that makes its key writes anything. */
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid } from '../../logical/errors.js'
+import { bool, int, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import { answerAllOrPart, BATCH_FIELDS, type Item, readInput, runItems } from './batch.js'
+import { decrypt, encrypt } from './encryption.js'
+import { type KeyRecord, typeOf } from './key-record.js'
+import type { KeyStore } from './key-store.js'
+import { DEFAULT_KEY_TYPE, parseKeyType } from './key-types.js'
+
+const COMMON = {
+  name: string('Name of the key.'),
+  context: string('Base64: what a derived key is derived for.'),
+  nonce: string('Refused: nonces are made by the server.'),
+  associated_data: string('Base64: authenticated with the ciphertext and not in it.'),
+  ...BATCH_FIELDS,
+} as const
+
+const VERSION = { key_version: int('The version to encrypt with; 0 is the latest.') } as const
+
+const PADDING = { padding_scheme: string('RSA keys: only oaep is supported.', 'oaep') } as const
+
+const ENCRYPT_FIELDS = {
+  ...COMMON,
+  ...VERSION,
+  ...PADDING,
+  plaintext: string('Base64: what is to be encrypted.', '', { isSecret: true }),
+  type: string('Type of the key, should it have to be made.', DEFAULT_KEY_TYPE),
+  convergent_encryption: bool('Whether a key that has to be made is convergent.'),
+} as const
+
+const DECRYPT_FIELDS = { ...COMMON, ...PADDING, ciphertext: string('What encrypt has answered.') } as const
+
+const REWRAP_FIELDS = { ...DECRYPT_FIELDS, ...VERSION } as const
+
+type EncryptCall = Call<typeof ENCRYPT_FIELDS>
+
+export const refuseNonce = (item: Item): void => {
+  if (item.text('nonce')) throw invalid('provided nonce not allowed for this key')
+}
+
+const circumstancesOf = (item: Item) => ({ context: item.bytes('context'), associated: item.bytes('associated_data') })
+
+const paceOf = (record: KeyRecord) => (typeOf(record).form === 'pair' ? 'slow' : 'quick')
+
+const checkPadding = (scheme: string): void => {
+  if (scheme !== '' && scheme !== 'oaep') throw invalid(`padding_scheme ${scheme} is not supported here; use oaep`)
+}
+
+export const encryptionPaths = (keys: KeyStore): PathSpec[] => {
+  const { random } = keys.context
+
+  /** The key of a first encryption: derived when there is a context. Needs the right to create. */
+  const make = async ({ request, values }: EncryptCall, items: readonly Item[]): Promise<KeyRecord> => {
+    if (request.operation !== 'create') throw invalid('encryption key not found')
+    const type = parseKeyType(values.type)
+    if (!type.encrypts) throw invalid(`key type ${type.name} not supported for this operation`)
+    const derived = hasContext(items)
+    const convergent = values.convergent_encryption
+    if (convergent && !derived) {
+      throw invalid('convergent encryption requires derivation to be enabled, so context is required')
+    }
+    const settings = { derived, convergent, exportable: false, allowPlaintextBackup: false, autoRotatePeriodSeconds: 0 }
+    return (await keys.create(values.name, type, settings)).record
+  }
+
+  const encryptAll = async (call: EncryptCall): Promise<Response> => {
+    const input = readInput(call)
+    checkPadding(call.values.padding_scheme)
+    if (!input.isBatch && !call.supplied('plaintext')) throw invalid('missing plaintext to encrypt')
+    const record = keys.find(call.values.name) ?? (await make(call, input.items))
+    const outcomes = await runItems(input, paceOf(record), (item) => {
+      if (item.text('plaintext') === undefined) throw invalid('missing plaintext to encrypt')
+      refuseNonce(item)
+      const plain = item.bytes('plaintext')
+      const done = encrypt(record, plain, item.number('key_version'), { ...circumstancesOf(item), random })
+      return { ciphertext: done.ciphertext, key_version: done.version }
+    })
+    return answerAllOrPart(call, input, outcomes)
+  }
+
+  const decryptAll = async (call: Call<typeof DECRYPT_FIELDS>): Promise<Response> => {
+    const input = readInput(call)
+    checkPadding(call.values.padding_scheme)
+    const record = keys.require(call.values.name)
+    const outcomes = await runItems(input, paceOf(record), (item) => ({
+      plaintext: decrypt(record, ciphertextOf(item), circumstancesOf(item)).toString('base64'),
+    }))
+    return answerAllOrPart(call, input, outcomes, { plaintext: '' })
+  }
+
+  const rewrapAll = async (call: Call<typeof REWRAP_FIELDS>): Promise<Response> => {
+    const input = readInput(call)
+    checkPadding(call.values.padding_scheme)
+    const record = keys.require(call.values.name)
+    const outcomes = await runItems(input, paceOf(record), (item) => {
+      refuseNonce(item)
+      const circumstances = circumstancesOf(item)
+      const plain = decrypt(record, ciphertextOf(item), circumstances)
+      const done = encrypt(record, plain, item.number('key_version'), { ...circumstances, random })
+      return { ciphertext: done.ciphertext, key_version: done.version }
+    })
+    return answerAllOrPart(call, input, outcomes)
+  }
+
+  return [
+    definePath({
+      pattern: 'encrypt/:name',
+      fields: ENCRYPT_FIELDS,
+      operations: { create: encryptAll, update: encryptAll },
+      exists: ({ values }) => keys.has(values.name),
+      summary: 'Encrypts one plaintext or a batch; with the right to create, makes the key if there is none.',
+    }),
+    definePath({
+      pattern: 'decrypt/:name',
+      fields: DECRYPT_FIELDS,
+      operations: { update: decryptAll },
+      summary: 'Decrypts one ciphertext or a batch.',
+    }),
+    definePath({
+      pattern: 'rewrap/:name',
+      fields: REWRAP_FIELDS,
+      operations: { update: rewrapAll },
+      summary: 'Encrypts ciphertexts anew with the latest version, without showing what is in them.',
+    }),
+  ]
+}
+
+const ciphertextOf = (item: Item): string => {
+  const ciphertext = item.text('ciphertext') ?? ''
+  if (ciphertext === '') throw invalid('missing ciphertext to decrypt')
+  return ciphertext
+}
+
+const hasContext = (items: readonly Item[]): boolean => {
+  const count = items.filter((item) => (item.text('context') ?? '') !== '').length
+  if (count !== 0 && count !== items.length) {
+    throw invalid('context should be set either in all the request blocks or in none')
+  }
+  return count > 0
+}

@@ -1,0 +1,136 @@
+/** The keys of one mount. A change is one transaction over one record. */
+import { LIMITS } from '../../base/limits.js'
+import type { BackendContext } from '../../logical/backend.js'
+import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
+import { putJson, type ReadStorage, readJson, type Transaction } from '../../logical/storage.js'
+import { type KeyRecord, type KeySettings, makeVersion, newRecord, typeOf, withVersion } from './key-record.js'
+import type { KeyType } from './key-types.js'
+
+const FOLDER = 'policy/'
+const NAME = /^\w(?:[\w.-]*\w)?$/
+
+export class KeyStore {
+  readonly context: BackendContext
+
+  constructor(context: BackendContext) {
+    this.context = context
+  }
+
+  find(name: string): KeyRecord | undefined {
+    return readKey(this.context.storage, name)
+  }
+
+  /** Throws 400 with `text` where there is no such key. */
+  require(name: string, text = 'encryption key not found'): KeyRecord {
+    const record = this.find(name)
+    if (!record) throw invalid(text)
+    return record
+  }
+
+  has(name: string): boolean {
+    return this.context.storage.has(FOLDER + name)
+  }
+
+  names(): Promise<string[]> {
+    return this.context.storage.list(FOLDER)
+  }
+
+  /** One that exists already stays as it is, whatever was asked for. */
+  async create(
+    name: string,
+    type: KeyType,
+    settings: KeySettings,
+  ): Promise<{ readonly record: KeyRecord; readonly isNew: boolean }> {
+    if (!NAME.test(name)) throw unsupportedPath()
+    checkSettings(type, settings)
+    const present = this.find(name)
+    if (present) return { record: present, isNew: false }
+    this.#refuseIfReadOnly()
+    const { clock, random, storage } = this.context
+    const first = await makeVersion(type, random, clock.now())
+    return storage.write((tx) => {
+      const other = readKey(tx, name)
+      if (other) return { record: other, isNew: false }
+      const record = newRecord(name, type, settings, first)
+      putKey(tx, record)
+      return { record, isNew: true }
+    })
+  }
+
+  /** `fn` gets what is stored and throws, or says what is stored from now on. Throws 400 with `text` for no such key. */
+  change(name: string, text: string, fn: (record: KeyRecord) => KeyRecord): Promise<KeyRecord> {
+    return this.context.storage.write((tx) => {
+      const record = readKey(tx, name)
+      if (!record) throw invalid(text)
+      const changed = fn(record)
+      putKey(tx, changed)
+      return changed
+    })
+  }
+
+  /** Adds a version, unless `isDue` says no to what is stored by then. */
+  async rotate(name: string, isDue: (record: KeyRecord) => boolean = () => true): Promise<KeyRecord> {
+    const present = this.require(name, 'key not found')
+    this.#refuseIfReadOnly()
+    const { clock, random } = this.context
+    const version = await makeVersion(typeOf(present), random, clock.now())
+    return this.change(name, 'key not found', (record) => {
+      if (record.type !== present.type) throw invalid('the key was replaced by another one meanwhile')
+      if (!isDue(record)) return record
+      if (Object.keys(record.versions).length >= LIMITS.transitKeyVersionsMax) {
+        throw invalid(`a key has at most ${LIMITS.transitKeyVersionsMax} versions; trim it first`)
+      }
+      return withVersion(record, version)
+    })
+  }
+
+  /** Nothing is made that could not be kept: a key takes a second of a processor. */
+  #refuseIfReadOnly(): void {
+    if (this.context.isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
+  }
+
+  remove(name: string): Promise<undefined> {
+    const refuse = (why: string) => invalid(`error deleting policy ${name}: ${why}`)
+    return this.context.storage.write((tx) => {
+      const record = readKey(tx, name)
+      if (!record) throw refuse('could not delete key; not found')
+      if (!record.deletionAllowed) throw refuse('deletion is not allowed for this key')
+      tx.delete(FOLDER + name)
+      return undefined
+    })
+  }
+
+  /** Puts a record that came from elsewhere. */
+  async restore(record: KeyRecord, replaces: boolean): Promise<void> {
+    if (!NAME.test(record.name)) throw invalid(`invalid key name ${JSON.stringify(record.name)}`)
+    await this.context.storage.write((tx) => {
+      if (!replaces && readKey(tx, record.name)) throw invalid(`key "${record.name}" already exists`)
+      putKey(tx, record)
+    })
+  }
+}
+
+const readKey = (storage: ReadStorage, name: string): KeyRecord | undefined =>
+  readJson<KeyRecord>(storage, FOLDER + name)
+
+const putKey = (tx: Transaction, record: KeyRecord): void => putJson(tx, FOLDER + record.name, record)
+
+const HOUR_SECONDS = 3600
+
+/** Throws 400 for a period that is none. */
+export const checkRotatePeriod = (seconds: number): void => {
+  if (seconds !== 0 && seconds < HOUR_SECONDS) {
+    throw invalid('auto rotate period must be 0 to disable or at least an hour')
+  }
+}
+
+const checkSettings = (type: KeyType, { derived, convergent, autoRotatePeriodSeconds }: KeySettings): void => {
+  checkRotatePeriod(autoRotatePeriodSeconds)
+  if (convergent && !derived) throw invalid('convergent encryption requires derivation to be enabled')
+  if (derived && !type.derives) {
+    throw invalid(`key derivation and convergent encryption not supported for keys of type ${type.name}`)
+  }
+  if (convergent && !type.encrypts) {
+    throw invalid(`convergent encryption not supported for keys of type ${type.name}`)
+  }
+}

@@ -1,0 +1,70 @@
+/** The types that a key can have: what each can do, and what its versions are made of. */
+import type { CipherName } from '../../crypto/ciphers.js'
+import type { PairKind } from '../../crypto/key-pairs.js'
+import { invalid } from '../../logical/errors.js'
+
+interface Symmetric {
+  readonly form: 'symmetric'
+  readonly cipher: CipherName
+  readonly keyBytes: number
+}
+
+interface Pair {
+  readonly form: 'pair'
+  readonly pair: PairKind
+  /** As `keys` of a read names it. */
+  readonly shownAs: string
+}
+
+interface Abilities {
+  readonly encrypts: boolean
+  readonly signs: boolean
+  readonly derives: boolean
+}
+
+export type KeyType = { readonly name: KeyTypeName } & Abilities & (Symmetric | Pair)
+
+const SYMMETRIC = { form: 'symmetric', encrypts: true, signs: false, derives: true } as const
+const SIGNING = { form: 'pair', encrypts: false, signs: true } as const
+const RSA = { form: 'pair', encrypts: true, signs: true, derives: false } as const
+
+const rsa = (bits: 2048 | 3072 | 4096) => ({ ...RSA, pair: { type: 'rsa', bits }, shownAs: `rsa-${bits}` }) as const
+const ecdsa = (curve: 'P-256' | 'P-384' | 'P-521') =>
+  ({ ...SIGNING, derives: false, pair: { type: 'ec', curve }, shownAs: curve }) as const
+
+const TABLE = {
+  'aes128-gcm96': { ...SYMMETRIC, cipher: 'aes-128-gcm', keyBytes: 16 },
+  'aes256-gcm96': { ...SYMMETRIC, cipher: 'aes-256-gcm', keyBytes: 32 },
+  'chacha20-poly1305': { ...SYMMETRIC, cipher: 'chacha20-poly1305', keyBytes: 32 },
+  ed25519: { ...SIGNING, derives: true, pair: { type: 'ed25519' }, shownAs: 'ed25519' },
+  'ecdsa-p256': ecdsa('P-256'),
+  'ecdsa-p384': ecdsa('P-384'),
+  'ecdsa-p521': ecdsa('P-521'),
+  'rsa-2048': rsa(2048),
+  'rsa-3072': rsa(3072),
+  'rsa-4096': rsa(4096),
+} as const satisfies Record<string, Abilities & (Symmetric | Pair)>
+
+export type KeyTypeName = keyof typeof TABLE
+
+export const DEFAULT_KEY_TYPE: KeyTypeName = 'aes256-gcm96'
+
+export const keyTypeOf = (name: KeyTypeName): KeyType => ({ name, ...TABLE[name] })
+
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  'hmac',
+  'managed_key',
+  'aes128-cmac',
+  'aes192-cmac',
+  'aes256-cmac',
+  'ml-dsa',
+  'slh-dsa',
+  'hybrid',
+])
+
+/** Throws 400 for anything that no key here can be, and says so of what the reference has. */
+export const parseKeyType = (name: string): KeyType => {
+  if (Object.hasOwn(TABLE, name)) return keyTypeOf(name as KeyTypeName)
+  if (!ELSEWHERE.has(name)) throw invalid(`unknown key type ${name}`)
+  throw invalid(`keys of type ${name} are not supported here; supported are ${Object.keys(TABLE).join(', ')}`)
+}

@@ -1,0 +1,56 @@
+/** A key as answers show it: all that is not secret. */
+import { formatNanoTime } from '../../base/rfc3339.js'
+import { ed25519PublicBytes, privateKeyOf, publicPemOf } from '../../crypto/key-pairs.js'
+import { privateKeyBytes } from './derivation.js'
+import { type KeyRecord, typeOf, usableVersions, versionOf } from './key-record.js'
+
+const NO_CONTEXT = Buffer.alloc(0)
+
+export const keyData = (record: KeyRecord, context: Buffer = NO_CONTEXT): Record<string, unknown> => {
+  const { encrypts, signs, derives } = typeOf(record)
+  return {
+    allow_plaintext_backup: record.allowPlaintextBackup,
+    auto_rotate_period: record.autoRotatePeriodSeconds,
+    ...(record.derived ? { convergent_encryption: record.convergent } : {}),
+    // Each version knows its own, which this says.
+    ...(record.convergent ? { convergent_encryption_version: -1 } : {}),
+    deletion_allowed: record.deletionAllowed,
+    derived: record.derived,
+    exportable: record.exportable,
+    imported_key: false,
+    ...(record.derived ? { kdf: 'hkdf_sha256' } : {}),
+    keys: Object.fromEntries(usableVersions(record).map((number) => [number, versionData(record, number, context)])),
+    latest_version: record.latestVersion,
+    min_available_version: record.minAvailableVersion,
+    min_decryption_version: record.minDecryptionVersion,
+    min_encryption_version: record.minEncryptionVersion,
+    name: record.name,
+    ...(record.restoredMs === undefined ? {} : { restore_info: info(record.restoredMs) }),
+    supports_decryption: encrypts,
+    supports_derivation: derives,
+    supports_encryption: encrypts,
+    supports_signing: signs,
+    type: record.type,
+  }
+}
+
+const info = (ms: number) => ({ time: formatNanoTime(ms), version: 1 })
+
+const versionData = (record: KeyRecord, number: number, context: Buffer): unknown => {
+  const type = typeOf(record)
+  const { createdMs } = versionOf(record, number)
+  if (type.form === 'symmetric') return Math.trunc(createdMs / 1000)
+  return {
+    certificate_chain: '',
+    creation_time: formatNanoTime(createdMs),
+    name: type.shownAs,
+    public_key: publicKeyText(record, number, context),
+  }
+}
+
+/** PEM, or of Ed25519 the bytes in base64; empty for a derived key without a context. */
+export const publicKeyText = (record: KeyRecord, number: number, context: Buffer): string => {
+  if (record.derived && context.length === 0) return ''
+  const key = privateKeyOf(privateKeyBytes(record, number, context))
+  return record.type === 'ed25519' ? ed25519PublicBytes(key).toString('base64') : publicPemOf(key)
+}

@@ -1,0 +1,67 @@
+/** Rotates keys whose latest version is as old as their settings allow, where they may be written. One run at a time. */
+import { LogicalError } from '../../logical/errors.js'
+import type { KeyRecord } from './key-record.js'
+import { versionOf } from './key-record.js'
+import type { KeyStore } from './key-store.js'
+
+export const ROTATION_INTERVAL_MS = 60_000
+
+export class Rotation {
+  readonly #keys: KeyStore
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(keys: KeyStore) {
+    this.#keys = keys
+  }
+
+  start(signal: AbortSignal): void {
+    const timer = this.#keys.context.clock.setRepeating(ROTATION_INTERVAL_MS, () => {
+      this.#running ??= this.#run().finally(() => {
+        this.#running = undefined
+      })
+    })
+    signal.addEventListener('abort', () => {
+      this.#isStopped = true
+      timer.cancel()
+    })
+  }
+
+  /** Resolves when no run is under way. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { isReadOnly, log } = this.#keys.context
+    try {
+      if (isReadOnly()) return
+      for (const name of await this.#keys.names()) {
+        if (this.#isStopped) return
+        await this.#rotateIfDue(name)
+      }
+    } catch (error) {
+      if (!this.#isStopped) log.warn('automatic rotation of transit keys failed', { error: String(error) })
+    }
+  }
+
+  async #rotateIfDue(name: string): Promise<void> {
+    const present = this.#keys.find(name)
+    if (!present || !this.#isDue(present)) return
+    try {
+      const { latestVersion } = await this.#keys.rotate(name, (record) => this.#isDue(record))
+      this.#keys.context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
+    } catch (error) {
+      // One key that cannot be rotated keeps no other from it.
+      if (!(error instanceof LogicalError) || error.code === 'read-only') throw error
+      this.#keys.context.log.warn('automatic rotation of a transit key failed', { key: name, error: error.message })
+    }
+  }
+
+  #isDue(record: KeyRecord): boolean {
+    const { autoRotatePeriodSeconds, latestVersion } = record
+    if (autoRotatePeriodSeconds === 0) return false
+    const ageMs = this.#keys.context.clock.now() - versionOf(record, latestVersion).createdMs
+    return ageMs >= autoRotatePeriodSeconds * 1000
+  }
+}

@@ -1,0 +1,157 @@
+/** sign, verify, hmac. None of them writes anything. */
+import type { HashName } from '../../crypto/signatures.js'
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import { bool, int, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import { answerItems, BATCH_FIELDS, type Item, readInput, runItems } from './batch.js'
+import { DEFAULT_HASH, findHash } from './hashes.js'
+import type { KeyStore } from './key-store.js'
+import { isHmac, isSigned, makeHmac, schemeOf, signItem } from './signing.js'
+
+const COMMON = {
+  name: string('Name of the key.'),
+  input: string('Base64: what it is about.'),
+  urlalgorithm: string('Hash algorithm, as the last part of the path.'),
+  algorithm: string('Hash algorithm.', DEFAULT_HASH),
+  batch_input: BATCH_FIELDS.batch_input,
+} as const
+
+const VERSION = { key_version: int('The version to use; 0 is the latest.') } as const
+
+const SIGNING = {
+  ...COMMON,
+  hash_algorithm: string('Hash algorithm; Ed25519 has its own.', DEFAULT_HASH),
+  context: string('Base64: what a derived key is derived for.'),
+  prehashed: bool('The input is a hash already: for RSA keys with pkcs1v15.'),
+  signature_algorithm: string('RSA keys: pss or pkcs1v15.'),
+  marshaling_algorithm: string('ECDSA keys: asn1, or jws with base64 for URLs.', 'asn1'),
+  salt_length: string('RSA keys with pss: auto, hash, or a number of bytes.', 'auto'),
+} as const
+
+const SIGN_FIELDS = { ...SIGNING, ...VERSION } as const
+const HMAC_FIELDS = { ...COMMON, ...VERSION } as const
+const VERIFY_FIELDS = {
+  ...SIGNING,
+  signature: string('What sign has answered; or else:'),
+  hmac: string('What hmac has answered.'),
+} as const
+
+type SigningCall = Call<typeof SIGNING>
+
+/** The path wins, then the name that belongs to the endpoint, then the older one. */
+const hashNameOf = ({ values, supplied }: Pick<SigningCall, 'values' | 'supplied'>): string => {
+  if (values.urlalgorithm !== '') return values.urlalgorithm
+  return supplied('hash_algorithm') || !supplied('algorithm') ? values.hash_algorithm : values.algorithm
+}
+
+const optionsOf = (call: Pick<SigningCall, 'values' | 'supplied'>) => ({
+  hash: hashNameOf(call),
+  prehashed: call.values.prehashed,
+  signatureAlgorithm: call.values.signature_algorithm,
+  marshaling: call.values.marshaling_algorithm,
+  saltLength: call.values.salt_length,
+})
+
+const digestOf = (name: string): HashName => {
+  const hash = findHash(name, 'digest')
+  if (!hash) throw invalid(`unsupported algorithm "${name}"`)
+  return hash
+}
+
+const inputOf = (item: Item, missing: string): Buffer => {
+  if (item.text('input') === undefined) throw invalid(missing)
+  try {
+    return item.bytes('input')
+  } catch (error) {
+    if (!(error instanceof LogicalError)) throw error
+    throw invalid(`unable to decode input as base64: ${error.message}`)
+  }
+}
+
+export const signingPaths = (keys: KeyStore): PathSpec[] => {
+  const sign = async (call: Call<typeof SIGN_FIELDS>): Promise<Response> => {
+    const record = keys.require(call.values.name, 'signing key not found')
+    const scheme = schemeOf(record, optionsOf(call), 'signing')
+    const input = readInput(call)
+    const outcomes = await runItems(input, 'slow', (item) => {
+      const toSign = { input: inputOf(item, 'missing input'), context: item.bytes('context') }
+      const { signature, version, publicKey } = signItem(record, scheme, toSign, item.number('key_version'))
+      const shownAs = input.isBatch ? 'publickey' : 'public_key'
+      return { signature, key_version: version, ...(publicKey === undefined ? {} : { [shownAs]: publicKey }) }
+    })
+    return answerItems(input, outcomes)
+  }
+
+  const hmac = async (call: Call<typeof HMAC_FIELDS>): Promise<Response> => {
+    const { name, urlalgorithm, algorithm } = call.values
+    const hash = digestOf(urlalgorithm || algorithm)
+    const record = keys.require(name)
+    const input = readInput(call)
+    const outcomes = await runItems(input, 'quick', (item) => ({
+      hmac: makeHmac(record, hash, inputOf(item, 'missing input for HMAC'), item.number('key_version')),
+    }))
+    return answerItems(input, outcomes)
+  }
+
+  const verify = async (call: Call<typeof VERIFY_FIELDS>): Promise<Response> => {
+    const input = readInput(call)
+    const kind = decideKind(input.items)
+    const record = keys.require(call.values.name, 'signature verification key not found')
+    const isValid = kind === 'hmac' ? hmacJudge(call) : signatureJudge(call)
+    const outcomes = await runItems(input, kind === 'hmac' ? 'quick' : 'slow', (item) => ({ valid: isValid(item) }))
+    return answerItems(input, outcomes, { valid: false })
+
+    function hmacJudge(asked: typeof call): (item: Item) => boolean {
+      const { urlalgorithm, algorithm, hash_algorithm } = asked.values
+      const older = asked.supplied('algorithm') || !asked.supplied('hash_algorithm') ? algorithm : hash_algorithm
+      const hash = digestOf(urlalgorithm || older)
+      return (item) => isHmac(record, hash, inputOf(item, 'missing input'), item.text('hmac') ?? '')
+    }
+
+    function signatureJudge(asked: typeof call): (item: Item) => boolean {
+      const scheme = schemeOf(record, optionsOf(asked), 'verification')
+      return (item) => {
+        const signed = { input: inputOf(item, 'missing input'), context: item.bytes('context') }
+        return isSigned(record, scheme, signed, item.text('signature') ?? '')
+      }
+    }
+  }
+
+  return [
+    ...(['sign/:name', 'sign/:name/:urlalgorithm'] as const).map((pattern) =>
+      definePath({
+        pattern,
+        fields: SIGN_FIELDS,
+        operations: { update: sign },
+        summary: 'Signs one input or a batch.',
+      }),
+    ),
+    ...(['verify/:name', 'verify/:name/:urlalgorithm'] as const).map((pattern) =>
+      definePath({
+        pattern,
+        fields: VERIFY_FIELDS,
+        operations: { update: verify },
+        summary: 'Judges signatures or HMACs, one or a batch.',
+      }),
+    ),
+    ...(['hmac/:name', 'hmac/:name/:urlalgorithm'] as const).map((pattern) =>
+      definePath({
+        pattern,
+        fields: HMAC_FIELDS,
+        operations: { update: hmac },
+        summary: 'Makes an HMAC of one input or a batch.',
+      }),
+    ),
+  ]
+}
+
+/** What all items have to be judged by. */
+const decideKind = (items: readonly Item[]): 'signature' | 'hmac' => {
+  const has = (item: Item, name: string) => (item.text(name) ?? '') !== ''
+  const signatures = items.filter((item) => has(item, 'signature')).length
+  const hmacs = items.filter((item) => has(item, 'hmac')).length
+  if (signatures > 0 && hmacs > 0) throw invalid("provide one of 'signature' or 'hmac'")
+  if (signatures + hmacs === 0) throw invalid("neither a 'signature' nor an 'hmac' was given to verify")
+  return hmacs > 0 ? 'hmac' : 'signature'
+}

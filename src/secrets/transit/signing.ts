@@ -1,0 +1,122 @@
+/** Signatures and HMACs with the versions of a key. */
+import { isSameSecret } from '../../crypto/constant-time.js'
+import { hmacBytes } from '../../crypto/digest.js'
+import { ed25519PublicBytes, privateKeyOf } from '../../crypto/key-pairs.js'
+import { type HashName, isSignature, type SignatureScheme, signBytes } from '../../crypto/signatures.js'
+import { invalid } from '../../logical/errors.js'
+import { privateKeyBytes } from './derivation.js'
+import { findHash } from './hashes.js'
+import { type KeyRecord, typeOf, versionOf } from './key-record.js'
+import { formatVersioned, HMAC, parseVersioned, pickVersion, SIGNATURE } from './versioned.js'
+
+/** How a request wants to have something signed, by its names in the API. */
+interface SigningOptions {
+  readonly hash: string
+  readonly prehashed: boolean
+  readonly signatureAlgorithm: string
+  readonly marshaling: string
+  readonly saltLength: string
+}
+
+/** How the key signs under these options. Throws 400 for what it, or this server, cannot do. */
+export const schemeOf = (
+  record: KeyRecord,
+  options: SigningOptions,
+  use: 'signing' | 'verification',
+): SignatureScheme => {
+  const type = typeOf(record)
+  if (!type.signs || type.form !== 'pair') throw invalid(`key type ${type.name} does not support ${use}`)
+  const { kind, hash } = { kind: type.pair.type, hash: findHash(options.hash, 'signature') }
+  if (options.hash !== 'none' && !hash) throw invalid(`invalid hash algorithm "${options.hash}"`)
+  if (options.marshaling !== 'asn1' && options.marshaling !== 'jws') {
+    throw invalid(`invalid marshaling type "${options.marshaling}"`)
+  }
+  if (kind === 'rsa') return rsaScheme(options, hash)
+  if (options.prehashed) throw invalid(`prehashed input is not supported here for keys of type ${type.name}`)
+  if (kind === 'ed25519') return { kind }
+  if (!hash) throw invalid('hash_algorithm=none is for RSA keys alone')
+  return { kind: 'ecdsa', hash, encoding: options.marshaling === 'jws' ? 'ieee-p1363' : 'der' }
+}
+
+const rsaScheme = (options: SigningOptions, hash: HashName | undefined): SignatureScheme => {
+  const { signatureAlgorithm, prehashed } = options
+  const algorithm = signatureAlgorithm || 'pss'
+  if (algorithm !== 'pss' && algorithm !== 'pkcs1v15') throw invalid(`unsupported rsa signature algorithm ${algorithm}`)
+  if (algorithm === 'pkcs1v15') {
+    if (prehashed) return { kind: 'rsa-pkcs1-digest', hash }
+    if (hash) return { kind: 'rsa-pkcs1', hash }
+  }
+  if (!hash) throw invalid('hash_algorithm=none requires both prehashed=true and signature_algorithm=pkcs1v15')
+  if (prehashed) throw invalid('prehashed input is supported here with signature_algorithm=pkcs1v15 alone')
+  return { kind: 'rsa-pss', hash, saltLength: parseSaltLength(options.saltLength) }
+}
+
+const parseSaltLength = (text: string): 'auto' | 'hash' | number => {
+  if (text === '' || text === 'auto') return 'auto'
+  if (text === 'hash') return text
+  if (!/^\d{1,4}$/.test(text)) throw invalid(`unsupported salt length option "${text}"`)
+  return Number(text)
+}
+
+interface ToSign {
+  readonly input: Buffer
+  readonly context: Buffer
+}
+
+interface Signed {
+  readonly signature: string
+  readonly version: number
+  /** Of a derived key, which nobody could know otherwise. */
+  readonly publicKey: string | undefined
+}
+
+const encodingOf = (scheme: SignatureScheme) =>
+  scheme.kind === 'ecdsa' && scheme.encoding === 'ieee-p1363' ? 'base64url' : 'base64'
+
+export const signItem = (
+  record: KeyRecord,
+  scheme: SignatureScheme,
+  { input, context }: ToSign,
+  wanted: number,
+): Signed => {
+  const version = pickVersion(record, wanted, 'signing')
+  const key = privateKeyOf(privateKeyBytes(record, version, context))
+  const signature = signBytes(key, scheme, input)
+  if (!signature) throw invalid('the key cannot make such a signature of such an input')
+  return {
+    signature: formatVersioned(version, signature.toString(encodingOf(scheme))),
+    version,
+    publicKey: record.derived ? ed25519PublicBytes(key).toString('base64') : undefined,
+  }
+}
+
+export const isSigned = (
+  record: KeyRecord,
+  scheme: SignatureScheme,
+  { input, context }: ToSign,
+  signature: string,
+): boolean => {
+  const { version, rest } = parseVersioned(record, signature, SIGNATURE)
+  const encoding = encodingOf(scheme)
+  const alphabet = encoding === 'base64' ? /^[A-Za-z0-9+/]+={0,2}$/ : /^[A-Za-z0-9_-]+$/
+  if (!alphabet.test(rest)) throw invalid('invalid base64 signature value')
+  const key = privateKeyOf(privateKeyBytes(record, version, context))
+  return isSignature(key, scheme, input, Buffer.from(rest, encoding))
+}
+
+const hmacOf = (record: KeyRecord, version: number, hash: HashName, input: Buffer): Buffer =>
+  hmacBytes(hash, Buffer.from(versionOf(record, version).hmacKey, 'base64'), input)
+
+export const makeHmac = (record: KeyRecord, hash: HashName, input: Buffer, wanted: number): string => {
+  const version = wanted === 0 ? record.latestVersion : wanted
+  if (version < Math.max(record.minEncryptionVersion, record.minDecryptionVersion)) {
+    throw invalid('cannot generate HMAC: version is too old (disallowed by policy)')
+  }
+  if (version > record.latestVersion) throw invalid('cannot generate HMAC: version is too new')
+  return formatVersioned(version, hmacOf(record, version, hash, input).toString('base64'))
+}
+
+export const isHmac = (record: KeyRecord, hash: HashName, input: Buffer, hmac: string): boolean => {
+  const { version, rest } = parseVersioned(record, hmac, HMAC)
+  return isSameSecret(hmacOf(record, version, hash, input), Buffer.from(rest, 'base64'))
+}

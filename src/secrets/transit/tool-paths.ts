@@ -1,0 +1,71 @@
+/** random and hash: what needs no key. */
+import type { BackendContext } from '../../logical/backend.js'
+import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { LIMITS } from '../../base/limits.js'
+import { hashBytes } from '../../crypto/digest.js'
+import { invalid } from '../../logical/errors.js'
+import { int, string } from '../../logical/fields.js'
+import type { Response } from '../../logical/request.js'
+import { decodeBase64 } from './base64.js'
+import { DEFAULT_HASH, findHash } from './hashes.js'
+
+const RANDOM_FIELDS = {
+  urlbytes: string('How many bytes, as the last part of the path.'),
+  source: string('Where they come from: platform.', 'platform'),
+  bytes: int('How many bytes.', 32),
+  format: string('hex or base64.', 'base64'),
+} as const
+
+const HASH_FIELDS = {
+  urlalgorithm: string('Hash algorithm, as the last part of the path.'),
+  algorithm: string('Hash algorithm.', DEFAULT_HASH),
+  input: string('Base64: what is to be hashed.'),
+  format: string('hex or base64.', 'hex'),
+} as const
+
+export const toolPaths = ({ random }: Pick<BackendContext, 'random'>): PathSpec[] => {
+  const giveRandom = ({ values }: Call<typeof RANDOM_FIELDS>): Response => {
+    const [source, count] = SOURCES.has(values.urlbytes) ? [values.urlbytes, ''] : [values.source, values.urlbytes]
+    if (!SOURCES.has(source)) throw invalid(`unsupported entropy source "${source}"; must be "platform"`)
+    if (source !== 'platform') throw invalid(`there is no entropy source "${source}" here; use "platform"`)
+    const bytes = count === '' ? values.bytes : parseCount(count)
+    if (bytes < 1) throw invalid('"bytes" cannot be less than 1')
+    if (bytes > LIMITS.transitRandomBytesMax)
+      throw invalid(`"bytes" should be less than ${LIMITS.transitRandomBytesMax}`)
+    return { data: { random_bytes: random.bytes(bytes).toString(parseFormat(values.format)) } }
+  }
+
+  const hash = ({ values }: Call<typeof HASH_FIELDS>): Response => {
+    const name = values.urlalgorithm || values.algorithm
+    const algorithm = findHash(name, 'digest')
+    if (!algorithm) throw invalid(`unsupported algorithm ${name}`)
+    const format = parseFormat(values.format)
+    return { data: { sum: hashBytes(algorithm, decodeBase64(values.input)).toString(format) } }
+  }
+
+  return [
+    ...(['random', 'random/:urlbytes', 'random/:source/:urlbytes'] as const).map((pattern) =>
+      definePath({
+        pattern,
+        fields: RANDOM_FIELDS,
+        operations: { update: giveRandom },
+        summary: 'Random bytes.',
+      }),
+    ),
+    ...(['hash', 'hash/:urlalgorithm'] as const).map((pattern) =>
+      definePath({ pattern, fields: HASH_FIELDS, operations: { update: hash }, summary: 'The hash of an input.' }),
+    ),
+  ]
+}
+
+const SOURCES: ReadonlySet<string> = new Set(['platform', 'seal', 'all'])
+
+const parseCount = (text: string): number => {
+  if (!/^-?\d{1,9}$/.test(text)) throw invalid(`error parsing url-set byte count: ${JSON.stringify(text)} is no number`)
+  return Number(text)
+}
+
+const parseFormat = (format: string): 'hex' | 'base64' => {
+  if (format === 'hex' || format === 'base64') return format
+  throw invalid(`unsupported encoding format "${format}"; must be "hex" or "base64"`)
+}

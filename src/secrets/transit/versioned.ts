@@ -1,0 +1,65 @@
+/** The form of what a key makes: `vault:v<version of the key>:<the rest>`. */
+import { invalid } from '../../logical/errors.js'
+import type { KeyRecord } from './key-record.js'
+
+const PREFIX = 'vault:v'
+
+export const formatVersioned = (version: number, rest: string): string => `${PREFIX}${version}:${rest}`
+
+/** What the errors about such a text call it, and what they say of one whose version is too old. */
+interface VersionedTexts {
+  readonly subject: string
+  readonly noPrefix: string
+  readonly tooOld: string
+}
+
+const TOO_OLD = 'ciphertext or signature version is disallowed by policy (too old)'
+
+export const CIPHERTEXT: VersionedTexts = {
+  subject: 'invalid ciphertext',
+  noPrefix: 'invalid ciphertext: no prefix',
+  tooOld: TOO_OLD,
+}
+
+export const SIGNATURE: VersionedTexts = {
+  subject: 'invalid signature',
+  noPrefix: 'invalid signature: no prefix',
+  tooOld: TOO_OLD,
+}
+
+export const HMAC: VersionedTexts = {
+  subject: 'invalid HMAC',
+  noPrefix: 'invalid HMAC to verify: no prefix',
+  tooOld: 'cannot verify HMAC: version is too old (disallowed by policy)',
+}
+
+/** The version and the rest of such a text, where the key still lets that version be used. Throws 400 otherwise. */
+export const parseVersioned = (
+  record: KeyRecord,
+  text: string,
+  texts: VersionedTexts,
+): { readonly version: number; readonly rest: string } => {
+  if (!text.startsWith(PREFIX)) throw invalid(texts.noPrefix)
+  const colon = text.indexOf(':', PREFIX.length)
+  if (colon < 0) throw invalid(`${texts.subject}: wrong number of fields`)
+  const digits = text.slice(PREFIX.length, colon)
+  if (!/^\d{1,9}$/.test(digits)) throw invalid(`${texts.subject}: version number could not be decoded`)
+  // Before there were versions there was 0, which is the first one.
+  const version = Math.max(Number(digits), 1)
+  if (version > record.latestVersion) throw invalid(`${texts.subject}: version is too new`)
+  if (version < record.minDecryptionVersion) throw invalid(texts.tooOld)
+  return { version, rest: text.slice(colon + 1) }
+}
+
+/** The version that something new is made with: the latest for 0. Throws 400 for one that may not be used for it. */
+export const pickVersion = (record: KeyRecord, wanted: number, purpose: 'encryption' | 'signing'): number => {
+  const { latestVersion, minEncryptionVersion } = record
+  const refuse = (why: string) => invalid(`requested version for ${purpose} is ${why}`)
+  if (wanted === 0) return latestVersion
+  if (wanted < 0) throw refuse('negative')
+  if (wanted > latestVersion) throw refuse('higher than the latest key version')
+  if (wanted < minEncryptionVersion) throw refuse('less than the minimum encryption key version')
+  // A version that may not decrypt any more encrypts nothing either.
+  if (wanted < record.minDecryptionVersion) throw invalid(TOO_OLD)
+  return wanted
+}

@@ -1,0 +1,244 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { transitType } from '../../../src/secrets/transit/backend.js'
+import { ROTATION_INTERVAL_MS } from '../../../src/secrets/transit/rotation.js'
+import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
+import { until } from '../../support/until.js'
+
+let transit: BackendHarness
+beforeEach(() => {
+  transit = new BackendHarness(transitType.factory)
+})
+
+const refused = async (path: string, body = {}) => refusal(transit.write(path, body))
+const shown = async (name: string) => dataOf(await transit.read(`keys/${name}`)) as Record<string, unknown>
+const HELLO = Buffer.from('hello').toString('base64')
+
+const encrypt = async (name: string, body = {}): Promise<string> =>
+  (dataOf(await transit.write(`encrypt/${name}`, { plaintext: HELLO, ...body })) as { ciphertext: string }).ciphertext
+
+describe('a key', () => {
+  it('is made with the defaults of the reference, answered, read and listed', async () => {
+    const made = dataOf(await transit.write('keys/a'))
+    expect(made).toEqual({
+      allow_plaintext_backup: false,
+      auto_rotate_period: 0,
+      deletion_allowed: false,
+      derived: false,
+      exportable: false,
+      imported_key: false,
+      keys: { 1: 1_700_000_000 },
+      latest_version: 1,
+      min_available_version: 0,
+      min_decryption_version: 1,
+      min_encryption_version: 0,
+      name: 'a',
+      supports_decryption: true,
+      supports_derivation: true,
+      supports_encryption: true,
+      supports_signing: false,
+      type: 'aes256-gcm96',
+    })
+    expect(await shown('a')).toEqual(made)
+    await transit.write('keys/B.c_d-e')
+    expect(dataOf(await transit.list('keys'))).toEqual({ keys: ['B.c_d-e', 'a'] })
+    expect(await transit.read('keys/none')).toBeUndefined()
+  })
+
+  it('of a derived and convergent kind says so', async () => {
+    await transit.write('keys/a', { derived: true, convergent_encryption: true })
+    expect(await shown('a')).toMatchObject({
+      convergent_encryption: true,
+      convergent_encryption_version: -1,
+      derived: true,
+      kdf: 'hkdf_sha256',
+    })
+  })
+
+  it('that exists already stays as it is, which a warning says', async () => {
+    const first = await shown((await transit.write('keys/a'), 'a'))
+    const again = await transit.write('keys/a', { type: 'rsa-2048', exportable: true })
+    expect(again?.warnings).toEqual(['key a already existed'])
+    expect(dataOf(again)).toEqual(first)
+  })
+
+  it.each([
+    [{ type: 'none' }, 'unknown key type none'],
+    [{ type: 'managed_key' }, /^keys of type managed_key are not supported here; supported are aes128-gcm96/],
+    [{ key_size: 32 }, 'key_size is not valid for algorithm aes256-gcm96'],
+    [{ convergent_encryption: true }, 'convergent encryption requires derivation to be enabled'],
+    [
+      { type: 'ecdsa-p256', derived: true },
+      'key derivation and convergent encryption not supported for keys of type ecdsa-p256',
+    ],
+    [
+      { type: 'ed25519', derived: true, convergent_encryption: true },
+      'convergent encryption not supported for keys of type ed25519',
+    ],
+    [{ auto_rotate_period: '10m' }, 'auto rotate period must be 0 to disable or at least an hour'],
+  ])('is refused as %j', async (body, text) => {
+    const [code, message] = await refused('keys/a', body)
+    expect(code).toBe('invalid-request')
+    expect(message).toMatch(text)
+    expect(await transit.read('keys/a')).toBeUndefined()
+  })
+
+  it.each(['-a', 'a b', 'a-', '.'])('has a name of letters and digits, not %j', async (name) => {
+    expect(await refused(`keys/${name}`)).toEqual(['unsupported-path', 'unsupported path'])
+    expect((await refused(`encrypt/${name}`, { plaintext: HELLO }))[0]).toBe('unsupported-path')
+  })
+
+  it('shows the public keys of a pair', async () => {
+    await transit.write('keys/e', { type: 'ecdsa-p256' })
+    expect(await shown('e')).toMatchObject({
+      keys: {
+        1: {
+          creation_time: '2023-11-14T22:13:20.000000000Z',
+          name: 'P-256',
+          public_key: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),
+        },
+      },
+      supports_encryption: false,
+      supports_signing: true,
+    })
+  })
+
+  it('is not deleted until its settings allow that', async () => {
+    await transit.write('keys/a')
+    const remove = () => transit.call('delete', 'keys/a')
+    expect(await refusal(remove())).toEqual([
+      'invalid-request',
+      'error deleting policy a: deletion is not allowed for this key',
+    ])
+    await transit.write('keys/a/config', { deletion_allowed: true })
+    expect(await remove()).toBeUndefined()
+    expect((await refusal(remove()))[1]).toBe('error deleting policy a: could not delete key; not found')
+    expect(await transit.storage.keys('')).toEqual([])
+  })
+})
+
+describe('the settings of a key', () => {
+  beforeEach(async () => {
+    await transit.write('keys/a')
+    for (let n = 0; n < 3; n++) await transit.write('keys/a/rotate')
+  })
+
+  it('are changed one by one; exportable and backup are never taken back', async () => {
+    await transit.write('keys/a/config', { exportable: true, allow_plaintext_backup: true, auto_rotate_period: '2h' })
+    await transit.write('keys/a/config', { exportable: false, allow_plaintext_backup: false })
+    expect(await shown('a')).toMatchObject({
+      exportable: true,
+      allow_plaintext_backup: true,
+      auto_rotate_period: 7200,
+      min_decryption_version: 1,
+    })
+  })
+
+  it('let the oldest versions rest, come back, and go for good', async () => {
+    const old = await encrypt('a', { key_version: 2 })
+    await transit.write('keys/a/config', { min_decryption_version: 3 })
+    expect(Object.keys((await shown('a')).keys as object)).toEqual(['3', '4'])
+    expect(await refused('decrypt/a', { ciphertext: old })).toEqual([
+      'invalid-request',
+      'ciphertext or signature version is disallowed by policy (too old)',
+    ])
+    await transit.write('keys/a/config', { min_decryption_version: 2 })
+    expect(dataOf(await transit.write('decrypt/a', { ciphertext: old }))).toEqual({ plaintext: HELLO })
+    await transit.write('keys/a/config', { min_decryption_version: 3, min_encryption_version: 4 })
+    expect(await transit.write('keys/a/trim', { min_available_version: 3 })).toBeUndefined()
+    expect(await shown('a')).toMatchObject({ min_available_version: 3, latest_version: 4 })
+    expect(JSON.stringify(await transit.storage.get('policy/a')?.toString())).not.toContain('\\"2\\"')
+    expect((await refused('keys/a/config', { min_decryption_version: 2 }))[1]).toBe(
+      'min decryption version should not be less than min available version',
+    )
+  })
+
+  it.each([
+    [{ min_decryption_version: -1 }, 'min decryption version cannot be negative'],
+    [{ min_encryption_version: -1 }, 'min encryption version cannot be negative'],
+    [{ min_decryption_version: 5 }, 'cannot set min decryption version of 5, latest key version is 4'],
+    [{ min_encryption_version: 5 }, 'cannot set min encryption version of 5, latest key version is 4'],
+    [
+      { min_encryption_version: 2, min_decryption_version: 3 },
+      'cannot set min encryption/decryption values; min encryption version of 2 must be greater than or equal to min decryption version of 3',
+    ],
+    [{ auto_rotate_period: '59m' }, 'auto rotate period must be 0 to disable or at least an hour'],
+  ])('are refused as %j', async (body, text) => {
+    const before = await shown('a')
+    expect(await refused('keys/a/config', body)).toEqual(['invalid-request', text])
+    expect(await shown('a')).toEqual(before)
+  })
+
+  it('begin to count at 1, which a warning says', async () => {
+    const response = await transit.write('keys/a/config', { min_decryption_version: 0 })
+    expect(response?.warnings).toEqual([expect.stringMatching(/forcing minimum to 1$/)])
+    expect(dataOf(response)).toMatchObject({ min_decryption_version: 1 })
+  })
+
+  it('allow a trim only below what is in use', async () => {
+    const trim = async (version?: number) =>
+      (await refused('keys/a/trim', version === undefined ? {} : { min_available_version: version }))[1]
+    expect(await trim()).toBe('missing min_available_version')
+    expect(await trim(1)).toBe('minimum available version cannot be set when minimum encryption version is not set')
+    await transit.write('keys/a/config', { min_encryption_version: 3, min_decryption_version: 2 })
+    expect(await trim(4)).toBe('minimum available version cannot be greater than minimum encryption version')
+    expect(await trim(3)).toBe('minimum available version cannot be greater than minimum decryption version')
+    expect(await trim(0)).toBe('minimum available version should be positive')
+    await transit.write('keys/a/trim', { min_available_version: 2 })
+    expect(await trim(1)).toBe('minimum available version cannot be decremented')
+  })
+
+  it('are of a key that is there', async () => {
+    expect((await refused('keys/none/config', {}))[1]).toBe('no existing key named none could be found')
+    expect((await refused('keys/none/rotate'))[1]).toBe('key not found')
+    expect((await refused('keys/none/trim', { min_available_version: 1 }))[1]).toBe('invalid key name')
+  })
+})
+
+describe('a rotation', () => {
+  it('of many at once gives each its version', async () => {
+    await transit.write('keys/a')
+    await Promise.all(Array.from({ length: 20 }, () => transit.write('keys/a/rotate')))
+    expect(await shown('a')).toMatchObject({ latest_version: 21 })
+  })
+
+  it('happens by itself when the latest version is as old as the settings say', async () => {
+    const stop = new AbortController()
+    transit.backend.start?.(stop.signal)
+    await transit.write('keys/a', { auto_rotate_period: '1h' })
+    await transit.write('keys/b')
+    transit.clock.advance(3_600_000 - ROTATION_INTERVAL_MS)
+    await transit.backend.stop?.()
+    expect(await shown('a')).toMatchObject({ latest_version: 1 })
+    transit.clock.advance(ROTATION_INTERVAL_MS)
+    await until(async () => (await shown('a')).latest_version === 2)
+    await transit.backend.stop?.()
+    transit.clock.advance(ROTATION_INTERVAL_MS)
+    await transit.backend.stop?.()
+    expect(await shown('a')).toMatchObject({ latest_version: 2 })
+    expect(await shown('b')).toMatchObject({ latest_version: 1 })
+    stop.abort()
+  })
+})
+
+describe('where nothing can be written', () => {
+  it('a key is used, and what would change one is for the primary', async () => {
+    const state = { isReadOnly: false }
+    const secondary = new BackendHarness((context) =>
+      transitType.factory({
+        ...context,
+        isReadOnly: () => state.isReadOnly,
+      }),
+    )
+    await secondary.write('keys/a')
+    state.isReadOnly = true
+    const ciphertext = dataOf(await secondary.write('encrypt/a', { plaintext: HELLO }))
+    expect(dataOf(await secondary.write('decrypt/a', ciphertext as { ciphertext: string }))).toEqual({
+      plaintext: HELLO,
+    })
+    for (const path of ['keys/b', 'keys/a/rotate', 'encrypt/b']) {
+      expect((await refusal(secondary.write(path, { plaintext: HELLO })))[0]).toBe('read-only')
+    }
+    // What is there already needs no primary to say so.
+    expect((await secondary.write('keys/a'))?.warnings).toEqual(['key a already existed'])
+  })
+})
