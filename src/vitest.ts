@@ -21,7 +21,7 @@ type ClustersOf<T extends AnyTopology> = T extends TopologyName
     : string
 
 /**
- * What each test is given.
+ * The fixtures that each test is given.
  *
  * @example
  * import { type LabFixtures, labTest } from 'understudy-lab/vitest'
@@ -85,7 +85,7 @@ export class FreshLabs<const T extends AnyTopology> {
   #lab: Promise<Lab<ClustersOf<T>>> | undefined
 
   constructor(topology: T, options: StartLabOptions) {
-    // What the compiler knows of the names it has said already; `startLab` looks at what is there.
+    // The compiler has said already what it knows of the names; `startLab` looks at what is there.
     this.#start = async () => (await startLab(topology as Topology, options)) as Lab<ClustersOf<T>>
   }
 
@@ -105,7 +105,7 @@ export class FreshLabs<const T extends AnyTopology> {
     await (await lab?.catch(() => undefined))?.close()
   }
 
-  /** What failed to start is tried again the next time. */
+  /** A lab that failed to start is tried again the next time. */
   async #startOnce(): Promise<Lab<ClustersOf<T>>> {
     try {
       return await this.#start()

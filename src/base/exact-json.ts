@@ -85,7 +85,7 @@ class ThoroughParser {
   }
 
   /**
-   * What stands between its quotes is the engine's to judge: control characters, escapes. Half of a character, which only an
+   * The text between its quotes is the engine's to judge: control characters, escapes. Half of a character, which only an
    * escape can spell, becomes U+FFFD, as with the reference.
    */
   #string(): string {

@@ -6,7 +6,7 @@ import path from 'node:path'
  * makes none, as below /proc; this one throws what the system says.
  */
 export const makeDirectory = (wanted: string, mode = 0o777): void => {
-  // What lies behind a `..` need not be made.
+  // A directory that a `..` leaves again need not be made.
   const directory = path.resolve(wanted)
   try {
     makeOne(directory, mode)

@@ -1,5 +1,5 @@
 /**
- * What transactions have decided that are not committed yet. It counts for whoever decides next, so that no two take the
+ * Decisions of transactions that are not committed yet. A decision counts for whoever decides next, so that no two take the
  * same place, and for nobody else: readers are shown what is committed, and a write that fails leaves nothing behind.
  */
 export class Reservations<T> {

@@ -54,7 +54,7 @@ const listenToCalls = (clock: Clock, print: ((line: string) => void) | undefined
   }
   const onAnswer = (message: unknown) => {
     const { request, response } = message as { request: ClientRequest; response: IncomingMessage }
-    // What goes on without end is no answer that is late.
+    // A command that goes on without end has no answer that is late.
     if (response.headers['content-type'] === 'application/x-ndjson') begun.delete(request)
     const tookMs = clock.monotonic() - (begun.get(request) ?? clock.monotonic())
     print?.(`${describeCall(request)}: ${response.statusCode} after ${tookMs.toFixed(0)} ms`)

@@ -39,7 +39,7 @@ interface MadeCall {
 }
 
 /**
- * What a request has beyond its method and path.
+ * The parts of a request beyond its method and path.
  *
  * @example
  * import { type ApiCall, startLab } from 'understudy-lab'

@@ -16,7 +16,7 @@ export type Condition =
   /** An overtaken primary that is configured to refuse what it could only lose. Concerns writes. */
   | 'fenced'
   /** A role change is about to begin: new writes wait. */
-  | 'held'
+  | 'writes-paused'
 
 /** Facts about a path, whatever it does. Each is an exception: without any, a path is for tokens with the rights. */
 export interface PathRules {

@@ -20,12 +20,12 @@ export interface ReplicationContext {
   readonly dataPlane: DataPlane
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
-  readonly upkeep: TreeMaintenance
+  readonly maintenance: TreeMaintenance
   readonly operationTokens: OperationTokens
   readonly running: Readonly<Record<Kind, RunningRole>>
 }
 
-/** What the operations of the API work with. */
+/** Everything that the operations of the API work with. */
 export interface PathContext extends ReplicationContext {
   readonly services: PathServices
 }

@@ -2,7 +2,7 @@ import type { ReplicationHost, Surroundings } from './host.js'
 import type { ClusterListener } from './rpc/cluster-listener.js'
 import { PrimaryConnection } from './rpc/primary-connection.js'
 import { overtakerIn, refusalCodeOf } from './rpc/refusal.js'
-import { toWhoMessage } from './rpc/peer-identity.js'
+import { toPeerMessage } from './rpc/peer-identity.js'
 import { StreamServer } from './primary/stream-server.js'
 import { fetchBootstrap } from './secondary/bootstrap.js'
 import { Follower } from './secondary/follower.js'
@@ -43,7 +43,7 @@ const tell = async (call: OneCall, { clock, network, settings }: DataPlaneOption
     try {
       const connection = await PrimaryConnection.open(address, { ...call, times, clock, network })
       try {
-        await connection.ping({ who: toWhoMessage(call.who) }, { timeoutMs: times.pingTimeoutMs, signal: call.signal })
+        await connection.ping({ who: toPeerMessage(call.who) }, { timeoutMs: times.pingTimeoutMs, signal: call.signal })
       } finally {
         connection.close()
       }

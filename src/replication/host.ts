@@ -6,14 +6,14 @@ import type { Random } from '../base/random.js'
 import type { JsonObject } from '../logical/json.js'
 import type { Request, Response, WrapInfo } from '../logical/request.js'
 import type { Storage, Transaction } from '../logical/storage.js'
-import type { ReplicableStore, TreeUpkeep } from '../storage/replicable.js'
+import type { ReplicableStore, MaintainedTrees } from '../storage/replicable.js'
 import type { MountFact, NamespaceFact } from './filter/compile-filter.js'
 import type { MountChange } from './filter/filter-record.js'
 import type { License } from './roles/machine.js'
 import type { GenerationAttempt } from './credentials/operation-token.js'
 import type { Kind, ReplicationTimes } from './types.js'
 
-/** What is injected into a process, and what is reached through it. */
+/** The facilities that are injected into a process, and those reached through it. */
 export interface Surroundings {
   readonly clock: Clock
   readonly random: Random
@@ -39,7 +39,7 @@ interface StoredData {
   /** The barrier with whole keys (`core/cluster/...`). On a DR secondary only ignored keys can be written through it. */
   readonly storage: Storage
   readonly store: ReplicableStore
-  readonly upkeep: TreeUpkeep
+  readonly trees: MaintainedTrees
 
   /**
    * Commits a role: one durable batch. The one way past the rules that forbid writing local keys on a DR secondary and
@@ -51,7 +51,7 @@ interface StoredData {
   exportKeyMaterial(): KeyMaterial
 }
 
-/** What a change of role does to the runtime that it is made in. */
+/** The ways in which a change of role acts on the runtime that it is made in. */
 interface RuntimeControl {
   /**
    * The durable decision to drop everything: a new generation of the directory with the key material and `records`
@@ -86,12 +86,12 @@ interface MountFacts {
 }
 
 /**
- * What replication stands on, all of which is there before it. The composition root implements it over engine, barrier,
+ * Everything that replication stands on; all of it is there before replication. The composition root implements it over engine, barrier,
  * mount tables and listeners; replication never reaches past it.
  */
 export type ReplicationHost = Surroundings & OwnCluster & StoredData & RuntimeControl & MountFacts
 
-/** What a primary and the end of a first copy need of core, which stands on replication: given at the start. */
+/** The part of core that a primary and the end of a first copy need. Core stands on replication: it is given at the start. */
 export interface RoleServices {
   /** Runs what a performance secondary forwarded through routing and backends; throws LogicalError like a backend. */
   executeForwarded(request: Request): Promise<Response | undefined>
@@ -100,7 +100,7 @@ export interface RoleServices {
   readonly dev: DevServer | undefined
 }
 
-/** What the paths of replication need of core. */
+/** The part of core that the paths of replication need. */
 export interface PathServices {
   /** Wraps an activation bundle: a wrapping token in JWT form with `addr`, stored like any other wrapped answer. */
   wrapActivation(payload: JsonObject, ttlSeconds: number, creationPath: string): Promise<WrapInfo>

@@ -72,15 +72,15 @@ export class Replication {
       log: host.log,
     })
     const followed: Kind = isSecondaryStage(roles.facts().stages.dr) ? 'dr' : 'performance'
-    const upkeep = new TreeMaintenance({
+    const maintenance = new TreeMaintenance({
       storage: host.storage,
       store: host.store,
-      trees: host.upkeep,
+      trees: host.trees,
       clock: host.clock,
       log: host.log,
       beforeReindex: (signal) => holds.pass(followed, 'reindex', signal),
     })
-    const parts = { host, roles, fences, dataPlane, filters, settledFilter, upkeep, operationTokens }
+    const parts = { host, roles, fences, dataPlane, filters, settledFilter, maintenance, operationTokens }
     const roleOf = (kind: Kind): RunningRole =>
       new RunningRole({
         ...parts,
@@ -125,12 +125,12 @@ export class Replication {
   /** Resolves, or rejects with the first failure, when nothing is at work any more. */
   async stop(): Promise<void> {
     this.#unsubscribe?.()
-    const { running, upkeep } = this.context
+    const { running, maintenance } = this.context
     const endings = await Promise.allSettled([
       this.#purge.stop(),
       running.dr.stop(),
       running.performance.stop(),
-      upkeep.stop(),
+      maintenance.stop(),
     ])
     const failed = endings.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
@@ -218,7 +218,7 @@ export class Replication {
 
   /** Makes the store agree with the roles: whom it follows, and the epoch that it writes in. */
   async #settleStore(): Promise<void> {
-    const { host, roles, settledFilter, upkeep } = this.context
+    const { host, roles, settledFilter, maintenance } = this.context
     const { store } = host
     const { dr, performance } = roles.records
     const record = isSecondaryStage(roles.facts().stages.dr) ? dr : performance
@@ -229,7 +229,7 @@ export class Replication {
       const isForeign = place !== undefined && !record.epochs.some((epoch) => epoch.id === place.epoch)
       if (isForeign || (!record.hasFollowed && place)) await store.forgetRemote()
     } else if (store.remotePosition || store.isResyncing) {
-      if (store.isResyncing) await upkeep.reindexNow()
+      if (store.isResyncing) await maintenance.reindexNow()
       await store.forgetRemote()
     }
     const written =

@@ -149,12 +149,12 @@ export interface SecondaryHooks {
   /** Awaited before keys are deleted because they are filtered from now on. */
   beforeFiltered(): Promise<void>
   /** Awaited before anything of a new primary is applied that does not know all we have. */
-  keepLead(lead: SurplusEntries): Promise<void>
+  keepSurplus(surplus: SurplusEntries): Promise<void>
   /**
    * The primary was put back in time: it does not have what we have of its own epoch. Resolves once that is durable; then
    * nobody is followed until an operator says so.
    */
-  stopAhead(lead: SurplusEntries, primaryIndex: number): Promise<void>
+  stopAhead(surplus: SurplusEntries, primaryIndex: number): Promise<void>
   /** A comparison is complete, and the data is the primary's but for what the filter holds back. */
   onCompared(): Promise<void>
   /** The first copy, or a later one, is complete: state is about to become stream-wals. */

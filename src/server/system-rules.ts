@@ -16,10 +16,10 @@ const FOR_SHARES = {
   bootstrapping: 'all',
   revoked: 'all',
   'dr-bootstrapping': 'all',
-  held: 'all',
+  'writes-paused': 'all',
 } satisfies Served
 /** Whoever changes the role, or ends the server, is neither held up by a change of role nor refused by a fence. */
-const STEERING = { fenced: 'all', held: 'all' } satisfies Served
+const STEERING = { fenced: 'all', 'writes-paused': 'all' } satisfies Served
 
 const OPEN = { access: 'open' } satisfies PathRules
 const SUDO = { access: 'sudo' } satisfies PathRules

@@ -90,7 +90,7 @@ const TABLE = {
   alignment: ['core/replication/alignment', 'ignored', 'plain', 'replication', 'where a DR log began to go in step'],
   settledFilter: ['core/replication/settled-filter', 'ignored', 'plain', 'filters', 'that the data was compared under'],
   purgeMark: ['core/replication/purge', 'ignored', 'plain', 'filters', 'filtered data is to be destroyed'],
-  upkeep: ['core/replication/upkeep', 'ignored', 'plain', 'replication', 'rebuilds and checks of the trees'],
+  treeMaintenance: ['core/replication/upkeep', 'ignored', 'plain', 'replication', 'rebuilds and checks of the trees'],
 } as const satisfies Record<string, Row>
 
 type Name = keyof typeof TABLE

@@ -58,7 +58,7 @@ export interface WalEntry {
 }
 
 /**
- * `delta` = XOR of the key's old and new leaf hash: what this operation does to its sub-page. An operation with `held`
+ * `delta` = XOR of the key's old and new leaf hash: what this operation does to its sub-page. An operation with `filtered`
  * stands for keys that are kept from this cluster: `key` is empty, `value` undefined, and the delta changes the
  * filtered hash of that sub-page.
  */
@@ -140,13 +140,13 @@ export interface ReplicableStore {
   applyEntries(entries: readonly WalEntry[], remote: RemotePosition): Promise<boolean>
   /**
    * Writes data of a resync without log entries: the log is cut, so that followers of this store resync too. With
-   * `remote` the resync is complete and the position stored. `held` sets filtered hashes to new values. When there is
+   * `remote` the resync is complete and the position stored. `filtered` sets filtered hashes to new values. When there is
    * nothing to write, the log is not cut. What `copy` has taken in since the last import is written along.
    */
   importMutations(
     mutations: readonly Mutation[],
     remote?: RemotePosition,
-    held?: readonly FilteredHash[],
+    filtered?: readonly FilteredHash[],
     copy?: FirstCopy,
   ): Promise<void>
   /** Begins to take over whole trees of another store; this store has next to nothing of them. */
@@ -196,8 +196,8 @@ export interface TreeReport {
   readonly damage: readonly string[]
 }
 
-/** Upkeep of the trees against the data. Both run beside normal work. */
-export interface TreeUpkeep {
+/** Maintenance of the trees against the data. Both run beside normal work. */
+export interface MaintainedTrees {
   /** Computes both trees from the data again and repairs what differs, on disk too. Resolves to what was wrong. */
   rebuild(options?: RebuildOptions): Promise<Readonly<Record<Tree, CorruptPages>>>
   /** Compares both trees with the data and changes nothing. */

@@ -38,11 +38,11 @@ const ALL_CATEGORIES: ReadonlySet<Category> = new Set(['replicated', 'local', 'i
  * transaction is one entry of the log; one that touches ignored keys only is none. A buffer that is put must not be
  * changed afterwards.
  */
-export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
+export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   readonly #committer: Committer
   readonly #options: StoreOptions
   readonly #random: Random
-  readonly #steady: PinnedReads
+  readonly #pinned: PinnedReads
   #writable = ALL_CATEGORIES
   #fenced: ReadonlySet<Category> = new Set()
 
@@ -50,8 +50,8 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     this.#options = options
     this.#random = random
     this.#committer = committer
-    this.#steady = new PinnedReads(options.engine)
-    committer.onReopened(() => this.#steady.lose())
+    this.#pinned = new PinnedReads(options.engine)
+    committer.onReopened(() => this.#pinned.lose())
   }
 
   /** Reads and checks what the engine holds; a broken log is a LogicalError that says where. */
@@ -61,17 +61,17 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   }
 
   get(key: string): Buffer | undefined {
-    return this.#options.engine.get(dataKey(key), this.#steady.snapshotFor(key))
+    return this.#options.engine.get(dataKey(key), this.#pinned.snapshotFor(key))
   }
 
   /** Whether the key holds anything: a large value is not read for that. */
   has(key: string): boolean {
-    return this.#options.engine.has(dataKey(key), this.#steady.snapshotFor(key))
+    return this.#options.engine.has(dataKey(key), this.#pinned.snapshotFor(key))
   }
 
   /** Committed keys below a prefix, in order, without their values, in chunks. */
   scanKeys(scan: KeyScan): AsyncIterable<readonly string[]> {
-    return scanKeys(this.#options.engine, scan, () => this.#steady.snapshotBelow(scan.prefix))
+    return scanKeys(this.#options.engine, scan, () => this.#pinned.snapshotBelow(scan.prefix))
   }
 
   /** From now on only keys of these categories can be written by `write`. */
@@ -116,7 +116,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   /** Finishes what is queued. The engine is its owner's to close. */
   close(): Promise<void> {
-    this.#steady.release()
+    this.#pinned.release()
     return this.#committer.close()
   }
 
@@ -231,7 +231,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
     const request = { changes: writeSet.changes, filtered, copied, remote, cutHash: freshHash(this.#random) }
     const stage: StageFunction = (batch, state, trees) => {
       if (step && step.engineVersion !== this.#options.engine.engineVersion) throw moved()
-      return this.#steady.stage(stageImport(batch, state, trees, request))
+      return this.#pinned.stage(stageImport(batch, state, trees, request))
     }
     await this.#committer.run(stage, writeSet.pending, step?.batch)
     // Some may be remembered as absent.
@@ -244,14 +244,14 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
   }
 
   holdReads(): void {
-    this.#steady.want()
+    this.#pinned.want()
   }
 
-  rebuild(options: Repl.RebuildOptions = {}): ReturnType<Repl.TreeUpkeep['rebuild']> {
+  rebuild(options: Repl.RebuildOptions = {}): ReturnType<Repl.MaintainedTrees['rebuild']> {
     return new TreeScan(this.#options.engine, this.#committer).rebuild(options)
   }
 
-  async check(signal?: AbortSignal): ReturnType<Repl.TreeUpkeep['check']> {
+  async check(signal?: AbortSignal): ReturnType<Repl.MaintainedTrees['check']> {
     return (await this.examine(signal)).pages
   }
 
@@ -265,7 +265,7 @@ export class Store implements Repl.ReplicableStore, Repl.TreeUpkeep {
 
   /** Reads for a transaction: queued values on top of committed ones, but nothing of a resync under way. */
   #getQueued(key: string): Buffer | undefined {
-    const snapshot = this.#steady.snapshotFor(key)
+    const snapshot = this.#pinned.snapshotFor(key)
     return snapshot ? this.#options.engine.get(dataKey(key), snapshot) : this.#committer.overlay.get(key)
   }
 

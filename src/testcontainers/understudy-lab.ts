@@ -228,7 +228,7 @@ export class ContainerCluster {
     return this.#keys.findToken(this.name)
   }
 
-  /** What `sys/replication/<kind>/status` says, which needs no token. */
+  /** The answer of `sys/replication/<kind>/status`, which needs no token. */
   status(kind: Kind): Promise<Record<string, unknown>> {
     return statusOf(this.anonymous, kind)
   }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { acknowledge, startFront } from '../unit/http/front-fixture.js'
+import { acknowledge, startFace } from '../unit/http/face-fixture.js'
 import { RawClient } from '../unit/http/raw-client.js'
 
 /**
@@ -244,12 +244,12 @@ const CASES = [...crossed, ...withHeaders, ...withBodies, ...withChunks, ...star
 const PARALLEL = 24
 
 describe('bad input', () => {
-  let front: Awaited<ReturnType<typeof startFront>>
+  let face: Awaited<ReturnType<typeof startFace>>
   beforeAll(async () => {
     const refuse = (problem: string) => () => {
       throw new Error(problem)
     }
-    front = await startFront({
+    face = await startFace({
       handle: acknowledge,
       log: {
         trace() {},
@@ -262,13 +262,13 @@ describe('bad input', () => {
       limits: { headerReadMs: 500, bodyReadMs: 500, idleMs: 1500, bodyBytesMax: 1 << 20 },
     })
   })
-  afterAll(() => front.server.close(1000))
+  afterAll(() => face.server.close(1000))
 
   /** At the address itself a text says what answers here. */
   const WELCOME = /^"(?:GET|HEAD)" "\/+"$/
 
   const complaints = async ({ name, bytes: sent, verb }: Case): Promise<string[]> => {
-    const client = await RawClient.connect(front.address)
+    const client = await RawClient.connect(face.address)
     await client.send(sent)
     const answer = await client.answer(verb)
     client.destroy()
@@ -296,7 +296,7 @@ describe('bad input', () => {
   })
 
   it('leaves the server as it was', async () => {
-    const client = await RawClient.connect(front.address)
+    const client = await RawClient.connect(face.address)
     await client.send('LIST /v1/secret HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(JSON.parse((await client.answer())?.body ?? '')).toMatchObject({ data: { operation: 'list' } })
     client.destroy()

@@ -296,7 +296,7 @@ export class ControlCluster {
       log: silentLog,
       storage: barrier.view(''),
       store,
-      upkeep: store,
+      trees: store,
       async commit(write) {
         store.setWritable(new Set(ALL))
         await barrier.write(write)

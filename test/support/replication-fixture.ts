@@ -350,7 +350,7 @@ export class TestFollower {
   synced = 0
   reindexed = 0
   fingerprint = ''
-  readonly leads: SurplusEntries[] = []
+  readonly surplus: SurplusEntries[] = []
   objection: string | undefined
   /** Called before a state is entered, and awaited. */
   onState: (state: HoldState, signal: AbortSignal) => Promise<void> = async () => undefined
@@ -406,10 +406,10 @@ export class TestFollower {
       findObjection: () => this.objection,
       servesReads: () => true,
       beforeFiltered: async () => undefined,
-      keepLead: async () => undefined,
+      keepSurplus: async () => undefined,
       takeEpochs: async () => undefined,
-      stopAhead: async (lead) => {
-        this.leads.push(lead)
+      stopAhead: async (surplus) => {
+        this.surplus.push(surplus)
       },
       beforeState: (state, signal) => this.onState(state, signal),
       onChange: () => {

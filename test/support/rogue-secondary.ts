@@ -10,7 +10,7 @@ import { parseBundle } from '../../src/replication/credentials/activation-token.
 import { primaryCredentialsOf } from '../../src/replication/credentials/ca.js'
 import type { ReceivedDown, PeerIdentityMessage } from '../../src/replication/rpc/messages.js'
 import { type FollowerStream, PrimaryConnection } from '../../src/replication/rpc/primary-connection.js'
-import { parseWho, toWhoMessage } from '../../src/replication/rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../../src/replication/rpc/peer-identity.js'
 import { TIMES } from './replication-fixture.js'
 
 /** Whoever holds the certificate of a secondary and speaks its protocol by hand. */
@@ -51,8 +51,8 @@ export class RogueSecondary {
     const { signal } = new AbortController()
     const options = { network: systemNetwork, clock: systemClock, credentials, signal, times: TIMES }
     const connection = await PrimaryConnection.open(primary.clusterAddress, options)
-    const who = (epochs: ReturnType<typeof parseWho>['epochs']) =>
-      toWhoMessage({
+    const who = (epochs: ReturnType<typeof parsePeer>['epochs']) =>
+      toPeerMessage({
         setId: bundle.setId,
         clusterId: `cluster-of-${id}`,
         version: '1.20.4+ent',
@@ -62,7 +62,7 @@ export class RogueSecondary {
         incarnation: 0,
       })
     const reply = await connection.bootstrap({ who: who([]), wants_dev_root: false }, {})
-    return new RogueSecondary(connection, who(parseWho(reply.who).epochs))
+    return new RogueSecondary(connection, who(parsePeer(reply.who).epochs))
   }
 
   /** The answer of the primary to bytes that it is to take for a forwarded request. */

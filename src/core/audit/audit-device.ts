@@ -11,7 +11,7 @@ import {
   describeTest,
 } from './audit-entry.js'
 import { FileSink } from './audit-file.js'
-import { createHider, type WholeDigests } from './audit-hash.js'
+import { createRedactor, type WholeDigests } from './audit-hash.js'
 import { type AuditRecord, parseAuditOptions } from './audit-record.js'
 import { type AuditSink, discardSink, type LineKind, textSink } from './audit-sink.js'
 
@@ -41,7 +41,7 @@ export class AuditDevice {
     this.#prefix = options.prefix
     this.#isTested = options.isTested
     this.#style = {
-      hider: createHider(record.salt, options),
+      redactor: createRedactor(record.salt, options),
       wholes,
       elidesLists: options.elidesLists,
       get headers() {
@@ -60,13 +60,13 @@ export class AuditDevice {
     const { data } = entry.request
     const plainKeys = requestKeysOf(entry)
     // Large data is digested before the entry is put together, which is done in one turn.
-    if (!this.#style.hider.fits(data, plainKeys)) await this.#style.wholes.prepare(data)
+    if (!this.#style.redactor.fits(data, plainKeys)) await this.#style.wholes.prepare(data)
     await this.#append(describeRequest(entry, timeMs, this.#style), 'request')
   }
 
   async logResponse(entry: AuditResponseEntry, timeMs: number): Promise<void> {
     const data = entry.response?.data
-    if (holdsBytes(data) && !this.#style.hider.fits(data, NO_KEYS)) await this.#style.wholes.prepare(data)
+    if (holdsBytes(data) && !this.#style.redactor.fits(data, NO_KEYS)) await this.#style.wholes.prepare(data)
     await this.#append(describeResponse(entry, timeMs, this.#style), 'response')
   }
 

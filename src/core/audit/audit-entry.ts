@@ -53,7 +53,7 @@ interface AuditedVerdict {
 
 /** How one device prints, and what all of them know. */
 export interface AuditStyle {
-  readonly hider: Redactor
+  readonly redactor: Redactor
   readonly wholes: WholeDigests
   readonly elidesLists: boolean
   /** Lower-case names of the request headers to log; the value tells whether theirs are hidden. */
@@ -94,7 +94,7 @@ export const describeTest = (id: string, timeMs: number): Record<string, unknown
 /** The token that a login gave; for other requests the token of the request. */
 const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditStyle): Record<string, unknown> => {
   const { request, token, identityPolicies = [], verdict, error } = entry
-  const { hider } = style
+  const { redactor } = style
   const policyResults = {
     allowed: verdict?.isAllowed ?? !(error instanceof LogicalError && error.code === 'permission-denied'),
     ...(verdict?.grantingPolicies.length && {
@@ -105,12 +105,12 @@ const authOf = (entry: AuditEntry, response: Response | undefined, style: AuditS
       })),
     }),
   }
-  if (!token && response?.auth) return { ...issuedAuth(response.auth, hider), policy_results: policyResults }
-  const hidden = request.clientToken && { client_token: hider.text(request.clientToken) }
+  if (!token && response?.auth) return { ...issuedAuth(response.auth, redactor), policy_results: policyResults }
+  const hidden = request.clientToken && { client_token: redactor.text(request.clientToken) }
   if (!token) return { ...hidden, policy_results: policyResults, token_type: 'default' }
   return {
     ...hidden,
-    ...(token.accessor !== '' && { accessor: hider.accessor(token.accessor) }),
+    ...(token.accessor !== '' && { accessor: redactor.accessor(token.accessor) }),
     display_name: token.displayName,
     policies: allPolicies(token.policies, identityPolicies),
     token_policies: token.policies,
@@ -131,18 +131,19 @@ export const requestKeysOf = ({ mount }: Pick<AuditEntry, 'mount'>): ReadonlySet
 
 const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown> => {
   const { request, mount, token } = entry
-  const { hider } = style
+  const { redactor } = style
   const headers = headersOf(request, style)
   return {
     id: request.id,
     ...(token && token.entityId !== '' && { client_id: token.entityId }),
     operation: request.operation,
     ...mountFields(mount),
-    ...(request.clientToken && { client_token: hider.text(request.clientToken) }),
-    ...(token && token.accessor !== '' && { client_token_accessor: hider.accessor(token.accessor) }),
+    ...(request.clientToken && { client_token: redactor.text(request.clientToken) }),
+    ...(token && token.accessor !== '' && { client_token_accessor: redactor.accessor(token.accessor) }),
     namespace: namespaceOf(request.namespace),
     path: request.path,
-    ...((hider.isLarge(request.data) || !isEmpty(request.data)) && dataOf(request.data, requestKeysOf(entry), style)),
+    ...((redactor.isLarge(request.data) || !isEmpty(request.data)) &&
+      dataOf(request.data, requestKeysOf(entry), style)),
     remote_address: request.remoteAddress,
     remote_port: request.remotePort,
     ...(request.wrap && { wrap_ttl: request.wrap.ttlSeconds }),
@@ -152,17 +153,17 @@ const requestOf = (entry: AuditEntry, style: AuditStyle): Record<string, unknown
 
 const responseOf = (entry: AuditResponseEntry, style: AuditStyle): Record<string, unknown> => {
   const { response, mount } = entry
-  const { hider } = style
+  const { redactor } = style
   if (!response) return mountFields(mount)
   const plainKeys = new Set(mount?.entry.config.auditNonHmacResponseKeys)
   const data = response.data && (elides(entry, style) ? withCounts(response.data) : response.data)
   return {
-    ...(response.auth && { auth: issuedAuth(response.auth, hider) }),
+    ...(response.auth && { auth: issuedAuth(response.auth, redactor) }),
     ...mountFields(mount),
     ...(response.leaseId && { secret: { lease_id: response.leaseId } }),
     ...(data && dataOf(data, plainKeys, style)),
     ...(response.warnings?.length && { warnings: response.warnings.map(shorten) }),
-    ...(response.wrapInfo && { wrap_info: wrapInfoOf(response.wrapInfo, hider) }),
+    ...(response.wrapInfo && { wrap_info: wrapInfoOf(response.wrapInfo, redactor) }),
   }
 }
 
@@ -184,11 +185,11 @@ const withCounts = (data: Record<string, unknown> | RawJson): Record<string, unk
 const dataOf = (
   data: object,
   plainKeys: ReadonlySet<string>,
-  { hider, wholes }: AuditStyle,
+  { redactor, wholes }: AuditStyle,
 ): Record<string, unknown> => {
-  if (hider.fits(data, plainKeys)) return { data: hider.values(data, plainKeys) }
+  if (redactor.fits(data, plainKeys)) return { data: redactor.values(data, plainKeys) }
   const { sha256, bytes } = wholes.of(data)
-  return { data_omitted: { sha256: hider.text(sha256), bytes } }
+  return { data_omitted: { sha256: redactor.text(sha256), bytes } }
 }
 
 /** Names are listed all at once, even to see the first: of a million it takes long. */
@@ -202,9 +203,9 @@ const shorten = (text: string): string => {
   return text.length <= max ? text : `${text.slice(0, max)}... (${text.length} characters)`
 }
 
-const issuedAuth = (auth: AuthAnswer, hider: Redactor): Record<string, unknown> => ({
-  client_token: hider.text(auth.clientToken),
-  ...(auth.accessor !== '' && { accessor: hider.accessor(auth.accessor) }),
+const issuedAuth = (auth: AuthAnswer, redactor: Redactor): Record<string, unknown> => ({
+  client_token: redactor.text(auth.clientToken),
+  ...(auth.accessor !== '' && { accessor: redactor.accessor(auth.accessor) }),
   policies: auth.policies,
   token_policies: auth.tokenPolicies,
   ...(auth.identityPolicies.length > 0 && { identity_policies: auth.identityPolicies }),
@@ -215,13 +216,13 @@ const issuedAuth = (auth: AuthAnswer, hider: Redactor): Record<string, unknown> 
   ...(auth.leaseDurationSeconds > 0 && { token_ttl: auth.leaseDurationSeconds }),
 })
 
-const wrapInfoOf = (info: NonNullable<Response['wrapInfo']>, hider: Redactor): Record<string, unknown> => ({
+const wrapInfoOf = (info: NonNullable<Response['wrapInfo']>, redactor: Redactor): Record<string, unknown> => ({
   ttl: info.ttlSeconds,
-  token: hider.text(info.token),
-  ...(info.accessor !== '' && { accessor: hider.accessor(info.accessor) }),
+  token: redactor.text(info.token),
+  ...(info.accessor !== '' && { accessor: redactor.accessor(info.accessor) }),
   creation_time: info.creationTime,
   creation_path: info.creationPath,
-  ...(info.wrappedAccessor !== '' && { wrapped_accessor: hider.accessor(info.wrappedAccessor) }),
+  ...(info.wrappedAccessor !== '' && { wrapped_accessor: redactor.accessor(info.wrappedAccessor) }),
 })
 
 const mountFields = (mount: AuditedMount | undefined): Record<string, unknown> =>
@@ -242,7 +243,7 @@ const headersOf = ({ headers }: Request, style: AuditStyle): Record<string, unkn
     const sent = headers[name]
     if (sent === undefined) continue
     const values = typeof sent === 'string' ? [sent] : sent
-    logged[name] = hmac ? style.hider.values(values, NO_KEYS) : values
+    logged[name] = hmac ? style.redactor.values(values, NO_KEYS) : values
   }
   return logged
 }

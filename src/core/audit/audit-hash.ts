@@ -1,4 +1,4 @@
-/** Hides values in audit entries: the same text gives the same hash on one device, and no other. */
+/** Redacts values in audit entries: the same text gives the same hash on one device, and no other. */
 import { LIMITS } from '../../base/limits.js'
 import { nextTurn, turnFor } from '../../base/turn.js'
 import { createSha256 } from '../../crypto/digest.js'
@@ -82,7 +82,7 @@ const createPiecesDigest = () => {
 
 export const hashText = (salt: string, text: string): string => `hmac-sha256:${hmacSha256Hex(Buffer.from(salt), text)}`
 
-export const createHider = (salt: string, options: { isRaw: boolean; hashesAccessors: boolean }): Redactor => {
+export const createRedactor = (salt: string, options: { isRaw: boolean; hashesAccessors: boolean }): Redactor => {
   const plain = (text: string) => text
   const hash = (text: string) => hashText(salt, text)
   const text = options.isRaw ? plain : hash

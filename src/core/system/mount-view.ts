@@ -26,7 +26,7 @@ export const renderMount = (entry: MountEntry, reportedVersion: string): Record<
   uuid: entry.uuid,
 })
 
-/** The mounts of a table that whoever asks is shown: those that a path filter holds back are hidden. */
+/** The mounts of a table that whoever asks is shown: those that a path filter takes away are hidden. */
 export const visibleMounts = (entries: readonly MountEntry[], router: Router, request: Request): MountEntry[] =>
   entries.filter((entry) => !router.isFiltered(entry, request))
 

@@ -97,7 +97,7 @@ export const namespacePaths = (deps: NamespacePathDeps): PathSpec[] => {
 }
 
 const create = async (
-  { namespaces, random, isHidden, refuseTaken, createDefaults: furnish }: NamespacePathDeps,
+  { namespaces, random, isHidden, refuseTaken, createDefaults }: NamespacePathDeps,
   request: Request,
   name: string,
   customMetadata: Readonly<Record<string, string>>,
@@ -114,6 +114,6 @@ const create = async (
   // A namespace at this path is kept from the caller: made anew it would be shown.
   if (isHidden(entry.path, request)) throw notFound()
   const added = await namespaces.add(entry, refuseTaken)
-  if (added === entry) await furnish(entry)
+  if (added === entry) await createDefaults(entry)
   return added
 }

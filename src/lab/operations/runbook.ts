@@ -43,7 +43,7 @@ type Body = Record<string, unknown>
 export class Runbook {
   readonly lab: LabAccess
   readonly #options: RunbookOptions
-  /** What the calls that a dry run did not make would have brought about, by cluster and kind. */
+  /** The statuses that the calls which a dry run did not make would have brought about, by cluster and kind. */
   readonly #supposed = new Map<string, Status>()
 
   constructor(lab: LabAccess, options: RunbookOptions) {

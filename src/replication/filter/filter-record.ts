@@ -16,7 +16,7 @@ export interface FilterRecord extends FilterRule {
   readonly kept?: readonly string[]
   /** The paths as they were given, where they have followed their mounts since. */
   readonly asked?: readonly string[]
-  /** How often the rule was replaced, or came to hold back a shown mount: the secondary's data is to be compared. */
+  /** How often the rule was replaced, or came to filter a shown mount: the secondary's data is to be compared. */
   readonly revision?: number
 }
 

@@ -1,5 +1,5 @@
 import { definePath, type PathSpec } from '../../logical/backend.js'
-import { checkTrees, recover, reindex, requireEnabled } from './operate-upkeep.js'
+import { checkTrees, recover, reindex, requireEnabled } from './operate-maintenance.js'
 import { ceremonyPaths } from './ceremony.js'
 import { RECOVER_FIELDS, REINDEX_FIELDS } from './fields.js'
 import { filterPaths } from './filters.js'
@@ -22,7 +22,7 @@ export const replicationPaths = (context: PathContext): PathSpec[] => [
   performancePublicKeyPath(context),
   ...ceremonyPaths(context),
   ...filterPaths(context),
-  ...upkeepPaths(context),
+  ...maintenancePaths(context),
 ]
 
 const statusPaths = (context: PathContext): PathSpec[] => {
@@ -41,7 +41,7 @@ const statusPaths = (context: PathContext): PathSpec[] => {
   ]
 }
 
-const upkeepPaths = (context: PathContext): PathSpec[] => {
+const maintenancePaths = (context: PathContext): PathSpec[] => {
   const reindexPath = (pattern: string, kind: Kind | undefined): PathSpec =>
     write(
       pattern,

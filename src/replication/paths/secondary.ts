@@ -8,7 +8,7 @@ import {
   type UpdateFields,
   updatePrimary,
 } from './operate-secondary.js'
-import { checkTrees, recover, reindex } from './operate-upkeep.js'
+import { checkTrees, recover, reindex } from './operate-maintenance.js'
 import {
   JOIN_FIELDS,
   OPERATION_TOKEN_FIELDS,

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../logical/json.js'
 import type { Mode } from '../roles/machine.js'
 import type { PrimaryFacts, SecondaryFacts, StatusFacts } from '../roles/status-facts.js'
-import type { UpkeepStatus } from '../roles/tree-maintenance.js'
+import type { MaintenanceStatus } from '../roles/tree-maintenance.js'
 import { withScheme } from '../rpc/dial.js'
 import type { Registration } from '../roles/state.js'
 import type { PrimaryView, SecondaryView, SyncProgress } from '../types.js'
@@ -39,7 +39,7 @@ const renderPrimary = (facts: PrimaryFacts): JsonObject => ({
   [facts.kind === 'dr' ? 'last_dr_wal' : 'last_performance_wal']: facts.lastKindWal,
   merkle_root: facts.merkleRoot.toString('hex'),
   primary_cluster_addr: withScheme(facts.primaryClusterAddr),
-  ...renderUpkeep(facts.upkeep),
+  ...renderMaintenance(facts.maintenance),
   ssct_generation_counter: 0,
 })
 
@@ -56,7 +56,7 @@ const renderSecondary = (facts: SecondaryFacts): JsonObject => ({
   last_start: toRfc3339(facts.lastStartMs),
   merkle_root: facts.merkleRoot.toString('hex'),
   ...renderProgress(facts.progress ?? (facts.state === 'merkle-sync' ? NOTHING_FETCHED : undefined)),
-  ...renderUpkeep(facts.upkeep),
+  ...renderMaintenance(facts.maintenance),
   ssct_generation_counter: 0,
 })
 
@@ -104,15 +104,16 @@ const NOTHING_FETCHED: SyncProgress = { totalKeys: 0, doneKeys: 0 }
 const renderProgress = (progress: SyncProgress | undefined): JsonObject =>
   progress ? { merkle_sync_progress: { sync_total_keys: progress.totalKeys, sync_progress: progress.doneKeys } } : {}
 
-const renderUpkeep = (upkeep: UpkeepStatus): JsonObject => ({
-  last_reindex_epoch: String(Math.floor(upkeep.lastReindexMs / 1000)),
-  corrupted_merkle_tree: upkeep.isCorrupted,
-  last_corruption_check_epoch: upkeep.lastCheckMs === undefined ? NEVER : String(Math.floor(upkeep.lastCheckMs / 1000)),
-  ...(upkeep.reindex && {
+const renderMaintenance = (maintenance: MaintenanceStatus): JsonObject => ({
+  last_reindex_epoch: String(Math.floor(maintenance.lastReindexMs / 1000)),
+  corrupted_merkle_tree: maintenance.isCorrupted,
+  last_corruption_check_epoch:
+    maintenance.lastCheckMs === undefined ? NEVER : String(Math.floor(maintenance.lastCheckMs / 1000)),
+  ...(maintenance.reindex && {
     reindex_in_progress: true,
-    reindex_stage: upkeep.reindex.stage,
-    reindex_building_progress: upkeep.reindex.done,
-    reindex_building_total: upkeep.reindex.total,
+    reindex_stage: maintenance.reindex.stage,
+    reindex_building_progress: maintenance.reindex.done,
+    reindex_building_total: maintenance.reindex.total,
   }),
 })
 

@@ -28,7 +28,7 @@ import type {
 import { countedService } from '../rpc/counted-service.js'
 import { refusalError } from '../rpc/refusal.js'
 import type { Caller, ClusterService, PrimaryStream } from '../rpc/service.js'
-import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import {
   type Kind,
   parseStreamState,
@@ -253,14 +253,14 @@ export class StreamServer implements ClusterService {
     message: PeerIdentityMessage | null,
   ): { secondaryId: string; who: PeerIdentity } {
     if (this.#isStopped) throw refusalError('unavailable', 'the primary is stopping')
-    const who = parseWho(message)
+    const who = parsePeer(message)
     const admission = this.#options.hooks.admit({ method, commonName: caller.commonName, who })
     if (!admission.ok) throw refusalError(admission.code, admission.text, admission)
     return { secondaryId: admission.secondaryId, who }
   }
 
   #who(): PeerIdentityMessage {
-    return toWhoMessage(this.#options.hooks.who())
+    return toPeerMessage(this.#options.hooks.who())
   }
 }
 

@@ -69,12 +69,17 @@ export const keepPromotionLoss = async (
  * A follower gives up what its primary, or the one that took its place, does not have: listed and kept aside, as the
  * old primary itself would list it. A list that was made before stays as it is.
  */
-export const keepSurplusLoss = async (host: Host, kind: Kind, lead: SurplusEntries, why: LossReason): Promise<void> => {
-  const { epoch, forkIndex, lastIndex, isForkSure } = lead
+export const keepSurplusLoss = async (
+  host: Host,
+  kind: Kind,
+  surplus: SurplusEntries,
+  why: LossReason,
+): Promise<void> => {
+  const { epoch, forkIndex, lastIndex, isForkSure } = surplus
   const firstIndex = forkIndex + 1
   const known = await readLosses(host.storage)
   if (known.some((loss) => loss.epoch === epoch && loss.firstIndex === firstIndex)) return
-  const { frames, isTrimmed, ...lost } = await collectSurplus(host, kind, lead)
+  const { frames, isTrimmed, ...lost } = await collectSurplus(host, kind, surplus)
   const { entries } = lost
   const isComplete = isForkSure && !isTrimmed
   if (entries.length === 0 && isComplete) return
@@ -84,8 +89,8 @@ export const keepSurplusLoss = async (host: Host, kind: Kind, lead: SurplusEntri
 }
 
 /** From what the follower remembers; where that does not reach back, a DR copy has it in its own log. */
-const collectSurplus = (host: Host, kind: Kind, lead: SurplusEntries): Promise<LostSuffix> => {
-  const { forkIndex, lastIndex, isComplete, frames } = lead
+const collectSurplus = (host: Host, kind: Kind, surplus: SurplusEntries): Promise<LostSuffix> => {
+  const { forkIndex, lastIndex, isComplete, frames } = surplus
   const ownIndex = isComplete || kind !== 'dr' ? undefined : ownIndexOf(host, forkIndex)
   if (ownIndex !== undefined) return collectOwn(host, kind, ownIndex, forkIndex)
   const log = {

@@ -29,7 +29,7 @@ interface RunningRoleOptions {
   readonly filters: FilterStore
   readonly settledFilter: SettledFilter
   readonly holds: Holds
-  readonly upkeep: TreeMaintenance
+  readonly maintenance: TreeMaintenance
   readonly standbys: () => readonly SecondaryView[]
   /** The secondaries of this kind came, went or moved. */
   readonly onSecondariesChange: () => void
@@ -163,7 +163,7 @@ export class RunningRole {
       ...this.#options,
       finishBootstrap,
       onChange: () => undefined,
-      reindex: () => this.#options.upkeep.reindexNow(),
+      reindex: () => this.#options.maintenance.reindexNow(),
     })
     this.#follower = dataPlane.startFollower(kind, {
       credentials: primaryCredentialsOf(record.credentials),
@@ -205,7 +205,7 @@ export class RunningRole {
 
   /** How safe a promotion would be now. */
   safety(): SafetyFacts {
-    const { host, kind, roles, upkeep, filters, settledFilter } = this.#options
+    const { host, kind, roles, maintenance, filters, settledFilter } = this.#options
     const record = roles.record(kind)
     if (record.mode === 'disabled' || record.mode === 'primary') throw new Error('only a secondary is promoted')
     const { remotePosition, isResyncing } = host.store
@@ -218,7 +218,7 @@ export class RunningRole {
     return {
       isSyncComplete: !isResyncing && (!record.hasFollowed || (remotePosition !== undefined && isSettled)),
       streamState: this.#follower?.state ?? 'idle',
-      isReindexing: upkeep.isReindexing,
+      isReindexing: maintenance.isReindexing,
       appliedIndex: progress.applied,
       announcedIndex: progress.announced,
       isBehindEpoch: progress.isBehindEpoch,

@@ -95,7 +95,7 @@ export class SecondaryRole implements SecondaryHooks {
     return this.#options.reindex()
   }
 
-  keepLead(surplus: SurplusEntries): Promise<void> {
+  keepSurplus(surplus: SurplusEntries): Promise<void> {
     return keepSurplusLoss(this.#options.host, this.#options.kind, surplus, LOSS_REASONS.overtaken)
   }
 

@@ -2,7 +2,7 @@ import type { ReplicationHost } from '../host.js'
 import type { FollowerService, PrimaryService } from '../services.js'
 import type { ConnectionState, Kind, PrimaryView, SecondaryView, StreamState, SyncProgress } from '../types.js'
 import type { KindRecord, Registration, SecondaryRecord } from './state.js'
-import { lastIndexOf, merkleRootOf, type TreeMaintenance, type UpkeepStatus } from './tree-maintenance.js'
+import { lastIndexOf, merkleRootOf, type TreeMaintenance, type MaintenanceStatus } from './tree-maintenance.js'
 
 export interface PrimaryFacts {
   readonly mode: 'primary'
@@ -15,7 +15,7 @@ export interface PrimaryFacts {
   readonly merkleRoot: Buffer
   readonly registrations: readonly Registration[]
   readonly views: readonly SecondaryView[]
-  readonly upkeep: UpkeepStatus
+  readonly maintenance: MaintenanceStatus
 }
 
 export interface SecondaryFacts {
@@ -33,7 +33,7 @@ export interface SecondaryFacts {
   readonly lastStartMs: number
   readonly merkleRoot: Buffer
   readonly progress: SyncProgress | undefined
-  readonly upkeep: UpkeepStatus
+  readonly maintenance: MaintenanceStatus
 }
 
 export type StatusFacts =
@@ -46,7 +46,7 @@ export type StatusFacts =
 interface Running {
   readonly kind: Kind
   readonly host: Pick<ReplicationHost, 'store'>
-  readonly upkeep: TreeMaintenance
+  readonly maintenance: TreeMaintenance
   /** The secondaries of a primary. */
   readonly views: ReturnType<PrimaryService['registry']['views']>
   readonly follower: FollowerService | undefined
@@ -56,7 +56,7 @@ interface Running {
 
 /** The facts of a kind that the status endpoints show. */
 export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
-  const { kind, host, upkeep, views, follower } = running
+  const { kind, host, maintenance, views, follower } = running
   switch (record.mode) {
     case 'disabled':
       return { mode: 'disabled' }
@@ -73,7 +73,7 @@ export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
         merkleRoot: merkleRootOf(host.store, kind),
         registrations: record.registrations,
         views,
-        upkeep: upkeep.status(),
+        maintenance: maintenance.status(),
       }
     case 'secondary':
       return secondaryStatus(record, running)
@@ -81,7 +81,7 @@ export const statusOf = (record: KindRecord, running: Running): StatusFacts => {
 }
 
 const secondaryStatus = (record: SecondaryRecord, running: Running): StatusFacts => {
-  const { host, kind, upkeep, follower, appliedIndex, startMs } = running
+  const { host, kind, maintenance, follower, appliedIndex, startMs } = running
   const addresses = record.credentials?.primaryAddresses ?? []
   return {
     mode: 'secondary',
@@ -96,6 +96,6 @@ const secondaryStatus = (record: SecondaryRecord, running: Running): StatusFacts
     lastStartMs: startMs,
     merkleRoot: merkleRootOf(host.store, kind),
     progress: follower?.syncProgress,
-    upkeep: upkeep.status(),
+    maintenance: maintenance.status(),
   }
 }

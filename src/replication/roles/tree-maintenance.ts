@@ -6,7 +6,7 @@ import type { Response } from '../../logical/request.js'
 import type { JsonObject } from '../../logical/json.js'
 import { putJson, readJson, type Storage } from '../../logical/storage.js'
 import { KEYS, type Tree } from '../../storage/key-families.js'
-import type { CorruptPages, ReplicableStore, TreeUpkeep } from '../../storage/replicable.js'
+import type { CorruptPages, ReplicableStore, MaintainedTrees } from '../../storage/replicable.js'
 import { GUARDS } from '../guard-texts.js'
 import { WARNINGS } from '../texts.js'
 import type { Kind } from '../types.js'
@@ -29,13 +29,13 @@ interface ReindexOptions {
   readonly skipFlush: boolean
 }
 
-interface UpkeepRecord {
+interface MaintenanceRecord {
   readonly lastReindexMs: number
   readonly lastCheckMs: number | undefined
   readonly isCorrupted: boolean
 }
 
-export interface UpkeepStatus {
+export interface MaintenanceStatus {
   /** Milliseconds since the epoch; 0 = never. */
   readonly lastReindexMs: number
   readonly isCorrupted: boolean
@@ -44,10 +44,10 @@ export interface UpkeepStatus {
   readonly reindex: { readonly stage: string; readonly done: number; readonly total: number } | undefined
 }
 
-interface UpkeepOptions {
+interface MaintenanceOptions {
   readonly storage: Storage
   readonly store: Pick<ReplicableStore, 'trees'>
-  readonly trees: TreeUpkeep
+  readonly trees: MaintainedTrees
   readonly clock: Clock
   readonly log: Log
   /** Awaited before a rebuild begins, so that a lab can hold it. */
@@ -56,12 +56,12 @@ interface UpkeepOptions {
 
 /** Rebuilding and checking the merkle trees; one rebuild at a time, in the background. */
 export class TreeMaintenance {
-  readonly #options: UpkeepOptions
+  readonly #options: MaintenanceOptions
   readonly #stopped = new AbortController()
   #progress: { stage: string; done: number; total: number } | undefined
   #running: Promise<void> | undefined
 
-  constructor(options: UpkeepOptions) {
+  constructor(options: MaintenanceOptions) {
     this.#options = options
   }
 
@@ -69,7 +69,7 @@ export class TreeMaintenance {
     return this.#progress !== undefined
   }
 
-  status(): UpkeepStatus {
+  status(): MaintenanceStatus {
     const record = this.#record()
     return {
       lastReindexMs: record.lastReindexMs,
@@ -152,9 +152,9 @@ export class TreeMaintenance {
     await this.#running
   }
 
-  #record(): UpkeepRecord {
+  #record(): MaintenanceRecord {
     return (
-      readJson<UpkeepRecord>(this.#options.storage, KEYS.upkeep) ?? {
+      readJson<MaintenanceRecord>(this.#options.storage, KEYS.treeMaintenance) ?? {
         lastReindexMs: 0,
         lastCheckMs: undefined,
         isCorrupted: false,
@@ -162,8 +162,8 @@ export class TreeMaintenance {
     )
   }
 
-  #keep(record: UpkeepRecord): Promise<void> {
-    return this.#options.storage.write((tx) => putJson(tx, KEYS.upkeep, record))
+  #keep(record: MaintenanceRecord): Promise<void> {
+    return this.#options.storage.write((tx) => putJson(tx, KEYS.treeMaintenance, record))
   }
 }
 

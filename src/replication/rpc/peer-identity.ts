@@ -24,7 +24,7 @@ const parseEpochs = (rows: readonly EpochMessage[] = []): EpochChain =>
     ...(row.begin_index > 0 && { beginIndex: row.begin_index, alignedFrom: row.aligned_from }),
   }))
 
-export const toWhoMessage = (who: PeerIdentity): PeerIdentityMessage => ({
+export const toPeerMessage = (who: PeerIdentity): PeerIdentityMessage => ({
   set_id: who.setId,
   cluster_id: who.clusterId,
   version: who.version,
@@ -36,7 +36,7 @@ export const toWhoMessage = (who: PeerIdentity): PeerIdentityMessage => ({
 })
 
 /** A caller that says nothing about itself gets empty fields, which no set and no epoch match. */
-export const parseWho = (message: PeerIdentityMessage | null | undefined): PeerIdentity => ({
+export const parsePeer = (message: PeerIdentityMessage | null | undefined): PeerIdentity => ({
   setId: message?.set_id ?? '',
   clusterId: message?.cluster_id ?? '',
   version: message?.version ?? '',

@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import { type ConnectOptions, connectPrimary } from '../rpc/primary-connection.js'
 import { refusalCodeOf } from '../rpc/refusal.js'
-import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { BootstrapPackage, ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
@@ -57,13 +57,13 @@ const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promis
   signal.throwIfAborted()
   const connection = await connectPrimary(options.addresses, { ...options, signal })
   try {
-    const request = { who: toWhoMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false }
+    const request = { who: toPeerMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false }
     const reply = await connection.bootstrap(request, { signal }).catch((error: unknown) => {
       throw isAnswered(error) ? error : new LogicalError('unavailable', textOf(error) + MAYBE_TAKEN, { cause: error })
     })
     return {
       package: { rootKey: reply.root_key, records: reply.records, extra: reply.extra },
-      primary: parseWho(reply.who),
+      primary: parsePeer(reply.who),
       address: connection.address,
     }
   } finally {

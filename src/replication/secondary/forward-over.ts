@@ -2,7 +2,7 @@ import { LogicalError } from '../../logical/errors.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ForwardReply } from '../services.js'
 import type { FollowerOptions } from './follower-options.js'
 
@@ -13,11 +13,11 @@ export const forwardOver = async (
   payload: Buffer,
   signal: AbortSignal | undefined,
 ): Promise<ForwardReply> => {
-  const request = { who: toWhoMessage(hooks.who()), payload }
+  const request = { who: toPeerMessage(hooks.who()), payload }
   const limits = { timeoutMs: times.forwardingTimeoutMs, ...(signal ? { signal } : {}) }
   try {
     const reply = await connection.forward(request, limits)
-    const primary = parseWho(reply.who)
+    const primary = parsePeer(reply.who)
     // The primary may have been overtaken, as we know by now, while the answer was on its way.
     const objection = hooks.findObjection(primary)
     if (objection !== undefined) throw refusalError('epoch', `${objection}: outcome unknown`)

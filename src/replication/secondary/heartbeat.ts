@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { PrimaryConnection } from '../rpc/primary-connection.js'
-import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, StreamState, PeerIdentity } from '../types.js'
 
 /** The measurements of the last answered heartbeat. */
@@ -67,7 +67,7 @@ export class Heartbeat {
     const sentAtMs = clock.now()
     const startMs = clock.monotonic()
     const request = {
-      who: toWhoMessage(who()),
+      who: toPeerMessage(who()),
       sent_at_ms: sentAtMs,
       applied_index: appliedIndex,
       last_duration_ms: this.#pulse?.durationMs ?? 0,
@@ -84,7 +84,7 @@ export class Heartbeat {
       clockSkewMs: Math.round(reply.time_ms - (sentAtMs + durationMs / 2)),
     }
     if (this.#canaries.length < CANARIES_MAX) this.#canaries.push({ index: reply.last_index, atMs: startMs })
-    onReply({ primary: parseWho(reply.who), addresses: reply.primary_addresses, lastIndex: reply.last_index })
+    onReply({ primary: parsePeer(reply.who), addresses: reply.primary_addresses, lastIndex: reply.last_index })
   }
 
   #settle(): void {

@@ -3,7 +3,7 @@ import { chainUpTo, currentEpoch, findSurplus } from '../roles/epoch.js'
 import type { ReceivedDown } from '../rpc/messages.js'
 import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
-import { parseWho, toPositionMessage, toWhoMessage } from '../rpc/peer-identity.js'
+import { parsePeer, toPositionMessage, toPeerMessage } from '../rpc/peer-identity.js'
 import type { LogPlace, StreamState, SyncProgress, PeerIdentity } from '../types.js'
 import type { FollowerOptions } from './follower-options.js'
 import type { Heartbeat } from './heartbeat.js'
@@ -47,13 +47,13 @@ export const followOver = async (
     const { primary, rest, place } = await openStream(stream, options, events)
     const { hooks } = options
     const surplus = place && findSurplus(chainUpTo(hooks.who().epochs, place.epoch), primary.epochs)
-    const lead = place && surplus && surplusEntriesOf(place, surplus, (index) => events.recent.after(index))
-    if (lead) await hooks.keepLead(lead)
+    const entries = place && surplus && surplusEntriesOf(place, surplus, (index) => events.recent.after(index))
+    if (entries) await hooks.keepSurplus(entries)
     await hooks.takeEpochs(primary)
     const reader = new StreamReader(connection, stream, {
       ...options,
       ...events,
-      who: () => toWhoMessage(options.hooks.who()),
+      who: () => toPeerMessage(options.hooks.who()),
       epoch: currentEpoch(primary.epochs)?.id ?? '',
     })
     work = [reader.run(place, rest, ending.signal), heartbeat.run(connection, ending.signal)]
@@ -79,13 +79,13 @@ const stopAhead = async (
   const place = store.remotePosition
   if (!place) return
   const positions = recent.positions().map((position) => toPositionMessage({ ...position, epoch: place.epoch }))
-  const request = { who: toWhoMessage(hooks.who()), positions: [...positions] }
+  const request = { who: toPeerMessage(hooks.who()), positions: [...positions] }
   const reply = await connection.commonPosition(request, { timeoutMs: times.connectTimeoutMs, signal })
   const isKnown = reply.common_index > 0
   const forkIndex = isKnown ? reply.common_index : Math.min(reply.last_index, place.index)
   const { frames, isComplete } = recent.after(forkIndex)
-  const lead = { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isKnown, frames, isComplete }
-  await hooks.stopAhead(lead, reply.last_index)
+  const surplus = { epoch: place.epoch, forkIndex, lastIndex: place.index, isForkSure: isKnown, frames, isComplete }
+  await hooks.stopAhead(surplus, reply.last_index)
 }
 
 const openStream = async (stream: FollowerStream, options: FollowerOptions, events: LinkEvents) => {
@@ -97,7 +97,7 @@ const openStream = async (stream: FollowerStream, options: FollowerOptions, even
   try {
     await stream.send({
       open: {
-        who: toWhoMessage(hooks.who()),
+        who: toPeerMessage(hooks.who()),
         position: place ? toPositionMessage(place) : null,
         filter: kind === 'performance' ? hooks.filterFingerprint() : '',
       },
@@ -117,5 +117,5 @@ const parseAccepted = (first: ReceivedDown | undefined): { primary: PeerIdentity
   if (first?.message !== 'accepted' || !first.accepted) {
     throw new LogicalError('unavailable', 'the primary answered out of turn')
   }
-  return { primary: parseWho(first.accepted.who), lastIndex: first.accepted.last_index }
+  return { primary: parsePeer(first.accepted.who), lastIndex: first.accepted.last_index }
 }

@@ -1,6 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import { type ConnectOptions, PrimaryConnection } from '../rpc/primary-connection.js'
-import { parseWho, toWhoMessage } from '../rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface PingOptions extends Omit<ConnectOptions, 'times'> {
@@ -42,10 +42,10 @@ const ping = async (address: string, options: PingOptions): Promise<PeerIdentity
   try {
     const restMs = Math.max(timeoutMs - (options.clock.monotonic() - startMs), 1)
     const { who } = await connection.ping(
-      { who: toWhoMessage(options.who) },
+      { who: toPeerMessage(options.who) },
       { timeoutMs: restMs, signal: options.signal },
     )
-    const primary = parseWho(who)
+    const primary = parsePeer(who)
     const objection = options.findObjection(primary)
     if (objection !== undefined) throw new LogicalError('unavailable', objection)
     return primary

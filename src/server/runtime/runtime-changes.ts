@@ -18,10 +18,10 @@ export interface RuntimeChanges {
   restart(reason: string): void
   /**
    * From now on new writes of clients wait. Resolves when those that were under way have been answered, or have taken too
-   * long; to be given back with `releaseWrites`, unless a restart follows.
+   * long; to be ended with `resumeWrites`, unless a restart follows.
    */
-  holdWrites(): Promise<void>
-  releaseWrites(): void
+  pauseWrites(): Promise<void>
+  resumeWrites(): void
   /**
    * A new generation of the data and a new runtime on it. Resolves when the decision is durable; when it rejects, all is as
    * before. Refused while another change runs, since what it was decided on would be gone when its turn comes.

@@ -89,7 +89,7 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#room.pass(request, () =>
       this.#restartView
         ? !this.#isServedWhile('restarting', request)
-        : this.#areWritesPaused && this.#isHeldWrite(request),
+        : this.#areWritesPaused && this.#isPausedWrite(request),
     )
   }
 
@@ -98,12 +98,12 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#room.size
   }
 
-  holdWrites(): Promise<void> {
+  pauseWrites(): Promise<void> {
     this.#areWritesPaused = true
-    return this.#options.inFlight.settle(SETTLE_MS, (request) => this.#isHeldWrite(request))
+    return this.#options.inFlight.settle(SETTLE_MS, (request) => this.#isPausedWrite(request))
   }
 
-  releaseWrites(): void {
+  resumeWrites(): void {
     this.#areWritesPaused = false
     this.#room.wake()
   }
@@ -229,7 +229,7 @@ export class RuntimeHost implements RuntimeChanges {
     this.#runtime = runtime
     this.#options.status.follow(runtime)
     this.#restartView = undefined
-    this.releaseWrites()
+    this.resumeWrites()
   }
 
   #showBootstrapping(joining: FreshStart['joining']): void {
@@ -282,11 +282,11 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   /** A write that may lead into the log. */
-  #isHeldWrite(request: IncomingRequest): boolean {
-    return HELD.has(request.operation) && !this.#isServedWhile('held', request)
+  #isPausedWrite(request: IncomingRequest): boolean {
+    return WRITES.has(request.operation) && !this.#isServedWhile('writes-paused', request)
   }
 
-  #isServedWhile(condition: 'restarting' | 'held', { operation, path }: IncomingRequest): boolean {
+  #isServedWhile(condition: 'restarting' | 'writes-paused', { operation, path }: IncomingRequest): boolean {
     return isServedWhile(condition, systemRulesOf(this.#options.shell.systemRules, path), operation)
   }
 
@@ -296,7 +296,7 @@ export class RuntimeHost implements RuntimeChanges {
   }
 }
 
-const HELD: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
+const WRITES: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
 
 /** How long requests in flight may hold up a restart. */
 const SETTLE_MS = 2000

@@ -4,7 +4,7 @@ import type { Barrier } from '../../storage/barrier/barrier.js'
 import type { Store } from '../../storage/store.js'
 import type { OwnIdentity } from '../wiring/cluster-identity.js'
 
-/** What of a runtime is there before its cluster is open, and is what an open cluster stands on. */
+/** The parts of a runtime that are there before its cluster is open: an open cluster stands on them. */
 export interface RuntimeParts {
   readonly store: Store
   readonly barrier: Barrier

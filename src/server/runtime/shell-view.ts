@@ -6,7 +6,7 @@ import type { Holds } from '../../replication/holds.js'
 import type { ClusterListener } from '../../replication/rpc/cluster-listener.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
 
-/** What of the process around it outlives a runtime. */
+/** The parts of the process that outlive a runtime, as far as a runtime needs them. */
 export interface ShellView {
   readonly status: ClusterStatus
   readonly holds: Holds

@@ -16,14 +16,14 @@ export const FENCED: Readonly<Record<Kind, ReadonlySet<Category>>> = {
 export const fenceWrites = async (
   kind: Kind,
   store: Pick<Store, 'fence' | 'lift'>,
-  changes: Pick<RuntimeChanges, 'holdWrites' | 'releaseWrites'>,
+  changes: Pick<RuntimeChanges, 'pauseWrites' | 'resumeWrites'>,
 ): Promise<() => void> => {
   const lift = () => {
     store.lift()
-    changes.releaseWrites()
+    changes.resumeWrites()
   }
   try {
-    await changes.holdWrites()
+    await changes.pauseWrites()
     await store.fence(FENCED[kind])
     return lift
   } catch (error) {

@@ -10,7 +10,7 @@ import type { OpenClusterOptions } from './open-cluster-options.js'
 
 type Options = OpenClusterOptions & { readonly services: CoreServices; readonly operationTokens: OperationTokens }
 
-/** What the paths of replication need of core. */
+/** The part of core that the paths of replication need. */
 export const createPathServices = ({ config, runtime, random, services, operationTokens }: Options): PathServices => {
   const rights = new UncountedRights(services)
   return {
@@ -37,7 +37,7 @@ export const createPathServices = ({ config, runtime, random, services, operatio
   }
 }
 
-/** What unwrapping an activation token answers: the usual envelope around the bundle. */
+/** The answer to the unwrapping of an activation token: the usual envelope around the bundle. */
 const activationEnvelope = (data: JsonObject): JsonObject => ({
   request_id: '',
   lease_id: '',

@@ -153,7 +153,7 @@ export class ReplicationParts {
       recorder: shell.meter,
       storage: barrier.view(''),
       store,
-      upkeep: store,
+      trees: store,
       commit: async (write) => {
         // The function runs within this call, so nobody else's write sees the open categories.
         store.setWritable(ALL)

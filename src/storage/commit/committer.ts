@@ -147,9 +147,9 @@ export class Committer {
     })
   }
 
-  /** Holds back trimming until the result is called. */
-  hold(): () => void {
-    return this.#trimmer.hold()
+  /** Pins the log: it is trimmed at its hard bound alone until the result is called. */
+  pin(): () => void {
+    return this.#trimmer.pin()
   }
 
   /** Finishes what is queued and leaves a checkpoint. The engine stays open: it is not ours. */

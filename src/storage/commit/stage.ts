@@ -56,8 +56,8 @@ export const stageLogged = (
   const changes = units.flatMap((unit) => unit.changes)
   const remote = units.findLast((unit) => unit.remote !== undefined)?.remote
   if (entries.length === 0 && changes.length === 0 && remote === undefined) return undefined
-  const heldDeltas = units.flatMap((unit) => unit.filtered)
-  const filtered = nextFiltered(trees, heldDeltas)
+  const filteredDeltas = units.flatMap((unit) => unit.filtered)
+  const filtered = nextFiltered(trees, filteredDeltas)
   const frame = entries.length === 0 ? undefined : frameOf(state, entries, nowMs)
   for (const change of changes) putChange(batch, change)
   for (const one of filtered) putFiltered(batch, one)
@@ -66,7 +66,7 @@ export const stageLogged = (
   const inTrees = changes.flatMap(({ place }) => place ?? [])
   return {
     state: { ...state, last, ...lastIndexes(state, entries), remote: remote ?? state.remote },
-    changes: heldDeltas.length === 0 ? inTrees : [...inTrees, ...heldDeltas],
+    changes: filteredDeltas.length === 0 ? inTrees : [...inTrees, ...filteredDeltas],
     filtered: filtered,
     ...(frame === undefined ? {} : { frame }),
     commit: { lastIndex: last.index, mutations: changes, origin: units[0]?.joins ?? 'own' },

@@ -63,7 +63,7 @@ export class LargeValues {
       const number = numberOf(entry.name)
       if (number === undefined) continue
       values.#next = Math.max(values.#next, number + 1)
-      // What is no file is none of ours, but may be in the place of one.
+      // An entry that is no file is none of ours, but may be in the place of one.
       if (!entry.isFile()) isJudged = true
       else if (!(await values.#find(number))) strays.push(number)
     }
@@ -116,13 +116,13 @@ export class LargeValues {
     this.#sweep()
   }
 
-  /** Until the result is called nothing is removed. */
-  hold(): () => void {
+  /** Pins the files: until the result is called nothing is removed. */
+  pin(): () => void {
     this.#readers++
-    let isHeld = true
+    let isPinned = true
     return () => {
-      if (!isHeld) return
-      isHeld = false
+      if (!isPinned) return
+      isPinned = false
       this.#readers--
       this.#sweep()
     }

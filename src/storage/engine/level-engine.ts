@@ -126,7 +126,7 @@ export class LevelEngine implements Engine {
     this.#requireOpen()
     const { chunkBytes = CHUNK_BYTES } = options
     const large = this.#large
-    const release = large.hold()
+    const release = large.pin()
     const iterator = this.#db.iterator<string, Buffer>({
       ...range,
       ...nativeOf(options.snapshot),
@@ -154,7 +154,7 @@ export class LevelEngine implements Engine {
 
   snapshot(): EngineSnapshot {
     this.#requireOpen()
-    return new LevelSnapshot(this.#db.snapshot(), this.#large.hold())
+    return new LevelSnapshot(this.#db.snapshot(), this.#large.pin())
   }
 
   async findDamage(): Promise<readonly string[]> {

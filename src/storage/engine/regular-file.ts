@@ -7,7 +7,7 @@ import { type FileHandle, open } from 'node:fs/promises'
  */
 export const READ_REGULAR = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
-/** What is in the place of a file that a text can name: undefined when it is a file. A link is one, whatever it leads to. */
+/** The name of whatever is in the place of a file; undefined when it is one. A link is a file, whatever it leads to. */
 export const findKind = (path: string): string | undefined => {
   const found = lstatSync(path, { throwIfNoEntry: false })
   return found ? kindOf(found) : 'missing'

@@ -70,7 +70,7 @@ export const adoptGeneration = async (
   }
 }
 
-/** What is in the place of a value and is no file cannot be sealed: it is kept beside the generation. */
+/** An entry in the place of a value that is no file cannot be sealed: it is kept beside the generation. */
 const putAside = async (path: string, generation: number): Promise<void> => {
   const directory = generationDirectory(path, generation)
   for (const entry of await readdir(directory, { withFileTypes: true })) {

@@ -22,7 +22,7 @@ const FRAME_REPLICATED = 1
 const FRAME_LOCAL = 2
 const OP_LOCAL = 1
 const OP_DELETE = 2
-const OP_HELD = 4
+const OP_FILTERED = 4
 const OP_FIXED_BYTES = 1 + SHORT_HASH_BYTES
 
 const operationBytes = (operation: WalOperation): number => {
@@ -33,7 +33,7 @@ const operationBytes = (operation: WalOperation): number => {
 
 const operationFlags = (operation: WalOperation): number =>
   (operation.category === 'local' ? OP_LOCAL : 0) |
-  (operation.filtered ? OP_HELD : operation.value === undefined ? OP_DELETE : 0)
+  (operation.filtered ? OP_FILTERED : operation.value === undefined ? OP_DELETE : 0)
 
 /** Writes an operation and returns where it ends. */
 const writeOperation = (out: Buffer, start: number, operation: WalOperation): number => {
@@ -174,7 +174,7 @@ const decodeOperations = (entry: Buffer): WalOperation[] => {
     const category = (flags & OP_LOCAL) === 0 ? 'replicated' : 'local'
     const delta = entry.subarray(at + 1, at + OP_FIXED_BYTES)
     at += OP_FIXED_BYTES
-    if ((flags & OP_HELD) !== 0) {
+    if ((flags & OP_FILTERED) !== 0) {
       operations.push({ key: '', category, value: undefined, delta, filtered: { subPage: entry.readUInt16BE(at) } })
       at += 2
       continue

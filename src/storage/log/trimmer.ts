@@ -22,21 +22,21 @@ interface TrimmerOptions {
 /** Keeps the log within its retention, soon after a commit has exceeded it, unless somebody still needs what is there. */
 export class Trimmer {
   readonly #options: TrimmerOptions
-  #holds = 0
+  #pins = 0
   #timer: Timer | undefined
 
   constructor(options: TrimmerOptions) {
     this.#options = options
   }
 
-  /** Holds back trimming until the result is called. */
-  hold(): () => void {
-    this.#holds++
+  /** Pins the log: it is trimmed at its hard bound alone until the result is called. */
+  pin(): () => void {
+    this.#pins++
     let isPinned = true
     return () => {
       if (!isPinned) return
       isPinned = false
-      this.#holds--
+      this.#pins--
       this.schedule()
     }
   }
@@ -44,7 +44,7 @@ export class Trimmer {
   /** To be called after every commit. */
   schedule(): void {
     const { clock, log, wal, isWritable } = this.#options
-    if (this.#timer !== undefined || !isWritable() || !wal().hasExcess(this.#holds > 0)) return
+    if (this.#timer !== undefined || !isWritable() || !wal().hasExcess(this.#pins > 0)) return
     this.#timer = clock.setTimer(DELAY_MS, () => {
       this.#timer = undefined
       if (!isWritable()) return
@@ -62,7 +62,7 @@ export class Trimmer {
     let before = 0
     let after = 0
     await run((batch, state, trees) => {
-      const staged = stageTrim(batch, state, trees, wal(), this.#holds > 0)
+      const staged = stageTrim(batch, state, trees, wal(), this.#pins > 0)
       before = state.base.index
       after = staged?.state.base.index ?? before
       return staged

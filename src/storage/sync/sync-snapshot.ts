@@ -11,7 +11,7 @@ import type { MerkleTree } from '../trees/merkle.js'
 /** A snapshot for a follower that resyncs. Trimming of the log waits until it is closed. */
 export const openSnapshot = (engine: Engine, committer: Committer): SyncSnapshot => {
   const { snapshot, state, trees } = freeze(engine, committer)
-  const release = committer.hold()
+  const release = committer.pin()
   return {
     position: state.last,
     trees,

@@ -4,7 +4,7 @@ import { ManualClock } from '../../../src/base/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { BodyRoom } from '../../../src/http/body-room.js'
 import type { BodyAllowance } from '../../../src/logical/incoming.js'
-import { startFront } from './front-fixture.js'
+import { startFace } from './face-fixture.js'
 import { RawClient } from './raw-client.js'
 
 const KIB = 1024
@@ -119,7 +119,7 @@ describe('a body that is larger than anybody may send', () => {
   const allowance: BodyAllowance = { bytesMax: 200 * KIB, valuesMax: 10, isAuthorised: true }
   const asked: string[] = []
   const start = (allowed: BodyAllowance = allowance) =>
-    startFront({
+    startFace({
       allowBody: ({ path, clientToken, namespaceHeader }) => {
         asked.push(`${path} ${clientToken} ${namespaceHeader}`)
         return allowed
@@ -146,26 +146,26 @@ describe('a body that is larger than anybody may send', () => {
   }
 
   it('is read when its sender may, whether it says its size or not', async () => {
-    await using front = await start()
+    await using face = await start()
     for (const way of [sized, chunked]) {
-      expect(await way(front.address, text(150 * KIB))).toEqual({ status: 200, body: { size: 150 * KIB } })
-      expect((await way(front.address, text(250 * KIB))).status).toBe(413)
+      expect(await way(face.address, text(150 * KIB))).toEqual({ status: 200, body: { size: 150 * KIB } })
+      expect((await way(face.address, text(250 * KIB))).status).toBe(413)
     }
     expect(asked.splice(0)).toEqual(Array(4).fill('t/a t n'))
   })
 
   it('is not asked about while it is small', async () => {
-    await using front = await start()
+    await using face = await start()
     for (const way of [sized, chunked]) {
-      expect(await way(front.address, text(60 * KIB))).toEqual({ status: 200, body: { size: 60 * KIB } })
+      expect(await way(face.address, text(60 * KIB))).toEqual({ status: 200, body: { size: 60 * KIB } })
     }
     expect(asked).toEqual([])
   })
 
   it('is refused as the answer says, and what serves the path may say something else', async () => {
-    await using front = await start({ ...allowance, bytesMax: 64 * KIB, isAuthorised: false })
+    await using face = await start({ ...allowance, bytesMax: 64 * KIB, isAuthorised: false })
     for (const way of [sized, chunked]) {
-      expect(await way(front.address, text(150 * KIB))).toEqual({
+      expect(await way(face.address, text(150 * KIB))).toEqual({
         status: 413,
         body: { errors: ['http: request body too large'] },
       })
@@ -173,9 +173,9 @@ describe('a body that is larger than anybody may send', () => {
   })
 
   it('holds no more than its sender may send', async () => {
-    await using front = await start()
+    await using face = await start()
     const many = `{"k":[${'0,'.repeat(50 * KIB)}0]}`
-    expect(await sized(front.address, many)).toEqual({
+    expect(await sized(face.address, many)).toEqual({
       status: 400,
       body: { errors: ['error parsing JSON: more than 10 members and elements'] },
     })
@@ -183,10 +183,10 @@ describe('a body that is larger than anybody may send', () => {
 
   it('waits unread while there is no room, and gives its place back', async () => {
     const room = new BodyRoom(systemClock, { largeBytesMax: 150 * KIB })
-    await using front = await startFront({ bodies: room })
+    await using face = await startFace({ bodies: room })
     const { leave } = await room.enter(150 * KIB, never(), stays)
-    const answer = sized(front.address, text(100 * KIB))
-    const second = sized(front.address, text(100 * KIB))
+    const answer = sized(face.address, text(100 * KIB))
+    const second = sized(face.address, text(100 * KIB))
     leave()
     expect((await answer).status).toBe(200)
     expect((await second).status).toBe(200)
@@ -197,17 +197,17 @@ describe('a body that is larger than anybody may send', () => {
     const clock = new ManualClock()
     const bodies = new BodyRoom(clock, { largeBytesMax: 150 * KIB })
     let entering = 0
-    await using front = await startFront({
+    await using face = await startFace({
       bodies,
       allowBody: () => {
         entering++
         return allowance
       },
     })
-    const slow = await RawClient.connect(front.address)
+    const slow = await RawClient.connect(face.address)
     await slow.send('PUT /v1/t/a HTTP/1.1\r\nHost: a\r\nContent-Length: 102400\r\n\r\n{')
     while (entering < 1) await nextTurn()
-    const quick = sized(front.address, text(100 * KIB))
+    const quick = sized(face.address, text(100 * KIB))
     while (entering < 2) await nextTurn()
     await nextTurn()
     clock.advance(5001)

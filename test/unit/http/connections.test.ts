@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../../src/base/log.js'
 import type { TlsSettings } from '../../../src/http/tls.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
-import { startFront } from './front-fixture.js'
+import { startFace } from './face-fixture.js'
 import { RawClient } from './raw-client.js'
 
 const GET = 'GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n'
@@ -30,8 +30,8 @@ const held = () => {
 
 describe('one connection', () => {
   it('serves any mix of verbs and bodies, one after the other', async () => {
-    await using front = await startFront()
-    const client = await RawClient.connect(front.address)
+    await using face = await startFace()
+    const client = await RawClient.connect(face.address)
     const body = '{"text":"LIST /v1/b HTTP/1.1\\r\\n\\r\\nLIST "}'
     for (let round = 0; round < 20; round++) {
       for (const [verb, sent] of [
@@ -54,8 +54,8 @@ describe('one connection', () => {
   })
 
   it('stays usable after an error', async () => {
-    await using front = await startFront()
-    const client = await RawClient.connect(front.address)
+    await using face = await startFace()
+    const client = await RawClient.connect(face.address)
     for (const [target, status] of [
       ['/nowhere', 404],
       ['/v1/../a', 400],
@@ -69,8 +69,8 @@ describe('one connection', () => {
   })
 
   it('is closed behind a body that was refused before its end, and the answer arrives', async () => {
-    await using front = await startFront({ limits: { bodyBytesMax: 1000 } })
-    const client = await RawClient.connect(front.address)
+    await using face = await startFace({ limits: { bodyBytesMax: 1000 } })
+    const client = await RawClient.connect(face.address)
     await client.send(`PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n${'x'.repeat(500_000)}`)
     expect(await client.answer()).toMatchObject({ status: 413, headers: { connection: 'close' } })
     client.end()
@@ -79,17 +79,17 @@ describe('one connection', () => {
 
   it('may be given up by the client at any point', async () => {
     const { handle, hasArrived, answer } = held()
-    await using front = await startFront({ handle })
-    const midway = await RawClient.connect(front.address)
+    await using face = await startFace({ handle })
+    const midway = await RawClient.connect(face.address)
     await midway.send('PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n{')
     midway.destroy()
-    const waiting = await RawClient.connect(front.address)
+    const waiting = await RawClient.connect(face.address)
     await waiting.send(GET)
     await hasArrived
     waiting.destroy()
     await waiting.closed()
     answer()
-    const other = await RawClient.connect(front.address)
+    const other = await RawClient.connect(face.address)
     await other.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
     expect((await other.answer())?.status).toBe(404)
     other.destroy()
@@ -110,15 +110,15 @@ describe('a stream', () => {
       }
     }
     const logged: string[] = []
-    await using front = await startFront({
+    await using face = await startFace({
       handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
       log: { ...silentLog, error: (message) => logged.push(message) },
     })
-    const client = await RawClient.connect(front.address)
+    const client = await RawClient.connect(face.address)
     await client.send(GET)
     client.destroy()
     await ended
-    await front.server.close(1000)
+    await face.server.close(1000)
     expect(logged).toEqual([])
   })
 
@@ -128,11 +128,11 @@ describe('a stream', () => {
       throw new Error('the disk is gone')
     }
     const logged: string[] = []
-    await using front = await startFront({
+    await using face = await startFace({
       handle: async () => ({ status: 200, contentType: 'application/gzip', body: body(), headers: {} }),
       log: { ...silentLog, error: (message) => logged.push(message) },
     })
-    const client = await RawClient.connect(front.address)
+    const client = await RawClient.connect(face.address)
     await client.send(GET)
     expect(await client.answer()).toBeUndefined()
     expect(logged).toEqual(['a request failed inside'])
@@ -142,7 +142,7 @@ describe('a stream', () => {
 describe('closing', () => {
   it('lets what is in flight finish, and ends idle connections', async () => {
     const { handle, hasArrived, answer } = held()
-    const { server, address } = await startFront({ handle })
+    const { server, address } = await startFace({ handle })
     const idle = await RawClient.connect(address)
     await idle.send('GET /other HTTP/1.1\r\nHost: a\r\n\r\n')
     await idle.answer()
@@ -160,7 +160,7 @@ describe('closing', () => {
 
   it('cuts what does not finish in time', async () => {
     const { handle, hasArrived } = held()
-    const { server, address } = await startFront({ handle })
+    const { server, address } = await startFace({ handle })
     const busy = await RawClient.connect(address)
     await busy.send(GET)
     await hasArrived
@@ -169,7 +169,7 @@ describe('closing', () => {
   })
 
   it('of a server that never listened is nothing', async () => {
-    const { server } = await startFront()
+    const { server } = await startFace()
     await server.close(0)
     await server.close(0)
   })
@@ -177,19 +177,19 @@ describe('closing', () => {
 
 describe('limits', () => {
   it('end a request that nobody answers with 503', async () => {
-    await using front = await startFront({ handle: () => new Promise(() => {}), limits: { requestMs: 50 } })
-    const client = await RawClient.connect(front.address)
+    await using face = await startFace({ handle: () => new Promise(() => {}), limits: { requestMs: 50 } })
+    const client = await RawClient.connect(face.address)
     await client.send(GET)
     expect(await client.answer()).toMatchObject({ status: 503, body: '{"errors":["the request took too long"]}' })
     client.destroy()
   })
 
   it('refuse connections beyond their number', async () => {
-    await using front = await startFront({ limits: { connectionsMax: 1 } })
-    const first = await RawClient.connect(front.address)
+    await using face = await startFace({ limits: { connectionsMax: 1 } })
+    const first = await RawClient.connect(face.address)
     await first.send(GET)
     expect((await first.answer())?.status).toBe(200)
-    const second = await RawClient.connect(front.address)
+    const second = await RawClient.connect(face.address)
     await second.closed()
     first.destroy()
   })
@@ -201,7 +201,7 @@ describe('listening', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const address = other.address()
     if (typeof address !== 'object' || !address) throw new Error('no address')
-    const { server } = await startFront()
+    const { server } = await startFace()
     await server.close(0)
     await expect(server.listen(`127.0.0.1:${address.port}`)).rejects.toMatchObject({ code: 'EADDRINUSE' })
     other.close()
@@ -240,20 +240,20 @@ const peerName = (address: string, client: Partial<TlsSettings> = {}): Promise<s
 describe('TLS', () => {
   it('serves LIST too, and takes a new certificate without a restart', async () => {
     let settings = await makeCertificate('first')
-    await using front = await startFront({ tls: () => settings })
-    expect(await peerName(front.address)).toBe('first')
+    await using face = await startFace({ tls: () => settings })
+    expect(await peerName(face.address)).toBe('first')
     settings = await makeCertificate('second')
-    front.server.reloadTls()
-    expect(await peerName(front.address)).toBe('second')
+    face.server.reloadTls()
+    expect(await peerName(face.address)).toBe('second')
     settings = { cert: 'nonsense', key: 'nonsense' }
-    expect(() => front.server.reloadTls()).toThrow()
-    expect(await peerName(front.address)).toBe('second')
+    expect(() => face.server.reloadTls()).toThrow()
+    expect(await peerName(face.address)).toBe('second')
   })
 
   it('cuts a handshake that goes on byte by byte, and nobody who has ended theirs', async () => {
     const settings = await makeCertificate('server')
-    await using front = await startFront({ tls: () => settings, limits: { handshakeMs: 1000 } })
-    const { hostname, port } = new URL(`http://${front.address}`)
+    await using face = await startFace({ tls: () => settings, limits: { handshakeMs: 1000 } })
+    const { hostname, port } = new URL(`http://${face.address}`)
     const good = connectSecurely({ host: hostname, port: Number(port), rejectUnauthorized: false })
     await new Promise((resolve) => good.once('secureConnect', resolve))
     const slow = connect({ host: hostname, port: Number(port) })
@@ -273,12 +273,12 @@ describe('TLS', () => {
     const [server, friend, stranger] = await Promise.all(['server', 'friend', 'stranger'].map(makeCertificate))
     if (!server || !friend || !stranger) throw new Error('no certificates')
     for (const mustPresentCertificate of [false, true]) {
-      await using front = await startFront({
+      await using face = await startFace({
         tls: () => ({ ...server, clientCa: friend.cert, mustPresentCertificate }),
       })
-      expect(await peerName(front.address, friend)).toBe('server')
-      expect(await peerName(front.address, stranger)).toBeUndefined()
-      expect(await peerName(front.address)).toBe(mustPresentCertificate ? undefined : 'server')
+      expect(await peerName(face.address, friend)).toBe('server')
+      expect(await peerName(face.address, stranger)).toBeUndefined()
+      expect(await peerName(face.address)).toBe(mustPresentCertificate ? undefined : 'server')
     }
   })
 })

@@ -3,21 +3,21 @@ import { createSeededRandom } from '../../../src/base/random.js'
 import { silentLog } from '../../../src/base/log.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import type { Rendered } from '../../../src/logical/incoming.js'
-import { startFront } from './front-fixture.js'
+import { startFace } from './face-fixture.js'
 import { RawClient } from './raw-client.js'
 
-let front: Awaited<ReturnType<typeof startFront>>
+let face: Awaited<ReturnType<typeof startFace>>
 beforeAll(async () => {
-  front = await startFront()
+  face = await startFace()
 })
-afterAll(() => front.server.close(1000))
+afterAll(() => face.server.close(1000))
 
 interface Sent {
   readonly headers?: Record<string, string>
   readonly body?: string
 }
 
-const call = async (verb: string, target: string, { headers = {}, body }: Sent = {}, address = front.address) => {
+const call = async (verb: string, target: string, { headers = {}, body }: Sent = {}, address = face.address) => {
   const client = await RawClient.connect(address)
   const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
   const lines = Object.entries({ Host: 'localhost', ...length, ...headers }).map(([name, value]) => `${name}: ${value}`)
@@ -72,7 +72,7 @@ describe('verbs', () => {
   it('HEAD is known to sys/health alone', async () => {
     expect(await call('HEAD', '/v1/t/a')).toMatchObject({ status: 405, body: '' })
     expect(await call('HEAD', '/v1/sys/health')).toMatchObject({ status: 200, body: '' })
-    expect(front.requests.at(-1)).toMatchObject({ operation: 'read', isHead: true })
+    expect(face.requests.at(-1)).toMatchObject({ operation: 'read', isHead: true })
   })
 
   it.each([
@@ -143,7 +143,7 @@ describe('bodies', () => {
 
   it('that are files are handed on as bytes', async () => {
     let file = ''
-    await using server = await startFront({
+    await using server = await startFace({
       handle: async ({ readFile }) => {
         file = String(await readFile?.())
         return { status: 204, contentType: '', body: '', headers: {} }
@@ -154,7 +154,7 @@ describe('bodies', () => {
   })
 
   it('over the limit are 413, whether they say so or not', async () => {
-    await using small = await startFront({ limits: { bodyBytesMax: 1000 } })
+    await using small = await startFace({ limits: { bodyBytesMax: 1000 } })
     const large = `{"k":"${'x'.repeat(1000)}"}`
     expect((await call('PUT', '/v1/a', { body: large }, small.address)).status).toBe(413)
     const headers = { 'Transfer-Encoding': 'chunked' }
@@ -167,7 +167,7 @@ describe('bodies', () => {
   })
 
   it('are awaited when the client asks whether it may send', async () => {
-    const client = await RawClient.connect(front.address)
+    const client = await RawClient.connect(face.address)
     await client.send('PUT /v1/t/a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 7\r\n\r\n')
     await client.send('{"a":1}')
     expect((await client.answer())?.status).toBe(200)
@@ -187,7 +187,7 @@ describe('answers', () => {
       body: '',
       headers: { 'X-Vault-Index': 'i' },
     }
-    await using server = await startFront({ handle: async () => empty })
+    await using server = await startFace({ handle: async () => empty })
     const answer = await call('DELETE', '/v1/t/a', {}, server.address)
     expect(answer).toMatchObject({ status: 204, body: '' })
     expect(answer.headers).toMatchObject({
@@ -200,7 +200,7 @@ describe('answers', () => {
   it('echo the namespace', async () => {
     const { headers } = await call('GET', '/v1/t/a', { headers: { 'X-Vault-Namespace': 'ns1/' } })
     expect(headers['x-vault-namespace']).toBe('ns1/')
-    expect(front.requests.at(-1)?.namespaceHeader).toBe('ns1/')
+    expect(face.requests.at(-1)?.namespaceHeader).toBe('ns1/')
   })
 
   it('may be streams', async () => {
@@ -214,7 +214,7 @@ describe('answers', () => {
       body: body(),
       headers: {},
     })
-    await using server = await startFront({ handle })
+    await using server = await startFace({ handle })
     const client = await RawClient.connect(server.address)
     await client.send('GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n')
     expect(await client.answer()).toMatchObject({ body: 'one two', headers: { 'content-type': 'application/gzip' } })
@@ -224,7 +224,7 @@ describe('answers', () => {
   it('to errors say what a LogicalError says, and nothing of any other', async () => {
     const errors: unknown[] = [new LogicalError('sealed', 'Vault is sealed'), new Error('hvs.canary')]
     const logged: unknown[] = []
-    await using server = await startFront({
+    await using server = await startFace({
       handle: async () => {
         throw errors.shift()
       },
@@ -238,7 +238,7 @@ describe('answers', () => {
   it('with a status that ends no message are refused', async () => {
     const statuses = [100, 0, 1000, Number.NaN]
     for (const status of statuses) {
-      await using server = await startFront({
+      await using server = await startFace({
         handle: async () => ({ status, contentType: 'application/json', body: '{}', headers: {} }),
       })
       expect((await call('GET', '/v1/sys/health', {}, server.address)).status).toBe(400)
@@ -269,7 +269,7 @@ describe('messages that are none', () => {
     ['headers beyond 32 KiB', `GET /v1/a HTTP/1.1\r\nHost: a\r\nX-A: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
     ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
   ])('%s: answered in JSON', async (_, sent, status) => {
-    const client = await RawClient.connect(front.address)
+    const client = await RawClient.connect(face.address)
     await client.send(sent)
     const answer = await client.answer()
     expect(answer).toMatchObject({
@@ -281,7 +281,7 @@ describe('messages that are none', () => {
   })
 
   it('that never end are given up with 408', async () => {
-    await using server = await startFront({ limits: { headerReadMs: 100, bodyReadMs: 200 } })
+    await using server = await startFace({ limits: { headerReadMs: 100, bodyReadMs: 200 } })
     for (const sent of ['GET /v1/a HTTP/1.1\r\nHost:', 'PUT /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{']) {
       const client = await RawClient.connect(server.address)
       await client.send(sent)
@@ -292,7 +292,7 @@ describe('messages that are none', () => {
 
   it('pipelined behind a good one do not take its answer', async () => {
     const waiting: (() => void)[] = []
-    await using server = await startFront({
+    await using server = await startFace({
       handle: (request) =>
         new Promise((resolve) => {
           waiting.push(() =>
@@ -315,7 +315,7 @@ describe('a request', () => {
       headers: { 'X-Vault-Token': 't', 'X-Vault-Wrap-TTL': '1h', 'X-Vault-Request': 'true' },
       body: '{"role_id":"r"}',
     })
-    expect(front.requests.at(-1)).toMatchObject({
+    expect(face.requests.at(-1)).toMatchObject({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       operation: 'update',
       path: 'ns1/auth/approle/login',
@@ -331,7 +331,7 @@ describe('a request', () => {
   })
 
   it('below /_understudy/v1 goes to the lab, where there is one', async () => {
-    await using server = await startFront({
+    await using server = await startFace({
       random: createSeededRandom(1),
       lab: async ({ method, path, query, body }) => ({
         status: 200,
@@ -353,7 +353,7 @@ describe('a listener that is closed without a drain', () => {
     const asked = new Promise<void>((resolve) => {
       isAsked = resolve
     })
-    const { server, address } = await startFront({
+    const { server, address } = await startFace({
       handle: () => {
         isAsked()
         return new Promise((resolve) => {

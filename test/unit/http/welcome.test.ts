@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startFront } from './front-fixture.js'
+import { startFace } from './face-fixture.js'
 
-let front: Awaited<ReturnType<typeof startFront>>
+let face: Awaited<ReturnType<typeof startFace>>
 beforeAll(async () => {
-  front = await startFront()
+  face = await startFace()
 })
-afterAll(() => front.server.close(1000))
+afterAll(() => face.server.close(1000))
 
 describe('the address of a server, opened', () => {
   const open = async (method: string, path: string, accept?: string) => {
-    const response = await fetch(front.url + path, { method, headers: { ...(accept && { Accept: accept }) } })
+    const response = await fetch(face.url + path, { method, headers: { ...(accept && { Accept: accept }) } })
     return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
   }
 
   it.each(['/', '/ui', '/ui/'])('at %s shows a browser a page that loads and runs nothing', async (path) => {
-    const before = front.requests.length
+    const before = face.requests.length
     const { status, headers, body } = await open('GET', path, 'text/html,application/xhtml+xml,*/*;q=0.8')
     expect(status).toBe(200)
     expect(headers).toMatchObject({
@@ -24,7 +24,7 @@ describe('the address of a server, opened', () => {
     })
     expect(body).toContain('<a href="/v1/sys/health">')
     expect(body).not.toMatch(/<(?:script|style|img|link|form|iframe)|https?:|\bon[a-z]+=/)
-    expect(front.requests).toHaveLength(before)
+    expect(face.requests).toHaveLength(before)
   })
 
   it.each([

@@ -6,7 +6,7 @@ import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { connectPrimary } from '../../../src/replication/rpc/primary-connection.js'
 import { fetchBootstrap } from '../../../src/replication/secondary/bootstrap.js'
-import { toWhoMessage } from '../../../src/replication/rpc/peer-identity.js'
+import { toPeerMessage } from '../../../src/replication/rpc/peer-identity.js'
 import type { PrimaryCredentials } from '../../../src/replication/types.js'
 import {
   CuttableNetwork,
@@ -46,7 +46,7 @@ describe('the cluster port', () => {
     const { set, primary } = await startPrimary()
     primary.registered.add('c')
     const connection = await connect(primary.listener.address, await set.credentials('cn-c'))
-    const reply = await connection.ping({ who: toWhoMessage(primary.who) }, {})
+    const reply = await connection.ping({ who: toPeerMessage(primary.who) }, {})
     expect(reply.who?.cluster_id).toBe('primary')
     connection.close()
   })
@@ -110,7 +110,7 @@ describe('the cluster port', () => {
     primary.registered.add('d')
     const p = await connect(primary.listener.address, await other.credentials('cn-p'))
     const d = await connect(primary.listener.address, await set.credentials('cn-d'))
-    await p.ping({ who: toWhoMessage(primary.who) }, {})
+    await p.ping({ who: toPeerMessage(primary.who) }, {})
     // The certificate of one kind, shown under the name of the other.
     const crossed = { ...(await other.credentials('cn-d')), serverName: set.identity.serverName }
     await expect(
@@ -118,7 +118,7 @@ describe('the cluster port', () => {
     ).rejects.toThrow()
     primary.listener.withdraw(other.identity.serverName)
     await until(() => p.lost.aborted)
-    await d.ping({ who: toWhoMessage(primary.who) }, {})
+    await d.ping({ who: toPeerMessage(primary.who) }, {})
     await expect(connect(primary.listener.address, await other.credentials('cn-p'))).rejects.toThrow()
     d.close()
   })

@@ -2,10 +2,15 @@ import { expect, test } from 'vitest'
 import { renderStatus } from '../../../src/replication/paths/status.js'
 import type { Registration } from '../../../src/replication/roles/state.js'
 import type { PrimaryFacts, SecondaryFacts } from '../../../src/replication/roles/status-facts.js'
-import type { UpkeepStatus } from '../../../src/replication/roles/tree-maintenance.js'
+import type { MaintenanceStatus } from '../../../src/replication/roles/tree-maintenance.js'
 import type { SecondaryView } from '../../../src/replication/types.js'
 
-const UPKEEP: UpkeepStatus = { lastReindexMs: 0, isCorrupted: false, lastCheckMs: undefined, reindex: undefined }
+const MAINTENANCE: MaintenanceStatus = {
+  lastReindexMs: 0,
+  isCorrupted: false,
+  lastCheckMs: undefined,
+  reindex: undefined,
+}
 
 const registration = (id: string, more: Partial<Registration> = {}): Registration => ({
   id,
@@ -45,7 +50,7 @@ const PRIMARY: PrimaryFacts = {
   merkleRoot: Buffer.alloc(20, 0xab),
   registrations: [],
   views: [],
-  upkeep: UPKEEP,
+  maintenance: MAINTENANCE,
 }
 
 const SECONDARY: SecondaryFacts = {
@@ -61,7 +66,7 @@ const SECONDARY: SecondaryFacts = {
   lastStartMs: Date.UTC(2026, 0, 1),
   merkleRoot: Buffer.alloc(20, 1),
   progress: undefined,
-  upkeep: UPKEEP,
+  maintenance: MAINTENANCE,
 }
 
 test('a disabled kind shows its mode and nothing else', () => {
@@ -161,14 +166,14 @@ test('a secondary shows every field, addresses with their scheme and once', () =
 })
 
 test('progress of a sync and of a reindex shows while it lasts', () => {
-  const upkeep = {
-    ...UPKEEP,
+  const maintenance = {
+    ...MAINTENANCE,
     lastReindexMs: 7000,
     lastCheckMs: 8000,
     isCorrupted: true,
     reindex: { stage: 'building', done: 3, total: 9 },
   }
-  expect(renderStatus({ ...SECONDARY, progress: { totalKeys: 10, doneKeys: 4 }, upkeep })).toMatchObject({
+  expect(renderStatus({ ...SECONDARY, progress: { totalKeys: 10, doneKeys: 4 }, maintenance })).toMatchObject({
     merkle_sync_progress: { sync_total_keys: 10, sync_progress: 4 },
     reindex_in_progress: true,
     reindex_stage: 'building',

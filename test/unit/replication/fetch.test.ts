@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fetchSubPages } from '../../../src/replication/secondary/fetch.js'
 import type { FetchKeysReply } from '../../../src/replication/rpc/messages.js'
 import type { DiffCall } from '../../../src/replication/secondary/diff.js'
-import { parseWho, toWhoMessage } from '../../../src/replication/rpc/peer-identity.js'
+import { parsePeer, toPeerMessage } from '../../../src/replication/rpc/peer-identity.js'
 import { Packer } from '../../../src/storage/sync/packed.js'
 import { bytes, openFixture } from '../storage/fixture.js'
 
@@ -26,7 +26,7 @@ it.each(['sys/token/x', 'core/replication/purge'])(
     const call = {
       connection,
       session: '1',
-      who: () => toWhoMessage(parseWho(null)),
+      who: () => toPeerMessage(parsePeer(null)),
       signal: new AbortController().signal,
     }
     const steps = fetchSubPages(call, 'replicated', snapshot, [1])

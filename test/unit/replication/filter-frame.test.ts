@@ -60,9 +60,9 @@ describe('a frame on its way to a secondary', () => {
     expect(slice.frame.includes('VALUE of logical/secret')).toBe(false)
     const parsed = store.parseFrame(slice.frame)
     const operations = parsed ? store.decodeFrame(parsed).flatMap((entry) => entry.operations) : []
-    expect(operations.map(({ key, filtered: held }) => ({ key, isHeld: held !== undefined }))).toEqual([
-      { key: 'logical/open/a', isHeld: false },
-      { key: '', isHeld: true },
+    expect(operations.map(({ key, filtered }) => ({ key, isFiltered: filtered !== undefined }))).toEqual([
+      { key: 'logical/open/a', isFiltered: false },
+      { key: '', isFiltered: true },
     ])
   })
 })

@@ -9,7 +9,7 @@ import { until } from '../../support/until.js'
 
 /** When data that a filter takes away is marked, and when the files that held it are to be destroyed. */
 let storage: MemoryStorage
-let held: Set<string>
+let filtered: Set<string>
 let isResyncing: boolean
 let hasPosition: boolean
 let asked: number
@@ -26,7 +26,7 @@ const make = (): FilteredDataPurge =>
         return hasPosition ? { index: 1, hash: Buffer.alloc(20), epoch: '' } : undefined
       },
     },
-    filteredMounts: () => held,
+    filteredMounts: () => filtered,
     destroy: () => asked++,
     random: createSeededRandom('purge'),
     log: silentLog,
@@ -38,7 +38,7 @@ const stage = () => readPurgeStage(storage)
 
 beforeEach(() => {
   storage = new MemoryStorage()
-  held = new Set()
+  filtered = new Set()
   isResyncing = false
   hasPosition = true
   asked = 0
@@ -46,7 +46,7 @@ beforeEach(() => {
 })
 
 test('nothing is marked for a filter that takes nothing away', async () => {
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await put('logical/us/1')
   await purge.start()
   expect([stage(), asked, purge.isSettled, purge.isInEffect]).toEqual([undefined, 0, true, true])
@@ -54,7 +54,7 @@ test('nothing is marked for a filter that takes nothing away', async () => {
 
 test('data is marked when a filter hides it, again before it is deleted, and destroyed when it is gone', async () => {
   await put('logical/eu/1')
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   purge.check()
   expect(purge.isSettled).toBe(false)
   await until(() => stage() === 'hidden')
@@ -70,26 +70,26 @@ test('data is marked when a filter hides it, again before it is deleted, and des
 
 test('a filter that is lifted before anything was deleted takes its mark along', async () => {
   await put('logical/eu/1')
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.start()
-  held = new Set()
+  filtered = new Set()
   await purge.start()
   expect([stage(), asked]).toEqual([undefined, 0])
 })
 
 test('what was deleted is destroyed although the filter, or the role that it was for, is gone', async () => {
   await put('logical/eu/1')
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.mark()
   await purge.stop()
-  held = new Set()
+  filtered = new Set()
   hasPosition = false
   await make().start()
   expect([stage(), asked]).toEqual(['deleted', 1])
 })
 
 test('nothing is destroyed amid a resync, or before the first one is complete', async () => {
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.mark()
   isResyncing = true
   await purge.start()
@@ -104,7 +104,7 @@ test('nothing is destroyed amid a resync, or before the first one is complete', 
 
 test('a primary that deletes the last of it, without a comparison, has it destroyed', async () => {
   await put('logical/eu/1')
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.start()
   await remove('logical/eu/1')
   purge.checkPending()
@@ -118,7 +118,7 @@ test('what is applied means nothing while nothing is to go', async () => {
 })
 
 test('what is deleted after the destruction was asked for is marked anew', async () => {
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.mark()
   const writes = storage.writes
   await purge.mark()
@@ -131,7 +131,7 @@ test('what is deleted after the destruction was asked for is marked anew', async
 })
 
 test('a mark that is written anew differs from the one before, though it means the same', async () => {
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.mark()
   const before = storage.get(KEYS.purgeMark)
   await purge.start()
@@ -140,12 +140,12 @@ test('a mark that is written anew differs from the one before, though it means t
 })
 
 test('a second filter that hides data while the first is being destroyed marks anew, and keeps what it means', async () => {
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.mark()
   await purge.start()
   const before = storage.get(KEYS.purgeMark)
   await put('logical/us/1')
-  held = new Set(['eu', 'us'])
+  filtered = new Set(['eu', 'us'])
   await purge.start()
   expect([stage(), storage.get(KEYS.purgeMark)?.equals(before ?? Buffer.alloc(0))]).toEqual(['deleted', false])
   expect([asked, purge.isInEffect]).toEqual([1, false])
@@ -155,7 +155,7 @@ test('a second filter that hides data while the first is being destroyed marks a
 })
 
 test('a new mark that could not be written is still to be written', async () => {
-  held = new Set(['eu'])
+  filtered = new Set(['eu'])
   await purge.mark()
   await purge.start()
   const { writes } = storage

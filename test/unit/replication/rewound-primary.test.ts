@@ -141,5 +141,5 @@ test('followers of a primary that restored a snapshot resync: its log goes on be
   after.registered.add('s')
   await secondary.caughtUp(restored, 'dr')
   expect(b.get(key('later'))).toBeUndefined()
-  expect(secondary.leads).toEqual([])
+  expect(secondary.surplus).toEqual([])
 })

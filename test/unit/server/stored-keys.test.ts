@@ -70,7 +70,7 @@ const keysOf = async ({ data }: Started): Promise<string[]> => {
   return keys
 }
 
-const furnish = async (client: ApiClient): Promise<void> => {
+const fillServer = async (client: ApiClient): Promise<void> => {
   await client.write('sys/namespaces/team')
   await client.with({ namespace: 'team' }).write('sys/policies/acl/p', { policy: 'path "a" {}' })
   for (const [path, body] of [
@@ -121,7 +121,7 @@ const stored: string[] = []
 
 beforeAll(async () => {
   const [a, b, c, d] = [await start(), await start(), await start(), await start(true)]
-  await furnish(a.client)
+  await fillServer(a.client)
   const share = await rekeyWithBackup(a)
   for (const kind of ['performance', 'dr'] as const) {
     await enablePrimary(a.client, kind)

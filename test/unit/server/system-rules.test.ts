@@ -40,7 +40,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['is served by a DR secondary before its first copy', servedWhile('dr-bootstrapping')],
   ['is served by a DR secondary', servedWhile('dr')],
   ['is not refused by an overtaken primary (`fence_client_writes`)', servedWhile('fenced')],
-  ['does not wait for a change of role that begins', servedWhile('held')],
+  ['does not wait for a change of role that begins', servedWhile('writes-paused')],
   ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],
   ['has names in any case in its body', named(namesOf(({ body }) => body === 'bare'))],
   ['has a file for a body', named(namesOf(({ body }) => body === 'file'))],

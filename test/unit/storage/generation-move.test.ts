@@ -185,11 +185,11 @@ test('the data of a second filter, applied amid the copy for the first, is in no
   await barrier.initialize(rootKey)
   barrier.unseal(rootKey)
   const storage = barrier.view('')
-  const held = new Set(['eu'])
+  const filtered = new Set(['eu'])
   const purge = new FilteredDataPurge({
     storage,
     store: { isResyncing: false, remotePosition: { ...store.position, epoch: '' } },
-    filteredMounts: () => held,
+    filteredMounts: () => filtered,
     destroy: () => destruction.schedule(),
     random,
     log: silentLog,
@@ -202,7 +202,7 @@ test('the data of a second filter, applied amid the copy for the first, is in no
   amidCopy(() => {
     onStep = () => undefined
     second = (async () => {
-      held.add('us')
+      filtered.add('us')
       await purge.mark()
       await storage.write((tx) => tx.delete('logical/us/1'))
       generations.push(data.generation)

@@ -118,7 +118,7 @@ describe('applying entries of another log', () => {
     await copy.applyEntries(await entriesAfter(secondary, secondary.firstIndex - 1), remoteOf(secondary))
     expect(rootsOf(copy)).toEqual(rootsOf(primary))
 
-    // Lifting the filter: the keys arrive and nothing is held any more.
+    // Lifting the filter: the keys arrive and nothing is filtered any more.
     const entries = { replicated: [{ key: 'logical/secret', value: bytes('2') }] }
     const hash = NO_LEAF
     await secondary.importMutations(entries.replicated, remoteOf(primary), [

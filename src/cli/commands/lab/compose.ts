@@ -56,7 +56,7 @@ interface SecretsFlags {
   readonly seal?: string
 }
 
-/** What the first container of an export runs, so that nothing secret is in a file of the machine. */
+/** The commands that the first container of an export runs, so that nothing secret is in a file of the machine. */
 const addSecrets = (compose: Command, output: Output): void => {
   compose
     .command('secrets')

@@ -27,7 +27,7 @@ export const watchStatus = async (options: WatchOptions): Promise<void> => {
     const end = AbortSignal.any([signal, quit.signal, onReaderGone()])
     if (options.json) return printEach(options, end)
     if (!process.stdout.isTTY) return printChanges(lab, options, end)
-    // What waits for an answer would be told in the middle of the picture, which shows it anyway.
+    // A wait for an answer would be told in the middle of the picture, which shows it anyway.
     options.output.hush()
     using screen = new Screen(process.stdout, process.stdin.isTTY ? process.stdin : undefined, () => quit.abort())
     await redraw(lab, screen, options, end)

@@ -67,7 +67,7 @@ export const raftCommands: readonly Command[] = [
     summary: 'Join another node; refused by servers that are alone in their cluster',
     flags: JOIN_FLAGS,
     run: async ({ api, out, io, args: [place = ''], flags }) => {
-      // What is no address tells how addresses are found: `provider=...`.
+      // An argument that is no address tells how addresses are found: `provider=...`.
       const isAddress = URL.canParse(place) || !place.includes('=')
       const [caCert, clientCert, clientKey] = await Promise.all(
         [flags['leader-ca-cert'], flags['leader-client-cert'], flags['leader-client-key']].map((text) =>

@@ -33,13 +33,13 @@ export const reindex = async (
   context: ReplicationContext,
   { diff, force, skipFlush }: ReindexFields,
 ): Promise<Response> => {
-  const { upkeep, host, roles } = context
+  const { maintenance, host, roles } = context
   const isFollower = Object.values(roles.facts().stages).some(isSecondaryStage)
-  if (!force && !isFollower && !upkeep.isReindexing) await upkeep.requireWhole()
-  upkeep.startReindex({ diff, skipFlush })
+  if (!force && !isFollower && !maintenance.isReindexing) await maintenance.requireWhole()
+  maintenance.startReindex({ diff, skipFlush })
   if (force && aheadKind(context)) {
     const follow = async () => {
-      await upkeep.settled()
+      await maintenance.settled()
       await followAgain(context)
     }
     follow().catch((error: unknown) => host.log.error('not followed again', { error: String(error) }))
@@ -80,4 +80,4 @@ const followAgain = (context: ReplicationContext): Promise<void> =>
     host.restart('recovery was asked for')
   })
 
-export const checkTrees = async ({ upkeep }: ReplicationContext): Promise<Response> => upkeep.check()
+export const checkTrees = async ({ maintenance }: ReplicationContext): Promise<Response> => maintenance.check()

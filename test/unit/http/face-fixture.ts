@@ -9,7 +9,7 @@ import { systemRules, systemRulesOf } from '../../../src/server/system-rules.js'
 const RULES = systemRules({ unauthenticatedMetrics: false, own: { allowGenerateRootUnauthenticated: true } })
 
 /** A server whose handler answers with what it was asked. */
-export const startFront = async (options: Partial<HttpServerOptions> = {}) => {
+export const startFace = async (options: Partial<HttpServerOptions> = {}) => {
   const requests: IncomingRequest[] = []
   const server = createHttpServer({
     handle: async (request) => {

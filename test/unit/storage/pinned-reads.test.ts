@@ -21,7 +21,7 @@ const keysOf = async (store: Store, prefix: string): Promise<string[]> => {
 
 const read = (store: Store, key: string): string | undefined => store.get(key)?.toString()
 
-describe('while reads are held over a resync', () => {
+describe('while reads are pinned over a resync', () => {
   it('replicated keys are read as they were, until it is complete', async () => {
     const { store } = await openFixture()
     await put(store, 'logical/a', 'old')
@@ -74,7 +74,7 @@ describe('while reads are held over a resync', () => {
 })
 
 it('a storage that had to be opened again is read as it is, and the keys are announced in the end', async () => {
-  const path = await mkdtemp(join(tmpdir(), 'understudy-steady-'))
+  const path = await mkdtemp(join(tmpdir(), 'understudy-pinned-'))
   const level = await LevelEngine.open({ directory: path, createIfMissing: true })
   const engine = new GatedEngine(level)
   const clock = new ManualClock()
