@@ -160,13 +160,14 @@ const packageOf = (specifier: string): string =>
 const targetOf = (source: Source, specifier: string): string =>
   path.resolve(path.dirname(source.file), specifier).replace(/\.js$/, '.ts')
 
-/** Rooms, and the inner rooms of the large ones; what lies deeper belongs to the room around it. */
+/** Rooms and their inner rooms; what lies deeper belongs to the room around it. */
 const isRoom = (folder: string): boolean => {
-  const parts = path.relative(path.join(root, 'src'), folder).split(path.sep)
-  return parts.length === 1
-    ? parts[0] !== ''
-    : parts.length === 2 && ['storage', 'replication', 'core', 'server'].includes(parts[0] ?? '')
+  const [room = '', , deeper] = path.relative(path.join(root, 'src'), folder).split(path.sep)
+  return room !== '' && deeper === undefined
 }
+
+/** Files that a README names, as `machine.ts` or `commit/committer.ts`. */
+const filesNamedIn = (text: string): string[] => [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = '']) => file)
 
 const show = (source: Source) => path.relative(root, source.file)
 
@@ -213,6 +214,20 @@ describe('the house', () => {
     expect(silent.map((room) => path.relative(root, room))).toEqual([])
     const long = [...rooms].filter((room) => readFileSync(path.join(room, 'README.md'), 'utf8').split('\n').length > 11)
     expect(long.map((room) => path.relative(root, room))).toEqual([])
+  })
+
+  it('names in its pages no file that is not there', () => {
+    const pages = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.md'),
+    )
+    const lost = pages.flatMap((page) => {
+      const around = path.dirname(path.join(root, 'src', page))
+      return filesNamedIn(readFileSync(path.join(root, 'src', page), 'utf8'))
+        .filter((file) => !sources.some((source) => source.file.endsWith(path.sep + path.normalize(file))))
+        .filter((file) => !existsSync(path.join(around, file)) && !existsSync(path.join(root, file)))
+        .map((file) => `${page} names ${file}`)
+    })
+    expect(lost).toEqual([])
   })
 
   it('has no circle of files, those of types and of late imports included', () => {
