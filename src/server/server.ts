@@ -10,9 +10,6 @@ import { Meter } from '../core/status/metrics.js'
 import { Holds } from '../replication/holds.js'
 import type { Kind } from '../replication/types.js'
 import { ClusterListener } from '../replication/rpc/cluster-listener.js'
-import { AnswerRoom } from '../http/answer-room.js'
-import { BodyRoom } from '../http/body-room.js'
-import { createHttpServer, type HttpServer } from '../http/http-server.js'
 import { dispatch } from '../logical/dispatch.js'
 import { renderAnswer } from '../logical/envelope.js'
 import type { JsonObject } from '../logical/json.js'
@@ -23,7 +20,8 @@ import type { EngineSource } from '../storage/engine/engine-source.js'
 import { openGenerations } from '../storage/engine/generations.js'
 import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
 import { ClusterImages } from './lab/cluster-images.js'
-import type { ListenerConfig, ServerConfig } from './config/config.js'
+import { ApiListeners } from './api-listeners.js'
+import type { ServerConfig } from './config/config.js'
 import { openDev } from './dev/dev.js'
 import type { DevSecrets } from './dev/dev-key.js'
 import { withDiskFaults } from './data/disk-faults.js'
@@ -38,8 +36,6 @@ import { ServerStatus } from './server-status.js'
 import { checkAfterCrash } from './data/start-check.js'
 import type { ShellView } from './runtime/shell-view.js'
 import { systemRules, systemRulesOf } from './system-rules.js'
-import { readTls } from './tls-files.js'
-import { parseForwardedFor } from './forwarded-for.js'
 
 interface ServerOptions {
   readonly config: ServerConfig
@@ -66,10 +62,7 @@ export class Server implements ShellView {
   readonly systemRules: PathRuleTable
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
-  readonly #bodies: BodyRoom
-  readonly #answers: AnswerRoom
-  readonly #listeners: HttpServer[] = []
-  readonly #addresses: string[] = []
+  readonly #listeners: ApiListeners
   readonly host: RuntimeHost
   /** For labs. */
   readonly images: ClusterImages
@@ -81,8 +74,6 @@ export class Server implements ShellView {
     this.status = new ServerStatus(options.config)
     this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
-    this.#bodies = new BodyRoom(options.clock)
-    this.#answers = new AnswerRoom(options.clock)
     this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
     this.images = new ClusterImages({
       host: this.host,
@@ -90,6 +81,16 @@ export class Server implements ShellView {
       labState: this.labState,
       holds: this.holds,
       directory: options.config.storage.path,
+    })
+    const { clock, random, log, config } = this.#options
+    this.#listeners = new ApiListeners({
+      handle: (request) => this.#handle(request),
+      rulesOf: (path) => systemRulesOf(this.systemRules, path),
+      allowBody: (sender, gone) => this.host.allowBody(sender, gone),
+      lab: createLabApi(this, config),
+      clock,
+      random,
+      log,
     })
   }
 
@@ -113,7 +114,7 @@ export class Server implements ShellView {
 
   /** The API addresses really bound, `host:port`. */
   get addresses(): readonly string[] {
-    return this.#addresses
+    return this.#listeners.addresses
   }
 
   get clusterPort(): ClusterListener {
@@ -151,10 +152,7 @@ export class Server implements ShellView {
 
   /** Reads certificates and audit files anew. One that fails keeps no other from being read; it is thrown at the end. */
   async reload(): Promise<void> {
-    const readings = [
-      ...this.#listeners.map(async (listener) => listener.reloadTls()),
-      this.host.runtime?.cluster?.services.audit.reload(),
-    ]
+    const readings = [...this.#listeners.reloadTls(), this.host.runtime?.cluster?.services.audit.reload()]
     const failed = (await Promise.allSettled(readings)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
   }
@@ -162,7 +160,7 @@ export class Server implements ShellView {
   /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.host.refuseChanges()
-    await Promise.all(this.#listeners.map((listener) => listener.close(drainMs)))
+    await this.#listeners.close(drainMs)
     // A runtime whose storage has failed may not end well; ports and data are given back all the same.
     try {
       await this.host.end()
@@ -187,7 +185,7 @@ export class Server implements ShellView {
     })
     const runtime = await this.#openSound(source)
     requireLicensedRoles(config.own.license, runtime.store)
-    for (const listener of config.listeners) await this.#listen(listener)
+    for (const listener of config.listeners) await this.#listeners.open(listener)
     if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
     else await runtime.seal.autoUnseal()
   }
@@ -202,33 +200,6 @@ export class Server implements ShellView {
       source.die()
       throw error
     }
-  }
-
-  async #listen(listener: ListenerConfig): Promise<void> {
-    const { clock, random, log } = this.#options
-    const { tls, forwardedFor } = listener
-    const server = createHttpServer({
-      handle: (request) => this.#handle(request),
-      rulesOf: (path) => systemRulesOf(this.systemRules, path),
-      allowBody: (sender, gone) => this.host.allowBody(sender, gone),
-      bodies: this.#bodies,
-      answers: this.#answers,
-      lab: createLabApi(this, this.#options.config),
-      clock,
-      random,
-      log,
-      tls: tls && (() => readTls(tls)),
-      limits: {
-        bodyBytesMax: listener.maxRequestBytes,
-        headerReadMs: listener.headerReadMs,
-        bodyReadMs: listener.bodyReadMs,
-        requestMs: listener.maxRequestMs,
-        idleMs: listener.idleMs,
-      },
-      forwardedFor: parseForwardedFor(forwardedFor),
-    })
-    this.#addresses.push(await server.listen(listener.address))
-    this.#listeners.push(server)
   }
 
   async #handle(request: IncomingRequest): Promise<Rendered> {

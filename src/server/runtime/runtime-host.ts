@@ -4,17 +4,16 @@ import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { openAllowance } from '../../core/pipeline/body-allowance.js'
-import { isServedWhile } from '../../core/pipeline/gate.js'
 import { RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
 import { findPath } from '../../logical/dispatch.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
-import type { Operation } from '../../logical/request.js'
 import type { FreshStart } from '../../replication/host.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { dataKey } from '../../storage/raw-keys.js'
 import type { ServerConfig } from '../config/config.js'
+import { Admission } from './admission.js'
 import type { InFlightRequests } from './in-flight.js'
 import { RestartView } from './restart-view.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
@@ -23,8 +22,6 @@ import type { NewData, RuntimeChanges } from './runtime-changes.js'
 import type { ServerStatus } from '../server-status.js'
 import { type ServerState, serverStateOf } from './server-state.js'
 import type { ShellView } from './shell-view.js'
-import { systemRulesOf } from '../system-rules.js'
-import { WaitingRoom } from './waiting-room.js'
 import { KEYS } from '../../storage/key-families.js'
 
 interface RuntimeHostOptions {
@@ -49,13 +46,19 @@ export class RuntimeHost implements RuntimeChanges {
   #source: EngineSource | undefined
   #runtime: Runtime | undefined
   #restartView: RestartView | undefined
-  readonly #room: WaitingRoom
-  #areWritesPaused = false
+  readonly #admission: Admission
   #changing: Promise<void> = Promise.resolve()
 
   constructor(options: RuntimeHostOptions) {
     this.#options = options
-    this.#room = new WaitingRoom({ clock: options.clock, waitMs: options.config.own.roleChangeWaitMs })
+    const { clock, inFlight, config, shell } = options
+    this.#admission = new Admission({
+      systemRules: shell.systemRules,
+      inFlight,
+      clock,
+      waitMs: config.own.roleChangeWaitMs,
+      isRestarting: () => this.#restartView !== undefined,
+    })
   }
 
   /** Takes over the data, to be closed with the rest. */
@@ -86,26 +89,20 @@ export class RuntimeHost implements RuntimeChanges {
 
   /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
   admit(request: IncomingRequest): Promise<void> {
-    return this.#room.pass(request, () =>
-      this.#restartView
-        ? !this.#isServedWhile('restarting', request)
-        : this.#areWritesPaused && this.#isPausedWrite(request),
-    )
+    return this.#admission.admit(request)
   }
 
   /** Requests that wait for a change to be over. */
   get waiting(): number {
-    return this.#room.size
+    return this.#admission.waiting
   }
 
   pauseWrites(): Promise<void> {
-    this.#areWritesPaused = true
-    return this.#options.inFlight.settle(SETTLE_MS, (request) => this.#isPausedWrite(request))
+    return this.#admission.pauseWrites(SETTLE_MS)
   }
 
   resumeWrites(): void {
-    this.#areWritesPaused = false
-    this.#room.wake()
+    this.#admission.resumeWrites()
   }
 
   /** The one state of the server, by which everything is served or refused. */
@@ -115,11 +112,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   /** The limits of a body, before it is read. It waits while the runtime is replaced: nobody knows its token then. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
-    const onGone = (listener: () => void) => {
-      gone.addEventListener('abort', listener, { once: true })
-      return () => gone.removeEventListener('abort', listener)
-    }
-    await this.#room.pass({ onGone }, () => this.#restartView !== undefined)
+    await this.#admission.admitBody(gone)
     const { state } = this
     if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
     const allowance = openAllowance(findPath(state.backend, sender.path.replace(/^sys\//, ''))?.spec)
@@ -281,22 +274,11 @@ export class RuntimeHost implements RuntimeChanges {
     return this.#options.inFlight.settle(SETTLE_MS)
   }
 
-  /** A write that may lead into the log. */
-  #isPausedWrite(request: IncomingRequest): boolean {
-    return WRITES.has(request.operation) && !this.#isServedWhile('writes-paused', request)
-  }
-
-  #isServedWhile(condition: 'restarting' | 'writes-paused', { operation, path }: IncomingRequest): boolean {
-    return isServedWhile(condition, systemRulesOf(this.#options.shell.systemRules, path), operation)
-  }
-
   #requireSource(): EngineSource {
     if (!this.#source) throw new Error('the data of the server is closed')
     return this.#source
   }
 }
-
-const WRITES: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
 
 /** How long requests in flight may hold up a restart. */
 const SETTLE_MS = 2000

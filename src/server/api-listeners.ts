@@ -1,0 +1,59 @@
+import { AnswerRoom } from '../http/answer-room.js'
+import { BodyRoom } from '../http/body-room.js'
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
+import type { ListenerConfig } from './config/config.js'
+import { parseForwardedFor } from './forwarded-for.js'
+import { readTls } from './tls-files.js'
+
+type ListenersOptions = Omit<HttpServerOptions, 'bodies' | 'answers' | 'tls' | 'limits' | 'forwardedFor'>
+
+/** The open ports of the API. They share the room for bodies and answers, since a server has one memory. */
+export class ApiListeners {
+  readonly #options: ListenersOptions
+  readonly #bodies: BodyRoom
+  readonly #answers: AnswerRoom
+  readonly #open: HttpServer[] = []
+  readonly #addresses: string[] = []
+
+  constructor(options: ListenersOptions) {
+    this.#options = options
+    this.#bodies = new BodyRoom(options.clock)
+    this.#answers = new AnswerRoom(options.clock)
+  }
+
+  /** The addresses really bound, `host:port`. */
+  get addresses(): readonly string[] {
+    return this.#addresses
+  }
+
+  /** Rejects when the port is taken. */
+  async open(listener: ListenerConfig): Promise<void> {
+    const { tls, forwardedFor } = listener
+    const server = createHttpServer({
+      ...this.#options,
+      bodies: this.#bodies,
+      answers: this.#answers,
+      tls: tls && (() => readTls(tls)),
+      limits: {
+        bodyBytesMax: listener.maxRequestBytes,
+        headerReadMs: listener.headerReadMs,
+        bodyReadMs: listener.bodyReadMs,
+        requestMs: listener.maxRequestMs,
+        idleMs: listener.idleMs,
+      },
+      forwardedFor: parseForwardedFor(forwardedFor),
+    })
+    this.#addresses.push(await server.listen(listener.address))
+    this.#open.push(server)
+  }
+
+  /** Reads certificates anew, of each listener by itself: one that fails keeps no other from it. */
+  reloadTls(): Promise<void>[] {
+    return this.#open.map(async (server) => server.reloadTls())
+  }
+
+  /** Stops accepting, and lets requests in flight finish for `drainMs`. */
+  async close(drainMs: number): Promise<void> {
+    await Promise.all(this.#open.map((server) => server.close(drainMs)))
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../base/clock.js'
+import { isServedWhile } from '../../core/pipeline/gate.js'
+import type { IncomingRequest } from '../../logical/incoming.js'
+import type { PathRuleTable } from '../../logical/path-rules.js'
+import type { Operation } from '../../logical/request.js'
+import { systemRulesOf } from '../system-rules.js'
+import type { InFlightRequests } from './in-flight.js'
+import { WaitingRoom } from './waiting-room.js'
+
+interface AdmissionOptions {
+  readonly systemRules: PathRuleTable
+  readonly inFlight: Pick<InFlightRequests, 'settle'>
+  readonly clock: Clock
+  /** How long a request waits at most; 0 = not at all. */
+  readonly waitMs: number
+  /** True while the runtime is replaced. */
+  readonly isRestarting: () => boolean
+}
+
+const WRITES: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
+
+/** Lets requests in one by one: at once, or when the change of role is over that they would get into. */
+export class Admission {
+  readonly #options: AdmissionOptions
+  readonly #room: WaitingRoom
+  #areWritesPaused = false
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+    this.#room = new WaitingRoom(options)
+  }
+
+  /** Requests that wait for a change to be over. */
+  get waiting(): number {
+    return this.#room.size
+  }
+
+  /** Resolves when the request is to be handled now: at once, or when what it waits for is over, or took too long. */
+  admit(request: IncomingRequest): Promise<void> {
+    return this.#room.pass(request, () =>
+      this.#options.isRestarting()
+        ? !this.#isServedWhile('restarting', request)
+        : this.#areWritesPaused && this.#isPausedWrite(request),
+    )
+  }
+
+  /** The same for a large body, before it is read: nobody knows its token while the runtime is replaced. */
+  admitBody(gone: AbortSignal): Promise<void> {
+    const onGone = (listener: () => void) => {
+      gone.addEventListener('abort', listener, { once: true })
+      return () => gone.removeEventListener('abort', listener)
+    }
+    return this.#room.pass({ onGone }, this.#options.isRestarting)
+  }
+
+  /** From now on new writes of clients wait. Resolves when those under way are answered, or have taken `settleMs`. */
+  pauseWrites(settleMs: number): Promise<void> {
+    this.#areWritesPaused = true
+    return this.#options.inFlight.settle(settleMs, (request) => this.#isPausedWrite(request))
+  }
+
+  resumeWrites(): void {
+    this.#areWritesPaused = false
+    this.#room.wake()
+  }
+
+  /** A write that may lead into the log. */
+  #isPausedWrite(request: IncomingRequest): boolean {
+    return WRITES.has(request.operation) && !this.#isServedWhile('writes-paused', request)
+  }
+
+  #isServedWhile(condition: 'restarting' | 'writes-paused', { operation, path }: IncomingRequest): boolean {
+    return isServedWhile(condition, systemRulesOf(this.#options.systemRules, path), operation)
+  }
+}
