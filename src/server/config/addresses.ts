@@ -1,11 +1,10 @@
 import { formatHostPort, parseHostPort } from '../../base/network.js'
 import type { ListenerConfig, ServerConfig } from './config.js'
-import type { FileSettings } from './file.js'
+import type { ConfigSources } from './sources.js'
 import type { Findings } from './tree.js'
 import type { Sourced } from './values.js'
-import type { Environment } from './environment.js'
 import { addressOfInterface } from '../interfaces.js'
-import { fromVariable, type ResolvedSettings } from './resolved-settings.js'
+import { fromVariable } from './resolved-settings.js'
 
 export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'clusterBindAddress'>
 
@@ -14,11 +13,8 @@ export type Addresses = Pick<ServerConfig, 'apiAddress' | 'clusterAddress' | 'cl
  * listener.
  */
 export const resolveAddresses = (
-  env: Environment,
-  files: FileSettings,
+  { env, files, settled, findings }: ConfigSources,
   listeners: readonly ListenerConfig[],
-  settled: ResolvedSettings,
-  findings: Findings,
 ): Addresses => {
   const first = listeners[0]
   const bound = first ? parseOr(first.address) : { host: '127.0.0.1', port: 8200 }

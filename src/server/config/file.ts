@@ -92,13 +92,13 @@ export const readConfigText = (text: string, file: string, into: FileSettings, f
   const plain = body.items.filter(({ key }) => !BLOCKS.has(key) && !ACCEPTED_BLOCKS.has(key))
   Object.assign(into.root, readKeys(plain, ROOT_KEYS, file, findings))
   readStanzas(body, file, into, findings)
-  for (const block of readBlocks(body, 'replication', 0, file, findings)) {
+  for (const block of readBlocks(body, { name: 'replication', labelCount: 0 }, file, findings)) {
     Object.assign(into.replication, readKeys(block.body.items, REPLICATION_KEYS, file, findings))
   }
-  for (const block of readBlocks(body, 'understudy', 0, file, findings)) {
+  for (const block of readBlocks(body, { name: 'understudy', labelCount: 0 }, file, findings)) {
     Object.assign(into.own, readKeys(block.body.items, OWN_KEYS, file, findings))
   }
-  for (const { labels, body: inner } of readBlocks(body, 'user_lockout', 1, file, findings)) {
+  for (const { labels, body: inner } of readBlocks(body, { name: 'user_lockout', labelCount: 1 }, file, findings)) {
     into.userLockout[labels[0] ?? ''] = readKeys(inner.items, LOCKOUT_KEYS, file, findings)
   }
 }
@@ -110,10 +110,10 @@ const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: 
     values: readKeys(block.body.items, table, file, findings),
     body: block.body,
   })
-  const labelled = (name: string) => readBlocks(body, name, 1, file, findings)
+  const labelled = (name: string) => readBlocks(body, { name, labelCount: 1 }, file, findings)
   for (const block of labelled('listener')) {
     into.listeners.push(stanza(block, LISTENER_KEYS))
-    for (const telemetry of readBlocks(block.body, 'telemetry', 0, file, findings)) {
+    for (const telemetry of readBlocks(block.body, { name: 'telemetry', labelCount: 0 }, file, findings)) {
       const item = telemetry.body.items.find(({ key }) => key === 'unauthenticated_metrics_access')
       const read = item && coerce('bool', item.value)
       if (!item || !read?.ok) continue

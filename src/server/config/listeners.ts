@@ -3,11 +3,9 @@ import { createSecureContext } from 'node:tls'
 import { LIMITS } from '../../base/limits.js'
 import type { ListenerConfig, ListenerTls } from './config.js'
 import { checkAddress, withPort } from './addresses.js'
-import type { FileSettings } from './file.js'
+import type { ConfigSources } from './sources.js'
 import type { Findings, Stanza } from './tree.js'
 import { type Sourced, textOf } from './values.js'
-import type { Environment } from './environment.js'
-import type { ServerFlags } from './flags.js'
 import { DEFAULT_ORIGIN, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 const TLS_VERSIONS: Readonly<Record<string, string>> = {
@@ -18,13 +16,8 @@ const TLS_VERSIONS: Readonly<Record<string, string>> = {
 }
 
 /** Every listener, that of development mode first. Its certificate is made at the start, so no file is named here. */
-export const resolveListeners = (
-  flags: ServerFlags,
-  env: Environment,
-  files: FileSettings,
-  settled: ResolvedSettings,
-  findings: Findings,
-): ListenerConfig[] => {
+export const resolveListeners = (sources: ConfigSources): ListenerConfig[] => {
+  const { flags, env, files, findings } = sources
   const configured = files.listeners.filter((stanza) => {
     if (stanza.label === 'tcp') return true
     findings.problems.push({
@@ -33,9 +26,9 @@ export const resolveListeners = (
     })
     return false
   })
-  const first = flags.dev ? [devListener(flags, env, settled, findings)] : []
+  const first = flags.dev ? [devListener(sources)] : []
   const listeners = configured.map((stanza, index) =>
-    resolveListener(stanza, `listener[${index + first.length}]`, settled, findings),
+    resolveListener(sources, stanza, `listener[${index + first.length}]`),
   )
   const isSilent = !flags.dev && files.listeners.length === 0 && files.isWhole
   if (isSilent && (flags.configs.length > 0 || env.VAULT_LOCAL_CONFIG)) {
@@ -47,12 +40,8 @@ export const resolveListeners = (
   return [...first, ...listeners]
 }
 
-const devListener = (
-  flags: ServerFlags,
-  env: Environment,
-  settled: ResolvedSettings,
-  findings: Findings,
-): ListenerConfig => {
+const devListener = (sources: ConfigSources): ListenerConfig => {
+  const { flags, env } = sources
   const address =
     fromFlag('-dev-listen-address', flags.devListenAddress || undefined) ??
     fromVariable(env, 'VAULT_DEV_LISTEN_ADDRESS')
@@ -65,7 +54,7 @@ const devListener = (
     },
     body: { items: [], line: 1, column: 1 },
   }
-  return resolveListener(stanza, 'listener[0]', settled, findings, MADE_AT_START)
+  return resolveListener(sources, stanza, 'listener[0]', MADE_AT_START)
 }
 
 const MADE_AT_START: ListenerTls = {
@@ -79,10 +68,9 @@ const MADE_AT_START: ListenerTls = {
 
 /** `tls`: what is to be used in place of the stanza's files. */
 const resolveListener = (
+  { settled, findings }: ConfigSources,
   stanza: Stanza,
   name: string,
-  settled: ResolvedSettings,
-  findings: Findings,
   tls?: ListenerTls,
 ): ListenerConfig => {
   const { values, origin } = stanza

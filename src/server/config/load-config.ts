@@ -11,6 +11,7 @@ import { resolveStorage } from './storage.js'
 import type { Findings, Problem } from './tree.js'
 import type { Environment } from './environment.js'
 import type { ServerFlags } from './flags.js'
+import type { ConfigSources } from './sources.js'
 import { fromFlag, fromVariable, ResolvedSettings, type ShownSetting } from './resolved-settings.js'
 
 export interface LoadedConfig {
@@ -33,13 +34,13 @@ export const loadConfig = (flags: ServerFlags, env: Environment): LoadedConfig =
   if (!dev && flags.configs.length === 0 && !env.VAULT_LOCAL_CONFIG) {
     findings.problems.push({ origin: '-config', text: 'Must specify at least one config path using -config, or -dev' })
   }
-  const storage = resolveStorage(flags, env, files, settled, findings)
-  const own = resolveOwnSettings(files.own, env, dev !== undefined, settled, findings)
-  const seal = resolveSeal(files.seal, own, env, settled, findings)
-  const listeners = resolveListeners(flags, env, files, settled, findings)
-  const addresses = resolveAddresses(env, files, listeners, settled, findings)
-  const parts = { dev, storage, own, seal, listeners, addresses }
-  const config = assemble(env, files, flags, parts, settled, findings)
+  const sources: ConfigSources = { flags, env, files, settled, findings }
+  const storage = resolveStorage(sources)
+  const own = resolveOwnSettings(sources, dev !== undefined)
+  const seal = resolveSeal(sources, own)
+  const listeners = resolveListeners(sources)
+  const addresses = resolveAddresses(sources, listeners)
+  const config = assemble(sources, { dev, storage, own, seal, listeners, addresses })
   noteAccepted(files, settled)
   return { config: findings.problems.length > 0 ? undefined : config, ...findings, settings: settled.rows }
 }
@@ -53,40 +54,36 @@ interface Parts {
   readonly addresses: Addresses
 }
 
-const assemble = (
-  env: Environment,
-  files: FileSettings,
-  flags: ServerFlags,
-  parts: Parts,
-  settled: ResolvedSettings,
-  findings: Findings,
-): ServerConfig => ({
-  listeners: parts.listeners,
-  storage: parts.storage,
-  seal: parts.seal,
-  ...parts.addresses,
-  clusterName: settled.text('cluster_name', [files.root.cluster_name]),
-  disableClustering: settled.flag('disable_clustering', [files.root.disable_clustering]),
-  ...resolveLeaseTtls(files, settled, findings),
-  log: resolveLog(flags, env, files, settled, findings),
-  pidFile: settled.text('pid_file', [files.root.pid_file]),
-  dev: parts.dev,
-  unauthenticatedMetrics: settled.flag('listener.telemetry.unauthenticated_metrics_access', [
-    files.unauthenticatedMetrics,
-  ]),
-  userLockout: resolveLockouts(files, env, parts.dev !== undefined, settled),
-  own: parts.own,
-  replication: {
-    allowForwardingViaHeader: settled.flag('replication.allow_forwarding_via_header', [
-      files.replication.allow_forwarding_via_header,
+const assemble = (sources: ConfigSources, parts: Parts): ServerConfig => {
+  const { files, settled, findings } = sources
+  return {
+    listeners: parts.listeners,
+    storage: parts.storage,
+    seal: parts.seal,
+    ...parts.addresses,
+    clusterName: settled.text('cluster_name', [files.root.cluster_name]),
+    disableClustering: settled.flag('disable_clustering', [files.root.disable_clustering]),
+    ...resolveLeaseTtls(files, settled, findings),
+    log: resolveLog(sources),
+    pidFile: settled.text('pid_file', [files.root.pid_file]),
+    dev: parts.dev,
+    unauthenticatedMetrics: settled.flag('listener.telemetry.unauthenticated_metrics_access', [
+      files.unauthenticatedMetrics,
     ]),
-    bestEffortWalWaitMs: settled.durationMs(
-      'replication.best_effort_wal_wait_duration',
-      [files.replication.best_effort_wal_wait_duration],
-      2000,
-    ),
-  },
-})
+    userLockout: resolveLockouts(sources, parts.dev !== undefined),
+    own: parts.own,
+    replication: {
+      allowForwardingViaHeader: settled.flag('replication.allow_forwarding_via_header', [
+        files.replication.allow_forwarding_via_header,
+      ]),
+      bestEffortWalWaitMs: settled.durationMs(
+        'replication.best_effort_wal_wait_duration',
+        [files.replication.best_effort_wal_wait_duration],
+        2000,
+      ),
+    },
+  }
+}
 
 const resolveLeaseTtls = (
   { root }: FileSettings,

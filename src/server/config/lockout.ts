@@ -1,17 +1,13 @@
 import { DEFAULT_LOCKOUT, type LockoutSettings } from '../../logical/lockout-settings.js'
 import { LOCKABLE_METHODS, type LockableMethod } from './config.js'
-import type { FileSettings } from './file.js'
-import type { Environment } from './environment.js'
-import type { ResolvedSettings } from './resolved-settings.js'
+import type { ConfigSources } from './sources.js'
 
 /** The lockout settings of each method by itself. */
 export const resolveLockouts = (
-  files: FileSettings,
-  env: Environment,
+  sources: ConfigSources,
   isDev: boolean,
-  settled: ResolvedSettings,
 ): Record<LockableMethod, LockoutSettings | undefined> => {
-  const resolve = (method: LockableMethod) => resolveLockout(method, files, env, isDev, settled)
+  const resolve = (method: LockableMethod) => resolveLockout(sources, method, isDev)
   return Object.fromEntries(LOCKABLE_METHODS.map((method) => [method, resolve(method)])) as Record<
     LockableMethod,
     LockoutSettings | undefined
@@ -20,11 +16,9 @@ export const resolveLockouts = (
 
 /** The variable wins, then the reference's stanza, then the switch of our own; in dev mode it is off. */
 const resolveLockout = (
+  { files, env, settled }: ConfigSources,
   method: LockableMethod,
-  files: FileSettings,
-  env: Environment,
   isDev: boolean,
-  settled: ResolvedSettings,
 ): LockoutSettings | undefined => {
   const isDisabled = ['true', '1'].includes(env.VAULT_DISABLE_USER_LOCKOUT ?? '')
   const stanza = { ...files.userLockout.all, ...files.userLockout[method] }

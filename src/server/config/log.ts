@@ -1,10 +1,7 @@
 import type { LogLevel } from '../../base/log.js'
 import type { LogConfig } from './config.js'
-import type { FileSettings } from './file.js'
-import type { Findings } from './tree.js'
-import type { Environment } from './environment.js'
-import type { ServerFlags } from './flags.js'
-import { fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
+import type { ConfigSources } from './sources.js'
+import { fromFlag, fromVariable } from './resolved-settings.js'
 
 const LEVELS: Readonly<Record<string, LogLevel>> = {
   trace: 'trace',
@@ -16,13 +13,8 @@ const LEVELS: Readonly<Record<string, LogLevel>> = {
   err: 'error',
 }
 
-export const resolveLog = (
-  flags: ServerFlags,
-  env: Environment,
-  { root }: FileSettings,
-  settled: ResolvedSettings,
-  findings: Findings,
-): LogConfig => {
+export const resolveLog = ({ flags, env, files, settled, findings }: ConfigSources): LogConfig => {
+  const { root } = files
   const levelSources = [
     fromFlag('-log-level', flags.logLevel),
     fromVariable(env, 'VAULT_LOG_LEVEL'),
@@ -52,7 +44,7 @@ export const resolveLog = (
 /** As the default is shown. */
 const BY_READER = 'standard on a terminal, else json'
 
-type Source = FileSettings['root'][string] | undefined
+type Source = ConfigSources['files']['root'][string] | undefined
 
 /** An empty text in a file means the default. */
 const given = (source: Source): Source => (source?.value === '' ? undefined : source)

@@ -25,6 +25,12 @@ export const fromVariable = (env: Environment, name: string): Sourced | undefine
 export const fromFlag = (name: string, value: ConfigValue): Sourced | undefined =>
   value === undefined ? undefined : { value, origin: name }
 
+/** How a value of one type is told from others, and shown. */
+interface Form<T extends ConfigValue> {
+  readonly isOne: (value: ConfigValue) => value is T
+  readonly show: (value: T) => string
+}
+
 /**
  * Where every setting is decided, and remembered with the place it came from. A source of another type than is asked for
  * was reported when it was read, and counts as not given.
@@ -33,30 +39,30 @@ export class ResolvedSettings {
   readonly rows: ShownSetting[] = []
 
   text(name: string, sources: Sources, fallback = ''): string {
-    return this.#decide(name, sources, isText, fallback, String)
+    return this.#decide(name, sources, fallback, TEXT)
   }
 
   /** Shown as hidden unless it is empty or only says where the secret lies. */
   secret(name: string, sources: Sources, fallback = ''): string {
     const show = (value: string) => (value === '' || /^(?:env|file):\/\//.test(value) ? value : HIDDEN)
-    return this.#decide(name, sources, isText, fallback, show)
+    return this.#decide(name, sources, fallback, { isOne: isText, show })
   }
 
   number(name: string, sources: Sources, fallback: number): number {
-    return this.#decide(name, sources, isNumber, fallback, String)
+    return this.#decide(name, sources, fallback, NUMBER)
   }
 
   /** Milliseconds. */
   durationMs(name: string, sources: Sources, fallbackMs: number): number {
-    return this.#decide(name, sources, isNumber, fallbackMs, showMs)
+    return this.#decide(name, sources, fallbackMs, DURATION)
   }
 
   flag(name: string, sources: Sources, fallback = false): boolean {
-    return this.#decide(name, sources, isFlag, fallback, String)
+    return this.#decide(name, sources, fallback, FLAG)
   }
 
   list(name: string, sources: Sources): readonly string[] {
-    return this.#decide(name, sources, isList, [], (items) => items.join(','))
+    return this.#decide(name, sources, [], LIST)
   }
 
   /** A setting that was decided elsewhere. */
@@ -64,13 +70,7 @@ export class ResolvedSettings {
     this.rows.push({ name, value, origin })
   }
 
-  #decide<T extends ConfigValue>(
-    name: string,
-    sources: Sources,
-    isOne: (value: ConfigValue) => value is T,
-    fallback: T,
-    show: (value: T) => string,
-  ): T {
+  #decide<T extends ConfigValue>(name: string, sources: Sources, fallback: T, { isOne, show }: Form<T>): T {
     for (const source of sources) {
       if (source === undefined || !isOne(source.value)) continue
       this.note(name, show(source.value), source.origin)
@@ -83,7 +83,14 @@ export class ResolvedSettings {
 
 const isText = (value: ConfigValue): value is string => typeof value === 'string'
 const isNumber = (value: ConfigValue): value is number => typeof value === 'number'
-const isFlag = (value: ConfigValue): value is boolean => typeof value === 'boolean'
-const isList = (value: ConfigValue): value is readonly string[] => Array.isArray(value)
 
 const showMs = (ms: number): string => (ms % 1000 === 0 ? formatGoDuration(ms / 1000) : `${ms}ms`)
+
+const TEXT: Form<string> = { isOne: isText, show: String }
+const NUMBER: Form<number> = { isOne: isNumber, show: String }
+const DURATION: Form<number> = { isOne: isNumber, show: showMs }
+const FLAG: Form<boolean> = { isOne: (value): value is boolean => typeof value === 'boolean', show: String }
+const LIST: Form<readonly string[]> = {
+  isOne: (value): value is readonly string[] => Array.isArray(value),
+  show: (items) => items.join(','),
+}

@@ -1,20 +1,16 @@
 import { readFileSync } from 'node:fs'
 import type { OwnSettings, SealConfig } from './config.js'
 import type { Findings, Stanza } from './tree.js'
+import type { ConfigSources } from './sources.js'
 import { textOf } from './values.js'
 import type { Environment } from './environment.js'
-import { DEFAULT_ORIGIN, type ResolvedSettings } from './resolved-settings.js'
+import { DEFAULT_ORIGIN } from './resolved-settings.js'
 
 const KEY_BYTES = 32
 
 /** The seal of this cluster: key shares unless a stanza names another. */
-export const resolveSeal = (
-  stanza: Stanza | undefined,
-  own: OwnSettings,
-  env: Environment,
-  settled: ResolvedSettings,
-  findings: Findings,
-): SealConfig => {
+export const resolveSeal = ({ files, env, settled, findings }: ConfigSources, own: OwnSettings): SealConfig => {
+  const stanza = files.seal
   settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)
   if (!stanza || stanza.label === 'shamir') return { type: 'shamir' }
   if (stanza.label !== 'static') return resolveSimulated(stanza, own, findings)

@@ -1,20 +1,13 @@
 import type { StorageConfig } from './config.js'
-import type { FileSettings } from './file.js'
+import type { ConfigSources } from './sources.js'
 import { MEMORY_LABELS, STORAGE_LABELS } from './tables.js'
-import type { Findings, Stanza } from './tree.js'
+import type { Stanza } from './tree.js'
 import { textOf } from './values.js'
-import type { Environment } from './environment.js'
-import type { ServerFlags } from './flags.js'
-import { DEFAULT_ORIGIN, fromFlag, fromVariable, type ResolvedSettings } from './resolved-settings.js'
+import { DEFAULT_ORIGIN, fromFlag, fromVariable } from './resolved-settings.js'
 
 /** Where the data lies, and under which label the API shows it. */
-export const resolveStorage = (
-  flags: ServerFlags,
-  env: Environment,
-  files: FileSettings,
-  settled: ResolvedSettings,
-  findings: Findings,
-): StorageConfig => {
+export const resolveStorage = (sources: ConfigSources): StorageConfig => {
+  const { flags, env, files, settled, findings } = sources
   const stanza = files.storage
   if (files.haStorage) {
     findings.problems.push({
@@ -38,7 +31,7 @@ export const resolveStorage = (
     const known = [...STORAGE_LABELS].filter((name) => name !== 'inmem_ha').join(', ')
     findings.problems.push({ origin, text: `storage "${label}" is not supported; supported are ${known}` })
   }
-  refuseForeignJoin(stanza, files, env, findings)
+  refuseForeignJoin(stanza, sources)
   if (MEMORY_LABELS.has(label)) return { label, path: undefined, nodeId }
   const path = settled.text('storage.path', [dataDir, fromVariable(env, 'VAULT_RAFT_PATH'), stanza.values.path])
   if (path === '' && STORAGE_LABELS.has(label))
@@ -49,7 +42,7 @@ export const resolveStorage = (
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
 /** `retry_join` blocks are fine as long as they all name this very server. */
-const refuseForeignJoin = (stanza: Stanza, files: FileSettings, env: Environment, findings: Findings): void => {
+const refuseForeignJoin = (stanza: Stanza, { files, env, findings }: ConfigSources): void => {
   const own = new Set(
     [
       env.VAULT_API_ADDR,

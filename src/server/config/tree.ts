@@ -61,8 +61,7 @@ export const readKeys = (
 /** The blocks `name "label" ... { }` of a body, in every spelling. What stands there and is no such block is a problem. */
 export const readBlocks = (
   body: HclBody,
-  name: string,
-  labelCount: 0 | 1,
+  { name, labelCount }: { readonly name: string; readonly labelCount: 0 | 1 },
   file: string,
   findings: Findings,
 ): HclBlock[] => {

@@ -6,19 +6,13 @@ import { OWN_KEYS } from './tables.js'
 import type { Findings } from './tree.js'
 import { coerceText, type Sourced } from './values.js'
 import type { Environment } from './environment.js'
-import type { ResolvedSettings } from './resolved-settings.js'
+import type { ConfigSources } from './sources.js'
 
 const LICENSES: ReadonlySet<string> = new Set(['enterprise', 'plus', 'none'])
 
 /** Our own settings: UNDERSTUDY_<KEY> wins over the stanza. */
-export const resolveOwnSettings = (
-  stanza: Readonly<Record<string, Sourced>>,
-  env: Environment,
-  isDev: boolean,
-  settled: ResolvedSettings,
-  findings: Findings,
-): OwnSettings => {
-  const given = { ...stanza, ...readEnvironment(env, findings) }
+export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSources, isDev: boolean): OwnSettings => {
+  const given = { ...files.own, ...readEnvironment(env, findings) }
   const text = (name: string, fallback: string) => settled.text(`understudy.${name}`, [given[name]], fallback)
   const size = (name: string, fallback: number) => settled.number(`understudy.${name}`, [given[name]], fallback)
   const time = (name: string, fallbackMs: number) => settled.durationMs(`understudy.${name}`, [given[name]], fallbackMs)

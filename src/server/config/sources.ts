@@ -1,0 +1,14 @@
+import type { Environment } from './environment.js'
+import type { FileSettings } from './file.js'
+import type { ServerFlags } from './flags.js'
+import type { ResolvedSettings } from './resolved-settings.js'
+import type { Findings } from './tree.js'
+
+/** Everything that settings are read from, and where it is noted what they come to and what is wrong with them. */
+export interface ConfigSources {
+  readonly flags: ServerFlags
+  readonly env: Environment
+  readonly files: FileSettings
+  readonly settled: ResolvedSettings
+  readonly findings: Findings
+}
