@@ -53,6 +53,22 @@ it('wires servers that run already, works on them as a lab, and forgets it witho
     expect([answer.status, answer.stderr], args.join(' ')).toEqual([1, expect.stringContaining(why)])
     expect(answer.stderr).toContain('is attached')
   }
+  const linked = path.join(home.directory, 'linked.yaml')
+  const steps =
+    'steps: [{ write: { cluster: A, path: kv/a, fields: {} } }, { fault: { name: partition, between: [A, B] } }]'
+  writeFileSync(linked, `apiVersion: understudy/v1\nkind: Drill\ntopology: dr\n${steps}\n`)
+  for (const flags of [
+    [linked, '--name', 'boxes'],
+    [linked, '--on', 'docker'],
+  ]) {
+    const refused = await home.run('drill', 'run', ...flags)
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('a fault of a link cannot be done to'),
+    ])
+    expect(refused.stderr).toContain('(partition A <-> B); play it --on process or --on in-process')
+    expect(refused.stderr).not.toContain('[1/2]')
+  }
   expect(await on('up', 'dr')).toMatchObject({ status: 5, stderr: expect.stringContaining('"understudy down boxes"') })
   expect(await home.run('attach', 'boxes', ...addresses)).toMatchObject({ status: 5 })
 

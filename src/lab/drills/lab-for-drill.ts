@@ -7,10 +7,11 @@ import { type LabHost, thisHost } from '../lifecycle/lab-host.js'
 import { upLab } from '../lifecycle/up.js'
 import { openInProcessLab } from '../live/in-process-driver.js'
 import { openProcessLab } from '../live/process-driver.js'
-import type { LiveLab } from '../live-lab.js'
+import { cannot, type LabKind, type LiveLab } from '../live-lab.js'
 import { randomPorts } from '../ports.js'
 import type { Topology } from '../topology.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'
+import { describeStep } from './describe.js'
 import type { Drill, Runner } from './drill.js'
 
 interface DrillLabOptions {
@@ -33,7 +34,20 @@ export interface DrillLab {
 export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOptions): Promise<DrillLab> => {
   if (drill.runners.length > 0 && !drill.runners.includes(runner))
     throw new LabError('usage', `the drill ${drill.name} is played on ${drill.runners.join(' or ')}, not on ${runner}`)
+  requireLinks(drill, runner)
   return UP[runner](drill, loadTopology(drill.topology), options)
+}
+
+/** Said before anything is started or changed: no proxy of a lab stands between containers, or servers of somebody else. */
+const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
+  if (kind !== 'docker' && kind !== 'attached') return
+  const faulty = [...setup, ...steps].find(({ verb }) => verb === 'fault')
+  if (!faulty) return
+  const { message } = cannot('a fault of a link', kind)
+  throw new LabError(
+    'usage',
+    `${message}, and the drill ${name} needs one (${describeStep(faulty)}); play it --on process or --on in-process`,
+  )
 }
 
 type Up = (drill: Drill, topology: Topology, options: DrillLabOptions) => Promise<DrillLab>
@@ -118,4 +132,5 @@ export const requireFitting = (drill: Drill, lab: LiveLab): void => {
       'usage',
       `the drill ${drill.name} is for the topology ${topologyName(drill.topology)}: the lab "${lab.name}" has no cluster ${missing.join(', ')}`,
     )
+  requireLinks(drill, lab.kind)
 }
