@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type AnswerWatch, watchAnswers } from '../support/answer-watch.js'
 import type { Cluster } from '../support/cluster.js'
 import { Clusters } from '../support/clusters.js'
@@ -40,6 +40,14 @@ beforeAll(async () => {
   await readSamples()
 })
 
+/** Those of the drill that runs. */
+let watches: ReadonlyMap<string, AnswerWatch> = new Map()
+
+/** A drill that failed must not leave them asking on. */
+afterEach(async () => {
+  for (const watch of watches.values()) await watch.stop()
+})
+
 afterAll(() => clusters.close())
 
 /** Reads some stored values of the mount from the primary's files, for which it has to stop. */
@@ -53,8 +61,8 @@ const readSamples = async (): Promise<void> => {
   expect(samples.size).toBeGreaterThan(SAMPLES / 2)
 }
 
-const watchAll = (acknowledged: Set<string>): Map<string, AnswerWatch> =>
-  new Map([
+const watchAll = (acknowledged: Set<string>): void => {
+  watches = new Map([
     ['reads on C', watchAnswers('read', 200, (n) => C.client.send('GET', `us/${n % VALUES}`))],
     [
       'local writes on C',
@@ -69,6 +77,7 @@ const watchAll = (acknowledged: Set<string>): Map<string, AnswerWatch> =>
     ['health of D', watchAnswers('health', 472, () => D.anonymous.send('GET', 'sys/health'))],
     ['status of D', watchAnswers('status', 200, () => D.anonymous.send('GET', 'sys/replication/dr/status'))],
   ])
+}
 
 const isPending = async (cluster: Cluster): Promise<boolean> => {
   const { purge_pending } = await cluster.anonymous.call('GET', '/_understudy/v1/info')
@@ -110,9 +119,9 @@ const untilDestroyed = (on: Drill, cluster: Cluster, before: readonly number[]) 
     return (await isPending(cluster)) ? 'it is pending' : undefined
   })
 
-const stopAll = async (on: Drill, watches: ReadonlyMap<string, AnswerWatch>): Promise<void> => {
+const stopAll = async (on: Drill): Promise<void> => {
+  for (const watch of watches.values()) await watch.stop()
   for (const [what, watch] of watches) {
-    await watch.stop()
     on.note(`${what}: ${watch.count} requests, the slowest took ${Math.round(watch.slowestMs)} ms`)
     expect(watch.wrong.slice(0, 5), what).toEqual([])
     expect(watch.count, what).toBeGreaterThan(10)
@@ -131,22 +140,22 @@ it('serves, takes local writes and streams while filtered data is destroyed', ()
       expect(findInFiles(cluster.server.dataDir, samples).size, cluster.name).toBe(samples.size)
     }
     on.step('how long the same takes without a purge')
-    const quiet = watchAll(new Set())
+    watchAll(new Set())
     await on.wait(C, 'some answers', async () =>
-      [...quiet.values()].every(({ count }) => count > 200) ? undefined : 'few',
+      [...watches.values()].every(({ count }) => count > 200) ? undefined : 'few',
     )
-    await stopAll(on, quiet)
+    await stopAll(on)
     on.step('with a purge')
     const before = { C: generationsOf(C.server.dataDir), D: generationsOf(D.server.dataDir) }
     const starts = [await startOf(C, 'performance'), await startOf(D, 'dr')]
     const written = new Set<string>()
-    const watches = watchAll(written)
+    watchAll(written)
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu'] })
     await untilHeldBack(on)
     await on.write(A, 'us/during', 'streamed')
     await untilDestroyed(on, C, before.C)
     await untilDestroyed(on, D, before.D)
-    await stopAll(on, watches)
+    await stopAll(on)
     expectNoTrace()
     expect([await startOf(C, 'performance'), await startOf(D, 'dr')], 'nothing was started anew').toEqual(starts)
     await clusters.untilReplicated(A, C, 'performance')
@@ -175,7 +184,7 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     for (let n = 0; n < 50; n++) await A.client.write(`fr/${n}`, { v: 'fr' })
     await clusters.untilReplicated(A, C, 'performance')
 
-    const watches = watchAll(new Set())
+    watchAll(new Set())
     await putUntilPurging(on)
     await on.ok(A, 'POST', FILTER, { mode: 'deny', paths: ['eu', 'fr'] })
     await on.wait(C, 'fr to be filtered', async () => {
@@ -186,7 +195,7 @@ it('takes a second filter and its end amid a purge, and a restart', () =>
     await clusters.untilReplicated(A, C, 'performance')
     await clusters.untilReplicated(C, D, 'dr')
     await untilPurged(on, D)
-    await stopAll(on, watches)
+    await stopAll(on)
     expectNoTrace()
 
     on.step('killed amid a purge, C goes on with it')
