@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Recorder } from '../base/meter.js'
-import type { Network } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import type { JsonObject } from '../logical/json.js'
 import type { Request, Response, WrapInfo } from '../logical/request.js'
@@ -17,7 +16,6 @@ import type { Kind, ReplicationTimes } from './types.js'
 export interface Surroundings {
   readonly clock: Clock
   readonly random: Random
-  readonly network: Network
   readonly log: Log
   /** Counts what goes over the links. */
   readonly recorder?: Recorder | undefined

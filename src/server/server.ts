@@ -9,7 +9,8 @@ import { checkGate } from '../core/pipeline/gate.js'
 import { Meter } from '../core/status/metrics.js'
 import { Holds } from '../replication/holds.js'
 import type { Kind } from '../replication/types.js'
-import { ClusterListener } from '../replication/rpc/cluster-listener.js'
+import { createGrpcTransport } from '../replication/rpc/grpc/grpc-transport.js'
+import type { ClusterPort, ClusterTransport } from '../replication/rpc/transport.js'
 import { dispatch } from '../logical/dispatch.js'
 import { renderAnswer } from '../logical/envelope.js'
 import type { JsonObject } from '../logical/json.js'
@@ -63,10 +64,11 @@ export class Server implements ShellView {
   readonly #options: Required<ServerOptions>
   readonly #inFlight: InFlightRequests
   readonly #listeners: ApiListeners
+  readonly transport: ClusterTransport
   readonly host: RuntimeHost
   /** For labs. */
   readonly images: ClusterImages
-  #clusterPort: ClusterListener | undefined
+  #clusterPort: ClusterPort | undefined
   #devSecrets: DevSecrets | undefined
 
   private constructor(options: Required<ServerOptions>) {
@@ -74,6 +76,8 @@ export class Server implements ShellView {
     this.status = new ServerStatus(options.config)
     this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
+    const { config, network, clock, random, log } = this.#options
+    this.transport = createGrpcTransport({ network, clock, times: replicationTimes(config), log })
     this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
     this.images = new ClusterImages({
       host: this.host,
@@ -82,7 +86,6 @@ export class Server implements ShellView {
       holds: this.holds,
       directory: options.config.storage.path,
     })
-    const { clock, random, log, config } = this.#options
     this.#listeners = new ApiListeners({
       handle: (request) => this.#handle(request),
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
@@ -117,7 +120,7 @@ export class Server implements ShellView {
     return this.#listeners.addresses
   }
 
-  get clusterPort(): ClusterListener {
+  get clusterPort(): ClusterPort {
     if (!this.#clusterPort) throw new Error('the cluster port is not open')
     return this.#clusterPort
   }
@@ -172,17 +175,11 @@ export class Server implements ShellView {
   }
 
   async #start(): Promise<void> {
-    const { config, log, network, clock, openStorage } = this.#options
+    const { config, log, clock, openStorage } = this.#options
     const opened = await openStorage()
     const source = config.own.labApi ? withDiskFaults(opened, this.labState.disk, clock) : opened
     this.host.adopt(source)
-    this.#clusterPort = await ClusterListener.start({
-      network,
-      clock,
-      address: config.clusterBindAddress,
-      times: replicationTimes(config),
-      log,
-    })
+    this.#clusterPort = await this.transport.listen(config.clusterBindAddress)
     const runtime = await this.#openSound(source)
     requireLicensedRoles(config.own.license, runtime.store)
     for (const listener of config.listeners) await this.#listeners.open(listener)

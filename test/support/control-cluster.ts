@@ -1,7 +1,6 @@
 import { systemClock } from '../../src/base/clock.js'
 import { base62, uuid } from '../../src/base/id.js'
 import { silentLog } from '../../src/base/log.js'
-import { systemNetwork } from '../../src/base/network.js'
 import { createSystemRandom } from '../../src/base/random.js'
 import type { Backend } from '../../src/logical/backend.js'
 import { dispatch } from '../../src/logical/dispatch.js'
@@ -24,7 +23,7 @@ import type {
 import { NO_ATTEMPT } from '../../src/replication/credentials/operation-token.js'
 import { replicationPaths } from '../../src/replication/paths/paths.js'
 import { Replication } from '../../src/replication/replication.js'
-import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
+import type { ClusterPort, ClusterTransport } from '../../src/replication/rpc/transport.js'
 import type { Kind } from '../../src/replication/types.js'
 import { Barrier } from '../../src/storage/barrier/barrier.js'
 import type { Entry } from '../../src/storage/engine/engine.js'
@@ -33,7 +32,7 @@ import type { Category } from '../../src/storage/key-families.js'
 import type { Store } from '../../src/storage/store.js'
 import { GenerationMove } from '../../src/storage/generations/generation-move.js'
 import { FENCED } from '../../src/server/runtime/write-fence.js'
-import { CuttableNetwork, openStore, TIMES } from './replication-fixture.js'
+import { CuttableNetwork, transportOver, openStore, TIMES } from './replication-fixture.js'
 import { until } from './until.js'
 
 const random = createSystemRandom()
@@ -75,7 +74,8 @@ export class ControlCluster {
   #backend!: Backend
   store!: Store
   barrier!: Barrier
-  listener!: ClusterListener
+  listener!: ClusterPort
+  transport!: ClusterTransport
   readonly #others: Map<string, ControlCluster>
   #source = openMemoryGenerations()
   #destruction: GenerationMove | undefined
@@ -100,13 +100,8 @@ export class ControlCluster {
     const cluster = new ControlCluster(name, others)
     prepare(cluster)
     others.set(cluster.apiAddress, cluster)
-    cluster.listener = await ClusterListener.start({
-      clock: systemClock,
-      network: systemNetwork,
-      address: '127.0.0.1:0',
-      times: cluster.settings.times,
-      log: silentLog,
-    })
+    cluster.transport = transportOver(cluster.network, cluster.settings.times)
+    cluster.listener = await cluster.transport.listen('127.0.0.1:0')
     await cluster.#boot()
     return cluster
   }
@@ -228,7 +223,12 @@ export class ControlCluster {
     if (!this.barrier.isInitialized) await this.barrier.initialize(this.#rootKey)
     this.barrier.unseal(this.#rootKey)
     const host = this.#host()
-    const dataPlane = createDataPlane({ host, listener: this.listener, shipBatchBytes: 256 * 1024 })
+    const dataPlane = createDataPlane({
+      host,
+      port: this.listener,
+      transport: this.transport,
+      shipBatchBytes: 256 * 1024,
+    })
     this.replication = new Replication({ host, dataPlane, holds: this.holds })
     this.#backend = {
       type: 'system',
@@ -292,7 +292,6 @@ export class ControlCluster {
       license: this.license,
       clock: systemClock,
       random,
-      network: cluster.network,
       log: silentLog,
       storage: barrier.view(''),
       store,

@@ -12,7 +12,8 @@ import { uuid } from '../../src/base/id.js'
 import { createAuthority, issueCertificate } from '../../src/crypto/certificates.js'
 import { certificatePem, privateKeyPem } from '../../src/crypto/pem.js'
 import { StreamServer } from '../../src/replication/primary/stream-server.js'
-import { ClusterListener } from '../../src/replication/rpc/cluster-listener.js'
+import { createGrpcTransport } from '../../src/replication/rpc/grpc/grpc-transport.js'
+import type { ClusterPort, ClusterTransport } from '../../src/replication/rpc/transport.js'
 import type { SurplusEntries } from '../../src/replication/secondary/recent-frames.js'
 import { Follower } from '../../src/replication/secondary/follower.js'
 import type {
@@ -94,17 +95,25 @@ export const stopAll = async (): Promise<void> => {
   if (failed?.status === 'rejected') throw failed.reason
 }
 
+/** gRPC over a network that dials. */
+export const transportOver = (network: Network, times: ReplicationTimes = TIMES): ClusterTransport =>
+  createGrpcTransport({ network, clock: systemClock, times, log: silentLog })
+
 /** A primary and a follower of it, connected over loopback; stopped by `stopAll`. */
 export const pair = async (
   kind: Kind,
   primaryStore: Store,
   secondaryStore: Store,
-  options: { network?: Network; prepare?: (secondary: TestFollower, primary: TestPrimary) => void } = {},
+  options: {
+    transport?: ClusterTransport
+    network?: Network
+    prepare?: (secondary: TestFollower, primary: TestPrimary) => void
+  } = {},
 ) => {
   const set = await TestSet.create()
-  const primary = stopLater(await TestPrimary.start({ kind, store: primaryStore, set }))
-  const network = options.network ?? systemNetwork
-  const secondary = await TestFollower.prepare({ kind, store: secondaryStore, set, id: 's', primary, network })
+  const { transport = transportOver(options.network ?? systemNetwork) } = options
+  const primary = stopLater(await TestPrimary.start({ kind, store: primaryStore, set, transport }))
+  const secondary = await TestFollower.prepare({ kind, store: secondaryStore, set, id: 's', primary, transport })
   options.prepare?.(secondary, primary)
   secondary.follower.start()
   stopLater(secondary.follower)
@@ -148,9 +157,11 @@ export class CuttableNetwork implements Network {
 export class FreezableNetwork implements Network {
   readonly #links = new Set<{ a: Duplex; b: Duplex }>()
   readonly listen = systemNetwork.listen
+  dials = 0
   #isFrozen = false
 
   async dial(address: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Duplex> {
+    this.dials++
     const far = await systemNetwork.dial(address, options)
     const [near, given] = duplexPair()
     const link = { a: far, b: near }
@@ -173,6 +184,10 @@ export class FreezableNetwork implements Network {
     return given
   }
 
+  cut(): void {
+    for (const { a } of this.#links) a.destroy()
+  }
+
   freeze(): void {
     this.#isFrozen = true
     for (const { a, b } of this.#links) {
@@ -186,7 +201,7 @@ export class FreezableNetwork implements Network {
   /** New links work again; the frozen ones are gone, as after a router's restart. */
   thaw(): void {
     this.#isFrozen = false
-    for (const { a } of this.#links) a.destroy()
+    this.cut()
   }
 }
 
@@ -244,9 +259,9 @@ export interface TestPrimaryOptions {
   readonly kind: Kind
   readonly store: Store
   readonly set: TestSet
-  readonly listener?: ClusterListener
+  readonly listener?: ClusterPort
   readonly address?: string
-  readonly network?: Network
+  readonly transport?: ClusterTransport
   readonly epoch?: string
 }
 
@@ -257,13 +272,13 @@ export class TestPrimary {
   readonly forwarded: string[] = []
   readonly addresses: string[] = []
   readonly server: StreamServer
-  readonly listener: ClusterListener
+  readonly listener: ClusterPort
   readonly who: PeerIdentity
   /** Runs when a secondary has been registered, before it is answered. */
   beforeBootstrapAnswer: () => Promise<void> = async () => undefined
   admission: ((commonName: string, who: PeerIdentity) => Admission | undefined) | undefined
 
-  private constructor(options: TestPrimaryOptions, listener: ClusterListener) {
+  private constructor(options: TestPrimaryOptions, listener: ClusterPort) {
     this.listener = listener
     this.who = whoOf(options.set, 'primary', options.epoch ?? 'epoch-1', [`https://${listener.address}`])
     this.addresses.push(`https://${listener.address}`)
@@ -281,13 +296,7 @@ export class TestPrimary {
   static async start(options: TestPrimaryOptions): Promise<TestPrimary> {
     const listener =
       options.listener ??
-      (await ClusterListener.start({
-        clock: systemClock,
-        network: options.network ?? systemNetwork,
-        address: options.address ?? '127.0.0.1:0',
-        times: TIMES,
-        log: silentLog,
-      }))
+      (await (options.transport ?? transportOver(systemNetwork)).listen(options.address ?? '127.0.0.1:0'))
     return new TestPrimary(options, listener)
   }
 
@@ -335,7 +344,7 @@ export interface TestFollowerOptions {
   readonly set: TestSet
   readonly id: string
   readonly primary: TestPrimary
-  readonly network?: Network
+  readonly transport?: ClusterTransport
   readonly credentials?: PrimaryCredentials
   readonly addresses?: readonly string[]
   readonly incarnation?: number
@@ -371,7 +380,7 @@ export class TestFollower {
       times: TIMES,
       clock: systemClock,
       random: createSeededRandom(options.id),
-      network: options.network ?? systemNetwork,
+      transport: options.transport ?? transportOver(systemNetwork),
       log: silentLog,
     })
   }

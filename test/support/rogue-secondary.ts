@@ -1,4 +1,3 @@
-import { systemClock } from '../../src/base/clock.js'
 import { systemNetwork } from '../../src/base/network.js'
 import { findCommonName } from '../../src/crypto/certificates.js'
 import type { Kind } from '../../src/lab/kinds.js'
@@ -9,9 +8,9 @@ import type { JsonObject } from '../../src/logical/json.js'
 import { parseBundle } from '../../src/replication/credentials/activation-token.js'
 import { primaryCredentialsOf } from '../../src/replication/credentials/ca.js'
 import type { ReceivedDown, PeerIdentityMessage } from '../../src/replication/rpc/messages.js'
-import { type FollowerStream, PrimaryConnection } from '../../src/replication/rpc/primary-connection.js'
+import type { FollowerStream, PrimaryConnection } from '../../src/replication/rpc/transport.js'
 import { parsePeer, toPeerMessage } from '../../src/replication/rpc/peer-identity.js'
-import { TIMES } from './replication-fixture.js'
+import { TIMES, transportOver } from './replication-fixture.js'
 
 /** Whoever holds the certificate of a secondary and speaks its protocol by hand. */
 export class RogueSecondary {
@@ -49,8 +48,8 @@ export class RogueSecondary {
       primaryAddresses: [],
     })
     const { signal } = new AbortController()
-    const options = { network: systemNetwork, clock: systemClock, credentials, signal, times: TIMES }
-    const connection = await PrimaryConnection.open(primary.clusterAddress, options)
+    const transport = transportOver(systemNetwork)
+    const connection = await transport.connect(primary.clusterAddress, { credentials, signal, times: TIMES })
     const who = (epochs: ReturnType<typeof parsePeer>['epochs']) =>
       toPeerMessage({
         setId: bundle.setId,

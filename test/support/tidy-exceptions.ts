@@ -46,7 +46,7 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/lab/wait.ts': 2,
   'src/replication/paths/guard.ts': 3,
   'src/replication/roles/join.ts': 1,
-  'src/replication/rpc/dial.ts': 1,
+  'src/replication/rpc/grpc/dial.ts': 1,
   'src/replication/secondary/link.ts': 1,
   'src/secrets/kv/versions.ts': 3,
   'src/storage/barrier/barrier-codec.ts': 1,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../logical/json.js'
 import type { Mode } from '../roles/machine.js'
 import type { PrimaryFacts, SecondaryFacts, StatusFacts } from '../roles/status-facts.js'
 import type { MaintenanceStatus } from '../roles/tree-maintenance.js'
-import { withScheme } from '../rpc/dial.js'
+import { withScheme } from '../rpc/addresses.js'
 import type { Registration } from '../roles/state.js'
 import type { PrimaryView, SecondaryView, SyncProgress } from '../types.js'
 

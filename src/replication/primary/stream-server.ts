@@ -4,7 +4,7 @@ import { type Recorder, silentRecorder } from '../../base/meter.js'
 import type { Tree } from '../../storage/key-families.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
 import { currentEpoch } from '../roles/epoch.js'
-import type { ClusterListener } from '../rpc/cluster-listener.js'
+import type { ClusterPort } from '../rpc/transport.js'
 import type {
   BootstrapReply,
   BootstrapRequest,
@@ -63,7 +63,7 @@ export class StreamServer implements ClusterService {
   readonly #sessions: SyncSessions
   readonly #shippers = new Map<string, Shipper>()
   readonly #running = new Set<Promise<unknown>>()
-  #attached: { listener: ClusterListener; serverName: string } | undefined
+  #attached: { port: ClusterPort; serverName: string } | undefined
   #isStopped = false
 
   constructor(options: StreamServerOptions) {
@@ -73,10 +73,10 @@ export class StreamServer implements ClusterService {
   }
 
   /** Answers on the cluster port from now on. */
-  attach(listener: ClusterListener, identity: ServerIdentity): void {
-    this.#attached = { listener, serverName: identity.serverName }
+  attach(port: ClusterPort, identity: ServerIdentity): void {
+    this.#attached = { port, serverName: identity.serverName }
     const { kind, recorder = silentRecorder, clock } = this.#options
-    listener.serve(identity, countedService(this, kind, recorder, clock))
+    port.serve(identity, countedService(this, kind, recorder, clock))
   }
 
   /**
@@ -87,7 +87,7 @@ export class StreamServer implements ClusterService {
   revoke(secondaryId: string, commonName: string): void {
     const connectedAs = this.registry.revoke(secondaryId)
     for (const name of new Set([commonName, connectedAs ?? commonName])) {
-      this.#attached?.listener.cut(this.#attached.serverName, name)
+      this.#attached?.port.cut(this.#attached.serverName, name)
     }
   }
 
@@ -111,7 +111,7 @@ export class StreamServer implements ClusterService {
     this.#isStopped = true
     for (const stream of this.registry.streams) stream.end(refusalError('unavailable', reason))
     await Promise.allSettled(this.#running)
-    this.#attached?.listener.withdraw(this.#attached.serverName)
+    this.#attached?.port.withdraw(this.#attached.serverName)
   }
 
   async bootstrap(caller: Caller, request: BootstrapRequest): Promise<BootstrapReply> {

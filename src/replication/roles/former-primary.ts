@@ -1,7 +1,7 @@
 import { Backoff } from '../../base/backoff.js'
 import { primaryCredentialsOf } from '../credentials/ca.js'
 import type { ReplicationHost } from '../host.js'
-import { withoutScheme } from '../rpc/dial.js'
+import { withoutScheme } from '../rpc/addresses.js'
 import type { DataPlane, PrimaryService } from '../services.js'
 import type { Kind } from '../types.js'
 import type { Fences } from './fences.js'

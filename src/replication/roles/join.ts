@@ -9,7 +9,7 @@ import { GUARDS } from '../guard-texts.js'
 import type { ReplicationHost, WrappedCall } from '../host.js'
 import type { DataPlane } from '../services.js'
 import { type Credentials, exchangeKeyKey } from './state.js'
-import { withScheme } from '../rpc/dial.js'
+import { withScheme } from '../rpc/addresses.js'
 import type { BootstrapPackage, Kind, PeerIdentity } from '../types.js'
 
 /** The fields about the primary that enable and update-primary take. */

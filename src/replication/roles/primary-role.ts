@@ -10,7 +10,7 @@ import type { ReplicationHost, RoleServices } from '../host.js'
 import type { RoleRecords } from './role-records.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type { KindRecord, PrimaryRecord, Registration } from './state.js'
-import { withScheme } from '../rpc/dial.js'
+import { withScheme } from '../rpc/addresses.js'
 import type {
   Admission,
   BootstrapPackage,

@@ -1,26 +1,28 @@
-import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js'
 import { LogicalError } from '../../logical/errors.js'
 import type { Overtaker, RefusalCode } from '../types.js'
 
-/** How "no" travels: a gRPC status whose trailing metadata names the reason, and back into the product's error. */
-
-const STATUS_OF: Readonly<Record<RefusalCode, status>> = {
-  revoked: status.PERMISSION_DENIED,
-  version: status.FAILED_PRECONDITION,
-  epoch: status.FAILED_PRECONDITION,
-  set: status.FAILED_PRECONDITION,
-  superseded: status.ABORTED,
-  rewound: status.OUT_OF_RANGE,
-  unavailable: status.UNAVAILABLE,
-  invalid: status.INVALID_ARGUMENT,
-  forbidden: status.PERMISSION_DENIED,
-  failed: status.INTERNAL,
+/** How "no" travels: a reason and a text, and back into the product's error. */
+export interface CarriedRefusal {
+  readonly code: RefusalCode
+  readonly text: string
+  /** Who is to be asked instead, encoded. */
+  readonly overtaker?: string | undefined
 }
 
-const METADATA_KEY = 'refusal'
+const CODES: Readonly<Record<RefusalCode, true>> = {
+  revoked: true,
+  version: true,
+  epoch: true,
+  set: true,
+  superseded: true,
+  rewound: true,
+  unavailable: true,
+  invalid: true,
+  forbidden: true,
+  failed: true,
+}
 
 /** Who is to be asked instead travels along, as far as the headers of a call have room. */
-const OVERTAKER_KEY = 'overtaker'
 const OVERTAKER_EPOCHS_MAX = 16
 
 export const refusalError = (
@@ -58,7 +60,7 @@ const parseOvertaker = (text: string): Overtaker | undefined => {
   }
 }
 
-const isRefusalCode = (value: unknown): value is RefusalCode => typeof value === 'string' && value in STATUS_OF
+const isRefusalCode = (value: unknown): value is RefusalCode => typeof value === 'string' && Object.hasOwn(CODES, value)
 
 /** The reason the other side gave; undefined when the link failed and nobody refused. */
 export const refusalCodeOf = (error: unknown): RefusalCode | undefined => {
@@ -66,21 +68,24 @@ export const refusalCodeOf = (error: unknown): RefusalCode | undefined => {
   return isRefusalCode(code) ? code : undefined
 }
 
-/** The gRPC status for a handler's failure. Texts of our own errors travel; those of bugs do too, for the log. */
-export const toStatus = (error: unknown): Partial<StatusObject> & { code: status; details: string } => {
-  const code = refusalCodeOf(error) ?? 'failed'
-  const metadata = new Metadata()
-  metadata.set(METADATA_KEY, code)
+/** What travels for a handler's failure. Texts of our own errors do, and those of bugs do too, for the log. */
+export const carriedRefusal = (error: unknown): CarriedRefusal => {
   const overtaker = error instanceof LogicalError ? error.data?.overtaker : undefined
-  if (typeof overtaker === 'string') metadata.set(OVERTAKER_KEY, overtaker)
-  return { code: STATUS_OF[code], details: error instanceof Error ? error.message : String(error), metadata }
+  return {
+    code: refusalCodeOf(error) ?? 'failed',
+    text: error instanceof Error ? error.message : String(error),
+    ...(typeof overtaker === 'string' && { overtaker }),
+  }
 }
 
-/** The product's error for a failed call. Without a named reason it is the link that failed. */
-export const fromServiceError = (error: ServiceError): LogicalError => {
-  const code = error.metadata?.get(METADATA_KEY)[0]
-  const overtaker = error.metadata?.get(OVERTAKER_KEY)[0]
-  const named = typeof overtaker === 'string' ? parseOvertaker(overtaker) : undefined
-  if (isRefusalCode(code)) return refusalError(code, error.details, { overtaker: named })
-  return new LogicalError('unavailable', error.details || error.message, { cause: error })
+/** The product's error for what travelled. Undefined without a reason that we know: then it is the link that failed. */
+export const fromCarried = ({ code, text, overtaker }: Received): LogicalError | undefined => {
+  if (!isRefusalCode(code)) return undefined
+  return refusalError(code, text, { overtaker: typeof overtaker === 'string' ? parseOvertaker(overtaker) : undefined })
+}
+
+interface Received {
+  readonly code: unknown
+  readonly text: string
+  readonly overtaker: unknown
 }

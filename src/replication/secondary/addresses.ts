@@ -1,4 +1,4 @@
-import { withoutScheme } from '../rpc/dial.js'
+import { withoutScheme } from '../rpc/addresses.js'
 
 const withScheme = (address: string): string => `https://${withoutScheme(address)}`
 

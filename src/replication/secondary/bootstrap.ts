@@ -1,10 +1,14 @@
+import type { Clock } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { type ConnectOptions, connectPrimary } from '../rpc/primary-connection.js'
+import { withoutScheme } from '../rpc/addresses.js'
+import type { ClusterTransport, ConnectOptions, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf } from '../rpc/refusal.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { BootstrapPackage, ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface BootstrapOptions extends Omit<ConnectOptions, 'times'> {
+  readonly transport: ClusterTransport
+  readonly clock: Clock
   /** Where the primary may be, best first. */
   readonly addresses: readonly string[]
   readonly times: ReplicationTimes
@@ -55,7 +59,7 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 
 const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promise<Bootstrapped> => {
   signal.throwIfAborted()
-  const connection = await connectPrimary(options.addresses, { ...options, signal })
+  const connection = await connectFirst({ ...options, signal })
   try {
     const request = { who: toPeerMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false }
     const reply = await connection.bootstrap(request, { signal }).catch((error: unknown) => {
@@ -69,4 +73,23 @@ const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promis
   } finally {
     connection.close()
   }
+}
+
+/** The first of the addresses that answers, tried in order. Rejects with one text that tells why each did not. */
+const connectFirst = async (options: BootstrapOptions): Promise<PrimaryConnection> => {
+  const { transport, addresses, signal } = options
+  const failures: string[] = []
+  for (const address of addresses) {
+    signal.throwIfAborted()
+    try {
+      return await transport.connect(address, options)
+    } catch (error) {
+      failures.push(`${withoutScheme(address)}: ${textOf(error)}`)
+    }
+  }
+  signal.throwIfAborted()
+  throw new LogicalError(
+    'unavailable',
+    failures.length === 0 ? 'no address of a primary is known' : failures.join('; '),
+  )
 }

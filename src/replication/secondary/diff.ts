@@ -1,7 +1,7 @@
 import { SHORT_HASH_BYTES as HASH } from '../../crypto/digest.js'
 import type { Tree } from '../../storage/key-families.js'
 import type { TreeHashes } from '../../storage/replicable.js'
-import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { PrimaryConnection } from '../rpc/transport.js'
 import type { PeerIdentityMessage } from '../rpc/messages.js'
 
 const GROUPS = 4096

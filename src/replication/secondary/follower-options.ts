@@ -1,10 +1,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
-import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import type { ReplicableStore } from '../../storage/replicable.js'
-import type { SecureContexts } from '../rpc/secure-contexts.js'
+import type { ClusterTransport } from '../rpc/transport.js'
 import type { Kind, PrimaryCredentials, ReplicationTimes, SecondaryHooks } from '../types.js'
 
 export interface FollowerOptions {
@@ -17,8 +16,7 @@ export interface FollowerOptions {
   readonly times: ReplicationTimes
   readonly clock: Clock
   readonly random: Random
-  readonly network: Network
-  readonly contexts?: SecureContexts | undefined
+  readonly transport: ClusterTransport
   readonly log: Log
   /** Counts what goes over the link. */
   readonly recorder?: Recorder | undefined

@@ -3,7 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { EpochChain } from '../roles/epoch.js'
 import type { ForwardReply } from '../services.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
-import { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { PrimaryConnection } from '../rpc/transport.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type {
   ConnectionState,
@@ -194,7 +194,7 @@ export class Follower {
     this.#stop.signal.addEventListener('abort', onStop)
     this.#link({ on: 'dial', redial })
     try {
-      const connection = await PrimaryConnection.open(address, { ...this.#options, signal: redial.signal })
+      const connection = await this.#options.transport.connect(address, { ...this.#options, signal: redial.signal })
       return await followOver(connection, this.#options, this.#heartbeat, this.#eventsOf(connection), redial.signal)
     } catch (error) {
       const wasConnected = this.#following.is === 'connected'

@@ -1,4 +1,4 @@
-import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { PrimaryConnection } from '../rpc/transport.js'
 import { never, type StateTable, type Step, to } from '../state-table.js'
 import type { ConnectionState, RefusalCode } from '../types.js'
 

@@ -1,6 +1,6 @@
 import { LogicalError } from '../../logical/errors.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
-import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ForwardReply } from '../services.js'

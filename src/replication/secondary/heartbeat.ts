@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { PrimaryConnection } from '../rpc/transport.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, StreamState, PeerIdentity } from '../types.js'
 

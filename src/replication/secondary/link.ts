@@ -1,7 +1,7 @@
 import { LogicalError } from '../../logical/errors.js'
 import { chainUpTo, currentEpoch, findSurplus } from '../roles/epoch.js'
 import type { ReceivedDown } from '../rpc/messages.js'
-import type { FollowerStream, PrimaryConnection } from '../rpc/primary-connection.js'
+import type { FollowerStream, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import { parsePeer, toPositionMessage, toPeerMessage } from '../rpc/peer-identity.js'
 import type { LogPlace, StreamState, SyncProgress, PeerIdentity } from '../types.js'

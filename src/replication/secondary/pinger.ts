@@ -1,9 +1,12 @@
+import type { Clock } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
-import { type ConnectOptions, PrimaryConnection } from '../rpc/primary-connection.js'
+import type { ClusterTransport, ConnectOptions } from '../rpc/transport.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, PeerIdentity } from '../types.js'
 
 interface PingOptions extends Omit<ConnectOptions, 'times'> {
+  readonly transport: ClusterTransport
+  readonly clock: Clock
   readonly times: ReplicationTimes
   readonly who: PeerIdentity
   /** A text refuses the primary that answered. */
@@ -38,7 +41,7 @@ const ping = async (address: string, options: PingOptions): Promise<PeerIdentity
   const timeoutMs = options.times.pingTimeoutMs
   const startMs = options.clock.monotonic()
   const times = { ...options.times, connectTimeoutMs: timeoutMs }
-  const connection = await PrimaryConnection.open(address, { ...options, times })
+  const connection = await options.transport.connect(address, { ...options, times })
   try {
     const restMs = Math.max(timeoutMs - (options.clock.monotonic() - startMs), 1)
     const { who } = await connection.ping(

@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log.js'
 import type { Tree } from '../../storage/key-families.js'
 import type { RemotePosition, ReplicableStore, SyncSnapshot } from '../../storage/replicable.js'
-import type { PrimaryConnection } from '../rpc/primary-connection.js'
+import type { PrimaryConnection } from '../rpc/transport.js'
 import type { ResyncNeeded, PeerIdentityMessage } from '../rpc/messages.js'
 import { filteredDigest } from '../filter/filtered-digest.js'
 import type { Kind, SecondaryHooks, StreamState, SyncProgress } from '../types.js'

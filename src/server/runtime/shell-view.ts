@@ -3,7 +3,7 @@ import type { ClusterStatus } from '../../core/status/cluster-status.js'
 import type { Meter } from '../../core/status/metrics.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
 import type { Holds } from '../../replication/holds.js'
-import type { ClusterListener } from '../../replication/rpc/cluster-listener.js'
+import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
 
 /** The parts of the process that outlive a runtime, as far as a runtime needs them. */
@@ -12,7 +12,8 @@ export interface ShellView {
   readonly holds: Holds
   readonly meter: Meter
   readonly encryptions: EncryptionCount
-  readonly clusterPort: ClusterListener
+  readonly clusterPort: ClusterPort
+  readonly transport: ClusterTransport
   readonly passwords: Passwords
   /** The rules of the paths below `sys/`. */
   readonly systemRules: PathRuleTable

@@ -124,7 +124,12 @@ export class ReplicationParts {
 
   #dataPlane(host: ReplicationHost): DataPlane {
     const { shell, config } = this.#options
-    return createDataPlane({ host, listener: shell.clusterPort, shipBatchBytes: config.own.shipBatchBytes })
+    return createDataPlane({
+      host,
+      port: shell.clusterPort,
+      transport: shell.transport,
+      shipBatchBytes: config.own.shipBatchBytes,
+    })
   }
 
   #createHost(): ReplicationHost {
@@ -148,7 +153,6 @@ export class ReplicationParts {
       license: config.own.license,
       clock,
       random,
-      network,
       log: log.with({ room: 'replication' }),
       recorder: shell.meter,
       storage: barrier.view(''),

@@ -4,13 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
 import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
 import { LogicalError } from '../../../src/logical/errors.js'
-import { connectPrimary } from '../../../src/replication/rpc/primary-connection.js'
 import { fetchBootstrap } from '../../../src/replication/secondary/bootstrap.js'
-import { toPeerMessage } from '../../../src/replication/rpc/peer-identity.js'
-import type { PrimaryCredentials } from '../../../src/replication/types.js'
 import {
-  CuttableNetwork,
-  FreezableNetwork,
   openStore,
   pair,
   put,
@@ -20,19 +15,12 @@ import {
   TestPrimary,
   TestSet,
   TIMES,
+  transportOver,
 } from '../../support/replication-fixture.js'
+import { TRANSPORTS } from '../../support/transports.js'
 import { until } from '../../support/until.js'
 
 afterEach(stopAll)
-
-const connect = (address: string, credentials: PrimaryCredentials) =>
-  connectPrimary([address], {
-    network: systemNetwork,
-    clock: systemClock,
-    credentials,
-    times: TIMES,
-    signal: new AbortController().signal,
-  })
 
 const startPrimary = async () => {
   const set = await TestSet.create()
@@ -42,43 +30,6 @@ const startPrimary = async () => {
 }
 
 describe('the cluster port', () => {
-  test('lets in a certificate of its own authority and tells who it is', async () => {
-    const { set, primary } = await startPrimary()
-    primary.registered.add('c')
-    const connection = await connect(primary.listener.address, await set.credentials('cn-c'))
-    const reply = await connection.ping({ who: toPeerMessage(primary.who) }, {})
-    expect(reply.who?.cluster_id).toBe('primary')
-    connection.close()
-  })
-
-  test('refuses a certificate of another authority, and a server that is another one', async () => {
-    const { set, primary } = await startPrimary()
-    const other = await TestSet.create()
-    const foreign = await other.credentials('cn-c')
-    const own = await set.credentials('cn-c')
-    await expect(connect(primary.listener.address, foreign)).rejects.toThrow()
-    const mixed = { ...own, certificate: foreign.certificate, privateKey: foreign.privateKey }
-    await expect(connect(primary.listener.address, mixed)).rejects.toThrow()
-    await expect(connect(primary.listener.address, { ...own, caCertificate: foreign.caCertificate })).rejects.toThrow()
-    await expect(connect(primary.listener.address, { ...own, serverName: other.identity.serverName })).rejects.toThrow()
-  })
-
-  test('refuses a caller without a certificate and one without a server name', async () => {
-    const { set, primary } = await startPrimary()
-    const own = await set.credentials('cn-c')
-    await expect(connect(primary.listener.address, { ...own, serverName: '' })).rejects.toThrow()
-    const { certificate: _c, privateKey: _k, ...bare } = own
-    await expect(connect(primary.listener.address, bare as PrimaryCredentials)).rejects.toThrow()
-  })
-
-  test('refuses a certificate of an impostor with the same name', async () => {
-    const { set, primary } = await startPrimary()
-    primary.registered.add('c')
-    const impostor = await TestSet.create(set.identity.serverName)
-    const forged = { ...(await impostor.credentials('cn-c')), caCertificate: set.identity.certificate }
-    await expect(connect(primary.listener.address, forged)).rejects.toThrow()
-  })
-
   test('lets nobody in again by an earlier session without a certificate', async () => {
     const { set, primary } = await startPrimary()
     const { host, port } = parseHostPort(primary.listener.address)
@@ -102,33 +53,10 @@ describe('the cluster port', () => {
     first.destroy()
   })
 
-  test('keeps two kinds apart behind one port, and serves no name that was withdrawn', async () => {
-    const { set, primary, store } = await startPrimary()
-    const other = await TestSet.create()
-    const performance = await TestPrimary.start({ kind: 'performance', store, set: other, listener: primary.listener })
-    performance.registered.add('p')
-    primary.registered.add('d')
-    const p = await connect(primary.listener.address, await other.credentials('cn-p'))
-    const d = await connect(primary.listener.address, await set.credentials('cn-d'))
-    await p.ping({ who: toPeerMessage(primary.who) }, {})
-    // The certificate of one kind, shown under the name of the other.
-    const crossed = { ...(await other.credentials('cn-d')), serverName: set.identity.serverName }
-    await expect(
-      connect(primary.listener.address, { ...crossed, caCertificate: set.identity.certificate }),
-    ).rejects.toThrow()
-    primary.listener.withdraw(other.identity.serverName)
-    await until(() => p.lost.aborted)
-    await d.ping({ who: toPeerMessage(primary.who) }, {})
-    await expect(connect(primary.listener.address, await other.credentials('cn-p'))).rejects.toThrow()
-    d.close()
-  })
-
   test('an address that accepts and then says nothing costs no more than the connect timeout', async () => {
     const { set } = await startPrimary()
     const mute = await systemNetwork.listen('127.0.0.1:0', () => undefined)
-    const attempt = connectPrimary([mute.address], {
-      network: systemNetwork,
-      clock: systemClock,
+    const attempt = transportOver(systemNetwork).connect(mute.address, {
       credentials: await set.credentials('cn-c'),
       times: { ...TIMES, connectTimeoutMs: 50 },
       signal: new AbortController().signal,
@@ -138,11 +66,11 @@ describe('the cluster port', () => {
   })
 })
 
-describe('a link', () => {
+describe.each(TRANSPORTS)('a link by %s', (_name, create) => {
   test('that is cut is made again, and writes made meanwhile arrive', async () => {
-    const network = new CuttableNetwork()
+    const { transport, network } = create()
     const [a, b] = [await openStore(), await openStore()]
-    const { secondary } = await pair('dr', a, b, { network })
+    const { secondary } = await pair('dr', a, b, { transport })
     for (let round = 0; round < 5; round++) {
       await put(a, `logical/x/${round}`, 'x')
       await secondary.caughtUp(a, 'dr')
@@ -155,7 +83,7 @@ describe('a link', () => {
 
   test('carries heartbeats that both sides show', async () => {
     const [a, b] = [await openStore(), await openStore()]
-    const { primary, secondary } = await pair('dr', a, b)
+    const { primary, secondary } = await pair('dr', a, b, { transport: create().transport })
     await secondary.caughtUp(a, 'dr')
     await until(() => (secondary.follower.primary?.lastHeartbeatMs ?? 0) > 0)
     const seen = primary.server.registry.find('s')
@@ -169,7 +97,7 @@ describe('a link', () => {
 
   test('shows a stopped primary as gone at once, and its own last addresses', async () => {
     const [a, b] = [await openStore(), await openStore()]
-    const { primary, secondary } = await pair('dr', a, b)
+    const { primary, secondary } = await pair('dr', a, b, { transport: create().transport })
     await secondary.caughtUp(a, 'dr')
     await primary.stop()
     await until(() => secondary.follower.connectionState === 'transient_failure')
@@ -182,9 +110,9 @@ describe('a link', () => {
   })
 
   test('that is frozen is noticed on both sides by keepalive', async () => {
-    const network = new FreezableNetwork()
+    const { transport, network } = create()
     const [a, b] = [await openStore(), await openStore()]
-    const { primary, secondary } = await pair('dr', a, b, { network })
+    const { primary, secondary } = await pair('dr', a, b, { transport })
     await secondary.caughtUp(a, 'dr')
     network.freeze()
     await until(() => secondary.follower.connectionState !== 'ready')
@@ -195,12 +123,15 @@ describe('a link', () => {
   })
 
   test('goes over to the first address that answers for our set', async () => {
+    const { transport } = create()
     const [a, b] = [await openStore(), await openStore()]
-    const { set, primary, secondary } = await pair('dr', a, b)
+    const { set, primary, secondary } = await pair('dr', a, b, { transport })
     await secondary.caughtUp(a, 'dr')
-    const moved = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set }))
+    const moved = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set, transport }))
     moved.registered.add('s')
-    const stranger = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set: await TestSet.create() }))
+    const stranger = stopLater(
+      await TestPrimary.start({ kind: 'dr', store: a, set: await TestSet.create(), transport }),
+    )
     await expect(secondary.follower.updateAddresses([stranger.listener.address])).rejects.toThrow(
       stranger.listener.address,
     )
@@ -214,13 +145,22 @@ describe('a link', () => {
 
   test('tries the other known addresses when the first refuses', async () => {
     const [a, b] = [await openStore(), await openStore()]
+    const { transport } = create()
     const set = await TestSet.create()
-    const old = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set }))
-    const next = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set }))
+    const old = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set, transport }))
+    const next = stopLater(await TestPrimary.start({ kind: 'dr', store: a, set, transport }))
     old.admission = () => ({ ok: false, code: 'epoch', text: 'fenced' })
     next.registered.add('s')
     const addresses = [old.listener.address, next.listener.address]
-    const secondary = await TestFollower.start({ kind: 'dr', store: b, set, id: 's', primary: old, addresses })
+    const secondary = await TestFollower.start({
+      kind: 'dr',
+      store: b,
+      set,
+      id: 's',
+      primary: old,
+      addresses,
+      transport,
+    })
     stopLater(secondary.follower)
     await secondary.caughtUp(a, 'dr')
     expect(secondary.follower.primaryAddress).toBe(`https://${next.listener.address}`)
@@ -245,7 +185,7 @@ describe('calls', () => {
       addresses: ['127.0.0.1:1', primary.listener.address],
       times: TIMES,
       who: primary.who,
-      network: systemNetwork,
+      transport: transportOver(systemNetwork),
       clock: systemClock,
       credentials: await set.credentials('cn-c'),
       signal: new AbortController().signal,

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
 import { decodeRequest } from '../../../src/replication/forwarding/forward-request.js'
-import { refusalCodeOf, toStatus } from '../../../src/replication/rpc/refusal.js'
+import { toStatus } from '../../../src/replication/rpc/grpc/status.js'
+import { refusalCodeOf } from '../../../src/replication/rpc/refusal.js'
 
 const GOOD = {
   id: 'r',

@@ -28,7 +28,7 @@ import {
   type Stage,
   TRANSITIONS,
 } from '../../../src/replication/roles/machine.js'
-import type { PrimaryConnection } from '../../../src/replication/rpc/primary-connection.js'
+import type { PrimaryConnection } from '../../../src/replication/rpc/transport.js'
 import { FOLLOWING, type Following } from '../../../src/replication/secondary/following.js'
 import { STANDING, standingOf } from '../../../src/replication/secondary/standing.js'
 import { step } from '../../../src/replication/state-table.js'

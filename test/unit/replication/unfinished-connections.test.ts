@@ -3,10 +3,8 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { afterEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../src/base/limits.js'
-import { systemClock } from '../../../src/base/clock.js'
-import { silentLog } from '../../../src/base/log.js'
 import { parseHostPort, systemNetwork } from '../../../src/base/network.js'
-import { ClusterListener } from '../../../src/replication/rpc/cluster-listener.js'
+import type { ClusterPort } from '../../../src/replication/rpc/transport.js'
 import {
   CuttableNetwork,
   openStore,
@@ -17,6 +15,7 @@ import {
   TestPrimary,
   TestSet,
   TIMES,
+  transportOver,
 } from '../../support/replication-fixture.js'
 import { until } from '../../support/until.js'
 
@@ -26,15 +25,9 @@ afterEach(stopAll)
 const HALF_A_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03])
 
 const startListener = (connectTimeoutMs: number) =>
-  ClusterListener.start({
-    network: systemNetwork,
-    clock: systemClock,
-    address: '127.0.0.1:0',
-    times: { ...TIMES, connectTimeoutMs },
-    log: silentLog,
-  })
+  transportOver(systemNetwork, { ...TIMES, connectTimeoutMs }).listen('127.0.0.1:0')
 
-const dial = async (listener: ClusterListener): Promise<net.Socket> => {
+const dial = async (listener: ClusterPort): Promise<net.Socket> => {
   const socket = net.connect(parseHostPort(listener.address))
   socket.on('error', () => undefined)
   await once(socket, 'connect')

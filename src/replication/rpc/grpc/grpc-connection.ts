@@ -1,12 +1,12 @@
 import type tls from 'node:tls'
 import type { ClientUnaryCall, ServiceError } from '@grpc/grpc-js'
-import { linkText } from '../../base/link-text.js'
-import type { Recorder } from '../../base/meter.js'
-import { LogicalError } from '../../logical/errors.js'
-import type { ReplicationTimes } from '../types.js'
-import { createClientOver, type ReplicationClient } from './channel.js'
-import { type DialOptions, dialTls, withoutScheme } from './dial.js'
-import { MessageStream } from './message-stream.js'
+import type { Clock } from '../../../base/clock.js'
+import { linkText } from '../../../base/link-text.js'
+import type { Recorder } from '../../../base/meter.js'
+import type { Network } from '../../../base/network.js'
+import { LogicalError } from '../../../logical/errors.js'
+import { withoutScheme } from '../addresses.js'
+import { MessageStream } from '../message-stream.js'
 import type {
   BootstrapReply,
   BootstrapRequest,
@@ -22,48 +22,43 @@ import type {
   ForwardRequest,
   PingReply,
   PingRequest,
-  ReceivedDown,
-  StreamUp,
   SubPageHashesReply,
   SubPageHashesRequest,
-} from './messages.js'
-import { fromServiceError } from './refusal.js'
+} from '../messages.js'
+import type { CallLimits, ConnectOptions, FollowerStream, PrimaryConnection } from '../transport.js'
+import { createClientOver, type ReplicationClient } from './channel.js'
+import { dialTls } from './dial.js'
+import type { SecureContexts } from './secure-contexts.js'
+import { fromServiceError } from './status.js'
 
-export interface ConnectOptions extends Omit<DialOptions, 'timeoutMs'> {
-  readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
-  /** Counts and times the calls. */
-  readonly recorder?: Recorder | undefined
+interface Opened {
+  readonly address: string
+  readonly client: ReplicationClient
+  readonly socket: tls.TLSSocket
+  readonly clock: Clock
+  readonly recorder: Recorder | undefined
 }
 
-/** How long a call may take. Without a time it lasts as long as the connection. */
-interface CallLimits {
-  readonly timeoutMs?: number
-  readonly signal?: AbortSignal
+/** What connections are made over, the same for all of a process. */
+interface Dialler {
+  readonly network: Network
+  readonly clock: Clock
+  readonly contexts: SecureContexts
 }
 
 const SURROUNDINGS = { isTls: true, authorityHint: 'does another replication set answer there?' }
 
-export type FollowerStream = MessageStream<StreamUp, ReceivedDown>
-
-/**
- * One connection of a secondary to its primary. It is either good or lost, never dialled again. Every failed call rejects
- * with a LogicalError; `refusalCodeOf` tells a refusal from a broken link.
- */
-export class PrimaryConnection {
+/** A connection by gRPC over TLS. */
+export class GrpcConnection implements PrimaryConnection {
   /** `host:port` that answered. */
   readonly address: string
   readonly #client: ReplicationClient
   readonly #socket: tls.TLSSocket
-  readonly #clock: DialOptions['clock']
+  readonly #clock: Clock
   readonly #recorder: Recorder | undefined
   readonly #lost = new AbortController()
 
-  private constructor(
-    address: string,
-    client: ReplicationClient,
-    socket: tls.TLSSocket,
-    { clock, recorder }: Pick<ConnectOptions, 'clock' | 'recorder'>,
-  ) {
+  private constructor({ address, client, socket, clock, recorder }: Opened) {
     this.address = address
     this.#client = client
     this.#socket = socket
@@ -73,27 +68,27 @@ export class PrimaryConnection {
     socket.once('close', () => this.#end(new LogicalError('unavailable', `the connection to ${address} was lost`)))
   }
 
-  /** Dials one address. Rejects when it does not answer as our primary within the connect timeout. */
-  static async open(address: string, options: ConnectOptions): Promise<PrimaryConnection> {
+  static async open(address: string, dialler: Dialler, options: ConnectOptions): Promise<GrpcConnection> {
     try {
-      return await PrimaryConnection.#open(address, options)
+      return await GrpcConnection.#open(address, dialler, options)
     } catch (error) {
       if (error instanceof LogicalError) throw error
       throw new LogicalError('unavailable', linkText(error, SURROUNDINGS), { cause: error })
     }
   }
 
-  static async #open(address: string, options: ConnectOptions): Promise<PrimaryConnection> {
-    const { clock, times } = options
+  static async #open(address: string, dialler: Dialler, options: ConnectOptions): Promise<GrpcConnection> {
+    const { clock } = dialler
+    const { times } = options
     const startMs = clock.monotonic()
-    const socket = await dialTls(address, { ...options, timeoutMs: times.connectTimeoutMs })
+    const socket = await dialTls(address, { ...dialler, ...options, timeoutMs: times.connectTimeoutMs })
     // A peer that takes the connection and then says nothing would keep this waiting for ever.
     const timer = clock.setTimer(times.connectTimeoutMs - (clock.monotonic() - startMs), () => socket.destroy())
     const onAbort = () => socket.destroy()
     options.signal.addEventListener('abort', onAbort, { once: true })
     try {
       const client = await createClientOver(socket, times)
-      return new PrimaryConnection(withoutScheme(address), client, socket, options)
+      return new GrpcConnection({ address: withoutScheme(address), client, socket, clock, recorder: options.recorder })
     } catch (error) {
       socket.destroy()
       throw error
@@ -103,7 +98,6 @@ export class PrimaryConnection {
     }
   }
 
-  /** Aborted when the connection is gone, with the reason: a LogicalError. */
   get lost(): AbortSignal {
     return this.#lost.signal
   }
@@ -140,7 +134,6 @@ export class PrimaryConnection {
     return this.#unary('common_position', (done) => this.#client.CommonPosition(request, done), limits)
   }
 
-  /** Replies in order; read no faster than they are taken. Throws a LogicalError when the call fails. */
   async *fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
     this.lost.throwIfAborted()
     this.#note('fetch_keys', 0)
@@ -216,24 +209,3 @@ export class PrimaryConnection {
 
 const isServiceError = (error: unknown): error is ServiceError =>
   error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error
-
-/** The first of the addresses that answers, tried in order. Rejects with one text that tells why each did not. */
-export const connectPrimary = async (
-  addresses: readonly string[],
-  options: ConnectOptions,
-): Promise<PrimaryConnection> => {
-  const failures: string[] = []
-  for (const address of addresses) {
-    options.signal.throwIfAborted()
-    try {
-      return await PrimaryConnection.open(address, options)
-    } catch (error) {
-      failures.push(`${withoutScheme(address)}: ${error instanceof Error ? error.message : String(error)}`)
-    }
-  }
-  options.signal.throwIfAborted()
-  throw new LogicalError(
-    'unavailable',
-    failures.length === 0 ? 'no address of a primary is known' : failures.join('; '),
-  )
-}

@@ -2,22 +2,23 @@ import { constants } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js'
-import type { Clock, Timer } from '../../base/clock.js'
-import { LIMITS } from '../../base/limits.js'
-import type { Log } from '../../base/log.js'
-import type { Network, NetworkListener } from '../../base/network.js'
-import type { ReplicationTimes, ServerIdentity } from '../types.js'
-import { ReplicationService } from './proto.js'
-import { SecureContexts } from './secure-contexts.js'
-import { type ClusterService, toHandlers } from './service.js'
+import type { Clock, Timer } from '../../../base/clock.js'
+import { LIMITS } from '../../../base/limits.js'
+import type { Log } from '../../../base/log.js'
+import type { Network, NetworkListener } from '../../../base/network.js'
+import type { ReplicationTimes, ServerIdentity } from '../../types.js'
+import type { ClusterService } from '../service.js'
+import type { ClusterPort } from '../transport.js'
+import { toHandlers } from './handlers.js'
+import { ReplicationService } from '../proto.js'
+import type { SecureContexts } from './secure-contexts.js'
 
-interface ClusterListenerOptions {
+export interface ListenerOptions {
   readonly network: Network
   readonly clock: Clock
-  /** `host:port` to bind; port 0 picks one. */
-  readonly address: string
   readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
   readonly log: Log
+  readonly contexts: SecureContexts
 }
 
 interface Served {
@@ -28,38 +29,31 @@ interface Served {
 }
 
 /**
- * The cluster port: one TCP listener behind which each kind of replication is told by the TLS server name, the name of its
- * CA. A connection reaches a service only with a certificate of that very CA, checked on this connection: sessions are
- * never resumed. Whoever has not shown it in time is cut, and so is the oldest of too many. Identities come and go without
- * the port being bound again.
+ * The cluster port as one TCP listener. A certificate is checked on the very connection that it is shown on: sessions are
+ * never resumed. Whoever has not shown one in time is cut, and so is the oldest of too many.
  */
-export class ClusterListener {
-  /** The TLS contexts of this process, for connections that it dials, too. */
-  readonly contexts = new SecureContexts()
-  readonly #options: ClusterListenerOptions
+export class ClusterListener implements ClusterPort {
+  readonly #options: ListenerOptions
   readonly #served = new Map<string, Served>()
   /** Connections whose handshake is under way, the oldest first. */
   readonly #handshaking = new Map<Duplex, Timer>()
   readonly #open = new Set<Duplex>()
   #listener: NetworkListener | undefined
 
-  private constructor(options: ClusterListenerOptions) {
+  private constructor(options: ListenerOptions) {
     this.#options = options
   }
 
-  /** Binds the port; nothing is served until an identity is added. Rejects when the address is taken. */
-  static async start(options: ClusterListenerOptions): Promise<ClusterListener> {
+  static async start(address: string, options: ListenerOptions): Promise<ClusterListener> {
     const listener = new ClusterListener(options)
-    listener.#listener = await options.network.listen(options.address, (raw) => listener.#handshake(raw))
+    listener.#listener = await options.network.listen(address, (raw) => listener.#handshake(raw))
     return listener
   }
 
-  /** The address really bound, as `host:port`. */
   get address(): string {
     return this.#listener?.address ?? ''
   }
 
-  /** Serves `service` under the identity's name from now on; connections of a former identity of that name are cut. */
   serve(identity: ServerIdentity, service: ClusterService): void {
     this.withdraw(identity.serverName)
     const { keepaliveTimeMs, keepaliveTimeoutMs } = this.#options.times
@@ -72,14 +66,17 @@ export class ClusterListener {
     })
     server.addService(ReplicationService.service, toHandlers(service))
     this.#served.set(identity.serverName, {
-      context: this.contexts.of({ key: identity.privateKey, cert: identity.certificate, ca: identity.certificate }),
+      context: this.#options.contexts.of({
+        key: identity.privateKey,
+        cert: identity.certificate,
+        ca: identity.certificate,
+      }),
       server,
       injector: server.createConnectionInjector(ServerCredentials.createInsecure()),
       sockets: new Set(),
     })
   }
 
-  /** Stops serving a name and cuts everybody who is connected under it. */
   withdraw(serverName: string): void {
     const served = this.#served.get(serverName)
     if (!served) return
@@ -89,18 +86,16 @@ export class ClusterListener {
     served.server.forceShutdown()
   }
 
-  /** Destroys the connections made with a certificate of that common name, now; others are not touched. */
   cut(serverName: string, commonName: string): void {
     for (const socket of this.#served.get(serverName)?.sockets ?? []) {
       if (peerName(socket) === commonName) socket.destroy()
     }
   }
 
-  /** Closes the port and every connection. */
   async close(): Promise<void> {
     for (const serverName of [...this.#served.keys()]) this.withdraw(serverName)
     for (const raw of this.#open) raw.destroy()
-    this.contexts.clear()
+    this.#options.contexts.clear()
     await this.#listener?.close()
   }
 

@@ -1,33 +1,27 @@
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
-import type { Clock } from '../../base/clock.js'
-import type { Network } from '../../base/network.js'
-import { LogicalError } from '../../logical/errors.js'
-import type { PrimaryCredentials } from '../types.js'
-import { SecureContexts } from './secure-contexts.js'
+import type { Clock } from '../../../base/clock.js'
+import type { Network } from '../../../base/network.js'
+import { LogicalError } from '../../../logical/errors.js'
+import type { PrimaryCredentials } from '../../types.js'
+import { withoutScheme } from '../addresses.js'
+import type { SecureContexts } from './secure-contexts.js'
 
-export interface DialOptions {
+interface DialOptions {
   readonly network: Network
   readonly clock: Clock
   readonly credentials: PrimaryCredentials
-  /** Of the process, where it dials more than once. */
-  readonly contexts?: SecureContexts | undefined
+  readonly contexts: SecureContexts
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
-
-/** `host:port` of an address that may carry a scheme. */
-export const withoutScheme = (address: string): string => address.replace(/^[a-z]+:\/\//i, '').replace(/\/+$/, '')
-
-/** Addresses of cluster ports are shown as `https://host:port`, whatever scheme they were given with: they speak TLS. */
-export const withScheme = (address: string): string => (address === '' ? '' : `https://${withoutScheme(address)}`)
 
 /**
  * A TLS connection to a cluster port, made within the time and destroyed whole when it is not. The peer has shown a
  * certificate of our set's CA; whether it takes ours shows only when it first answers.
  */
 export const dialTls = async (address: string, options: DialOptions): Promise<tls.TLSSocket> => {
-  const { network, clock, credentials, contexts = new SecureContexts(), timeoutMs, signal } = options
+  const { network, clock, credentials, contexts, timeoutMs, signal } = options
   const target = withoutScheme(address)
   const startMs = clock.monotonic()
   const raw = await network.dial(target, { timeoutMs, signal })

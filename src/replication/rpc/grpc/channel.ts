@@ -7,9 +7,9 @@ import {
   type SubchannelConnector,
   type Transport,
 } from '@grpc/grpc-js/build/src/transport.js'
-import { LIMITS } from '../../base/limits.js'
-import type { ReplicationTimes } from '../types.js'
-import { ReplicationService } from './proto.js'
+import { LIMITS } from '../../../base/limits.js'
+import type { ReplicationTimes } from '../../types.js'
+import { ReplicationService } from '../proto.js'
 
 /** Bytes in flight on a connection before the receiver must have read some; the default of 64 KiB halves the rate. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024

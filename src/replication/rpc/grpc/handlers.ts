@@ -1,0 +1,84 @@
+import type {
+  handleUnaryCall,
+  ServerDuplexStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+  UntypedServiceImplementation,
+} from '@grpc/grpc-js'
+import { LogicalError } from '../../../logical/errors.js'
+import { MessageStream } from '../message-stream.js'
+import type { FetchKeysReply, FetchKeysRequest, ReceivedUp, StreamDown } from '../messages.js'
+import type { Caller, ClusterService, PrimaryStream } from '../service.js'
+import { toStatus } from './status.js'
+
+type AnyCall = Pick<ServerUnaryCall<unknown, unknown>, 'getAuthContext'> & NodeJS.EventEmitter
+
+const callerOf = (call: AnyCall): Caller => {
+  const gone = new AbortController()
+  const commonName = call.getAuthContext().sslPeerCertificate?.subject?.CN
+  call.on('cancelled', () => gone.abort(new LogicalError('unavailable', 'the caller has gone')))
+  return { commonName: typeof commonName === 'string' ? commonName : '', gone: gone.signal }
+}
+
+const unary =
+  <Request, Reply>(run: (caller: Caller, request: Request) => Promise<Reply>): handleUnaryCall<Request, Reply> =>
+  (call, callback) => {
+    run(callerOf(call), call.request).then(
+      (reply) => callback(null, reply),
+      (error: unknown) => callback(toStatus(error)),
+    )
+  }
+
+const downStream =
+  (run: ClusterService['fetchKeys']) => (call: ServerWritableStream<FetchKeysRequest, FetchKeysReply>) => {
+    const caller = callerOf(call)
+    const pump = async () => {
+      for await (const reply of run(caller, call.request)) {
+        if (caller.gone.aborted) return
+        if (!call.write(reply)) await drained(call, caller.gone)
+      }
+      call.end()
+    }
+    pump().catch((error: unknown) => call.emit('error', toStatus(error)))
+  }
+
+const drained = (call: NodeJS.EventEmitter, gone: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const go = () => {
+      call.off('drain', go)
+      gone.removeEventListener('abort', go)
+      resolve()
+    }
+    call.on('drain', go)
+    gone.addEventListener('abort', go)
+    if (gone.aborted) go()
+  })
+
+const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<ReceivedUp, StreamDown>) => {
+  const caller = callerOf(call)
+  const stream: PrimaryStream = new MessageStream<StreamDown, ReceivedUp>(call, (error) => {
+    if (error === undefined) call.end()
+    else call.emit('error', toStatus(error))
+  })
+  caller.gone.addEventListener('abort', () => stream.markEnded(caller.gone.reason))
+  call.on('end', () => stream.end())
+  call.on('error', () => stream.markEnded(new LogicalError('unavailable', 'the stream failed')))
+  run(caller, stream).then(
+    () => stream.end(),
+    (error: unknown) =>
+      stream.end(error instanceof LogicalError ? error : new LogicalError('internal', String(error), { cause: error })),
+  )
+}
+
+/** The service in the shape gRPC wants. */
+export const toHandlers = (service: ClusterService): UntypedServiceImplementation => ({
+  Bootstrap: unary(service.bootstrap.bind(service)),
+  Echo: unary(service.echo.bind(service)),
+  StreamWals: duplex(service.streamWals.bind(service)),
+  ConflictingPages: unary(service.conflictingPages.bind(service)),
+  SubPageHashes: unary(service.subPageHashes.bind(service)),
+  FetchKeys: downStream(service.fetchKeys.bind(service)),
+  Forward: unary(service.forward.bind(service)),
+  Ping: unary(service.ping.bind(service)),
+  CommonPosition: unary(service.commonPosition.bind(service)),
+})

@@ -1,0 +1,39 @@
+import { Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js'
+import { LogicalError } from '../../../logical/errors.js'
+import type { RefusalCode } from '../../types.js'
+import { carriedRefusal, fromCarried } from '../refusal.js'
+
+const STATUS_OF: Readonly<Record<RefusalCode, status>> = {
+  revoked: status.PERMISSION_DENIED,
+  version: status.FAILED_PRECONDITION,
+  epoch: status.FAILED_PRECONDITION,
+  set: status.FAILED_PRECONDITION,
+  superseded: status.ABORTED,
+  rewound: status.OUT_OF_RANGE,
+  unavailable: status.UNAVAILABLE,
+  invalid: status.INVALID_ARGUMENT,
+  forbidden: status.PERMISSION_DENIED,
+  failed: status.INTERNAL,
+}
+
+const METADATA_KEY = 'refusal'
+const OVERTAKER_KEY = 'overtaker'
+
+/** The gRPC status for a handler's failure: its trailing metadata names the reason. */
+export const toStatus = (error: unknown): Partial<StatusObject> & { code: status; details: string } => {
+  const { code, text, overtaker } = carriedRefusal(error)
+  const metadata = new Metadata()
+  metadata.set(METADATA_KEY, code)
+  if (overtaker !== undefined) metadata.set(OVERTAKER_KEY, overtaker)
+  return { code: STATUS_OF[code], details: text, metadata }
+}
+
+/** The product's error for a failed call. Without a named reason it is the link that failed. */
+export const fromServiceError = (error: ServiceError): LogicalError => {
+  const [code] = error.metadata?.get(METADATA_KEY) ?? []
+  const [overtaker] = error.metadata?.get(OVERTAKER_KEY) ?? []
+  return (
+    fromCarried({ code, text: error.details, overtaker }) ??
+    new LogicalError('unavailable', error.details || error.message, { cause: error })
+  )
+}

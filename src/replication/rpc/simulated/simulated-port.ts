@@ -1,0 +1,167 @@
+import type { Clock } from '../../../base/clock.js'
+import type { Log } from '../../../base/log.js'
+import { LogicalError } from '../../../logical/errors.js'
+import type { ReplicationTimes, ServerIdentity } from '../../types.js'
+import { carriedRefusal } from '../refusal.js'
+import type { Caller, ClusterService, PrimaryStream } from '../service.js'
+import type { ClusterPort } from '../transport.js'
+import { codedStream } from './coded-stream.js'
+import { callerName, requireOwnKey } from './identity.js'
+import { FETCH_KEYS, isUnary, METHODS, STREAM_WALS, type UnaryMethod } from './methods.js'
+import { Session } from './session.js'
+import type { MessageNetwork, Wire, WireMessage } from './wire.js'
+import type { WireCall } from './wire-call.js'
+
+export interface PortOptions {
+  readonly network: MessageNetwork
+  readonly clock: Clock
+  readonly times: Pick<ReplicationTimes, 'keepaliveTimeMs' | 'keepaliveTimeoutMs' | 'connectTimeoutMs'>
+  readonly log: Log
+}
+
+interface Served {
+  readonly identity: ServerIdentity
+  readonly service: ClusterService
+  readonly sessions: Map<Session, string>
+}
+
+const WITHDRAWN = new LogicalError('unavailable', 'nothing is served under that name any more')
+
+/** The cluster port as one address of a network within the process. */
+export class SimulatedPort implements ClusterPort {
+  readonly address: string
+  readonly #options: PortOptions
+  readonly #served = new Map<string, Served>()
+  /** Connections that have not shown yet who they are. */
+  readonly #strangers = new Set<Wire>()
+  readonly #close: () => void
+
+  /** Throws when the address is taken. */
+  constructor(address: string, options: PortOptions) {
+    this.#options = options
+    const bound = options.network.listen(address, (wire) => this.#handshake(wire))
+    this.address = bound.address
+    this.#close = () => bound.close()
+  }
+
+  serve(identity: ServerIdentity, service: ClusterService): void {
+    this.withdraw(identity.serverName)
+    requireOwnKey(identity.certificate, identity.privateKey)
+    this.#served.set(identity.serverName, { identity, service, sessions: new Map() })
+  }
+
+  withdraw(serverName: string): void {
+    const served = this.#served.get(serverName)
+    this.#served.delete(serverName)
+    for (const session of [...(served?.sessions.keys() ?? [])]) session.close(WITHDRAWN)
+  }
+
+  cut(serverName: string, commonName: string): void {
+    const sessions = this.#served.get(serverName)?.sessions ?? []
+    for (const [session, name] of [...sessions]) if (name === commonName) session.close(WITHDRAWN)
+  }
+
+  async close(): Promise<void> {
+    this.#close()
+    for (const serverName of [...this.#served.keys()]) this.withdraw(serverName)
+    for (const wire of this.#strangers) wire.close()
+    this.#strangers.clear()
+  }
+
+  #handshake(wire: Wire): void {
+    const { clock, times, log } = this.#options
+    const end = () => {
+      this.#strangers.delete(wire)
+      timer.cancel()
+      wire.close()
+    }
+    const timer = clock.setTimer(times.connectTimeoutMs, end)
+    this.#strangers.add(wire)
+    wire.listen({
+      onClose: end,
+      onMessage: (message) => {
+        this.#strangers.delete(wire)
+        timer.cancel()
+        try {
+          this.#admit(wire, message)
+        } catch (error) {
+          log.debug('cluster connection refused', { error })
+          wire.close()
+        }
+      },
+    })
+  }
+
+  #admit(wire: Wire, message: WireMessage): void {
+    const served = message.is === 'hello' ? this.#served.get(message.serverName) : undefined
+    if (message.is !== 'hello' || !served) throw new LogicalError('unavailable', 'unknown server name')
+    const { identity, service, sessions } = served
+    const commonName = callerName(message.certificate, identity.certificate)
+    wire.send({ is: 'welcome', certificate: identity.certificate })
+    const session = new Session(wire, {
+      ...this.#options,
+      onCall: (method, call) => answer(service, commonName, method, call),
+    })
+    sessions.set(session, commonName)
+    session.lost.addEventListener('abort', () => sessions.delete(session))
+  }
+}
+
+const answer = (service: ClusterService, commonName: string, method: string, call: WireCall): void => {
+  if (method === 'streamWals') answerStream(service, commonName, call)
+  else if (method === 'fetchKeys') answerFetch(service, commonName, call)
+  else if (isUnary(method)) answerUnary(service, commonName, method, call)
+  else call.end({ code: 'invalid', text: `there is no call "${method}"` })
+}
+
+/** The caller of a call whose end is of interest to nobody else. */
+const callerOf = (commonName: string, call: WireCall): Caller => {
+  const gone = new AbortController()
+  call.onEnd((end) => {
+    if ('lost' in end) gone.abort(end.lost)
+  })
+  return { commonName, gone: gone.signal }
+}
+
+const answerUnary = (service: ClusterService, commonName: string, method: UnaryMethod, call: WireCall): void => {
+  const { requestDeserialize, responseSerialize } = METHODS[method]
+  const run = service[method].bind(service) as (caller: Caller, request: unknown) => Promise<unknown>
+  const caller = callerOf(commonName, call)
+  call.listen((payload) => {
+    run(caller, requestDeserialize(payload))
+      .then((reply) => {
+        call.write((responseSerialize as (reply: unknown) => Buffer)(reply))
+        call.end()
+      })
+      .catch((error: unknown) => call.end(carriedRefusal(error)))
+  })
+}
+
+const answerFetch = (service: ClusterService, commonName: string, call: WireCall): void => {
+  const caller = callerOf(commonName, call)
+  const pump = async (payload: Buffer) => {
+    for await (const reply of service.fetchKeys(caller, FETCH_KEYS.requestDeserialize(payload))) {
+      if (caller.gone.aborted) return
+      const bytes = FETCH_KEYS.responseSerialize(reply)
+      await new Promise<void>((resolve) => call.write(bytes, resolve))
+    }
+    call.end()
+  }
+  call.listen((payload) => {
+    pump(payload).catch((error: unknown) => call.end(carriedRefusal(error)))
+  })
+}
+
+const answerStream = (service: ClusterService, commonName: string, call: WireCall): void => {
+  const codec = { encode: STREAM_WALS.responseSerialize, decode: STREAM_WALS.requestDeserialize }
+  const stream: PrimaryStream = codedStream(call, codec, (error) =>
+    call.end(error === undefined ? undefined : carriedRefusal(error)),
+  )
+  const { gone } = callerOf(commonName, call)
+  gone.addEventListener('abort', () => stream.markEnded(gone.reason))
+  service.streamWals({ commonName, gone }, stream).then(
+    () => stream.end(),
+    (error: unknown) =>
+      stream.end(error instanceof LogicalError ? error : new LogicalError('internal', String(error), { cause: error })),
+  )
+}

@@ -1,0 +1,65 @@
+import { LogicalError } from '../../../logical/errors.js'
+import { withoutScheme } from '../addresses.js'
+import type { ClusterTransport, ConnectOptions, PrimaryConnection } from '../transport.js'
+import { requireOwnKey, requirePrimary } from './identity.js'
+import { Session } from './session.js'
+import { SimulatedConnection } from './simulated-connection.js'
+import { type PortOptions, SimulatedPort } from './simulated-port.js'
+import type { Wire } from './wire.js'
+
+/** Calls by messages within the process. `times` and `log` are for the port. */
+export const createSimulatedTransport = (options: PortOptions): ClusterTransport => ({
+  listen: async (address) => new SimulatedPort(address, options),
+  connect: (address, call) => connect(withoutScheme(address), options, call),
+})
+
+const connect = async (
+  address: string,
+  { network, clock }: PortOptions,
+  { credentials, times, signal, recorder }: ConnectOptions,
+): Promise<PrimaryConnection> => {
+  const limit = new AbortController()
+  const onAbort = () => limit.abort(signal.reason)
+  signal.throwIfAborted()
+  signal.addEventListener('abort', onAbort, { once: true })
+  const timer = clock.setTimer(times.connectTimeoutMs, () =>
+    limit.abort(
+      new LogicalError('unavailable', `no connection to ${address} within ${Math.round(times.connectTimeoutMs)} ms`),
+    ),
+  )
+  try {
+    const wire = await network.dial(address, limit.signal)
+    const { certificate, privateKey, serverName } = credentials
+    try {
+      requireOwnKey(certificate, privateKey)
+      wire.send({ is: 'hello', serverName, certificate })
+      return await welcomed(wire, address, limit.signal, (reply) => {
+        requirePrimary(reply, credentials)
+        return new SimulatedConnection(address, new Session(wire, { clock, times }), clock, recorder)
+      })
+    } catch (error) {
+      wire.close()
+      throw error
+    }
+  } finally {
+    timer.cancel()
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** `begin` gets the certificate of whoever answers, before anything else of it can arrive. */
+const welcomed = <T>(wire: Wire, address: string, signal: AbortSignal, begin: (certificate: string) => T): Promise<T> =>
+  new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    wire.listen({
+      onMessage: (message) => {
+        if (message.is !== 'welcome') return reject(new LogicalError('unavailable', `${address} is no primary`))
+        try {
+          resolve(begin(message.certificate))
+        } catch (error) {
+          reject(error)
+        }
+      },
+      onClose: () => reject(new LogicalError('unavailable', `${address} closed the connection`)),
+    })
+  })

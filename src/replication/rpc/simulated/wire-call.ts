@@ -1,0 +1,126 @@
+import { LogicalError } from '../../../logical/errors.js'
+import { LIMITS } from '../../../base/limits.js'
+import type { CarriedRefusal } from '../refusal.js'
+import type { WireMessage } from './wire.js'
+
+/** Bytes of a call under way in one direction; beyond them the sender waits until the receiver has taken some. */
+const WINDOW_BYTES = 1024 * 1024
+
+interface Unsent {
+  readonly payload: Buffer
+  readonly done: () => void
+}
+
+/** How a call ended: well, with a refusal, or because nobody is there any more. */
+export type CallEnd = { readonly refusal?: CarriedRefusal } | { readonly lost: LogicalError }
+
+/** One end of a call: messages in order, no more of them under way than the other end takes. It ends once. */
+export class WireCall {
+  readonly #id: number
+  readonly #send: (message: WireMessage) => void
+  readonly #onGone: () => void
+  readonly #unsent: Unsent[] = []
+  readonly #unread: Buffer[] = []
+  #credit = WINDOW_BYTES
+  #isPaused = false
+  #ownEnd: WireMessage | undefined
+  #end: CallEnd | undefined
+  #isEnded = false
+  #onData: ((payload: Buffer) => void) | undefined
+  #onEnd: ((end: CallEnd) => void) | undefined
+
+  constructor(id: number, send: (message: WireMessage) => void, onGone: () => void) {
+    this.#id = id
+    this.#send = send
+    this.#onGone = onGone
+  }
+
+  /** Throws a LogicalError for what is larger than a message may be. `done` is called when the window had room for it. */
+  write(payload: Buffer, done: () => void = () => undefined): void {
+    if (payload.length > LIMITS.rpcMessageBytesMax)
+      throw new LogicalError('unavailable', `a message of ${payload.length} bytes is larger than any may be`)
+    if (this.#isEnded || this.#ownEnd) done()
+    else this.#unsent.push({ payload, done })
+    this.#flush()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#read()
+  }
+
+  listen(onData: (payload: Buffer) => void): void {
+    this.#onData = onData
+    this.#read()
+  }
+
+  /** Told once, after everything that was received before has been read; of a lost connection at once. */
+  onEnd(listener: (end: CallEnd) => void): void {
+    this.#onEnd = listener
+    this.#read()
+  }
+
+  /** The answering side is done, once what it has written is sent. */
+  end(refusal?: CarriedRefusal): void {
+    this.#ownEnd ??= { is: 'end', id: this.#id, ...(refusal && { refusal }) }
+    this.#flush()
+  }
+
+  /** The calling side wants no more; nothing is read after it. */
+  cancel(): void {
+    if (this.#isEnded) return
+    this.#send({ is: 'cancel', id: this.#id })
+    this.#finish({ lost: new LogicalError('unavailable', 'the call was cancelled') })
+  }
+
+  lose(reason: LogicalError): void {
+    if (this.#isEnded) return
+    this.#finish({ lost: reason })
+  }
+
+  take(message: WireMessage): void {
+    if (this.#isEnded) return
+    if (message.is === 'cancel') this.lose(new LogicalError('unavailable', 'the caller has gone'))
+    else if (message.is === 'data') this.#unread.push(message.payload)
+    else if (message.is === 'credit') this.#credit += message.bytes
+    else if (message.is === 'end') this.#end = message.refusal ? { refusal: message.refusal } : {}
+    this.#flush()
+    this.#read()
+  }
+
+  #flush(): void {
+    while (this.#credit > 0 && !this.#isEnded) {
+      const next = this.#unsent.shift()
+      if (!next) break
+      this.#credit -= next.payload.length
+      this.#send({ is: 'data', id: this.#id, payload: next.payload })
+      next.done()
+    }
+    if (this.#unsent.length > 0 || !this.#ownEnd || this.#isEnded) return
+    this.#send(this.#ownEnd)
+    this.#finish({})
+  }
+
+  #read(): void {
+    while (this.#onData && !this.#isPaused && !this.#isEnded) {
+      const payload = this.#unread.shift()
+      if (payload === undefined) break
+      this.#send({ is: 'credit', id: this.#id, bytes: payload.length })
+      this.#onData(payload)
+    }
+    if (this.#end && this.#onEnd && this.#unread.length === 0) this.#finish(this.#end)
+  }
+
+  #finish(end: CallEnd): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#unread.length = 0
+    for (const { done } of this.#unsent.splice(0)) done()
+    this.#onGone()
+    this.#onEnd?.(end)
+  }
+}

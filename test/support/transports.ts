@@ -1,0 +1,38 @@
+import { systemClock } from '../../src/base/clock.js'
+import { silentLog } from '../../src/base/log.js'
+import { createSeededRandom } from '../../src/base/random.js'
+import { SimulatedNetwork } from '../../src/replication/rpc/simulated/simulated-network.js'
+import { createSimulatedTransport } from '../../src/replication/rpc/simulated/simulated-transport.js'
+import type { ClusterTransport } from '../../src/replication/rpc/transport.js'
+import type { ReplicationTimes } from '../../src/replication/types.js'
+import { FreezableNetwork, TIMES, transportOver } from './replication-fixture.js'
+
+/** A transport and the faults of the network below it. */
+export interface FaultyTransport {
+  readonly transport: ClusterTransport
+  readonly network: Pick<FreezableNetwork, 'dials' | 'cut' | 'freeze' | 'thaw'>
+}
+
+/** Messages take up to so long. */
+const DELAY_MS_MAX = 3
+
+/** Every way in which clusters reach one another. */
+export const TRANSPORTS: readonly (readonly [name: string, create: (times?: ReplicationTimes) => FaultyTransport])[] = [
+  [
+    'gRPC',
+    (times) => {
+      const network = new FreezableNetwork()
+      return { transport: transportOver(network, times), network }
+    },
+  ],
+  [
+    'simulated messages',
+    (times = TIMES) => {
+      const random = createSeededRandom('transport')
+      const nextDelayMs = () => ((random.bytes(1)[0] ?? 0) / 255) * DELAY_MS_MAX
+      const network = new SimulatedNetwork({ clock: systemClock, nextDelayMs })
+      const transport = createSimulatedTransport({ network, clock: systemClock, times, log: silentLog })
+      return { transport, network }
+    },
+  ],
+]

@@ -1,0 +1,383 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../../../src/base/limits.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+import type { FetchKeysRequest, StreamDown } from '../../../src/replication/rpc/messages.js'
+import { overtakerIn, refusalCodeOf, refusalError } from '../../../src/replication/rpc/refusal.js'
+import type { Caller, PrimaryStream } from '../../../src/replication/rpc/service.js'
+import type { ClusterPort, PrimaryConnection } from '../../../src/replication/rpc/transport.js'
+import type { PrimaryCredentials } from '../../../src/replication/types.js'
+import { stopAll, stopLater, TestSet, TIMES } from '../../support/replication-fixture.js'
+import { ScriptedService } from '../../support/scripted-service.js'
+import { type FaultyTransport, TRANSPORTS } from '../../support/transports.js'
+import { until } from '../../support/until.js'
+
+afterEach(stopAll)
+
+const FETCH: FetchKeysRequest = { who: null, session: '', tree: 0, is_whole: true, sub_pages: [] }
+const KIB = 1024
+/** More than both sides of a transport keep of one call together. */
+const SENT_BYTES = 24 * KIB * KIB
+const MESSAGE_BYTES = 64 * KIB
+
+/** Long enough for a machine that stands still now and then. */
+const times = { ...TIMES, keepaliveTimeMs: 1000, keepaliveTimeoutMs: 5000, connectTimeoutMs: 20_000 }
+
+const connect = ({ transport }: FaultyTransport, port: ClusterPort, credentials: PrimaryCredentials) =>
+  transport.connect(`https://${port.address}`, { credentials, times, signal: new AbortController().signal })
+
+const shipment = (index: number, bytes = 0): StreamDown => ({
+  shipment: {
+    slices: [{ first_index: index, last_index: index, hash: Buffer.alloc(0), frame: Buffer.alloc(bytes) }],
+    last_index: index,
+  },
+})
+
+const gone = (caller: Caller | undefined): Promise<void> => until(() => caller?.gone.aborted === true)
+
+describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, create) => {
+  const start = async () => {
+    const faulty = create(times)
+    const set = await TestSet.create()
+    const service = new ScriptedService()
+    const port = await faulty.transport.listen('127.0.0.1:0')
+    stopLater({ stop: () => port.close() })
+    port.serve(set.identity, service)
+    const open = async (commonName = 'cn-c'): Promise<PrimaryConnection> => {
+      const connection = await connect(faulty, port, await set.credentials(commonName))
+      stopLater({ stop: async () => connection.close() })
+      return connection
+    }
+    const forward = (connection: PrimaryConnection, text: string, limits = {}) =>
+      connection.forward({ who: null, payload: Buffer.from(text) }, limits)
+    return { ...faulty, faulty, set, service, port, open, forward }
+  }
+
+  describe('know one another', () => {
+    test('by a certificate of the authority, whose name the service is told', async () => {
+      const { service, open, forward, port } = await start()
+      const connection = await open('cn-somebody')
+      expect(connection.address).toBe(port.address)
+      expect((await forward(connection, 'hello')).payload.toString()).toBe('hello')
+      expect(service.callers[0]?.commonName).toBe('cn-somebody')
+    })
+
+    test('and not by one of another authority, nor is another one taken for the primary', async () => {
+      const { faulty, port, set } = await start()
+      const other = await TestSet.create()
+      const foreign = await other.credentials('cn-c')
+      const own = await set.credentials('cn-c')
+      const wrong: PrimaryCredentials[] = [
+        foreign,
+        { ...own, certificate: foreign.certificate, privateKey: foreign.privateKey },
+        { ...own, privateKey: foreign.privateKey },
+        { ...own, caCertificate: foreign.caCertificate },
+        { ...own, serverName: other.identity.serverName },
+        { ...own, serverName: '' },
+        { serverName: own.serverName, caCertificate: own.caCertificate } as PrimaryCredentials,
+      ]
+      for (const credentials of wrong) await expect(connect(faulty, port, credentials)).rejects.toThrow()
+    })
+
+    test('and an impostor with the same name is told apart by its key', async () => {
+      const { faulty, port, set } = await start()
+      const impostor = await TestSet.create(set.identity.serverName)
+      const forged = { ...(await impostor.credentials('cn-c')), caCertificate: set.identity.certificate }
+      await expect(connect(faulty, port, forged)).rejects.toThrow()
+    })
+
+    test('and by one kind nobody gets to the other behind the same port', async () => {
+      const { faulty, port, set, open, forward } = await start()
+      const other = await TestSet.create()
+      port.serve(other.identity, new ScriptedService())
+      const theirs = await connect(faulty, port, await other.credentials('cn-p'))
+      const ours = await open()
+      const crossed = { ...(await other.credentials('cn-d')), serverName: set.identity.serverName }
+      await expect(connect(faulty, port, { ...crossed, caCertificate: set.identity.certificate })).rejects.toThrow()
+      port.withdraw(other.identity.serverName)
+      await until(() => theirs.lost.aborted)
+      await forward(ours, 'still here')
+      await expect(connect(faulty, port, await other.credentials('cn-p'))).rejects.toThrow()
+    })
+  })
+
+  describe('answer calls', () => {
+    test('with a refusal that names its reason and who is to be asked instead', async () => {
+      const { service, open, forward } = await start()
+      const overtaker = {
+        clusterId: 'c',
+        apiAddress: 'https://b:8200',
+        epochs: [{ id: 'e', number: 2, parent: 'd', forkIndex: 7 }],
+        clusterAddresses: ['https://b:8201'],
+      }
+      service.onForward = async () => {
+        throw refusalError('epoch', 'overtaken', { overtaker })
+      }
+      const error = await forward(await open(), 'x').catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(LogicalError)
+      expect((error as LogicalError).message).toBe('overtaken')
+      expect(refusalCodeOf(error)).toBe('epoch')
+      expect(overtakerIn(error)).toEqual(overtaker)
+    })
+
+    test('and say of a bug what it was, without a reason to refuse', async () => {
+      const { service, open, forward } = await start()
+      service.onForward = async () => {
+        throw new TypeError('a bug')
+      }
+      const error = await forward(await open(), 'x').catch((reason: unknown) => reason)
+      expect((error as LogicalError).message).toBe('a bug')
+      expect(refusalCodeOf(error)).toBe('failed')
+    })
+
+    test('many at a time, each its own', async () => {
+      const { service, open, forward } = await start()
+      const waiting = new Map<string, () => void>()
+      service.onForward = async (payload) => {
+        await new Promise<void>((resolve) => waiting.set(payload.toString(), resolve))
+        return payload
+      }
+      const connection = await open()
+      const calls = ['a', 'b', 'c'].map((text) => forward(connection, text))
+      await until(() => waiting.size === calls.length)
+      for (const text of ['c', 'a', 'b']) waiting.get(text)?.()
+      const replies = await Promise.all(calls)
+      expect(replies.map(({ payload }) => payload.toString())).toEqual(['a', 'b', 'c'])
+    })
+
+    test('or not in time, and then the one who was asked is told', async () => {
+      const { service, open, forward } = await start()
+      service.onForward = () => new Promise(() => undefined)
+      const connection = await open()
+      await expect(forward(connection, 'x', { timeoutMs: 30 })).rejects.toThrow(
+        `no answer from ${connection.address} within 30 ms`,
+      )
+      await gone(service.callers[0])
+    })
+
+    test('or are not waited for any longer, with the reason of whoever gave up', async () => {
+      const { service, open, forward } = await start()
+      service.onForward = () => new Promise(() => undefined)
+      const connection = await open()
+      const stop = new AbortController()
+      const call = forward(connection, 'x', { signal: stop.signal })
+      await until(() => service.callers.length === 1)
+      stop.abort(new LogicalError('unavailable', 'stopping'))
+      await expect(call).rejects.toThrow('stopping')
+      await gone(service.callers[0])
+      await expect(forward(connection, 'x', { signal: stop.signal })).rejects.toThrow('stopping')
+    })
+
+    test('unless a message is larger than any may be', async () => {
+      const { open, service } = await start()
+      const connection = await open()
+      const payload = Buffer.alloc(LIMITS.rpcMessageBytesMax + 1)
+      await expect(connection.forward({ who: null, payload }, {})).rejects.toThrow('larger')
+      expect(service.callers).toEqual([])
+    })
+  })
+
+  describe('send many messages', () => {
+    test('in order, and end', async () => {
+      const { service, open } = await start()
+      service.onFetch = async function* () {
+        for (let at = 0; at < 300; at++) yield { unknown: [], filtered: [], entries: Buffer.from(`${at}`) }
+      }
+      const got: string[] = []
+      for await (const { entries } of (await open()).fetchKeys(FETCH)) got.push(entries.toString())
+      expect(got).toEqual(Array.from({ length: 300 }, (_, at) => `${at}`))
+    })
+
+    test('or a refusal behind some of them', async () => {
+      const { service, open } = await start()
+      service.onFetch = async function* () {
+        yield { unknown: [], filtered: [], entries: Buffer.from('one') }
+        throw refusalError('superseded', 'the session is over')
+      }
+      const got: string[] = []
+      const read = async () => {
+        for await (const { entries } of (await open()).fetchKeys(FETCH)) got.push(entries.toString())
+      }
+      const error = await read().catch((reason: unknown) => reason)
+      expect(refusalCodeOf(error)).toBe('superseded')
+      expect(got).toEqual(['one'])
+    })
+
+    test('no faster than they are read, and none once nobody reads', async () => {
+      const { service, open } = await start()
+      let made = 0
+      service.onFetch = async function* () {
+        for (;;) {
+          made++
+          yield { unknown: [], filtered: [], entries: Buffer.alloc(MESSAGE_BYTES) }
+        }
+      }
+      const reading = (await open()).fetchKeys(FETCH)
+      await reading.next()
+      const still = await settled(() => made)
+      expect(still * MESSAGE_BYTES).toBeLessThan(SENT_BYTES)
+      for (let more = 0; more < still + 10; more++) await reading.next()
+      expect(made).toBeGreaterThan(still)
+      await reading.return(undefined)
+      await gone(service.callers[0])
+    })
+  })
+
+  describe('stream', () => {
+    test('both ways, in order', async () => {
+      const { service, open } = await start()
+      const heard: number[] = []
+      service.onStream = async (stream) => {
+        for (;;) {
+          for (const { applied_index = 0 } of await stream.receive()) {
+            heard.push(applied_index)
+            await stream.send(shipment(applied_index))
+          }
+        }
+      }
+      const stream = (await open()).streamWals()
+      const sent = Array.from({ length: 200 }, (_, at) => at + 1)
+      for (const applied_index of sent) await stream.send({ applied_index })
+      const answered: (number | undefined)[] = []
+      while (answered.length < sent.length)
+        for (const { shipment: got } of await stream.receive()) answered.push(got?.last_index)
+      expect(heard).toEqual(sent)
+      expect(answered).toEqual(sent)
+    })
+
+    test('no more than the other side takes', async () => {
+      const { service, open } = await start()
+      let sent = 0
+      const count = SENT_BYTES / MESSAGE_BYTES
+      service.onStream = async (stream) => {
+        for (let index = 1; index <= count; index++) {
+          await stream.send(shipment(index, MESSAGE_BYTES), MESSAGE_BYTES)
+          sent = index
+        }
+        await stream.receive()
+      }
+      const stream = (await open()).streamWals()
+      await until(() => sent > 0)
+      expect(await settled(() => sent)).toBeLessThan(count)
+      const got: (number | undefined)[] = []
+      while (got.length < count) for (const { shipment: one } of await stream.receive()) got.push(one?.last_index)
+      expect(got).toEqual(Array.from({ length: count }, (_, at) => at + 1))
+      expect(sent).toBe(count)
+    })
+
+    test('until one side ends it, and say why', async () => {
+      const { service, open } = await start()
+      let refused: PrimaryStream | undefined
+      service.onStream = async (stream) => {
+        refused = stream
+        await stream.send(shipment(1))
+        stream.end(refusalError('revoked', 'no longer'))
+      }
+      const stream = (await open()).streamWals()
+      expect(await stream.receive()).toHaveLength(1)
+      await until(() => stream.ended.aborted)
+      expect(refusalCodeOf(stream.ended.reason)).toBe('revoked')
+      expect(refused?.ended.aborted).toBe(true)
+      await expect(stream.receive()).rejects.toThrow('no longer')
+    })
+
+    test('until the caller ends it', async () => {
+      const { service, open } = await start()
+      service.onStream = async (stream) => {
+        await stream.receive()
+      }
+      const stream = (await open()).streamWals()
+      await until(() => service.callers.length === 1)
+      stream.end()
+      await gone(service.callers[0])
+    })
+  })
+
+  describe('lose one another', () => {
+    test('when the connection is cut: both are told, calls fail, and nothing can be asked any more', async () => {
+      const { service, open, forward, network } = await start()
+      service.onForward = () => new Promise(() => undefined)
+      service.onStream = async (stream) => {
+        await stream.receive()
+      }
+      const connection = await open()
+      const stream = connection.streamWals()
+      const call = forward(connection, 'x').catch((reason: unknown) => reason)
+      await until(() => service.callers.length === 2)
+      network.cut()
+      expect(refusalCodeOf(await call)).toBeUndefined()
+      await until(() => connection.lost.aborted && stream.ended.aborted)
+      for (const caller of service.callers) await gone(caller)
+      await expect(forward(connection, 'x')).rejects.toThrow()
+      expect(() => connection.streamWals()).toThrow()
+    })
+
+    test('when nothing arrives any more, by asking now and then', async () => {
+      const { service, open, network } = await start()
+      service.onStream = async (stream) => {
+        await stream.receive()
+      }
+      const stream = (await open()).streamWals()
+      await until(() => service.callers.length === 1)
+      network.freeze()
+      await until(() => stream.ended.aborted)
+      await gone(service.callers[0])
+      network.thaw()
+    })
+
+    test('when one of them closes', async () => {
+      const { service, open } = await start()
+      service.onStream = async (stream) => {
+        await stream.receive()
+      }
+      const connection = await open()
+      connection.streamWals()
+      await until(() => service.callers.length === 1)
+      connection.close()
+      expect(connection.lost.reason).toBeInstanceOf(LogicalError)
+      await gone(service.callers[0])
+    })
+
+    test('when a name is cut off, and nobody else', async () => {
+      const { port, set, open, forward } = await start()
+      const [one, other] = [await open('cn-one'), await open('cn-other')]
+      port.cut(set.identity.serverName, 'cn-one')
+      await until(() => one.lost.aborted)
+      await forward(other, 'still here')
+      await forward(await open('cn-one'), 'again')
+    })
+
+    test('when the name is served anew, or the port is closed', async () => {
+      const { port, set, open, faulty } = await start()
+      const former = await open()
+      port.serve(set.identity, new ScriptedService())
+      await until(() => former.lost.aborted)
+      const next = await open()
+      await port.close()
+      await until(() => next.lost.aborted)
+      await expect(connect(faulty, port, await set.credentials('cn-c'))).rejects.toBeInstanceOf(LogicalError)
+    })
+  })
+
+  test('do not get two ports at one address', async () => {
+    const { transport, port } = await start()
+    await expect(transport.listen(port.address)).rejects.toThrow()
+  })
+
+  test('give up dialling when they are told to', async () => {
+    const { transport, port, set } = await start()
+    const stop = AbortSignal.abort(new LogicalError('unavailable', 'stopping'))
+    const credentials = await set.credentials('cn-c')
+    await expect(transport.connect(port.address, { credentials, times, signal: stop })).rejects.toThrow('stopping')
+  })
+})
+
+/** The number once it has stopped growing. */
+const settled = async (read: () => number): Promise<number> => {
+  for (let last = -1, same = 0; ; ) {
+    const now = read()
+    same = now === last ? same + 1 : 0
+    if (same === 50) return now
+    last = now
+    await new Promise((resolve) => setTimeout(resolve, 4))
+  }
+}
