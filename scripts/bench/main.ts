@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Bench } from './figures/context.js'
+import type { Bench, CpuRow } from './figures/context.js'
+import { measureCpu } from './figures/cpu.js'
 import { measureFanOut } from './figures/fan-out.js'
 import { measureFilters } from './figures/filters.js'
 import { measureKeeper } from './figures/keeper.js'
@@ -21,6 +22,7 @@ import { BenchServer } from './servers.js'
 const PARTS = {
   ratios: measureRatios,
   throughput: measureThroughput,
+  cpu: measureCpu,
   replication: measureReplication,
   sync: measureSync,
   resync: measureResync,
@@ -39,6 +41,7 @@ const HELP = `npm run bench -- [options]
   --quick           one short round of everything
   --sync-keys N     keys of the full sync and of the resync (1000000)
   --dist DIR        compiled program (dist)
+  --beside DIR      another compiled program, to which "cpu" puts the same requests in turns
   --json FILE       writes everything as JSON; "-" for standard output`
 
 const { values: flags } = parseArgs({
@@ -49,6 +52,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     'sync-keys': { type: 'string' },
     dist: { type: 'string', default: path.join(import.meta.dirname, '..', '..', 'dist') },
+    beside: { type: 'string' },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -67,6 +71,7 @@ const main = async (): Promise<number> => {
   }
   const figures = new Map<string, number[]>()
   const notes = new Map<string, { values: number[]; unit: string }>()
+  const cpu: CpuRow[] = []
   let throughput: ThroughputRow[] = []
   const servers: BenchServer[] = []
   const dist = path.resolve(flags.dist)
@@ -79,6 +84,7 @@ const main = async (): Promise<number> => {
     isQuick: flags.quick,
     dist,
     program,
+    beside: flags.beside === undefined ? undefined : path.join(path.resolve(flags.beside), 'main.js'),
     server: async (name, options = {}) => {
       const server = await BenchServer.prepare({ program, name, ...options })
       servers.push(server)
@@ -91,6 +97,7 @@ const main = async (): Promise<number> => {
       if (known) known.values.push(value)
       else notes.set(name, { values: [value], unit })
     },
+    addCpu: (row) => void cpu.push(row),
     say: (text) => console.error(text),
   }
   try {
@@ -104,7 +111,7 @@ const main = async (): Promise<number> => {
     bench.generator.close()
     await Promise.all(servers.map((server) => server.remove()))
   }
-  const findings = { figures, notes, throughput }
+  const findings = { figures, notes, throughput, cpu }
   if (flags.json !== '-') console.log(toText(findings))
   const json = JSON.stringify(toJson(findings), undefined, 2)
   if (flags.json === '-') console.log(json)

@@ -1,5 +1,6 @@
 import { formatTable } from '../../src/cli/output.js'
 import type { ThroughputRow } from './figures/throughput.js'
+import type { CpuRow } from './figures/context.js'
 import { GOALS, type Goal } from './goals.js'
 import { median } from './stats.js'
 
@@ -7,6 +8,7 @@ export interface Findings {
   readonly figures: ReadonlyMap<string, readonly number[]>
   readonly notes: ReadonlyMap<string, { readonly values: readonly number[]; readonly unit: string }>
   readonly throughput: readonly ThroughputRow[]
+  readonly cpu: readonly CpuRow[]
 }
 
 const meets = (goal: Goal, value: number, bound: number): boolean =>
@@ -24,7 +26,7 @@ const short = (value: number): string => {
 }
 
 /** All figures that were measured, medians beside their goals. */
-export const toJson = ({ figures, notes, throughput }: Findings) => ({
+export const toJson = ({ figures, notes, throughput, cpu }: Findings) => ({
   figures: GOALS.flatMap((goal) => {
     const values = figures.get(goal.figure)
     if (!values) return []
@@ -33,10 +35,11 @@ export const toJson = ({ figures, notes, throughput }: Findings) => ({
   }),
   notes: [...notes].map(([name, { values, unit }]) => ({ name, value: median(values), unit, rounds: values })),
   throughput,
+  cpu,
 })
 
 export const toText = (findings: Findings): string => {
-  const { figures, notes, throughput } = toJson(findings)
+  const { figures, notes, throughput, cpu } = toJson(findings)
   const tables = [
     table(
       ['figure', '', 'value', 'must', 'aim', 'reached', 'rounds'],
@@ -59,6 +62,17 @@ export const toText = (findings: Findings): string => {
         row.p50Ms.toFixed(2),
         row.p99Ms.toFixed(2),
         row.cpuMicros.toFixed(0),
+      ]),
+    ),
+    table(
+      ['request, 64 connections', 'CPU us', 'beside', 'of bare', 'must', 'aim'],
+      cpu.map(({ work, micros, besideMicros, ofBare, must, aim }) => [
+        work,
+        micros.toFixed(1),
+        besideMicros?.toFixed(1) ?? '-',
+        ofBare.toFixed(2),
+        String(must),
+        String(aim),
       ]),
     ),
     table(

@@ -2,6 +2,18 @@ import type { Figure } from '../goals.js'
 import type { Generator } from '../load/generator.js'
 import type { BenchServer, ServerOptions } from '../servers.js'
 
+export interface CpuRow {
+  readonly work: string
+  /** What the whole process spends on a request, all threads together. */
+  readonly micros: number
+  /** The same of the program of `--beside`, asked in turns with this one. */
+  readonly besideMicros: number | undefined
+  /** As a multiple of what bare node:http spends on one. */
+  readonly ofBare: number
+  readonly must: number
+  readonly aim: number
+}
+
 /** What every part of the bench is given. */
 export interface Bench {
   readonly generator: Generator
@@ -9,6 +21,8 @@ export interface Bench {
   readonly seconds: number
   readonly dist: string
   readonly program: string
+  /** Another build of it, to compare with. */
+  readonly beside: string | undefined
   readonly syncKeys: number
   readonly isQuick: boolean
   /** A new open server; it is removed at the end, however the bench ends. */
@@ -17,5 +31,6 @@ export interface Bench {
   add(figure: Figure, value: number): void
   /** A number that has no goal, under a name of its own. */
   note(name: string, value: number, unit: string): void
+  addCpu(row: CpuRow): void
   say(text: string): void
 }

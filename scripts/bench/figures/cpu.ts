@@ -1,0 +1,82 @@
+import { fillForReads, mountEngines, setUpAppRole, worksOf } from '../clusters.js'
+import type { Work } from '../load/generator.js'
+import { warmUp } from '../load/warm-up.js'
+import { median } from '../stats.js'
+import type { Bench } from './context.js'
+import { Yardsticks } from './yardsticks.js'
+
+const CONNECTIONS = 64
+const WARM_UP = 20_000
+
+/** Processor time that a request may take, in microseconds on the machine where the goals were set. */
+const GOALS = {
+  'sys/health': [60, 42],
+  'KV v1 read': [55, 45],
+  'KV v2 read': [75, 56],
+  'KV v1 write': [150, 125],
+  'KV v2 write': [270, 225],
+  'AppRole login, service': [340, 250],
+  'AppRole login, batch': [140, 110],
+  'AppRole login, limited SecretID': [360, 260],
+} as const satisfies Record<string, readonly [must: number, aim: number]>
+
+type Asked = keyof typeof GOALS
+
+interface Subject {
+  readonly pid: number
+  readonly works: Record<Asked, Work>
+}
+
+/** The processor time of a request of each kind: steadier than rates, which the load generator and others share. */
+export const measureCpu = async (bench: Bench): Promise<undefined> => {
+  const yardsticks = new Yardsticks(bench.generator, bench.dist)
+  try {
+    const own = await prepare(bench, bench.program)
+    const beside = bench.beside === undefined ? undefined : await prepare(bench, bench.beside)
+    const bare: number[] = []
+    const found = new Map<Asked, { own: number[]; beside: number[] }>()
+    for (const work of worksAsked()) found.set(work, { own: [], beside: [] })
+    for (let round = 1; round <= bench.rounds; round++) {
+      bare.push((await yardsticks.bareHttp(CONNECTIONS, bench.seconds)).cpuMicros)
+      for (const [work, micros] of found) {
+        micros.own.push(await ask(bench, own, work))
+        if (beside) micros.beside.push(await ask(bench, beside, work))
+      }
+      bench.say(
+        `round ${round}: ${[...found].map(([work, { own }]) => `${work} ${own.at(-1)?.toFixed(0)}`).join(', ')}`,
+      )
+    }
+    bench.note('bare node:http, processor time of a request', median(bare), 'us')
+    for (const [work, micros] of found) {
+      const [must, aim] = GOALS[work]
+      const besideMicros = beside && median(micros.beside)
+      bench.addCpu({
+        work,
+        micros: median(micros.own),
+        besideMicros,
+        ofBare: median(micros.own) / median(bare),
+        must,
+        aim,
+      })
+    }
+  } finally {
+    yardsticks.close()
+  }
+  return undefined
+}
+
+const worksAsked = (): Asked[] => Object.keys(GOALS) as Asked[]
+
+/** A server that has answered each kind of request so often that its code is compiled. */
+const prepare = async (bench: Bench, program: string): Promise<Subject> => {
+  const server = await bench.server('cpu', { program })
+  await mountEngines(server)
+  await fillForReads(server)
+  const health = { port: server.apiPort, method: 'GET', path: '/v1/sys/health' }
+  const works = { ...worksOf(server, await setUpAppRole(server)), 'sys/health': health }
+  for (const work of worksAsked()) await warmUp(bench.generator, works[work], bench.isQuick ? WARM_UP / 10 : WARM_UP)
+  return { pid: server.pid, works }
+}
+
+const ask = async (bench: Bench, { pid, works }: Subject, work: Asked): Promise<number> =>
+  (await bench.generator.loadWithCpu(pid, works[work], CONNECTIONS, bench.seconds)).cpuMicros
