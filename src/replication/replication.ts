@@ -38,6 +38,8 @@ interface ReplicationOptions {
  */
 export class Replication {
   readonly context: ReplicationContext
+  /** The facts about the roles that core needs, each as it is when it is asked for. */
+  readonly view: ReplicationView
   readonly forwarder: Forwarder
   readonly #purge: FilteredDataPurge
   #unsubscribe: (() => void) | undefined
@@ -96,6 +98,7 @@ export class Replication {
       })
     const running = { dr: roleOf('dr'), performance: roleOf('performance') }
     this.context = { ...parts, running }
+    this.view = new ReplicationView(this.context)
     this.#purge = purge
     this.forwarder = new Forwarder({
       ...host,
@@ -184,11 +187,6 @@ export class Replication {
       if (!ids.includes(filterIdOf(record, id, filters))) continue
       running.performance.primary?.filterChanged(id)
     }
-  }
-
-  /** The facts about the roles that core needs. Read fresh at each use. */
-  get view(): ReplicationView {
-    return new ReplicationView(this.context)
   }
 
   /** `data` of a status read. */

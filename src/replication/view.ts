@@ -1,75 +1,108 @@
 import type { ReplicationContext } from './context.js'
 import type { CompiledFilter } from './filter/compile-filter.js'
 import type { Mode } from './roles/machine.js'
+import type { RunningRole } from './roles/running-role.js'
 import { ownFilterId } from './roles/secondary-role.js'
 import { type Ahead, type Fence, isCopy, type KindRecord } from './roles/state.js'
-import type { Kind } from './types.js'
+import type { Kind, PrimaryView } from './types.js'
 
 /**
- * The facts about the roles of this cluster that core needs. Made for every request: facts that are expensive to find
- * are looked up when they are needed, by getters that all views share.
+ * The facts about the roles of this cluster that core needs. Asked several times by every request, so nothing is found
+ * before it is asked for, and every fact is the one of that moment.
  */
 export class ReplicationView {
-  /** As the status endpoints show them. */
-  readonly modes: Readonly<Record<Kind, Mode>>
-  /** As sys/health shows them: on a DR secondary the performance role that waits behind it. */
-  readonly healthModes: Readonly<Record<Kind, Mode>>
-  /** Only the DR list is served. */
-  readonly isDrSecondary: boolean
-  /** Shared data can be read only; writes of it are forwarded. */
-  readonly isPerformanceSecondary: boolean
-  /** The first copy is on its way: nothing can be served yet. */
-  readonly isBootstrapping: boolean
-  /** The primary that is followed says that this cluster is none of its secondaries any more. */
-  readonly isRevoked: boolean
-  /** A role has changed, and this runtime is about to end. */
-  readonly isRestarting: boolean
-  /** Last index of the primary's log that is applied here, of whichever kind this cluster follows. */
-  readonly lastRemoteWal: number
-  /** Last index that the primary announced since the start. */
-  readonly announcedIndex: number
-  /** The own id of the primary that is followed; empty when none has answered. */
-  readonly primaryClusterId: string
-  readonly echoDurationMs: number
-  readonly clockSkewMs: number
-  readonly canaryAgeMs: number
-  /** How long the oldest index that was announced and not applied has been waited for; 0 with nothing outstanding. */
-  readonly lagMs: number
-  readonly fence: Fence | undefined
-  /** The part of the log that this cluster has and its primary has lost; while it is set nobody is followed. */
-  readonly ahead: Ahead | undefined
-  /** True when client writes are to be refused because this primary was overtaken. */
-  readonly refusesWrites: boolean
-  /** False while nobody is followed: nothing arrives until an operator names a primary. */
-  readonly hasPrimary: boolean
   readonly #context: ReplicationContext
 
   constructor(context: ReplicationContext) {
-    const { host, roles, fences, running } = context
-    const { dr, performance } = roles.records
-    const modes = { dr: running.dr.mode, performance: running.performance.mode }
     this.#context = context
-    this.modes = modes
-    this.healthModes = { dr: modes.dr, performance: performance.mode }
-    this.isDrSecondary = modes.dr === 'secondary' || modes.dr === 'bootstrapping'
-    this.isPerformanceSecondary = modes.performance === 'secondary' || modes.performance === 'bootstrapping'
-    this.isBootstrapping = modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping'
-    const followed = this.isDrSecondary ? running.dr : running.performance
-    const { follower } = followed
-    const primary = follower?.primary
-    this.isRevoked = follower?.refusal === 'revoked'
-    this.isRestarting = roles.isLeaving
-    this.lastRemoteWal = followed.appliedIndex
-    this.announcedIndex = follower?.announced?.index ?? 0
-    this.primaryClusterId = primary?.clusterId ?? ''
-    this.echoDurationMs = Math.round(primary?.lastHeartbeatDurationMs ?? 0)
-    this.clockSkewMs = Math.round(primary?.clockSkewMs ?? 0)
-    this.canaryAgeMs = Math.round(primary?.canaryAgeMs ?? 0)
-    this.lagMs = primary?.lagMs ?? 0
-    this.fence = fences.of('dr') ?? (modes.performance === 'primary' ? fences.of('performance') : undefined)
-    this.ahead = aheadOf(dr) ?? aheadOf(performance)
-    this.refusesWrites = this.fence !== undefined && host.settings.fenceClientWrites
-    this.hasPrimary = follower !== undefined
+  }
+
+  /** As the status endpoints show them. */
+  get modes(): Readonly<Record<Kind, Mode>> {
+    return { dr: this.#drMode, performance: this.#performanceMode }
+  }
+
+  /** As sys/health shows them: on a DR secondary the performance role that waits behind it. */
+  get healthModes(): Readonly<Record<Kind, Mode>> {
+    return { dr: this.#drMode, performance: this.#context.roles.record('performance').mode }
+  }
+
+  /** Only the DR list is served. */
+  get isDrSecondary(): boolean {
+    return isSecondary(this.#drMode)
+  }
+
+  /** Shared data can be read only; writes of it are forwarded. */
+  get isPerformanceSecondary(): boolean {
+    return isSecondary(this.#performanceMode)
+  }
+
+  /** The first copy is on its way: nothing can be served yet. */
+  get isBootstrapping(): boolean {
+    return this.#drMode === 'bootstrapping' || this.#performanceMode === 'bootstrapping'
+  }
+
+  /** The primary that is followed says that this cluster is none of its secondaries any more. */
+  get isRevoked(): boolean {
+    return this.#followed.follower?.refusal === 'revoked'
+  }
+
+  /** A role has changed, and this runtime is about to end. */
+  get isRestarting(): boolean {
+    return this.#context.roles.isLeaving
+  }
+
+  /** Last index of the primary's log that is applied here, of whichever kind this cluster follows. */
+  get lastRemoteWal(): number {
+    return this.#followed.appliedIndex
+  }
+
+  /** Last index that the primary announced since the start. */
+  get announcedIndex(): number {
+    return this.#followed.follower?.announced?.index ?? 0
+  }
+
+  /** The own id of the primary that is followed; empty when none has answered. */
+  get primaryClusterId(): string {
+    return this.#primary?.clusterId ?? ''
+  }
+
+  get echoDurationMs(): number {
+    return Math.round(this.#primary?.lastHeartbeatDurationMs ?? 0)
+  }
+
+  get clockSkewMs(): number {
+    return Math.round(this.#primary?.clockSkewMs ?? 0)
+  }
+
+  get canaryAgeMs(): number {
+    return Math.round(this.#primary?.canaryAgeMs ?? 0)
+  }
+
+  /** How long the oldest index that was announced and not applied has been waited for; 0 with nothing outstanding. */
+  get lagMs(): number {
+    return this.#primary?.lagMs ?? 0
+  }
+
+  get fence(): Fence | undefined {
+    const { fences } = this.#context
+    return fences.of('dr') ?? (this.#performanceMode === 'primary' ? fences.of('performance') : undefined)
+  }
+
+  /** The part of the log that this cluster has and its primary has lost; while it is set nobody is followed. */
+  get ahead(): Ahead | undefined {
+    const { dr, performance } = this.#context.roles.records
+    return aheadOf(dr) ?? aheadOf(performance)
+  }
+
+  /** True when client writes are to be refused because this primary was overtaken. */
+  get refusesWrites(): boolean {
+    return this.#context.host.settings.fenceClientWrites && this.fence !== undefined
+  }
+
+  /** False while nobody is followed: nothing arrives until an operator names a primary. */
+  get hasPrimary(): boolean {
+    return this.#followed.follower !== undefined
   }
 
   /** The filter that keeps data from this performance secondary; undefined when it has everything. */
@@ -81,7 +114,26 @@ export class ReplicationView {
   get arrivingMounts(): ReadonlySet<string> {
     return arrivingMountsOf(this.#context)
   }
+
+  get #drMode(): Mode {
+    return this.#context.running.dr.mode
+  }
+
+  get #performanceMode(): Mode {
+    return this.#context.running.performance.mode
+  }
+
+  get #followed(): RunningRole {
+    const { running } = this.#context
+    return this.isDrSecondary ? running.dr : running.performance
+  }
+
+  get #primary(): PrimaryView | undefined {
+    return this.#followed.follower?.primary
+  }
 }
+
+const isSecondary = (mode: Mode): boolean => mode === 'secondary' || mode === 'bootstrapping'
 
 const aheadOf = (record: KindRecord): Ahead | undefined => ('ahead' in record ? record.ahead : undefined)
 

@@ -39,7 +39,7 @@ export class ServerStatus implements ClusterStatus {
   readonly storageType: string
   readonly isHaEnabled: boolean
   readonly license: ServerConfig['own']['license']
-  #read: () => Reading = () => NOTHING
+  #reading: Reading = NOTHING
   #isRestarting = false
 
   constructor(config: ServerConfig) {
@@ -54,69 +54,105 @@ export class ServerStatus implements ClusterStatus {
   /** From now on shows this runtime. */
   follow(runtime: Runtime): void {
     this.#isRestarting = false
-    this.#read = () => readRuntime(runtime)
+    this.#reading = new RuntimeReading(runtime)
   }
 
   /** Keeps showing what is true now, until the next runtime is followed. */
   freeze(): void {
-    const reading = this.#read()
     this.#isRestarting = true
-    this.#read = () => reading
+    this.#reading = frozen(this.#reading)
   }
 
   /** While frozen: the cluster has decided to join a set. */
   showBootstrapping(kind: keyof Reading['replicationModes']): void {
-    const reading = this.#read()
-    const replicationModes = { ...reading.replicationModes, [kind]: 'bootstrapping' as const }
-    this.#read = () => ({ ...reading, replicationModes })
+    const replicationModes = { ...this.#reading.replicationModes, [kind]: 'bootstrapping' as const }
+    this.#reading = { ...frozen(this.#reading), replicationModes }
   }
 
   get isRestarting(): boolean {
     return this.#isRestarting
   }
   get clusterName(): string {
-    return this.#read().clusterName
+    return this.#reading.clusterName
   }
   get clusterId(): string {
-    return this.#read().clusterId
+    return this.#reading.clusterId
   }
   get replicationModes(): Reading['replicationModes'] {
-    return this.#read().replicationModes
+    return this.#reading.replicationModes
   }
   get lastWal(): number {
-    return this.#read().lastWal
+    return this.#reading.lastWal
   }
   get lastRemoteWal(): number {
-    return this.#read().lastRemoteWal
+    return this.#reading.lastRemoteWal
   }
   get echoDurationMs(): number {
-    return this.#read().echoDurationMs
+    return this.#reading.echoDurationMs
   }
   get clockSkewMs(): number {
-    return this.#read().clockSkewMs
+    return this.#reading.clockSkewMs
   }
   get canaryAgeMs(): number {
-    return this.#read().canaryAgeMs
+    return this.#reading.canaryAgeMs
   }
   get activeSinceMs(): number | undefined {
-    return this.#read().activeSinceMs
+    return this.#reading.activeSinceMs
   }
 }
 
 /** When the reported version came out; clients read it as a time. */
 const BUILD_DATE = '2025-09-23T13:22:38Z'
 
-const readRuntime = ({ identity, store, cluster }: Runtime): Reading => ({
-  ...NOTHING,
-  clusterName: identity.clusterName,
-  clusterId: identity.clusterId,
-  lastWal: store.position.index,
-  ...(cluster && {
-    replicationModes: cluster.replication.modes,
-    lastRemoteWal: store.remotePosition?.index ?? 0,
-    activeSinceMs: cluster.openedAtMs,
-    echoDurationMs: cluster.replication.view.echoDurationMs,
-    clockSkewMs: cluster.replication.view.clockSkewMs,
-    canaryAgeMs: cluster.replication.view.canaryAgeMs,
-  }),
+/** What a runtime shows, each value as it is when it is asked for: health needs few of them, and is asked for all the time. */
+class RuntimeReading implements Reading {
+  readonly #runtime: Runtime
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  get clusterName(): string {
+    return this.#runtime.identity.clusterName
+  }
+  get clusterId(): string {
+    return this.#runtime.identity.clusterId
+  }
+  get lastWal(): number {
+    return this.#runtime.store.position.index
+  }
+  get replicationModes(): Reading['replicationModes'] {
+    return this.#cluster?.replication.modes ?? NOTHING.replicationModes
+  }
+  get lastRemoteWal(): number {
+    return (this.#cluster && this.#runtime.store.remotePosition?.index) ?? 0
+  }
+  get activeSinceMs(): number | undefined {
+    return this.#cluster?.openedAtMs
+  }
+  get echoDurationMs(): number {
+    return this.#cluster?.replication.view.echoDurationMs ?? 0
+  }
+  get clockSkewMs(): number {
+    return this.#cluster?.replication.view.clockSkewMs ?? 0
+  }
+  get canaryAgeMs(): number {
+    return this.#cluster?.replication.view.canaryAgeMs ?? 0
+  }
+
+  get #cluster(): Runtime['cluster'] {
+    return this.#runtime.cluster
+  }
+}
+
+const frozen = (reading: Reading): Reading => ({
+  clusterName: reading.clusterName,
+  clusterId: reading.clusterId,
+  replicationModes: reading.replicationModes,
+  lastWal: reading.lastWal,
+  lastRemoteWal: reading.lastRemoteWal,
+  echoDurationMs: reading.echoDurationMs,
+  clockSkewMs: reading.clockSkewMs,
+  canaryAgeMs: reading.canaryAgeMs,
+  activeSinceMs: reading.activeSinceMs,
 })

@@ -70,8 +70,9 @@ export class SealManager {
     this.#log = options.log
   }
 
+  /** Only an initialised cluster is ever opened, so an open one need not look: health is asked for all the time. */
   get isInitialized(): boolean {
-    return this.keys.config !== undefined
+    return !this.isSealed || this.keys.config !== undefined
   }
 
   get isSealed(): boolean {
