@@ -90,7 +90,8 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
       pattern: 'data/*path',
       fields: FIELDS,
       operations: { read, create: write, update: write, patch, delete: remove },
-      exists: ({ values: { path } }) => path !== '' && storage.get(metadataKey(path)) !== undefined,
+      exists: ({ values: { path } }) => path !== '' && storage.has(metadataKey(path)),
+      writesAlike: true,
       summary: 'Write, read, patch and delete versions of a secret.',
     }),
   ]

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ApiClient } from '../../../src/client/api-client.js'
 import { type DevServer, startDevServer } from '../../support/dev-server.js'
 
@@ -67,6 +67,54 @@ describe('a token with limited uses', () => {
         ['auth/token/lookup-self', 5],
         ['secret/data/a', 4],
       ])
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  })
+})
+
+describe.each([
+  { mount: 'alike1', version: '1', at: 'alike1/k', body: { v: 'x' } },
+  { mount: 'alike2', version: '2', at: 'alike2/data/k', body: { data: { v: 'x' } } },
+])('a write to version $version of KV', ({ mount, version, at, body }) => {
+  const statuses = async (...capabilities: string[]): Promise<number[]> => {
+    await root.write('sys/policies/acl/alike', {
+      policy: `path "${at}" { capabilities = ${JSON.stringify(capabilities)} }`,
+    })
+    const token = await makeToken({ policies: ['alike'], no_default_policy: true })
+    const write = async () => (await root.send('PUT', at, { token, body })).status
+    const found = [await write(), await write()]
+    await root.delete(version === '1' ? at : at.replace('/data/', '/metadata/'))
+    return found
+  }
+  beforeAll(async () => {
+    await root.write(`sys/mounts/${mount}`, { type: 'kv', options: { version } })
+    // Version 2 is made ready in the background.
+    await vi.waitFor(() => root.write(at, body), { timeout: 20_000 })
+    await root.delete(version === '1' ? at : at.replace('/data/', '/metadata/'))
+  })
+  const done = version === '1' ? 204 : 200
+
+  it('is judged as what it does, where the rights tell making from changing', async () => {
+    expect(await statuses('create')).toEqual([done, 403])
+    expect(await statuses('update')).toEqual([403, 403])
+    expect(await statuses('create', 'update')).toEqual([done, done])
+    expect(await statuses('read')).toEqual([403, 403])
+  })
+
+  it('is audited as what it does, whatever the rights', async () => {
+    const directory = mkdtempSync(path.join(os.tmpdir(), 'understudy-audit-'))
+    const file = path.join(directory, 'audit.log')
+    try {
+      await root.write('sys/audit/alike', { type: 'file', options: { file_path: file } })
+      for (const _ of [1, 2]) await root.write(at, body)
+      await root.delete('sys/audit/alike')
+      const lines = readFileSync(file, 'utf8').trim().split('\n')
+      const operations = lines
+        .map((line) => JSON.parse(line) as { request: { path: string; operation: string } })
+        .filter(({ request }) => request.path === at)
+        .map(({ request }) => request.operation)
+      expect(operations).toEqual(['create', 'create', 'update', 'update'])
     } finally {
       rmSync(directory, { recursive: true, force: true })
     }
