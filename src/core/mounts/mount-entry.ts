@@ -83,10 +83,8 @@ export const defaultMounts = (
 ): MountEntry[] => {
   const row = (
     kind: MountKind,
-    type: string,
     path: string,
-    description: string,
-    more: Partial<MountEntry> = {},
+    { type, description, ...more }: Pick<MountEntry, 'type' | 'description'> & Partial<MountEntry>,
   ): MountEntry => ({
     uuid: newUuid(),
     accessor: newAccessor(kind === 'auth' ? `auth_${type}` : type),
@@ -103,15 +101,25 @@ export const defaultMounts = (
     ...more,
   })
   return [
-    row('secret', 'system', 'sys/', 'system endpoints used for control, policy and debugging', {
+    row('secret', 'sys/', {
+      type: 'system',
+      description: 'system endpoints used for control, policy and debugging',
       sealWrap: true,
       config: { ...DEFAULT_CONFIG, passthroughRequestHeaders: ['Accept'] },
     }),
-    row('secret', 'identity', 'identity/', 'identity store', {
+    row('secret', 'identity/', {
+      type: 'identity',
+      description: 'identity store',
       config: { ...DEFAULT_CONFIG, passthroughRequestHeaders: ['Authorization'] },
     }),
-    row('secret', 'cubbyhole', 'cubbyhole/', 'per-token private secret storage', { isLocal: true }),
-    row('auth', 'token', 'token/', 'token based credentials', {
+    row('secret', 'cubbyhole/', {
+      type: 'cubbyhole',
+      description: 'per-token private secret storage',
+      isLocal: true,
+    }),
+    row('auth', 'token/', {
+      type: 'token',
+      description: 'token based credentials',
       config: { ...DEFAULT_CONFIG, tokenType: 'default-service' },
     }),
   ]

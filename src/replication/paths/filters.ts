@@ -22,19 +22,23 @@ export const filterPaths = (context: PathContext): PathSpec[] => {
       },
     }),
     read(
-      'replication/performance/primary/dynamic-filter/:id',
-      'performance',
       context,
-      FILTER_ID_FIELDS,
-      'What falls under a filter without being named in it.',
+      {
+        pattern: 'replication/performance/primary/dynamic-filter/:id',
+        kind: 'performance',
+        fields: FILTER_ID_FIELDS,
+        summary: 'What falls under a filter without being named in it.',
+      },
       (current, { values }) => readDynamicOnPrimary(current, values.id),
     ),
     read(
-      'replication/performance/secondary/dynamic-filter/:id',
-      'performance',
       context,
-      FILTER_ID_FIELDS,
-      'What falls under the filter of this secondary without being named in it.',
+      {
+        pattern: 'replication/performance/secondary/dynamic-filter/:id',
+        kind: 'performance',
+        fields: FILTER_ID_FIELDS,
+        summary: 'What falls under the filter of this secondary without being named in it.',
+      },
       (current, { values }) => readDynamicOnSecondary(current, values.id),
     ),
   ]

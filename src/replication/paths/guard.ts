@@ -26,42 +26,49 @@ const licensed =
     return run(context, call)
   }
 
+interface KindPath<T extends FieldTable> {
+  readonly pattern: string
+  /** The kind of replication that the licence has to include. */
+  readonly kind: Kind
+  readonly fields: T
+  readonly summary: string
+}
+
 /** A path that is only written to. */
 export const write = <T extends FieldTable>(
-  pattern: string,
-  kind: Kind,
   context: PathContext,
-  fields: T,
-  summary: string,
+  { pattern, kind, fields, summary }: KindPath<T>,
   run: Run<T>,
 ): PathSpec => definePath({ pattern, fields, summary, operations: { update: licensed(kind, context, run) } })
 
 /** A path that is only read. */
 export const read = <T extends FieldTable>(
-  pattern: string,
-  kind: Kind,
   context: PathContext,
-  fields: T,
-  summary: string,
+  { pattern, kind, fields, summary }: KindPath<T>,
   run: Run<T>,
 ): PathSpec => definePath({ pattern, fields, summary, operations: { read: licensed(kind, context, run) } })
 
 type WithToken<T extends FieldTable> = T & typeof OPERATION_TOKEN_FIELDS
+
+interface OperationPath<T extends FieldTable> {
+  /** The path below `replication/dr/secondary/`. */
+  readonly operation: string
+  readonly fields: T
+  readonly summary: string
+}
 
 /**
  * A path below `replication/dr/secondary/` that an operation token authorises in place of a client token. The order of
  * refusals: not a DR secondary, no token, a token that may not do this; then what the operation itself says.
  */
 export const writeWithToken = <T extends FieldTable>(
-  operation: string,
   context: PathContext,
-  fields: T,
-  summary: string,
+  { operation, fields, summary }: OperationPath<T>,
   run: Run<WithToken<T>>,
 ): PathSpec => {
   const pattern = `replication/dr/secondary/${operation}`
   const all: WithToken<T> = { ...fields, ...OPERATION_TOKEN_FIELDS }
-  return write(pattern, 'dr', context, all, summary, (current, call) => {
+  return write(context, { pattern, kind: 'dr', fields: all, summary }, (current, call) => {
     requireOperationToken(current, call.request, String(call.values.dr_operation_token))
     return run(current, call)
   })

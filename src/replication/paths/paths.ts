@@ -44,11 +44,8 @@ const statusPaths = (context: PathContext): PathSpec[] => {
 const maintenancePaths = (context: PathContext): PathSpec[] => {
   const reindexPath = (pattern: string, kind: Kind | undefined): PathSpec =>
     write(
-      pattern,
-      kind ?? 'performance',
       context,
-      REINDEX_FIELDS,
-      'Rebuild the merkle trees.',
+      { pattern, kind: kind ?? 'performance', fields: REINDEX_FIELDS, summary: 'Rebuild the merkle trees.' },
       (current, { values }) => {
         requireEnabled(current, kind)
         return reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush })
@@ -59,22 +56,26 @@ const maintenancePaths = (context: PathContext): PathSpec[] => {
     reindexPath('replication/dr/reindex', 'dr'),
     reindexPath('replication/performance/reindex', 'performance'),
     write(
-      'replication/recover',
-      'performance',
       context,
-      RECOVER_FIELDS,
-      'Restart replication from its stored state.',
+      {
+        pattern: 'replication/recover',
+        kind: 'performance',
+        fields: RECOVER_FIELDS,
+        summary: 'Restart replication from its stored state.',
+      },
       (current, { values }) => {
         requireEnabled(current, undefined)
         return recover(current, { force: values.force })
       },
     ),
     write(
-      'replication/merkle-check',
-      'performance',
       context,
-      {},
-      'Compare the merkle trees with the data.',
+      {
+        pattern: 'replication/merkle-check',
+        kind: 'performance',
+        fields: {},
+        summary: 'Compare the merkle trees with the data.',
+      },
       (current) => {
         requireEnabled(current, undefined)
         return checkTrees(current)

@@ -9,30 +9,33 @@ import type { Kind } from '../types.js'
 /** `.../primary/*` of one kind below `prefix`, which is that of the kind or the older one without a kind. */
 export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): PathSpec[] => [
   write(
-    `${prefix}/primary/enable`,
-    kind,
     context,
-    CLUSTER_ADDR_FIELDS,
-    'Make this cluster a primary.',
+    { pattern: `${prefix}/primary/enable`, kind, fields: CLUSTER_ADDR_FIELDS, summary: 'Make this cluster a primary.' },
     (current, call) => enablePrimary(current, kind, call.values.primary_cluster_addr),
   ),
   write(
-    `${prefix}/primary/demote`,
-    kind,
     context,
-    {},
-    'Make this primary a secondary that follows nobody.',
+    {
+      pattern: `${prefix}/primary/demote`,
+      kind,
+      fields: {},
+      summary: 'Make this primary a secondary that follows nobody.',
+    },
     (current) => demote(current, kind),
   ),
-  write(`${prefix}/primary/disable`, kind, context, {}, 'End replication on this primary.', (current) =>
-    disablePrimary(current, kind),
+  write(
+    context,
+    { pattern: `${prefix}/primary/disable`, kind, fields: {}, summary: 'End replication on this primary.' },
+    (current) => disablePrimary(current, kind),
   ),
   write(
-    `${prefix}/primary/secondary-token`,
-    kind,
     context,
-    SECONDARY_TOKEN_FIELDS,
-    'Issue an activation token for a secondary.',
+    {
+      pattern: `${prefix}/primary/secondary-token`,
+      kind,
+      fields: SECONDARY_TOKEN_FIELDS,
+      summary: 'Issue an activation token for a secondary.',
+    },
     (current, call) =>
       issueToken(current, kind, {
         id: call.values.id,
@@ -42,11 +45,13 @@ export const primaryPaths = (prefix: string, kind: Kind, context: PathContext): 
       }),
   ),
   write(
-    `${prefix}/primary/revoke-secondary`,
-    kind,
     context,
-    SECONDARY_ID_FIELDS,
-    'Cut a secondary off for good.',
+    {
+      pattern: `${prefix}/primary/revoke-secondary`,
+      kind,
+      fields: SECONDARY_ID_FIELDS,
+      summary: 'Cut a secondary off for good.',
+    },
     (current, call) => revokeSecondary(current, kind, call.values.id),
   ),
 ]

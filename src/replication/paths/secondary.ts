@@ -40,42 +40,47 @@ const toUpdateFields = (call: Call<UpdateTable>): UpdateFields => ({
 })
 
 const enablePath = (prefix: string, kind: Kind, context: PathContext): PathSpec =>
-  write(`${prefix}/secondary/enable`, kind, context, JOIN_FIELDS, SUMMARIES.enable, (current, call) =>
-    enableSecondary(current, kind, toJoinFields(call.values)),
+  write(
+    context,
+    { pattern: `${prefix}/secondary/enable`, kind, fields: JOIN_FIELDS, summary: SUMMARIES.enable },
+    (current, call) => enableSecondary(current, kind, toJoinFields(call.values)),
   )
 
 /** `.../secondary/*` of performance replication below `prefix`; all of them need a client token. */
 export const performanceSecondaryPaths = (prefix: string, context: PathContext): PathSpec[] => [
   enablePath(prefix, 'performance', context),
   write(
-    `${prefix}/secondary/promote`,
-    'performance',
     context,
-    PROMOTE_FIELDS,
-    SUMMARIES.promote,
+    { pattern: `${prefix}/secondary/promote`, kind: 'performance', fields: PROMOTE_FIELDS, summary: SUMMARIES.promote },
     (current, { values }) =>
       promote(current, 'performance', { primaryClusterAddr: values.primary_cluster_addr, force: values.force }),
   ),
-  write(`${prefix}/secondary/disable`, 'performance', context, {}, SUMMARIES.disable, (current) =>
-    disableSecondary(current, 'performance'),
+  write(
+    context,
+    { pattern: `${prefix}/secondary/disable`, kind: 'performance', fields: {}, summary: SUMMARIES.disable },
+    (current) => disableSecondary(current, 'performance'),
   ),
   write(
-    `${prefix}/secondary/update-primary`,
-    'performance',
     context,
-    UPDATE_PRIMARY_FIELDS,
-    SUMMARIES.update,
+    {
+      pattern: `${prefix}/secondary/update-primary`,
+      kind: 'performance',
+      fields: UPDATE_PRIMARY_FIELDS,
+      summary: SUMMARIES.update,
+    },
     (current, call) => updatePrimary(current, 'performance', toUpdateFields(call)),
   ),
 ]
 
 export const performancePublicKeyPath = (context: PathContext): PathSpec =>
   write(
-    'replication/performance/secondary/generate-public-key',
-    'performance',
     context,
-    {},
-    SUMMARIES.publicKey,
+    {
+      pattern: 'replication/performance/secondary/generate-public-key',
+      kind: 'performance',
+      fields: {},
+      summary: SUMMARIES.publicKey,
+    },
     (current) => generatePublicKey(current, 'performance'),
   )
 
@@ -87,43 +92,67 @@ const requireEitherToken = (context: PathContext, request: Request, token: strin
 export const drSecondaryPaths = (context: PathContext): PathSpec[] => [
   enablePath('replication/dr', 'dr', context),
   write(
-    'replication/dr/secondary/generate-public-key',
-    'dr',
     context,
-    OPERATION_TOKEN_FIELDS,
-    SUMMARIES.publicKey,
+    {
+      pattern: 'replication/dr/secondary/generate-public-key',
+      kind: 'dr',
+      fields: OPERATION_TOKEN_FIELDS,
+      summary: SUMMARIES.publicKey,
+    },
     (current, { request, values }) => {
       // Elsewhere the pipeline has judged the client token, as on any other path.
       if (isDrSecondary(current) || !request.token) requireEitherToken(current, request, values.dr_operation_token)
       return generatePublicKey(current, 'dr')
     },
   ),
-  writeWithToken('promote', context, PROMOTE_FIELDS, SUMMARIES.promote, (current, { values }) =>
-    promote(current, 'dr', { primaryClusterAddr: values.primary_cluster_addr, force: values.force }),
+  writeWithToken(
+    context,
+    { operation: 'promote', fields: PROMOTE_FIELDS, summary: SUMMARIES.promote },
+    (current, { values }) =>
+      promote(current, 'dr', { primaryClusterAddr: values.primary_cluster_addr, force: values.force }),
   ),
-  writeWithToken('disable', context, {}, SUMMARIES.disable, (current) => disableSecondary(current, 'dr')),
-  writeWithToken('update-primary', context, UPDATE_PRIMARY_FIELDS, SUMMARIES.update, (current, call) =>
-    updatePrimary(current, 'dr', toUpdateFields(call)),
-  ),
-  writeWithToken('reindex', context, REINDEX_FIELDS, 'Rebuild the merkle trees.', (current, { values }) =>
-    reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush }),
+  writeWithToken(context, { operation: 'disable', fields: {}, summary: SUMMARIES.disable }, (current) =>
+    disableSecondary(current, 'dr'),
   ),
   writeWithToken(
-    'recover',
     context,
-    RECOVER_FIELDS,
-    'Restart replication from its stored state.',
+    { operation: 'update-primary', fields: UPDATE_PRIMARY_FIELDS, summary: SUMMARIES.update },
+    (current, call) => updatePrimary(current, 'dr', toUpdateFields(call)),
+  ),
+  writeWithToken(
+    context,
+    { operation: 'reindex', fields: REINDEX_FIELDS, summary: 'Rebuild the merkle trees.' },
+    (current, { values }) => reindex(current, { diff: values.diff, force: values.force, skipFlush: values.skip_flush }),
+  ),
+  writeWithToken(
+    context,
+    { operation: 'recover', fields: RECOVER_FIELDS, summary: 'Restart replication from its stored state.' },
     (current, { values }) => recover(current, { force: values.force }),
   ),
-  writeWithToken('merkle-check', context, {}, 'Compare the merkle trees with the data.', (current) =>
-    checkTrees(current),
+  writeWithToken(
+    context,
+    { operation: 'merkle-check', fields: {}, summary: 'Compare the merkle trees with the data.' },
+    (current) => checkTrees(current),
   ),
-  writeWithToken('operation-token/delete', context, {}, 'Revoke the operation token.', async (current) => {
-    await current.operationTokens.delete()
-    return undefined
-  }),
-  read('replication/dr/secondary/license/status', 'dr', context, {}, 'The licence, on a DR secondary.', (current) => {
-    requireDrSecondary(current)
-    return { data: current.services.licenseStatus() }
-  }),
+  writeWithToken(
+    context,
+    { operation: 'operation-token/delete', fields: {}, summary: 'Revoke the operation token.' },
+    async (current) => {
+      await current.operationTokens.delete()
+      return undefined
+    },
+  ),
+  read(
+    context,
+    {
+      pattern: 'replication/dr/secondary/license/status',
+      kind: 'dr',
+      fields: {},
+      summary: 'The licence, on a DR secondary.',
+    },
+    (current) => {
+      requireDrSecondary(current)
+      return { data: current.services.licenseStatus() }
+    },
+  ),
 ]

@@ -64,7 +64,7 @@ export const redeemToken = async (deps: JoinDeps, kind: Kind, fields: JoinFields
 const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: AbortSignal): Promise<Joined> => {
   const { host } = deps
   const caPems = await loadCaPems(fields)
-  const bundle = await openToken(host, kind, fields, caPems, signal, deps.checkBundle)
+  const bundle = await openToken(deps, kind, { ...fields, caPems }, signal)
   deps.checkBundle({ kind: bundle.kind, setId: bundle.setId, isOwn: isOwnAddress(host, bundle.primaryClusterAddr) })
   const credentials = credentialsOf(bundle)
   const call = {
@@ -82,12 +82,10 @@ const redeem = async (deps: JoinDeps, kind: Kind, fields: JoinFields, signal: Ab
 }
 
 const openToken = async (
-  host: Host,
+  { host, checkBundle }: Pick<JoinDeps, 'host' | 'checkBundle'>,
   kind: Kind,
-  fields: JoinFields,
-  caPems: readonly string[],
+  fields: JoinFields & { readonly caPems: readonly string[] },
   signal: AbortSignal,
-  checkBundle: JoinDeps['checkBundle'],
 ): Promise<Bundle> => {
   const token = parseActivationToken(fields.token)
   if (!token) throw invalid(GUARDS.invalidToken)
@@ -96,7 +94,7 @@ const openToken = async (
     if (address === '') throw invalid('the token has no address of the primary; give primary_api_addr')
     const own = host.identity.apiAddress.replace(/\/+$/, '')
     if (own !== '' && address === own) throw invalid(GUARDS.ownSecondary)
-    const { clientCertPem, clientKeyPem } = fields
+    const { clientCertPem, clientKeyPem, caPems } = fields
     const call = { address: withApiScheme(address), token: token.jwt, caPems, clientCertPem, clientKeyPem, signal }
     const ask = (step: WrappedCall['step']) => fetchAnswer(() => host.fetchWrapped({ ...call, step }))
     refuseOther(await ask('lookup'), (found) => {

@@ -195,7 +195,8 @@ export class Follower {
     this.#link({ on: 'dial', redial })
     try {
       const connection = await this.#options.transport.connect(address, { ...this.#options, signal: redial.signal })
-      return await followOver(connection, this.#options, this.#heartbeat, this.#eventsOf(connection), redial.signal)
+      const events = { ...this.#eventsOf(connection), heartbeat: this.#heartbeat }
+      return await followOver(connection, this.#options, events, redial.signal)
     } catch (error) {
       const wasConnected = this.#following.is === 'connected'
       if (!redial.signal.aborted) this.#failed(address, error)

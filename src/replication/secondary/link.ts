@@ -31,8 +31,7 @@ export interface LinkEvents {
 export const followOver = async (
   connection: PrimaryConnection,
   options: FollowerOptions,
-  heartbeat: Heartbeat,
-  events: LinkEvents,
+  { heartbeat, ...events }: LinkEvents & { readonly heartbeat: Heartbeat },
   signal: AbortSignal,
 ): Promise<never> => {
   const ending = new AbortController()

@@ -39,17 +39,15 @@ export const dialTls = async (address: string, options: DialOptions): Promise<tl
   })
   socket.once('close', () => raw.destroy())
   const restMs = Math.max(timeoutMs - (clock.monotonic() - startMs), 1)
-  await settled(socket, raw, clock, restMs, signal, target)
+  await settled(socket, raw, target, { clock, timeoutMs: restMs, signal })
   return socket
 }
 
 const settled = (
   socket: tls.TLSSocket,
   raw: Duplex,
-  clock: Clock,
-  timeoutMs: number,
-  signal: AbortSignal,
   target: string,
+  { clock, timeoutMs, signal }: Pick<DialOptions, 'clock' | 'timeoutMs' | 'signal'>,
 ): Promise<void> =>
   new Promise((resolve, reject) => {
     const finish = (error: unknown) => {
