@@ -83,7 +83,7 @@ export const LIMITS = {
   roleNameBytesMax: 4095,
   /** Items of one batch of a transit request. */
   transitBatchItemsMax: 10_000,
-  /** What one key is derived for; the library derives for no more. */
+  /** Purposes that one key is derived for; the library derives for no more. */
   transitContextBytesMax: 1024,
   transitRandomBytesMax: 128 * 1024,
   /** Versions of a transit key that are not trimmed: they are one record. */

@@ -31,7 +31,7 @@ const generateAs = (kind: PairKind): Promise<{ privateKey: KeyObject }> => {
 
 export const privateKeyOf = (bytes: Buffer): KeyObject => createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })
 
-/** What stands before the seed in the PKCS 8 form of an Ed25519 key (RFC 8410). */
+/** The bytes before the seed in the PKCS 8 form of an Ed25519 key (RFC 8410). */
 const ED25519_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** The private key bytes of an Ed25519 seed of 32 bytes. */

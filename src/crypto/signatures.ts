@@ -26,7 +26,7 @@ export type SignatureScheme =
   | { readonly kind: 'ecdsa'; readonly hash: HashName; readonly encoding: 'der' | 'ieee-p1363' }
   | { readonly kind: 'rsa-pss'; readonly hash: HashName; readonly saltLength: 'auto' | 'hash' | number }
   | { readonly kind: 'rsa-pkcs1'; readonly hash: HashName }
-  /** What is signed is a hash already; undefined: is signed as it is. */
+  /** The hash that the input is already; undefined: the input is signed as it is. */
   | { readonly kind: 'rsa-pkcs1-digest'; readonly hash: HashName | undefined }
 
 /** Undefined where the key has no room for such a signature, or the input is no such hash. */
@@ -71,7 +71,7 @@ const saltOf = (length: 'auto' | 'hash' | number, use: 'sign' | 'verify'): numbe
   return use === 'sign' ? constants.RSA_PSS_SALTLEN_MAX_SIGN : constants.RSA_PSS_SALTLEN_AUTO
 }
 
-/** What PKCS 1 puts before a hash: the name of the algorithm, and how long the hash is (RFC 8017, 9.2). */
+/** The prefix that PKCS 1 puts before a hash: the name of the algorithm, and how long the hash is (RFC 8017, 9.2). */
 const DIGEST_PREFIX: Readonly<Record<HashName, string>> = {
   sha1: '3021300906052b0e03021a05000414',
   sha224: '302d300d06096086480165030402040500041c',

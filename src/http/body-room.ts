@@ -157,7 +157,7 @@ export class BodyRoom {
     this.#slowest = this.#clock.setTimer(inMs, () => void this.#evictSlowest())
   }
 
-  /** What has arrived by now is read first: it may be the server that was slow. */
+  /** Bytes that have arrived by now are read first: it may be the server that was slow. */
   async #evictSlowest(): Promise<void> {
     await nextTurn()
     const due = this.#findDue()

@@ -80,7 +80,7 @@ export class HttpFace {
   async fail(request: IncomingMessage, response: ServerResponse, error: unknown, isLast: boolean): Promise<void> {
     if (error instanceof ClientGone || isCutShort(error)) return
     this.#report(error, request)
-    // What has arrived of the message goes through the parser before its end is asked for.
+    // The part of the message that has arrived goes through the parser before its end is asked for.
     await undefined
     if (response.headersSent) response.destroy()
     else await respond(request, response, renderError(error), isLast || !request.complete, this.#turnEnd)

@@ -16,7 +16,7 @@ export const findPath = (
   return match && { spec: match.row.spec, captured: { ...match.captured } }
 }
 
-/** What kind of write a request is. What was found out about it is not found out again when it is executed. */
+/** The kind of write that a request is. Whatever is found out for that is not found out again when it is executed. */
 export interface JudgedWrite {
   readonly operation: 'create' | 'update'
   readonly call?: { readonly backend: Backend; readonly match: PathMatch; readonly fields: FieldValues }

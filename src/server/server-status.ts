@@ -104,7 +104,7 @@ export class ServerStatus implements ClusterStatus {
 /** When the reported version came out; clients read it as a time. */
 const BUILD_DATE = '2025-09-23T13:22:38Z'
 
-/** What a runtime shows, each value as it is when it is asked for: health needs few of them, and is asked for all the time. */
+/** The facts that a runtime shows, each value as it is when it is asked for: health needs few of them, and is asked for all the time. */
 class RuntimeReading implements Reading {
   readonly #runtime: Runtime
 

@@ -68,7 +68,7 @@ export const refusalCodeOf = (error: unknown): RefusalCode | undefined => {
   return isRefusalCode(code) ? code : undefined
 }
 
-/** What travels for a handler's failure. Texts of our own errors do, and those of bugs do too, for the log. */
+/** The form in which a handler's failure travels. Texts of our own errors do, and those of bugs do too, for the log. */
 export const carriedRefusal = (error: unknown): CarriedRefusal => {
   const overtaker = error instanceof LogicalError ? error.data?.overtaker : undefined
   return {

@@ -1,4 +1,4 @@
-/** What becomes of a key: its settings, its versions. */
+/** Changes of a key: its settings, its versions. */
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, duration, int, string } from '../../logical/fields.js'

@@ -146,7 +146,7 @@ export const signingPaths = (keys: KeyStore): PathSpec[] => {
   ]
 }
 
-/** What all items have to be judged by. */
+/** The settings that all items are judged by. */
 const decideKind = (items: readonly Item[]): 'signature' | 'hmac' => {
   const has = (item: Item, name: string) => (item.text(name) ?? '') !== ''
   const signatures = items.filter((item) => has(item, 'signature')).length

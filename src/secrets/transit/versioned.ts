@@ -6,7 +6,7 @@ const PREFIX = 'vault:v'
 
 export const formatVersioned = (version: number, rest: string): string => `${PREFIX}${version}:${rest}`
 
-/** What the errors about such a text call it, and what they say of one whose version is too old. */
+/** The name of such a text in errors, and their words for one whose version is too old. */
 interface VersionedTexts {
   readonly subject: string
   readonly noPrefix: string

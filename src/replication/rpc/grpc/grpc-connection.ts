@@ -39,7 +39,7 @@ interface Opened {
   readonly recorder: Recorder | undefined
 }
 
-/** What connections are made over, the same for all of a process. */
+/** The surroundings that connections are made over, the same for all of a process. */
 interface Dialler {
   readonly network: Network
   readonly clock: Clock

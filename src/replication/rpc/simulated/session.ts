@@ -62,7 +62,7 @@ export class Session {
     this.#lastHeardMs = this.#options.clock.monotonic()
     if (message.is === 'ping') this.#wire.send({ is: 'pong' })
     else if (message.is === 'call') this.#options.onCall?.(message.method, this.#open(message.id))
-    // What was under way when a call ended belongs to nobody.
+    // A message that was under way when its call ended belongs to nobody.
     else if ('id' in message) this.#calls.get(message.id)?.take(message)
   }
 

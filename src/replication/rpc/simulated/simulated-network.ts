@@ -105,10 +105,10 @@ class LinkEnd implements Wire {
   readonly #clock: Clock
   readonly #delayMs: () => number
   #listeners: Parameters<Wire['listen']>[0] | undefined
-  /** What came before anybody listened. */
+  /** Messages that came before anybody listened. */
   readonly #early: WireMessage[] = []
   #isClosed = false
-  /** What is under way to the other end, in order. */
+  /** Messages under way to the other end, in order. */
   readonly #underWay: { readonly dueMs: number; readonly arrive: (other: LinkEnd) => void }[] = []
   #timer: Timer | undefined
 
@@ -149,7 +149,7 @@ class LinkEnd implements Wire {
     else this.#early.push(message)
   }
 
-  /** What was sent before arrives before, also a close. */
+  /** Everything arrives in the order in which it was sent, also a close. */
   #deliver(arrive: (other: LinkEnd) => void): void {
     this.#underWay.push({ dueMs: this.#clock.monotonic() + this.#delayMs(), arrive })
     this.#arriveLater()

@@ -1,6 +1,6 @@
 import type { CarriedRefusal } from '../refusal.js'
 
-/** What goes over a connection: first who both are, then calls by number, each with messages both ways and one end. */
+/** The messages of a connection: first who both are, then calls by number, each with messages both ways and one end. */
 export type WireMessage =
   | { readonly is: 'hello'; readonly serverName: string; readonly certificate: string }
   | { readonly is: 'welcome'; readonly certificate: string }
@@ -23,7 +23,7 @@ export interface Wire {
   close(): void
 }
 
-/** What carries messages between the clusters of a process. */
+/** Carries messages between the clusters of a process. */
 export interface MessageNetwork {
   /** The address really bound: port 0 is replaced. Throws when it is taken. */
   listen(address: string, onWire: (wire: Wire) => void): { readonly address: string; close(): void }
