@@ -43,6 +43,7 @@ export default defineConfig({
       }),
       tier('scenarios', [DRILLS], 600_000, { ...compiled, ...alone }),
       tier('containers', ['test/containers/**/*.test.ts'], 900_000, { ...compiled, ...alone, env: withoutReaper }),
+      tier('browser', ['test/browser/**/*.test.ts'], 600_000, { ...compiled, ...alone }),
     ],
   },
 })

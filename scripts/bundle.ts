@@ -95,6 +95,23 @@ const keeper = await build({
   minifyWhitespace: true,
 })
 
+/** The page of a lab, for browsers: all of it in one file, and its style in another. */
+const SOURCE = path.join(import.meta.dirname, '..', 'src')
+const page = await build({
+  ...COMMON,
+  platform: 'browser',
+  target: 'es2022',
+  entryPoints: [
+    { in: path.join(SOURCE, 'web/main.tsx'), out: 'page' },
+    { in: path.join(SOURCE, 'web/page.css'), out: 'page' },
+  ],
+  outdir: path.join(dist, 'web'),
+  format: 'esm',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  minify: true,
+})
+
 /** Declarations that an entry leads to. */
 const findDeclarations = async (file: string, found = new Set<string>()): Promise<Set<string>> => {
   if (found.has(file)) return found
@@ -112,7 +129,12 @@ const write = async (file: string, contents: string | Uint8Array): Promise<void>
   await mkdir(path.dirname(file), { recursive: true })
   await writeFile(file, contents)
 }
-const built = [...outputFiles, ...required.flatMap((library) => library.outputFiles), ...keeper.outputFiles]
+const built = [
+  ...outputFiles,
+  ...required.flatMap((library) => library.outputFiles),
+  ...keeper.outputFiles,
+  ...page.outputFiles,
+]
 await Promise.all(built.map(({ path: file, contents }) => write(file, contents)))
 // Types are of the module system of the nearest package.json.
 await write(path.join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
@@ -144,9 +166,9 @@ for (const { name, file } of ENTRIES) {
 }
 
 /** Files that are read at run time lie where the compiled modules look for them. */
-const source = path.join(import.meta.dirname, '..', 'src')
-for (const name of await readdir(source, { recursive: true })) {
-  if (/\.(?:yaml|css|html)$|\.schema\.json$/.test(name)) await cp(path.join(source, name), path.join(dist, name))
+for (const name of await readdir(SOURCE, { recursive: true })) {
+  if (name === path.join('web', 'page.css')) continue
+  if (/\.(?:yaml|css|html|svg)$|\.schema\.json$/.test(name)) await cp(path.join(SOURCE, name), path.join(dist, name))
 }
 
 /** What completions offer is known once all is compiled, and the files lie there that are read at run time. */

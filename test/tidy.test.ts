@@ -31,7 +31,12 @@ const LAYERS: Record<string, readonly string[]> = {
   index: ['server', 'lab', 'client', 'base'],
   vitest: ['index'],
   testcontainers: ['index', 'lab', 'client', 'base'],
+  // Types alone: see below.
+  web: ['lab'],
 }
+
+/** All that the page for browsers may know of ours, and only its types. */
+const PAGE_FACTS = 'src/lab/web/page-facts.ts'
 
 /** Inner room -> its neighbours that it must not know, neither values nor types. */
 const INNER: Record<string, readonly string[]> = {
@@ -71,6 +76,7 @@ const OWNERS: Record<string, readonly string[]> = {
   bcrypt: ['auth'],
   commander: ['cli'],
   vitest: ['vitest'],
+  preact: ['web'],
   testcontainers: ['testcontainers'],
   'node:child_process': ['lab', 'server'],
 }
@@ -97,7 +103,7 @@ const NO_KEYS = [
 const UNNAMED = ['src/cli/vault/flags.ts: Flag']
 
 /** Imported by others than our own: the package, the program, and what a test file gets. */
-const ENTRIES = ['src/main.ts', 'src/index.ts', 'src/vitest.ts', 'src/testcontainers/index.ts']
+const ENTRIES = ['src/web/main.tsx', 'src/main.ts', 'src/index.ts', 'src/vitest.ts', 'src/testcontainers/index.ts']
 
 interface Import {
   readonly specifier: string
@@ -149,7 +155,7 @@ const readSource = (file: string): Source => {
 
 const readSources = (folder: string): Source[] =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.includes('generated'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.includes('generated'))
     .map((name) => readSource(path.join(root, folder, name)))
 
 const sources = readSources('src')
@@ -157,8 +163,10 @@ const sources = readSources('src')
 const packageOf = (specifier: string): string =>
   specifier.startsWith('@') ? specifier.split('/').slice(0, 2).join('/') : (specifier.split('/')[0] ?? specifier)
 
-const targetOf = (source: Source, specifier: string): string =>
-  path.resolve(path.dirname(source.file), specifier).replace(/\.js$/, '.ts')
+const targetOf = (source: Source, specifier: string): string => {
+  const file = path.resolve(path.dirname(source.file), specifier).replace(/\.js$/, '.ts')
+  return existsSync(file) ? file : file.replace(/\.ts$/, '.tsx')
+}
 
 /** Rooms and their inner rooms; what lies deeper belongs to the room around it. */
 const isRoom = (folder: string): boolean => {
@@ -190,6 +198,21 @@ describe('the house', () => {
         })
         .map(({ specifier }) => `${show(source)} imports ${specifier}`),
     )
+    expect(wrong).toEqual([])
+  })
+
+  it('keeps the page for browsers from everything that no browser has', () => {
+    const wrong = sources
+      .filter(({ room }) => room === 'web')
+      .flatMap((source) =>
+        source.imports
+          .filter(({ specifier, isType }) => {
+            if (!specifier.startsWith('.')) return packageOf(specifier) !== 'preact'
+            const target = targetOf(source, specifier)
+            return roomOf(target) !== 'web' && !(isType && path.relative(root, target) === PAGE_FACTS)
+          })
+          .map(({ specifier }) => `${show(source)} imports ${specifier}`),
+      )
     expect(wrong).toEqual([])
   })
 

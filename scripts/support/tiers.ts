@@ -14,7 +14,8 @@ export interface Tier {
   readonly prepare?: () => Promise<number>
 }
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** Where distributions install it. */
+export const CHROMIUM: readonly string[] = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
 const never = () => undefined
 const always = (name: string): Tier => ({ name, findObstacle: never })

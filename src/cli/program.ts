@@ -26,6 +26,7 @@ import { resetCommand, snapshotCommand } from './commands/lab/snapshot.js'
 import { topologyCommand } from './commands/lab/topology.js'
 import { toxiproxyCommand } from './commands/lab/toxiproxy.js'
 import { upCommand } from './commands/lab/up.js'
+import { webCommand } from './commands/lab/web.js'
 import { asksForHelp, describeServerCommand } from './commands/server-help.js'
 import { storageCommand } from './commands/storage.js'
 import { waitCommand } from './commands/wait.js'
@@ -167,7 +168,7 @@ export const makeProgram = (output: ProcessOutput, finish: (status: number) => v
   const lab = [
     ...[
       ...[upCommand, attachCommand, downCommand, lsCommand, statusCommand, envCommand],
-      ...[logsCommand, eventsCommand, probeCommand],
+      ...[logsCommand, eventsCommand, webCommand, probeCommand],
     ].map((make) => make(output)),
     ...[execCommand, shellCommand].map((make) => make(finish)),
     drillCommand(output, finish),

@@ -50,7 +50,7 @@ export const describeEvent = (event: LabEvent): string => {
 }
 
 /** Details come from files that anybody can have edited. */
-const wordsOf = (event: LabEvent): string => {
+export const wordsOf = (event: LabEvent): string => {
   try {
     return WORDS[event.kind](event)
   } catch {

@@ -52,9 +52,9 @@ const drawArrow = ({ kind, faults }: FollowView, all: readonly ActiveFault[]): s
   return `${KIND_WORDS[kind]} ──${sign === '' ? '' : `${sign}──`}▶`
 }
 
-const CUT = '✂'
+export const CUT = '✂'
 
-const signOf = (fault: LinkFault): string => {
+export const signOf = (fault: LinkFault): string => {
   switch (fault.name) {
     case 'partition':
     case 'down':

@@ -1,0 +1,38 @@
+import { Command } from 'commander'
+import { createSystemRandom } from '../../../base/random.js'
+import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
+import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
+import { examples } from '../../help.js'
+import { withInterrupt } from '../../interrupt.js'
+import type { Output } from '../../output.js'
+import { parsePort } from './options.js'
+
+interface WebFlags {
+  readonly port?: string
+}
+
+/** `understudy web`: one page for all clusters of a lab, until it is interrupted, which is the end that everybody means. */
+export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
+  new Command('web')
+    .description('serve a page on 127.0.0.1 that shows all clusters of a lab and what happens, and print its link')
+    .argument('[lab]', 'name of the lab', 'default')
+    .option('--port <port>', 'where it listens; a free port unless said otherwise')
+    .addHelpText('after', examples('web', 'web drill --port 8299'))
+    .action(async (name: string, { port }: WebFlags) => {
+      requireAnyLab(name)
+      const at = port === undefined ? 0 : parsePort(port)
+      // Loaded only here: no other command needs a server.
+      const [{ Feed }, { servePage }] = await Promise.all([
+        import('../../../lab/web/feed.js'),
+        import('../../../lab/web/page-server.js'),
+      ])
+      await withInterrupt(async ({ signal }) => {
+        const feed = new Feed(name, makeHost())
+        await using page = await servePage({ port: at, random: createSystemRandom(), feed })
+        output.data(page.newLink())
+        output.progress('the link works once, in one browser; Ctrl-C ends the page')
+        // A server that does not answer is told of on the page.
+        output.hush()
+        await feed.run(signal)
+      })
+    })

@@ -1,0 +1,58 @@
+import type { AnyLab } from '../cluster.js'
+import { isAttached } from '../cluster.js'
+import { wordsOf } from '../events/describe.js'
+import type { LabEvent } from '../events/event.js'
+import { type ActiveFault, describeFault, describePlace, isOfLink } from '../keeper/active-fault.js'
+import type { ClusterView, RoleView } from '../status/cluster-view.js'
+import { CUT, signOf } from '../status/draw.js'
+import type { Survey } from '../survey.js'
+import { topologyOf } from '../topology/catalogue.js'
+import type { PageCluster, PageEvent, PageFault, PageRole, PageSurvey } from './page-facts.js'
+
+/** What of a survey the page shows. */
+export const describeSurvey = (lab: AnyLab, survey: Survey): PageSurvey => ({
+  lab: survey.name,
+  topology: survey.topology,
+  planned: (topologyOf(lab)?.links ?? []).map(({ kind, primary, secondary }) => ({ kind, primary, secondary })),
+  clusters: survey.clusters.map(describeCluster),
+  links: survey.links.map(({ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds }) => ({
+    ...{ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds },
+  })),
+  faults: survey.faults?.map(describeActive) ?? null,
+  problems: survey.problems,
+  hasEvents: !isAttached(lab),
+})
+
+const describeCluster = (view: ClusterView): PageCluster => ({
+  name: view.name,
+  apiAddress: view.apiAddress,
+  process: view.process,
+  isAnswering: view.health !== null,
+  isInitialised: view.isInitialised,
+  isSealed: view.isSealed,
+  dr: describeRole(view.dr),
+  performance: describeRole(view.performance),
+  problems: view.problems,
+})
+
+const describeRole = ({ mode, state, lastWal }: RoleView): PageRole => ({ mode, state, lastWal })
+
+const describeActive = (active: ActiveFault): PageFault => {
+  const sign = isOfLink(active) ? signOf(active.fault) : active.fault.name
+  return {
+    id: active.id,
+    between: isOfLink(active) ? active.between : null,
+    isCut: sign === CUT,
+    sign,
+    text: `${describePlace(active)}, ${describeFault(active)}`,
+  }
+}
+
+export const describeHappened = (event: LabEvent): PageEvent => ({
+  id: event.id,
+  time: event.time,
+  cluster: event.cluster ?? null,
+  kind: event.kind,
+  text: wordsOf(event),
+  command: event.command ?? null,
+})

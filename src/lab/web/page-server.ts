@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Random } from '../../base/random.js'
+import { LabError } from '../lab-error.js'
+import { Access, findStranger } from './access.js'
+import type { Feed } from './feed.js'
+
+interface PageOptions {
+  /** 0: a free one. */
+  readonly port: number
+  readonly random: Random
+  readonly feed: Feed
+}
+
+export interface PageServer extends AsyncDisposable {
+  /** A link that works once. */
+  newLink(): string
+}
+
+/** What the browser may do with the page: run its own script, and ask nobody but us. */
+const HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
+    ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"],
+  ].join('; '),
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+} as const
+
+const ASSETS: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
+  '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
+  '/page.js': { file: 'page.js', type: 'text/javascript; charset=utf-8' },
+  '/page.css': { file: 'page.css', type: 'text/css; charset=utf-8' },
+  '/icon.svg': { file: 'icon.svg', type: 'image/svg+xml' },
+}
+
+const CONNECTIONS_MAX = 100
+
+/**
+ * Serves the page of a lab on 127.0.0.1, to whoever opens one of its links. Rejects with a conflict when the port is taken.
+ * Whoever opens it closes it; the feed is somebody else's.
+ */
+export const servePage = async ({ port, random, feed }: PageOptions): Promise<PageServer> => {
+  const files = readAssets()
+  const server = http.createServer()
+  server.maxConnections = CONNECTIONS_MAX
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new LabError('conflict', `port ${port} is taken: choose another one with --port`)
+          : error,
+      ),
+    )
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const { port: own } = server.address() as AddressInfo
+  const access = new Access(random, own)
+  server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
+    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
+    const reply = answer({ access, feed, files, port: own }, request, response)
+    if (reply) response.writeHead(reply.status, reply.headers).end(reply.body)
+  })
+  return {
+    newLink: () => `http://127.0.0.1:${own}/?token=${access.newToken()}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+interface Page {
+  readonly access: Access
+  readonly feed: Feed
+  readonly files: ReadonlyMap<string, Buffer>
+  readonly port: number
+}
+
+interface Reply {
+  readonly status: number
+  readonly headers: http.OutgoingHttpHeaders
+  readonly body?: string | Buffer
+}
+
+/** Undefined where the answer goes on by itself. */
+const answer = (
+  { access, feed, files, port }: Page,
+  { method, url = '/', headers }: http.IncomingMessage,
+  response: http.ServerResponse,
+): Reply | undefined => {
+  const [pathname = '/', query = ''] = url.split('?', 2)
+  const stranger = findStranger(headers, port, method === 'GET' && pathname === '/')
+  if (stranger !== undefined) return refusal(403, stranger)
+  if (method !== 'GET') return refusal(405, 'this can only be read')
+  const token = pathname === '/' ? new URLSearchParams(query).get('token') : null
+  if (token !== null) return enter(access, token, headers)
+  if (!access.hasSession(headers)) return refusal(401, NO_SESSION)
+  if (pathname === '/_understudy/v1/events') {
+    feed.add(response, Number(headers['last-event-id'] ?? 0))
+    return undefined
+  }
+  if (pathname === '/') feed.expect()
+  const body = files.get(pathname)
+  if (!body) return refusal(404, `there is no ${pathname}`)
+  return { status: 200, headers: { 'Content-Type': ASSETS[pathname]?.type }, body }
+}
+
+const NO_SESSION = 'Open the link that "understudy web" printed. Each link works once, in one browser.'
+
+/** A browser that only looks what may come next takes nothing away from whoever comes. */
+const enter = (access: Access, token: string, headers: http.IncomingHttpHeaders): Reply => {
+  if (headers['sec-purpose'] !== undefined) return refusal(503, 'open the link to enter')
+  const cookie = access.redeem(token)
+  if (cookie === undefined && !access.hasSession(headers)) return refusal(401, NO_SESSION)
+  return { status: 303, headers: { Location: '/', ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }) } }
+}
+
+const refusal = (status: number, text: string): Reply => ({
+  status,
+  headers: { 'Content-Type': 'text/plain; charset=utf-8' },
+  body: `${text}\n`,
+})
+
+/** They lie in the package beside the compiled modules; who runs from the sources has none until it is built. */
+const readAssets = (): ReadonlyMap<string, Buffer> => {
+  try {
+    const read = (file: string) => readFileSync(new URL(`../../web/${file}`, import.meta.url))
+    return new Map(Object.entries(ASSETS).map(([path, { file }]) => [path, read(file)]))
+  } catch (error) {
+    throw new LabError('usage', 'the page is not there: "npm run build" makes it', { cause: error })
+  }
+}

@@ -1,0 +1,66 @@
+import type { Field } from './places.js'
+
+export interface Box {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+export interface Layout {
+  readonly width: number
+  readonly height: number
+  readonly boxes: ReadonlyMap<string, Box>
+  /** All clusters below one another, since there is no room for columns. */
+  readonly isStacked: boolean
+}
+
+const GAP_MIN = 112
+const GAP_MAX = 220
+const BOX_MIN = 176
+const BOX_MAX = 300
+const HEIGHT = 148
+const ROW_GAP = 92
+const MARGIN = 8
+/** Beside stacked boxes, for the arrows. */
+const GUTTER = 76
+const STACK_GAP = 20
+/** Below all, for arrows that pass others by. */
+const FOOT = 48
+
+/** Boxes of clusters in pixels, for a picture of this width. */
+export const layOut = (places: ReadonlyMap<string, Field>, width: number): Layout => {
+  const columns = 1 + Math.max(0, ...[...places.values()].map(({ column }) => column))
+  const rows = 1 + Math.max(0, ...[...places.values()].map(({ row }) => row))
+  const room = (width - 2 * MARGIN - (columns - 1) * GAP_MIN) / columns
+  if (room < BOX_MIN) return stack(places, width)
+  const boxWidth = Math.min(room, BOX_MAX)
+  const gap = columns === 1 ? 0 : Math.min(GAP_MAX, (width - 2 * MARGIN - columns * boxWidth) / (columns - 1))
+  const left = (width - columns * boxWidth - (columns - 1) * gap) / 2
+  const boxes = [...places].map(
+    ([name, { column, row }]) =>
+      [
+        name,
+        {
+          x: left + column * (boxWidth + gap),
+          y: MARGIN + row * (HEIGHT + ROW_GAP),
+          width: boxWidth,
+          height: HEIGHT,
+        },
+      ] as const,
+  )
+  const height = 2 * MARGIN + rows * HEIGHT + (rows - 1) * ROW_GAP + (columns > 2 ? FOOT : 0)
+  return { width, height, boxes: new Map(boxes), isStacked: false }
+}
+
+const stack = (places: ReadonlyMap<string, Field>, width: number): Layout => {
+  const boxes = [...places.keys()].map(
+    (name, index) =>
+      [
+        name,
+        { x: GUTTER, y: MARGIN + index * (HEIGHT + STACK_GAP), width: width - GUTTER - MARGIN, height: HEIGHT },
+      ] as const,
+  )
+  const height = 2 * MARGIN + places.size * (HEIGHT + STACK_GAP) - STACK_GAP
+  return { width, height, boxes: new Map(boxes), isStacked: true }
+}

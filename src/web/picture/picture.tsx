@@ -1,0 +1,160 @@
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { PageCluster, PageSurvey } from '../../lab/web/page-facts.js'
+import { type Layout, layOut } from './layout.js'
+import { pathBetween } from './paths.js'
+import { placeClusters } from './places.js'
+import { type Arrow, arrowsOf, detailOf, KIND_WORDS, signsOf, standingOf, walOf } from './words.js'
+
+interface PictureProps {
+  readonly survey: PageSurvey
+  readonly primaries: Readonly<Record<string, string>>
+  /** What is shown may not be so any more. */
+  readonly isStale: boolean
+}
+
+/** Clusters by place and arrows from primaries to those that follow. The table beside it says the same to who cannot see it. */
+export const Picture = ({ survey, primaries, isStale }: PictureProps) => {
+  const [element, width] = useWidth()
+  const planned = survey.planned.map(({ kind, primary, secondary }) => `${kind} ${primary} ${secondary}`).join('\n')
+  const names = survey.clusters.map(({ name }) => name).join('\n')
+  const layout = useMemo(
+    () =>
+      layOut(
+        placeClusters(
+          survey.clusters.map(({ name }) => name),
+          survey.planned,
+        ),
+        width,
+      ),
+    [planned, names, width],
+  )
+  const arrows = arrowsOf(survey, primaries)
+  return (
+    <div class={`picture ${isStale ? 'stale' : ''}`} ref={element} aria-hidden="true">
+      {width > 0 && (
+        <div class="stage" style={{ height: `${layout.height}px` }}>
+          <Arrows arrows={arrows} layout={layout} />
+          {survey.clusters.map((cluster) => (
+            <ClusterBox key={cluster.name} cluster={cluster} layout={layout} arrows={arrows} />
+          ))}
+          {arrows.map((arrow) => (
+            <ArrowWords key={arrow.key} arrow={arrow} layout={layout} arrows={arrows} />
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}
+
+const useWidth = () => {
+  const element = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const { current } = element
+    if (!current) return undefined
+    setWidth(current.clientWidth)
+    const observer = new ResizeObserver(() => setWidth(current.clientWidth))
+    observer.observe(current)
+    return () => observer.disconnect()
+  }, [])
+  return [element, width] as const
+}
+
+/** Counts arrows between the same two; stacked, all go the same way. */
+const laneOf = (arrow: Arrow, arrows: readonly Arrow[], { isStacked }: Layout): number => {
+  const pair = (one: Arrow) => [one.primary, one.secondary].sort().join(' ')
+  return arrows.slice(0, arrows.indexOf(arrow)).filter((one) => isStacked || pair(one) === pair(arrow)).length
+}
+
+const pathOf = (arrow: Arrow, arrows: readonly Arrow[], layout: Layout) => {
+  const from = layout.boxes.get(arrow.primary)
+  const to = layout.boxes.get(arrow.secondary)
+  return from && to ? pathBetween(layout, from, to, laneOf(arrow, arrows, layout)) : undefined
+}
+
+const Arrows = ({ arrows, layout }: { readonly arrows: readonly Arrow[]; readonly layout: Layout }) => (
+  <svg width={layout.width} height={layout.height} aria-hidden="true">
+    <defs>
+      {(['well', 'working', 'cut'] as const).map((state) => (
+        <marker
+          key={state}
+          id={`head-${state}`}
+          class={`head ${state}`}
+          viewBox="0 0 12 12"
+          refX="1"
+          refY="6"
+          markerWidth="14"
+          markerHeight="14"
+          markerUnits="userSpaceOnUse"
+          orient="auto"
+        >
+          <path d="M0 0 L12 6 L0 12 Z" />
+        </marker>
+      ))}
+    </defs>
+    {arrows.map((arrow) => (
+      <path
+        key={arrow.key}
+        class={`arrow ${arrow.kind} ${arrow.state}`}
+        data-arrow={`${arrow.primary} ${arrow.kind} ${arrow.secondary}`}
+        d={pathOf(arrow, arrows, layout)?.line}
+        marker-end={`url(#head-${arrow.state})`}
+      />
+    ))}
+  </svg>
+)
+
+interface ArrowWordsProps {
+  readonly arrow: Arrow
+  readonly arrows: readonly Arrow[]
+  readonly layout: Layout
+}
+
+const ArrowWords = ({ arrow, arrows, layout }: ArrowWordsProps) => {
+  const path = pathOf(arrow, arrows, layout)
+  if (!path) return null
+  const signs = signsOf(arrow)
+  const look = layout.isStacked ? 'narrow' : path.isAbove ? 'above' : ''
+  return (
+    <div class={`words ${arrow.state} ${look}`} style={{ left: `${path.words.x}px`, top: `${path.words.y}px` }}>
+      {signs !== '' && <strong>{signs}</strong>}
+      {!layout.isStacked && (
+        <span>
+          <span class="part">{KIND_WORDS[arrow.kind]}</span> <span class="part">{arrow.lag}</span>
+        </span>
+      )}
+      {arrow.stateWords !== '' && <span>{arrow.stateWords}</span>}
+    </div>
+  )
+}
+
+interface ClusterBoxProps {
+  readonly cluster: PageCluster
+  readonly layout: Layout
+  readonly arrows: readonly Arrow[]
+}
+
+const ClusterBox = ({ cluster, layout, arrows }: ClusterBoxProps) => {
+  const box = layout.boxes.get(cluster.name)
+  if (!box) return null
+  const { word, look } = standingOf(cluster)
+  const wal = walOf(cluster)
+  // Where arrows have no room for words, followers say themselves how far they are.
+  const lags = layout.isStacked ? arrows.filter(({ secondary }) => secondary === cluster.name) : []
+  const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }
+  return (
+    <div class={`cluster ${look}`} style={place} data-cluster={cluster.name}>
+      <div class="top">
+        <span class="name">{cluster.name}</span>
+        <span class="word">{word}</span>
+      </div>
+      <span class="roles">{detailOf(cluster)}</span>
+      <span class="facts">
+        {lags.map(({ kind, lag, primary }) => (
+          <span key={kind}>{`${primary} → ${cluster.name}: ${lag}`}</span>
+        ))}{' '}
+        {wal !== undefined && <span>WAL {wal}</span>} <span>{cluster.apiAddress.replace(/^https?:\/\//, '')}</span>
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,42 @@
+import type { PlannedLink } from '../../lab/web/page-facts.js'
+
+/** A field of the grid that clusters stand in. */
+export interface Field {
+  readonly column: number
+  readonly row: number
+}
+
+/**
+ * Where each cluster stands, whoever leads: who follows for performance beside its first primary, on both sides in turn, and
+ * who follows for disaster recovery below it. Columns and rows begin with 0.
+ */
+export const placeClusters = (
+  names: readonly string[],
+  planned: readonly PlannedLink[],
+): ReadonlyMap<string, Field> => {
+  const places = new Map<string, Field>()
+  const followers = (name: string, kind: PlannedLink['kind']) =>
+    planned.filter((link) => link.primary === name && link.kind === kind).map(({ secondary }) => secondary)
+  const isTaken = (column: number, row: number) =>
+    [...places.values()].some((place) => place.column === column && place.row === row)
+  const place = (name: string, column: number, firstRow: number, side: number): void => {
+    if (places.has(name) || !names.includes(name)) return
+    let row = firstRow
+    while (isTaken(column, row)) row += 1
+    places.set(name, { column, row })
+    for (const follower of followers(name, 'dr')) place(follower, column, row + 1, side)
+    followers(name, 'performance').forEach((follower, index) => {
+      const way = side === 0 ? (index % 2 === 0 ? 1 : -1) : side
+      place(follower, column + way, row, way)
+    })
+  }
+  const led = new Set(planned.map(({ secondary }) => secondary))
+  // Those that follow nobody first; in a circle somebody has to be.
+  for (const name of [...names.filter((one) => !led.has(one)), ...names]) place(name, 0, 0, 0)
+  return fromZero(places)
+}
+
+const fromZero = (places: ReadonlyMap<string, Field>): ReadonlyMap<string, Field> => {
+  const left = Math.min(0, ...[...places.values()].map(({ column }) => column))
+  return new Map([...places].map(([name, { column, row }]) => [name, { column: column - left, row }]))
+}

@@ -1,0 +1,104 @@
+import type { PageCluster, PageFault, PageLink, PageSurvey } from '../../lab/web/page-facts.js'
+import { followerKey } from '../feed/state.js'
+
+export const KIND_WORDS = { dr: 'DR', performance: 'performance' } as const
+const KINDS = ['dr', 'performance'] as const
+
+/** How a cluster is, in one word or two, and what kind of looks go with it. */
+interface Standing {
+  readonly word: string
+  readonly look: 'primary' | 'secondary' | 'away' | 'plain'
+}
+
+export const standingOf = (cluster: PageCluster): Standing => {
+  const { process, isAnswering, isInitialised, isSealed, dr, performance } = cluster
+  if (process === 'stopped' || process === 'paused') return { word: process, look: 'away' }
+  if (!isAnswering) return { word: 'no answer', look: 'away' }
+  if (!isInitialised) return { word: 'not initialised', look: 'away' }
+  if (isSealed) return { word: 'sealed', look: 'away' }
+  if (dr.mode === 'secondary') return { word: 'DR secondary', look: 'secondary' }
+  if (performance.mode === 'secondary') return { word: 'performance secondary', look: 'secondary' }
+  if (dr.mode === 'bootstrapping' || performance.mode === 'bootstrapping')
+    return { word: 'takes its first copy', look: 'secondary' }
+  const isPrimary = dr.mode === 'primary' || performance.mode === 'primary'
+  return isPrimary ? { word: 'primary', look: 'primary' } : { word: 'no replication', look: 'plain' }
+}
+
+/** `DR primary, performance primary`; empty where it takes part in nothing or does not say. */
+export const rolesOf = (cluster: PageCluster): string =>
+  KINDS.filter((kind) => !['-', 'disabled', ''].includes(cluster[kind].mode))
+    .map((kind) => `${KIND_WORDS[kind]} ${cluster[kind].mode}`)
+    .join(', ')
+
+/** What its word leaves out: of what it is the primary, or which other roles it has. */
+export const detailOf = (cluster: PageCluster): string => {
+  const { word, look } = standingOf(cluster)
+  if (look !== 'primary')
+    return rolesOf(cluster)
+      .split(', ')
+      .filter((role) => role !== word)
+      .join(', ')
+  return KINDS.filter((kind) => cluster[kind].mode === 'primary')
+    .map((kind) => KIND_WORDS[kind])
+    .join(' and ')
+}
+
+/** The end of its log, or how far it has come with that of its primary; undefined where it does not say. */
+export const walOf = ({ dr, performance }: PageCluster): number | undefined => {
+  const known = [dr, performance].filter(({ mode }) => mode === 'primary' || mode === 'secondary')
+  return known.length === 0 ? undefined : Math.max(...known.map(({ lastWal }) => lastWal))
+}
+
+export const lagOf = ({ lagEntries, lagSeconds }: Pick<PageLink, 'lagEntries' | 'lagSeconds'>): string => {
+  if (lagEntries === null) return 'lag ?'
+  if (lagEntries === 0) return 'lag 0'
+  return `lag ${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${(lagSeconds ?? 0).toFixed(1)} s`
+}
+
+export interface Arrow {
+  readonly key: string
+  readonly kind: PageLink['kind']
+  readonly primary: string
+  readonly secondary: string
+  /** `well`: it streams. `working`: on its way there. `cut`: nothing comes. */
+  readonly state: 'well' | 'working' | 'cut'
+  /** Short: `✂ cut`, `merkle-sync`; empty where all is well. */
+  readonly stateWords: string
+  readonly lag: string
+  readonly faults: readonly PageFault[]
+}
+
+/** Who follows whom. Whose primary does not answer still belongs to it, as far as anybody knows. */
+export const arrowsOf = (
+  { links, faults, clusters }: PageSurvey,
+  primaries: Readonly<Record<string, string>>,
+): readonly Arrow[] =>
+  links.flatMap((link) => {
+    const { kind, secondary, state, connectionState } = link
+    const primary = link.primary ?? primaries[followerKey(link)]
+    if (primary === undefined || !clusters.some(({ name }) => name === primary)) return []
+    const between = (faults ?? []).filter(
+      (fault) => fault.between?.includes(primary) === true && fault.between.includes(secondary),
+    )
+    const isCut = faults === null || between.some((fault) => fault.isCut) || link.primary === null
+    const isStreaming = state === 'stream-wals' && ['ready', ''].includes(connectionState)
+    return {
+      key: followerKey(link),
+      ...{ kind, primary, secondary },
+      state: isCut ? 'cut' : isStreaming ? 'well' : 'working',
+      stateWords: isStreaming && link.primary !== null ? '' : stateWordsOf(link, between.length > 0),
+      lag: lagOf(link),
+      faults: between,
+    }
+  })
+
+/** Why nothing streams, unless a fault on the arrow says it. */
+const stateWordsOf = ({ primary, state, connectionState }: PageLink, hasFault: boolean): string => {
+  if (primary === null) return 'primary is lost'
+  if (['ready', ''].includes(connectionState)) return state
+  return hasFault ? '' : connectionState.replaceAll('_', ' ')
+}
+
+/** The signs of the faults on an arrow, each once. */
+export const signsOf = ({ faults }: Arrow): string =>
+  [...new Set(faults.map(({ sign, isCut }) => (isCut ? `${sign} cut` : sign)))].join(', ')

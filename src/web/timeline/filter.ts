@@ -1,0 +1,31 @@
+import type { PageEvent } from '../../lab/web/page-facts.js'
+
+/** Kinds of events as people choose them: what somebody did, what is broken on purpose, and what the clusters did. */
+export const GROUPS = {
+  commands: ['command', 'call', 'drill', 'lab-up', 'lab-down', 'note', 'keeper-started'],
+  faults: ['fault-set', 'fault-healed', 'fault-expired'],
+  roles: ['role', 'seal', 'process'],
+  replication: ['replication'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+export type Group = keyof typeof GROUPS
+
+export interface Filter {
+  readonly groups: ReadonlySet<Group>
+  /** Empty: of all. */
+  readonly cluster: string
+  readonly text: string
+}
+
+export const groupOf = (kind: string): Group =>
+  (Object.keys(GROUPS) as Group[]).find((group) => (GROUPS[group] as readonly string[]).includes(kind)) ?? 'commands'
+
+/** Newest first. What concerns the lab as a whole concerns each cluster. */
+export const filterEvents = (events: readonly PageEvent[], { groups, cluster, text }: Filter): readonly PageEvent[] => {
+  const wanted = text.trim().toLowerCase()
+  return events
+    .filter((event) => groups.has(groupOf(event.kind)))
+    .filter((event) => cluster === '' || event.cluster === null || event.cluster === cluster)
+    .filter((event) => `${event.kind} ${event.text}`.toLowerCase().includes(wanted))
+    .reverse()
+}

@@ -1,0 +1,113 @@
+import { useMemo, useState } from 'preact/hooks'
+import type { PageEvent } from '../../lab/web/page-facts.js'
+import { type Filter, filterEvents, GROUPS, type Group, groupOf } from './filter.js'
+
+interface TimelineProps {
+  readonly events: readonly PageEvent[]
+  readonly clusters: readonly string[]
+  readonly hasEvents: boolean | undefined
+}
+
+const ALL = Object.keys(GROUPS) as Group[]
+
+const TIME = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 1,
+  hour12: false,
+})
+const { timeZone: ZONE } = TIME.resolvedOptions()
+
+/** What happened, newest first. */
+export const Timeline = ({ events, clusters, hasEvents }: TimelineProps) => {
+  const [filter, setFilter] = useState<Filter>({ groups: new Set(ALL), cluster: '', text: '' })
+  const shown = useMemo(() => filterEvents(events, filter), [events, filter])
+  const toggle = (group: Group) => {
+    const groups = new Set(filter.groups)
+    if (!groups.delete(group)) groups.add(group)
+    setFilter({ ...filter, groups })
+  }
+  return (
+    <section class="timeline" aria-labelledby="timeline-title">
+      <h2 id="timeline-title">
+        Events <span class="zone">times of {ZONE}</span>
+      </h2>
+      <div class="filters">
+        <fieldset>
+          <legend class="unseen">Kinds of events</legend>
+          {ALL.map((group) => (
+            <label key={group}>
+              <input type="checkbox" checked={filter.groups.has(group)} onChange={() => toggle(group)} /> {group}
+            </label>
+          ))}
+        </fieldset>
+        <select
+          aria-label="of which cluster"
+          value={filter.cluster}
+          onChange={({ currentTarget }) => setFilter({ ...filter, cluster: currentTarget.value })}
+        >
+          <option value="">all clusters</option>
+          {clusters.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <input
+          type="search"
+          aria-label="text in events"
+          placeholder="search"
+          value={filter.text}
+          onInput={({ currentTarget }) => setFilter({ ...filter, text: currentTarget.value })}
+        />
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by the keys */}
+      <ol tabIndex={0} aria-label="events, newest first">
+        {shown.map((event) => (
+          <Row key={event.id} event={event} />
+        ))}
+      </ol>
+      {shown.length === 0 && <p class="nothing">{nothingText(hasEvents, events.length)}</p>}
+    </section>
+  )
+}
+
+const nothingText = (hasEvents: boolean | undefined, count: number): string => {
+  if (hasEvents === false) return 'Nobody notes what happens in a lab of servers that somebody else runs.'
+  return count === 0 ? 'nothing has happened yet' : 'none of the events is of this kind'
+}
+
+const Row = ({ event: { time, cluster, kind, text, command } }: { readonly event: PageEvent }) => (
+  <li class={groupOf(kind)}>
+    <div class="line">
+      <time dateTime={time}>{TIME.format(new Date(time))}</time>
+      {cluster !== null && <b>{cluster}</b>}
+      <span class="kind">{kind}</span>
+      {command !== null && <Copy command={command} />}
+    </div>
+    {text === command ? <code>{text}</code> : <span>{text}</span>}
+    {command !== null && text !== command && <code>{command}</code>}
+  </li>
+)
+
+/** How long it says that it was copied. */
+const SAID_MS = 1500
+
+const Copy = ({ command }: { readonly command: string }) => {
+  const [said, setSaid] = useState('copy')
+  const say = (word: string) => {
+    setSaid(word)
+    window.setTimeout(() => setSaid('copy'), SAID_MS)
+  }
+  const copy = () =>
+    navigator.clipboard.writeText(command).then(
+      () => say('copied'),
+      () => say('select it'),
+    )
+  return (
+    <button type="button" aria-label={`${said}: ${command}`} onClick={copy}>
+      {said}
+    </button>
+  )
+}

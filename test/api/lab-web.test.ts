@@ -1,0 +1,249 @@
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
+import type { PageEvent, PageSurvey } from '../../src/lab/web/page-facts.js'
+import { LabHome } from '../support/lab-home.js'
+import type { Program } from '../support/program.js'
+import { until } from '../support/until.js'
+
+/** The server of a lab's page: who may look, and what is sent. What the page makes of it is tried in a browser. */
+
+const WEB = path.join(import.meta.dirname, '..', '..', 'dist', 'web')
+const BUNDLE_BYTES_MAX = 120 * 1024
+
+interface Answer {
+  readonly status: number
+  readonly headers: http.IncomingHttpHeaders
+  readonly text: string
+}
+
+const ask = (link: string, headers: http.OutgoingHttpHeaders = {}, method = 'GET'): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const request = http.request(link, { method, headers, agent: false }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end()
+  })
+
+/** What the feed sends, until it is closed. */
+class Listener implements Disposable {
+  survey: PageSurvey | undefined
+  gone: { reason: string } | undefined
+  readonly events: PageEvent[] = []
+  text = ''
+  #rest = ''
+  readonly #request: http.ClientRequest
+
+  constructor(url: string, headers: http.OutgoingHttpHeaders) {
+    this.#request = http.request(url, { headers, agent: false }, (response) => {
+      response.on('error', () => undefined)
+      response.setEncoding('utf8').on('data', (part: string) => this.#read(part))
+    })
+    this.#request.on('error', () => undefined)
+    this.#request.end()
+  }
+
+  #read(part: string): void {
+    this.text += part
+    const messages = (this.#rest + part).split('\n\n')
+    this.#rest = messages.pop() ?? ''
+    for (const message of messages) {
+      const fields = new Map(
+        message.split('\n').map((line) => [line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]),
+      )
+      const value = JSON.parse(fields.get('data') ?? '{}')
+      if (fields.get('event') === 'survey') this.survey = value
+      if (fields.get('event') === 'gone') this.gone = value
+      if (fields.get('event') === 'events') this.events.push(...value)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#request.destroy()
+  }
+}
+
+let home: LabHome
+let program: Program
+let link: string
+let origin: string
+let cookie: string
+
+const begin = async (): Promise<{ program: Program; link: string }> => {
+  const begun = home.begin('web')
+  await begun.untilPrinted('the link works once')
+  return { program: begun, link: begun.stdout.trim() }
+}
+
+beforeAll(async () => {
+  home = new LabHome()
+  const up = await home.run('up', 'dr', '--ports', 'random')
+  expect(up.status, up.stderr).toBe(0)
+  const begun = await begin()
+  program = begun.program
+  link = begun.link
+  origin = new URL(link).origin
+})
+afterAll(async () => {
+  await program?.[Symbol.asyncDispose]()
+  await home.run('down')
+  await home[Symbol.asyncDispose]()
+})
+
+describe('who may look', () => {
+  it('shows nothing without the link, and nothing to a wrong one', async () => {
+    expect(new URL(link).hostname).toBe('127.0.0.1')
+    for (const place of ['/', '/page.js', '/_understudy/v1/events', '/?token=', '/?token=wrong'])
+      expect(await ask(origin + place)).toMatchObject({ status: 401, text: expect.stringContaining('understudy web') })
+  })
+
+  it('does not spend the link on a browser that only looks what may come next', async () => {
+    expect(await ask(link, { 'sec-purpose': 'prefetch' })).toMatchObject({ status: 503 })
+    expect(await ask(link, {}, 'HEAD')).toMatchObject({ status: 405 })
+  })
+
+  it('gives whoever opens the link first a session, and nobody after', async () => {
+    const first = await ask(link)
+    expect(first).toMatchObject({ status: 303, headers: { location: '/' }, text: '' })
+    const [set = ''] = first.headers['set-cookie'] ?? []
+    expect(set).toMatch(/^understudy_page_\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/$/)
+    cookie = set.split(';')[0] ?? ''
+    expect(await ask(link)).toMatchObject({ status: 401 })
+    expect(await ask(origin, { cookie })).toMatchObject({ status: 200 })
+    expect(await ask(link, { cookie }), 'the link in the history of the same browser').toMatchObject({ status: 303 })
+    expect(await ask(origin, { cookie: cookie.replace(/.$/, '') })).toMatchObject({ status: 401 })
+  })
+
+  it('refuses other names of this machine, other origins and other sites, also with the session', async () => {
+    const refused = [
+      { host: 'rebound.example' },
+      { host: `rebound.example:${new URL(origin).port}` },
+      { host: '127.0.0.1:1' },
+      { origin: 'http://rebound.example' },
+      { origin: 'null' },
+      { origin: 'http://127.0.0.1:1' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ]
+    for (const headers of refused)
+      expect(await ask(`${origin}/page.js`, { cookie, ...headers }), JSON.stringify(headers)).toMatchObject({
+        status: 403,
+      })
+    expect(await ask(origin, { cookie, 'sec-fetch-site': 'cross-site' }), 'a link may lead here').toMatchObject({
+      status: 200,
+    })
+    for (const headers of [
+      { origin },
+      { 'sec-fetch-site': 'same-origin' },
+      { host: `localhost:${new URL(origin).port}` },
+    ])
+      expect(await ask(`${origin}/page.js`, { cookie, ...headers })).toMatchObject({ status: 200 })
+  })
+
+  it('lets the browser run the script of the page and nothing else', async () => {
+    const { headers, text } = await ask(origin, { cookie })
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toMatch(/unsafe|http|\*/)
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+    expect(text).not.toMatch(/https?:|\sstyle=|\son\w+=/)
+    expect((await ask(origin)).headers['content-security-policy']).toBe(policy)
+  })
+
+  it('knows nothing but its own files and takes nothing but questions', async () => {
+    expect(await ask(`${origin}/../package.json`, { cookie })).toMatchObject({ status: 404 })
+    expect(await ask(`${origin}/constructor`, { cookie })).toMatchObject({ status: 404 })
+    expect(await ask(`${origin}/_understudy/v1/events`, { cookie, origin }, 'POST')).toMatchObject({ status: 405 })
+  })
+})
+
+describe('what is sent', () => {
+  const EVENTS = '/_understudy/v1/events'
+
+  it('is how the clusters are and what happens, without any secret', async () => {
+    using listener = new Listener(origin + EVENTS, { cookie })
+    await until(() => listener.survey !== undefined && listener.events.some(({ kind }) => kind === 'lab-up'))
+    expect(listener.survey).toMatchObject({
+      lab: 'default',
+      topology: 'dr',
+      planned: [{ kind: 'dr', primary: 'A', secondary: 'B' }],
+      clusters: [
+        { name: 'A', dr: { mode: 'primary' } },
+        { name: 'B', dr: { mode: 'secondary' } },
+      ],
+      hasEvents: true,
+    })
+    expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(0)
+    await until(() => listener.survey?.faults?.[0]?.isCut === true)
+    expect((await home.run('heal', '--all')).status).toBe(0)
+    await until(() => listener.survey?.faults?.length === 0)
+    expect(listener.events.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['fault-set', 'fault-healed']))
+    const secrets = home.record('default').clusters.flatMap(({ rootToken, unsealKeys }) => [rootToken, ...unsealKeys])
+    for (const secret of secrets.filter((one) => one !== '')) expect(listener.text).not.toContain(secret)
+  })
+
+  it('begins after the last event that a browser has seen', async () => {
+    await new KeeperClient(home.record('default').keeper.socket).append({
+      kind: 'note',
+      details: { text: 'a line\nand\r\n\r\nanother, data: x\u2028' },
+    })
+    using all = new Listener(origin + EVENTS, { cookie })
+    await until(() => all.events.at(-1)?.text === 'a line\nand\r\n\r\nanother, data: x\u2028')
+    const last = all.events.at(-1)?.id ?? 0
+    using rest = new Listener(origin + EVENTS, { cookie, 'last-event-id': String(last - 1) })
+    await until(() => rest.events.length > 0)
+    expect(rest.events.map(({ id }) => id)).toEqual([last])
+  })
+
+  it('says that the keeper does not answer, and goes on when it is back', async () => {
+    using listener = new Listener(origin + EVENTS, { cookie })
+    process.kill(home.record('default').keeper.process?.pid ?? 0, 'SIGKILL')
+    await until(() => listener.survey?.faults === null)
+    expect(listener.survey?.problems.join()).toContain('the keeper does not answer')
+    expect((await home.run('start')).status).toBe(0)
+    await until(() => listener.survey?.faults?.length === 0)
+    await until(() => listener.events.filter(({ kind }) => kind === 'keeper-started').length === 2)
+  })
+})
+
+it('is under the budget of the page', () => {
+  const bytes = ['index.html', 'page.js', 'page.css', 'icon.svg'].map(
+    (file) => gzipSync(readFileSync(path.join(WEB, file))).length,
+  )
+  expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(BUNDLE_BYTES_MAX)
+})
+
+describe('the command', () => {
+  it('refuses what cannot be', async () => {
+    expect(await home.run('web', 'nowhere')).toMatchObject({ status: 1, stderr: expect.stringContaining('nowhere') })
+    expect(await home.run('web', '--port', '70000')).toMatchObject({ status: 1 })
+    const { port } = new URL(origin)
+    expect(await home.run('web', '--port', port)).toMatchObject({
+      status: 5,
+      stderr: `understudy: port ${port} is taken: choose another one with --port\n`,
+    })
+  })
+
+  it('outlives the lab, which may come again, and ends with 0 when it is interrupted', async () => {
+    const begun = await begin()
+    await using second = begun.program
+    const [set = ''] = (await ask(begun.link)).headers['set-cookie'] ?? []
+    const at = new URL('/_understudy/v1/events', begun.link).href
+    using listener = new Listener(at, { cookie: set.split(';')[0] })
+    await until(() => listener.survey !== undefined)
+    expect((await home.run('down')).status).toBe(0)
+    await until(() => listener.gone !== undefined)
+    expect(listener.gone?.reason).toContain('default')
+    second.signal('SIGINT')
+    expect(await second.end()).toBe(0)
+  })
+})

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import type { PageEvent, PageSurvey } from '../../../src/lab/web/page-facts.js'
+import { BEGIN, type PageMessage, type PageState, reduce } from '../../../src/web/feed/state.js'
+import { filterEvents, GROUPS, type Group } from '../../../src/web/timeline/filter.js'
+
+const event = (id: number, more: Partial<PageEvent> = {}): PageEvent => ({
+  id,
+  time: '2026-01-01T00:00:00.000Z',
+  cluster: null,
+  kind: 'note',
+  text: `event ${id}`,
+  command: null,
+  ...more,
+})
+const stateAfter = (...messages: PageMessage[]): PageState => messages.reduce(reduce, BEGIN)
+const range = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, index) => event(first + index))
+const survey = (primary: string | null): PageSurvey => ({
+  lab: 'default',
+  topology: 'dr',
+  planned: [],
+  clusters: [],
+  links: [
+    {
+      ...{ kind: 'dr', primary, secondary: 'B', state: 'stream-wals', connectionState: 'ready' },
+      ...{ lagEntries: 0, lagSeconds: 0 },
+    },
+  ],
+  faults: [],
+  problems: [],
+  hasEvents: true,
+})
+
+describe('what the page knows', () => {
+  it('has each event once, also after the connection broke in between', () => {
+    const state = stateAfter({ type: 'events', events: range(1, 5) }, { type: 'events', events: range(3, 8) })
+    expect(state.events.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  it('keeps the newest events and does not grow', () => {
+    let state = BEGIN
+    for (let id = 1; id <= 5000; id += 1) state = reduce(state, { type: 'events', events: [event(id)] })
+    expect([state.events.length, state.events.at(-1)?.id]).toEqual([500, 5000])
+  })
+
+  it('begins anew with a lab that counts anew', () => {
+    const state = stateAfter(
+      { type: 'events', events: range(1, 9) },
+      { type: 'reset' },
+      { type: 'events', events: range(1, 2) },
+    )
+    expect(state.events.map(({ id }) => id)).toEqual([1, 2])
+  })
+
+  it('is live with whatever comes, and says when nothing does', () => {
+    expect(BEGIN.connection).toBe('connecting')
+    expect(stateAfter({ type: 'connection', is: 'lost' }).connection).toBe('lost')
+    expect(stateAfter({ type: 'connection', is: 'lost' }, { type: 'survey', survey: survey('A') }).connection).toBe(
+      'live',
+    )
+  })
+
+  it('says that a lab is gone until there is one', () => {
+    const gone = stateAfter({ type: 'survey', survey: survey('A') }, { type: 'gone', reason: 'there is no lab' })
+    expect(gone).toMatchObject({ gone: 'there is no lab', connection: 'live' })
+    expect(reduce(gone, { type: 'survey', survey: survey('A') })).not.toHaveProperty('gone')
+  })
+
+  it('remembers whom a cluster followed while that one does not answer', () => {
+    const state = stateAfter({ type: 'survey', survey: survey('A') }, { type: 'survey', survey: survey(null) })
+    expect(state.primaries).toEqual({ 'dr B': 'A' })
+    expect(stateAfter({ type: 'survey', survey: survey(null) }).primaries).toEqual({})
+  })
+})
+
+describe('the filter of events', () => {
+  const all = Object.keys(GROUPS) as Group[]
+  const events = [
+    event(1, { kind: 'role', cluster: 'A', text: 'dr: secondary -> primary' }),
+    event(2, { kind: 'fault-set' }),
+    event(3, { kind: 'process', cluster: 'B' }),
+    event(4, { kind: 'never-heard-of' }),
+  ]
+  const idsOf = (groups: readonly Group[], cluster = '', text = '') =>
+    filterEvents(events, { groups: new Set(groups), cluster, text }).map(({ id }) => id)
+
+  it('shows all, newest first', () => expect(idsOf(all)).toEqual([4, 3, 2, 1]))
+  it('goes by kind', () => expect(idsOf(['roles'])).toEqual([3, 1]))
+  it('goes by cluster, which events of the whole lab concern as well', () => expect(idsOf(all, 'A')).toEqual([4, 2, 1]))
+  it('goes by text, however it is written', () => expect(idsOf(all, '', ' PRIMARY')).toEqual([1]))
+})

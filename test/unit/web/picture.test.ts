@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest'
+import type { PageCluster, PageLink, PageSurvey, PlannedLink } from '../../../src/lab/web/page-facts.js'
+import { layOut } from '../../../src/web/picture/layout.js'
+import { pathBetween } from '../../../src/web/picture/paths.js'
+import { placeClusters } from '../../../src/web/picture/places.js'
+import { arrowsOf, detailOf, lagOf, rolesOf, signsOf, standingOf, walOf } from '../../../src/web/picture/words.js'
+
+const dr = (primary: string, secondary: string): PlannedLink => ({ kind: 'dr', primary, secondary })
+const performance = (primary: string, secondary: string): PlannedLink => ({ kind: 'performance', primary, secondary })
+
+const fieldsOf = (names: string, planned: readonly PlannedLink[]) =>
+  Object.fromEntries([...placeClusters([...names], planned)].map(([name, { column, row }]) => [name, [column, row]]))
+
+const SIX = [performance('A', 'C'), performance('A', 'E'), dr('A', 'B'), dr('C', 'D'), dr('E', 'F')]
+
+describe('the places of clusters', () => {
+  it('has DR secondaries below their primary and performance secondaries on both sides', () => {
+    expect(fieldsOf('ABCDEF', SIX)).toEqual({ A: [1, 0], B: [1, 1], C: [2, 0], D: [2, 1], E: [0, 0], F: [0, 1] })
+  })
+
+  it('gives each cluster a place of its own, whatever the links are', () => {
+    const many = [...'BCDEFGHIJKL'].map((name, index) => (index % 3 === 0 ? dr('A', name) : performance('A', name)))
+    const circle = [dr('A', 'B'), dr('B', 'A'), performance('C', 'C'), dr('X', 'D')]
+    for (const [names, planned] of [
+      ['ABCDEFGHIJKL', many],
+      ['ABCD', circle],
+      ['ABC', []],
+    ] as const) {
+      const fields = Object.values(fieldsOf(names, planned)).map(String)
+      expect(fields).toHaveLength(names.length)
+      expect(new Set(fields).size).toBe(names.length)
+    }
+  })
+
+  it('places nothing that is not there', () => {
+    expect(fieldsOf('A', [dr('A', 'B')])).toEqual({ A: [0, 0] })
+  })
+})
+
+describe('the layout', () => {
+  const places = placeClusters([...'ABCDEF'], SIX)
+
+  it.each([358, 500, 820, 1200, 3000])('keeps boxes apart and within %i pixels', (width) => {
+    const { boxes, height } = layOut(places, width)
+    const all = [...boxes.values()]
+    for (const [index, one] of all.entries()) {
+      expect(one.x).toBeGreaterThanOrEqual(0)
+      expect(one.x + one.width).toBeLessThanOrEqual(width)
+      expect(one.y + one.height).toBeLessThanOrEqual(height)
+      for (const other of all.slice(index + 1)) {
+        const isApart =
+          one.x + one.width < other.x ||
+          other.x + other.width < one.x ||
+          one.y + one.height < other.y ||
+          other.y + other.height < one.y
+        expect(isApart).toBe(true)
+      }
+    }
+  })
+
+  it('stacks clusters where there is no room for columns', () => {
+    expect([layOut(places, 358).isStacked, layOut(places, 820).isStacked]).toEqual([true, false])
+  })
+
+  it.each([358, 820])('has an arrow between any two boxes at %i pixels, with its words within the picture', (width) => {
+    const layout = layOut(places, width)
+    for (const from of layout.boxes.values())
+      for (const to of layout.boxes.values()) {
+        if (from === to) continue
+        const { line, words } = pathBetween(layout, from, to, 0)
+        expect(line).toMatch(/^M[-\d. LC]+$/)
+        expect(words.x).toBeGreaterThan(0)
+        expect(words.x).toBeLessThan(width)
+        expect(words.y).toBeLessThan(layout.height)
+      }
+  })
+})
+
+const NONE = { mode: 'disabled', state: '', lastWal: 0 }
+const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => ({
+  name,
+  apiAddress: `http://127.0.0.1/${name}`,
+  process: 'running',
+  isAnswering: true,
+  isInitialised: true,
+  isSealed: false,
+  dr: NONE,
+  performance: NONE,
+  problems: [],
+  ...more,
+})
+const leads = { mode: 'primary', state: 'running', lastWal: 12 }
+const follows = { mode: 'secondary', state: 'stream-wals', lastWal: 9 }
+
+describe('the words of a cluster', () => {
+  it.each([
+    [cluster('A', { process: 'stopped', isAnswering: false }), 'stopped', 'away'],
+    [cluster('A', { process: 'paused', isAnswering: false }), 'paused', 'away'],
+    [cluster('A', { isAnswering: false }), 'no answer', 'away'],
+    [cluster('A', { isInitialised: false }), 'not initialised', 'away'],
+    [cluster('A', { isSealed: true }), 'sealed', 'away'],
+    [cluster('A', { dr: leads, performance: leads }), 'primary', 'primary'],
+    [cluster('A', { dr: follows }), 'DR secondary', 'secondary'],
+    [cluster('A', { dr: leads, performance: follows }), 'performance secondary', 'secondary'],
+    [cluster('A', { dr: { ...NONE, mode: 'bootstrapping' } }), 'takes its first copy', 'secondary'],
+    [cluster('A'), 'no replication', 'plain'],
+  ] as const)('%# say how it is', (view, word, look) => {
+    expect(standingOf(view)).toEqual({ word, look })
+  })
+
+  it('say its roles, and what its one word leaves out', () => {
+    const both = cluster('A', { dr: leads, performance: leads })
+    const mixed = cluster('C', { dr: leads, performance: follows })
+    expect([rolesOf(both), detailOf(both)]).toEqual(['DR primary, performance primary', 'DR and performance'])
+    expect([rolesOf(mixed), detailOf(mixed)]).toEqual(['DR primary, performance secondary', 'DR primary'])
+    expect(detailOf(cluster('B', { dr: follows }))).toBe('')
+    expect([walOf(mixed), walOf(cluster('A'))]).toEqual([12, undefined])
+  })
+})
+
+const link: PageLink = {
+  kind: 'dr',
+  primary: 'A',
+  secondary: 'B',
+  state: 'stream-wals',
+  connectionState: 'ready',
+  lagEntries: 0,
+  lagSeconds: 0,
+}
+const survey = (more: Partial<PageSurvey>): PageSurvey => ({
+  lab: 'default',
+  topology: 'dr',
+  planned: [dr('A', 'B')],
+  clusters: [cluster('A'), cluster('B')],
+  links: [link],
+  faults: [],
+  problems: [],
+  hasEvents: true,
+  ...more,
+})
+
+describe('arrows', () => {
+  it('go from primaries to those that follow them', () => {
+    expect(arrowsOf(survey({}), {})).toEqual([
+      expect.objectContaining({ primary: 'A', secondary: 'B', state: 'well', stateWords: '', lag: 'lag 0' }),
+    ])
+  })
+
+  it('show a cut, a latency and what the link is doing', () => {
+    const cut = { id: 1, between: ['B', 'A'], isCut: true, sign: '✂', text: 'A <-> B, partition' } as const
+    const slow = { id: 2, between: ['A', 'B'], isCut: false, sign: '80 ms', text: 'A <-> B, latency 80 ms' } as const
+    const elsewhere = { ...cut, between: ['A', 'C'] } as const
+    const [arrow] = arrowsOf(survey({ faults: [cut, slow, slow, elsewhere] }), {})
+    expect(arrow && [arrow.state, signsOf(arrow)]).toEqual(['cut', '✂ cut, 80 ms'])
+    const [syncing] = arrowsOf(survey({ links: [{ ...link, state: 'merkle-sync' }] }), {})
+    expect(syncing).toMatchObject({ state: 'working', stateWords: 'merkle-sync' })
+    const [broken] = arrowsOf(survey({ links: [{ ...link, connectionState: 'transient_failure' }] }), {})
+    expect(broken).toMatchObject({ state: 'working', stateWords: 'transient failure' })
+    expect(arrowsOf(survey({ faults: null }), {})[0]?.state).toBe('cut')
+  })
+
+  it('stay with a primary that does not answer any more', () => {
+    const lost = survey({ links: [{ ...link, primary: null, lagEntries: null }] })
+    expect(arrowsOf(lost, {})).toEqual([])
+    expect(arrowsOf(lost, { 'dr B': 'A' })).toEqual([
+      expect.objectContaining({ primary: 'A', state: 'cut', stateWords: 'primary is lost', lag: 'lag ?' }),
+    ])
+    expect(arrowsOf(lost, { 'dr B': 'Z' })).toEqual([])
+  })
+
+  it('say the lag in entries and seconds', () => {
+    expect(lagOf({ lagEntries: 1, lagSeconds: 0.44 })).toBe('lag 1 entry, 0.4 s')
+    expect(lagOf({ lagEntries: 12, lagSeconds: 3 })).toBe('lag 12 entries, 3.0 s')
+  })
+})
