@@ -6,11 +6,24 @@ import type { Random } from '../base/random.js'
 import { unwrapKey, wrapKey } from './key-wrapping.js'
 
 export interface AutoSeal {
-  /** As seal-status reports it: `static`, or the type that is simulated. */
+  /** As seal-status reports it: `static`, `transit`, or the type that is simulated. */
   readonly type: string
+  wrap(key: Buffer): Buffer | Promise<Buffer>
+  /**
+   * `isCurrent` false: wrapped by the previous key, to be wrapped anew. Undefined: by neither. Where another cluster does it,
+   * both reject while that one cannot.
+   */
+  unwrap(wrapped: Buffer): Unwrapped | undefined | Promise<Unwrapped | undefined>
+}
+
+interface Unwrapped {
+  readonly key: Buffer
+  readonly isCurrent: boolean
+}
+
+interface StaticSeal extends AutoSeal {
   wrap(key: Buffer): Buffer
-  /** `isCurrent` false: wrapped by the previous key, to be wrapped anew. Undefined: by neither. */
-  unwrap(wrapped: Buffer): { readonly key: Buffer; readonly isCurrent: boolean } | undefined
+  unwrap(wrapped: Buffer): Unwrapped | undefined
 }
 
 export interface SealKey {
@@ -30,7 +43,7 @@ interface StaticSealOptions {
 const PURPOSE = 'core/auto-wrapped-root'
 
 /** Stored form: one byte with the length of the id of the wrapping key, the id, the wrapped key. */
-export const createStaticSeal = ({ type, current, previous, random }: StaticSealOptions): AutoSeal => ({
+export const createStaticSeal = ({ type, current, previous, random }: StaticSealOptions): StaticSeal => ({
   type,
   wrap(key) {
     const id = Buffer.from(current.id)

@@ -184,7 +184,7 @@ export class Server implements ShellView {
     requireLicensedRoles(config.own.license, runtime.store)
     for (const listener of config.listeners) await this.#listeners.open(listener)
     if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
-    else await runtime.seal.autoUnseal()
+    else await this.host.autoUnseal()
   }
 
   /** Data that is not sound is left as it is: closed in order it would count as sound from then on. */

@@ -64,6 +64,11 @@ const findTakenListener = async ({ listeners }: ServerConfig): Promise<string | 
   return undefined
 }
 
+const describeSeal = (seal: ServerConfig['seal']): string => {
+  if (seal.type !== 'transit') return seal.type === 'shamir' ? 'shamir' : seal.name
+  return `transit (${seal.address}, key ${seal.keyName} of ${seal.mountPath})`
+}
+
 /** The banner: what runs, where, with which data, seal and replication; in dev mode how to get in. */
 export const describeServer = (server: Server, config: ServerConfig, certificates?: DevCertificates): string[] => {
   const rows: [string, string][] = [
@@ -80,7 +85,7 @@ export const describeServer = (server: Server, config: ServerConfig, certificate
         ? `${config.storage.label} (in memory)`
         : `${config.storage.label} (${config.storage.path})`,
     ],
-    ['Seal', config.seal.type === 'shamir' ? 'shamir' : config.seal.name],
+    ['Seal', describeSeal(config.seal)],
     ['License', config.own.license],
     ['Log level', config.log.level],
   ]

@@ -76,7 +76,9 @@ it('other seals are refused, unless they are simulated, which is said loudly', a
   const { config, client } = await configOf(at, 'seal "awskms" {\n region = "eu"\n}')
   const refused = await runProgram(['server', `-config=${config}`])
   expect(refused.status).toBe(1)
-  expect(refused.stderr).toContain(`${config}:9: seal "awskms" is not supported; supported are shamir and static`)
+  expect(refused.stderr).toContain(
+    `${config}:9: seal "awskms" is not supported; supported are shamir, static and transit`,
+  )
   const env = { UNDERSTUDY_SIMULATE_SEALS: 'true' }
   let root = client
   await run(config, env, async (program) => {

@@ -73,7 +73,7 @@ export class SealKeys {
   }
 
   /** The root key as the auto-unseal seal has it; undefined when there is none, or its key fits no longer. */
-  findAutoWrapped(): { readonly key: Buffer; readonly isCurrent: boolean } | undefined {
+  async findAutoWrapped(): Promise<{ readonly key: Buffer; readonly isCurrent: boolean } | undefined> {
     const wrapped = this.#storage.get(KEYS.autoWrappedRoot)
     return wrapped && this.#autoSeal?.unwrap(wrapped)
   }
@@ -101,13 +101,13 @@ export class SealKeys {
   /** Brings the auto-unseal wrapping up to date: after a migration, and when the seal key was replaced. */
   async refreshAutoWrapping(rootKey: Buffer): Promise<void> {
     if (!this.#autoSeal) return
-    const present = this.findAutoWrapped()
+    const present = await this.findAutoWrapped()
     if (present?.isCurrent && present.key.equals(rootKey)) return
-    await this.#storage.write(this.autoRecords(rootKey))
+    await this.#storage.write(await this.autoRecords(rootKey))
   }
 
-  autoRecords(rootKey: Buffer): SealRecord[] {
-    return this.#autoSeal ? [{ key: KEYS.autoWrappedRoot, value: this.#autoSeal.wrap(rootKey) }] : []
+  async autoRecords(rootKey: Buffer): Promise<SealRecord[]> {
+    return this.#autoSeal ? [{ key: KEYS.autoWrappedRoot, value: await this.#autoSeal.wrap(rootKey) }] : []
   }
 
   /** For those who join this cluster as secondaries. */
@@ -125,7 +125,7 @@ export class SealKeys {
    * wrapped by the cluster's own auto-unseal seal when it has one. The runtime then starts anew with
    * `material.rootKey`.
    */
-  recordsToAdopt(material: SealMaterial): readonly SealRecord[] {
-    return [...material.records, ...this.autoRecords(material.rootKey)]
+  async recordsToAdopt(material: SealMaterial): Promise<readonly SealRecord[]> {
+    return [...material.records, ...(await this.autoRecords(material.rootKey))]
   }
 }

@@ -6,7 +6,7 @@ import { uuid } from '../../base/id.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
-import { invalid } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
 import { ShareCollector } from '../../seal/share-collector.js'
@@ -113,7 +113,7 @@ export class SealManager {
       const rootKey = this.#random.bytes(ROOT_KEY_BYTES)
       const answer = await this.#create(config, rootKey, deliver)
       this.#log.info('cluster initialized', { shares: config.shares, threshold: config.threshold })
-      if (this.keys.isAutoUnseal) await this.#open(rootKey)
+      if (this.keys.isAutoUnseal) await this.#open(rootKey, 'wrapped')
       return answer
     })
   }
@@ -133,7 +133,7 @@ export class SealManager {
       this.#nonce = ''
       const rootKey = await this.#collector.spend((shares) => this.keys.findRootKey(shares))
       if (!rootKey) throw invalid('Unseal failed, invalid key')
-      await this.#open(rootKey)
+      await this.#open(rootKey, 'stale')
     })
   }
 
@@ -149,8 +149,8 @@ export class SealManager {
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
       if (!this.keys.isAutoUnseal || !this.isSealed || !this.isInitialized || this.keys.isMigrating) return false
-      const unwrapped = this.keys.findAutoWrapped()
-      if (unwrapped) await this.#open(unwrapped.key)
+      const unwrapped = await this.keys.findAutoWrapped()
+      if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
       else this.#log.error('auto-unseal failed: neither the current nor the previous seal key fits')
       return unwrapped !== undefined
     })
@@ -159,7 +159,7 @@ export class SealManager {
   /** Opens the cluster with a root key that was kept in memory while the runtime was built anew. */
   openWith(rootKey: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
-      if (this.isSealed) await this.#open(rootKey)
+      if (this.isSealed) await this.#open(rootKey, 'kept')
     })
   }
 
@@ -177,6 +177,15 @@ export class SealManager {
     })
   }
 
+  async #refreshIfPossible(rootKey: Buffer): Promise<void> {
+    try {
+      await this.keys.refreshAutoWrapping(rootKey)
+    } catch (error) {
+      if (!(error instanceof LogicalError) || error.code !== 'unavailable') throw error
+      this.#log.warn('what the seal has wrapped could not be compared with the root key', { error: error.message })
+    }
+  }
+
   async #create<T>(
     config: SealConfig,
     rootKey: Buffer,
@@ -188,17 +197,22 @@ export class SealManager {
       await this.#barrier.unseal(rootKey)
       const { rootToken } = await this.#hooks.createCluster()
       const answer = await deliver({ shares: made.shares, rootToken })
-      await this.#storage.write([...made.records, ...this.keys.autoRecords(rootKey)])
+      await this.#storage.write([...made.records, ...(await this.keys.autoRecords(rootKey))])
       return answer
     } finally {
       this.#barrier.seal()
     }
   }
 
-  async #open(rootKey: Buffer): Promise<void> {
+  /**
+   * `wrapping`: what the auto-unseal seal has. `wrapped`: this key. `stale`: perhaps another, which has to be mended first. `kept`:
+   * the key was in memory, so that a seal that cannot be asked now keeps nobody from going on.
+   */
+  async #open(rootKey: Buffer, wrapping: 'wrapped' | 'stale' | 'kept'): Promise<void> {
     await this.#barrier.unseal(rootKey)
     try {
-      await this.keys.refreshAutoWrapping(rootKey)
+      if (wrapping === 'stale') await this.keys.refreshAutoWrapping(rootKey)
+      if (wrapping === 'kept') await this.#refreshIfPossible(rootKey)
       await this.#hooks.onUnsealed(rootKey)
     } catch (error) {
       this.#barrier.seal()

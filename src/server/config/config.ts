@@ -66,8 +66,28 @@ export interface StorageConfig {
   readonly nodeId: string
 }
 
+/** The transit key of another cluster that wraps the root key. Texts are empty where nothing was given. */
+export interface TransitSealConfig {
+  readonly type: 'transit'
+  readonly name: 'transit'
+  readonly address: string
+  readonly token: string
+  readonly keyName: string
+  readonly mountPath: string
+  readonly namespace: string
+  readonly disableRenewal: boolean
+  readonly tls: {
+    readonly caFile: string
+    readonly certFile: string
+    readonly keyFile: string
+    readonly serverName: string
+    readonly skipVerify: boolean
+  }
+}
+
 export type SealConfig =
   | { readonly type: 'shamir' }
+  | TransitSealConfig
   | {
       readonly type: 'auto'
       /** As seal-status shows it: `static`, or the name of a simulated seal. */

@@ -12,6 +12,7 @@ import {
   ROOT_KEYS,
   STATIC_SEAL_KEYS,
   STORAGE_KEYS,
+  TRANSIT_SEAL_KEYS,
 } from './tables.js'
 import { type Findings, readBlocks, readKeys, type Stanza } from './tree.js'
 import { coerce, type Sourced } from './values.js'
@@ -42,6 +43,9 @@ const BLOCKS: ReadonlySet<string> = new Set([
   'understudy',
   'user_lockout',
 ])
+
+/** Seals that are here; of any other nothing is read. */
+const SEAL_KEYS: Readonly<Record<string, KeyTable>> = { static: STATIC_SEAL_KEYS, transit: TRANSIT_SEAL_KEYS }
 
 const LOCKOUT_KEYS = {
   lockout_threshold: { kind: 'int' },
@@ -127,9 +131,9 @@ const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: 
     for (const block of labelled(name)) into.haStorage = stanza(block, STORAGE_KEYS)
   }
   for (const block of labelled('seal')) {
-    into.seal =
-      block.labels[0] === 'static'
-        ? stanza(block, STATIC_SEAL_KEYS)
-        : { ...stanza({ ...block, body: { ...block.body, items: [] } }, {}), body: block.body }
+    const keys = SEAL_KEYS[block.labels[0] ?? '']
+    into.seal = keys
+      ? stanza(block, keys)
+      : { ...stanza({ ...block, body: { ...block.body, items: [] } }, {}), body: block.body }
   }
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { OwnSettings, SealConfig } from './config.js'
 import type { Findings, Stanza } from './tree.js'
 import type { ConfigSources } from './sources.js'
-import { textOf } from './values.js'
+import { coerceText, textOf } from './values.js'
 import type { Environment } from './environment.js'
-import { DEFAULT_ORIGIN } from './resolved-settings.js'
+import { DEFAULT_ORIGIN, fromVariable, type ResolvedSettings } from './resolved-settings.js'
 
 const KEY_BYTES = 32
 
@@ -13,8 +13,10 @@ export const resolveSeal = ({ files, env, settled, findings }: ConfigSources, ow
   const stanza = files.seal
   settled.note('seal', stanza?.label ?? 'shamir', stanza?.origin ?? DEFAULT_ORIGIN)
   if (!stanza || stanza.label === 'shamir') return { type: 'shamir' }
-  if (stanza.label !== 'static') return resolveSimulated(stanza, own, findings)
+  const isHere = stanza.label === 'static' || (stanza.label === 'transit' && !own.simulateSeals)
+  if (!isHere) return resolveSimulated(stanza, own, findings)
   if (stanza.values.disabled?.value === true) return { type: 'shamir' }
+  if (stanza.label === 'transit') return resolveTransit(stanza, env, settled, findings)
   const read = (name: string): Buffer | undefined => {
     const given = settled.secret(`seal.${name}`, [stanza.values[name]])
     if (given === '') return undefined
@@ -37,6 +39,53 @@ export const resolveSeal = ({ files, env, settled, findings }: ConfigSources, ow
   }
 }
 
+/** What the stanza leaves out may be said by variables, as for clients of the cluster that is asked. */
+const resolveTransit = (
+  { values, origin }: Stanza,
+  env: Environment,
+  settled: ResolvedSettings,
+  findings: Findings,
+): SealConfig => {
+  const sources = (key: string, variable: string) => [values[key], fromVariable(env, variable)]
+  const text = (key: string, variable: string) => settled.text(`seal.${key}`, sources(key, variable))
+  const flag = (key: string, variable: string): boolean => {
+    const given = fromVariable(env, variable)
+    const read = given && coerceText('bool', String(given.value))
+    if (given && !read?.ok) findings.problems.push({ origin: variable, text: `${variable} must be true or false` })
+    return settled.flag(`seal.${key}`, [values[key], given && read?.ok ? { ...given, value: read.value } : undefined])
+  }
+  const needed = {
+    address: text('address', 'VAULT_ADDR'),
+    token: settled.secret('seal.token', sources('token', 'VAULT_TOKEN')),
+    key_name: text('key_name', 'VAULT_TRANSIT_SEAL_KEY_NAME'),
+    mount_path: text('mount_path', 'VAULT_TRANSIT_SEAL_MOUNT_PATH'),
+  }
+  const missing = Object.entries(needed).flatMap(([name, value]) => (value === '' ? [name] : []))
+  if (missing.length > 0) {
+    findings.problems.push({ origin, text: `seal "transit" needs ${missing.join(', ')}; or ${STAND_IN}` })
+  }
+  if (needed.address !== '' && !/^https?:\/\/[^/]/i.test(needed.address)) {
+    findings.problems.push({ origin: values.address?.origin ?? origin, text: 'address must be the URL of an API' })
+  }
+  return {
+    type: 'transit',
+    name: 'transit',
+    address: needed.address.replace(/\/+$/, ''),
+    token: needed.token,
+    keyName: needed.key_name,
+    mountPath: needed.mount_path,
+    namespace: text('namespace', 'VAULT_NAMESPACE'),
+    disableRenewal: flag('disable_renewal', 'VAULT_TRANSIT_SEAL_DISABLE_RENEWAL'),
+    tls: {
+      caFile: text('tls_ca_cert', 'VAULT_CACERT'),
+      certFile: text('tls_client_cert', 'VAULT_CLIENT_CERT'),
+      keyFile: text('tls_client_key', 'VAULT_CLIENT_KEY'),
+      serverName: text('tls_server_name', 'VAULT_TLS_SERVER_NAME'),
+      skipVerify: flag('tls_skip_verify', 'VAULT_SKIP_VERIFY'),
+    },
+  }
+}
+
 const STAND_IN =
   'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy, lets a key in a file beside the data stand in for it'
 
@@ -44,7 +93,7 @@ const resolveSimulated = ({ label, origin }: Stanza, own: OwnSettings, findings:
   if (own.simulateSeals) return { type: 'auto', name: label, keyId: 'simulated', key: undefined, previous: undefined }
   findings.problems.push({
     origin,
-    text: `seal "${label}" is not supported; supported are shamir and static. ${STAND_IN}`,
+    text: `seal "${label}" is not supported; supported are shamir, static and transit. ${STAND_IN}`,
   })
   return { type: 'shamir' }
 }

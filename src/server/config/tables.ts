@@ -73,6 +73,21 @@ export const STATIC_SEAL_KEYS: KeyTable = {
   disabled: real('bool'),
 }
 
+export const TRANSIT_SEAL_KEYS: KeyTable = {
+  address: real('string'),
+  token: real('string'),
+  key_name: real('string'),
+  mount_path: real('string'),
+  namespace: real('string'),
+  disable_renewal: real('bool'),
+  tls_ca_cert: real('string'),
+  tls_client_cert: real('string'),
+  tls_client_key: real('string'),
+  tls_server_name: real('string'),
+  tls_skip_verify: real('bool'),
+  disabled: real('bool'),
+}
+
 export const REPLICATION_KEYS: KeyTable = {
   resolver_discover_servers: accepted('bool'),
   logshipper_buffer_length: accepted('int'),

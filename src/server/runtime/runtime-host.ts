@@ -4,11 +4,13 @@ import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
 import { openAllowance } from '../../core/pipeline/body-allowance.js'
+import { AutoUnsealing } from '../../core/seal/auto-unsealing.js'
 import { RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
 import { findPath } from '../../logical/dispatch.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import type { FreshStart } from '../../replication/host.js'
+import type { AutoSeal } from '../../seal/auto-seal.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { dataKey } from '../../storage/raw-keys.js'
@@ -22,6 +24,7 @@ import type { NewData, RuntimeChanges } from './runtime-changes.js'
 import type { ServerStatus } from '../server-status.js'
 import { type ServerState, serverStateOf } from './server-state.js'
 import type { ShellView } from './shell-view.js'
+import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/key-families.js'
 
 interface RuntimeHostOptions {
@@ -47,6 +50,8 @@ export class RuntimeHost implements RuntimeChanges {
   #runtime: Runtime | undefined
   #restartView: RestartView | undefined
   readonly #admission: Admission
+  readonly #unsealing: AutoUnsealing
+  #autoSeal: AutoSeal | undefined
   #changing: Promise<void> = Promise.resolve()
 
   constructor(options: RuntimeHostOptions) {
@@ -59,6 +64,7 @@ export class RuntimeHost implements RuntimeChanges {
       waitMs: config.own.roleChangeWaitMs,
       isRestarting: () => this.#restartView !== undefined,
     })
+    this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
 
   /** Takes over the data, to be closed with the rest. */
@@ -156,7 +162,7 @@ export class RuntimeHost implements RuntimeChanges {
         if (next.joining) this.#showBootstrapping(next.joining)
         resolve()
         await this.#startAnew(next.rootKeyAfter(before))
-        if (next.opensItself?.()) await this.#runtime?.seal.autoUnseal()
+        if (next.opensItself?.()) await this.#unsealing.begin()
       })
     })
   }
@@ -176,9 +182,15 @@ export class RuntimeHost implements RuntimeChanges {
     this.#stop.abort()
   }
 
+  /** Opens the cluster by its auto-unseal seal, if it has one: now, or as soon as that can be asked. */
+  autoUnseal(): Promise<void> {
+    return this.#unsealing.begin()
+  }
+
   /** After the change that runs: ends the runtime. The data stays open. */
   async end(): Promise<void> {
     await this.#changing
+    await this.#unsealing.settled()
     await this.#closeRuntime()
   }
 
@@ -267,7 +279,9 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   #openRuntime(): Promise<Runtime> {
-    return Runtime.open({ ...this.#options, changes: this, source: this.#requireSource() })
+    const { config } = this.#options
+    this.#autoSeal ??= createAutoSeal(config, { ...this.#options, signal: this.#stop.signal })
+    return Runtime.open({ ...this.#options, autoSeal: this.#autoSeal, changes: this, source: this.#requireSource() })
   }
 
   #settle(): Promise<void> {

@@ -17,13 +17,14 @@ import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
 import { sealed } from '../../logical/errors.js'
+import type { AutoSeal } from '../../seal/auto-seal.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { Store } from '../../storage/store.js'
 import { ensureIdentity, type OwnIdentity } from '../wiring/cluster-identity.js'
 import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
-import { createAutoSeal, createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
+import { createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
 import { openStore } from '../data/open-store.js'
 import type { RuntimeChanges } from './runtime-changes.js'
 import type { RuntimeParts } from './runtime-parts.js'
@@ -34,6 +35,8 @@ interface RuntimeOptions {
   readonly source: EngineSource
   readonly shell: ShellView
   readonly changes: RuntimeChanges
+  /** Undefined: key shares alone. */
+  readonly autoSeal: AutoSeal | undefined
   readonly clock: Clock
   readonly random: Random
   readonly network: Network
@@ -58,13 +61,13 @@ export class Runtime implements RuntimeParts {
   #cluster: OpenCluster | undefined
 
   private constructor(options: RuntimeOptions, store: Store, identity: OwnIdentity) {
-    const { clock, random, log, config, shell } = options
+    const { clock, random, log, shell } = options
     this.#options = options
     this.store = store
     this.identity = identity
     this.barrier = new Barrier({ store, clock, random, encryptions: shell.encryptions })
     this.sealStorage = createSealStorage(store)
-    const keys = new SealKeys({ storage: this.sealStorage, autoSeal: createAutoSeal(config, random), random })
+    const keys = new SealKeys({ storage: this.sealStorage, autoSeal: options.autoSeal, random })
     this.seal = new SealManager({
       keys,
       storage: this.sealStorage,

@@ -173,13 +173,13 @@ export class ReplicationParts {
         if (!seal.rootKey) throw sealed()
         return seal.keys.exportMaterial(seal.rootKey)
       },
-      wipeAndRestart: ({ keyMaterial, records, joining }) => {
+      wipeAndRestart: async ({ keyMaterial, records, joining }) => {
         const { rootKey } = keyMaterial
         const content = {
           ...this.#options,
           identity,
           rootKey,
-          sealRecords: seal.keys.recordsToAdopt(keyMaterial),
+          sealRecords: await seal.keys.recordsToAdopt(keyMaterial),
           records,
         }
         return changes.replaceData('storage is wiped', {

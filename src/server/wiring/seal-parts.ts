@@ -4,9 +4,11 @@ import { makeDirectory } from '../../base/make-directory.js'
 import type { Random } from '../../base/random.js'
 import type { SealBarrier, SealStorage } from '../../core/seal/seal-records.js'
 import { type AutoSeal, createStaticSeal } from '../../seal/auto-seal.js'
+import { createTransitSeal } from '../../seal/transit-seal.js'
 import type { Barrier } from '../../storage/barrier/barrier.js'
 import type { Store } from '../../storage/store.js'
 import type { ServerConfig } from '../config/config.js'
+import { createTransitKey, type TransitSurroundings } from './transit-key.js'
 import { FAMILIES, KEYS } from '../../storage/key-families.js'
 
 const SEAL_KEYS = FAMILIES.filter(({ owner }) => owner === 'seal').map(({ at }) => at)
@@ -47,9 +49,14 @@ export const createSealBarrier = (barrier: Barrier): SealBarrier => ({
 })
 
 /** The auto-unseal seal that the configuration names; undefined for key shares alone. */
-export const createAutoSeal = (config: ServerConfig, random: Random): AutoSeal | undefined => {
+export const createAutoSeal = (
+  config: ServerConfig,
+  surroundings: TransitSurroundings & { readonly random: Random },
+): AutoSeal | undefined => {
   const { seal, storage } = config
+  const { random } = surroundings
   if (seal.type === 'shamir') return undefined
+  if (seal.type === 'transit') return createTransitSeal(createTransitKey(seal, surroundings))
   const key = seal.key ?? simulatedKey(storage.path, random)
   const previous = seal.previous && { id: seal.previous.keyId, key: seal.previous.key }
   return createStaticSeal({ type: seal.name, current: { id: seal.keyId, key }, previous, random })

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import type { SealMaterial } from '../../../src/core/seal/seal-records.js'
+import { LogicalError } from '../../../src/logical/errors.js'
 import { createStaticSeal, type SealKey } from '../../../src/seal/auto-seal.js'
+import { createTransitSeal } from '../../../src/seal/transit-seal.js'
 import { createSealStorage } from '../../../src/server/wiring/seal-parts.js'
 import { createSeal, initWith, openStore } from '../../support/seal-fixture.js'
 
@@ -180,6 +182,65 @@ describe('auto-unseal', () => {
   })
 })
 
+describe('auto-unseal by the key of another cluster', () => {
+  /** Stands for the other cluster: what it encrypts it decrypts, while it is there. */
+  const away = () => new LogicalError('unavailable', 'connection refused')
+  const createKey = () => ({
+    isThere: true,
+    calls: 0,
+    async encrypt(plaintext: string) {
+      this.calls++
+      if (!this.isThere) throw away()
+      return `vault:v1:${[...plaintext].reverse().join('')}`
+    },
+    async decrypt(ciphertext: string) {
+      this.calls++
+      if (!this.isThere) throw away()
+      return [...ciphertext.slice('vault:v1:'.length)].reverse().join('')
+    },
+  })
+  const autoInitialised = async () => {
+    const key = createKey()
+    const options = { store: await openStore(), autoSeal: createTransitSeal(key) }
+    await initWith(await createSeal(options), { recovery_shares: 1, recovery_threshold: 1 })
+    return { key, options }
+  }
+
+  test('fails while that one is away, and opens the cluster when it is back', async () => {
+    const { key, options } = await autoInitialised()
+    const { seal } = await createSeal(options)
+    key.isThere = false
+    await expect(seal.autoUnseal()).rejects.toThrow('connection refused')
+    expect(seal.isSealed).toBe(true)
+    key.isThere = true
+    expect(await seal.autoUnseal()).toBe(true)
+    expect(seal.isSealed).toBe(false)
+  })
+
+  test('asks it once at a start, and needs it not when the root key is in memory', async () => {
+    const { key, options } = await autoInitialised()
+    const { seal } = await createSeal(options)
+    key.calls = 0
+    await seal.autoUnseal()
+    expect(key.calls).toBe(1)
+    const rebuilt = await createSeal(options)
+    key.isThere = false
+    await rebuilt.seal.openWith(seal.rootKey ?? Buffer.alloc(0))
+    expect(rebuilt.seal.isSealed).toBe(false)
+  })
+
+  test('does not take what another seal has wrapped', async () => {
+    const { options } = await autoInitialised()
+    expect(await (await createSeal({ ...options, autoSeal: staticSeal(keyA) })).seal.autoUnseal()).toBe(false)
+    const store = await openStore()
+    await initWith(await createSeal({ store, autoSeal: staticSeal(keyA) }), {
+      recovery_shares: 1,
+      recovery_threshold: 1,
+    })
+    expect(await (await createSeal({ ...options, store })).seal.autoUnseal()).toBe(false)
+  })
+})
+
 describe('a cluster that joins another takes its shares over, whatever seal either has', () => {
   const INIT = {
     shamir: { secret_shares: 3, secret_threshold: 2 },
@@ -194,7 +255,7 @@ describe('a cluster that joins another takes its shares over, whatever seal eith
 
     const store = await openStore()
     const options = { store, ...(secondarySeal === 'auto' && { autoSeal: staticSeal(keyB) }) }
-    await createSealStorage(store).write((await createSeal(options)).keys.recordsToAdopt(material))
+    await createSealStorage(store).write(await (await createSeal(options)).keys.recordsToAdopt(material))
     return { secondary: await createSeal(options), shares, material }
   }
 

@@ -124,11 +124,13 @@ understudy "mine" {
 
   it.each([
     ['ha_storage "consul" {}', 'ha_storage is not supported'],
-    ['seal "awskms" {}', 'seal "awskms" is not supported; supported are shamir and static'],
+    ['seal "awskms" {}', 'seal "awskms" is not supported; supported are shamir, static and transit'],
     ...['transit', 'awskms', 'azurekeyvault', 'gcpckms', 'ocikms', 'pkcs11'].map((seal): [string, string] => [
       `seal "${seal}" {}`,
       'UNDERSTUDY_SIMULATE_SEALS=true in the environment, or simulate_seals = true in the stanza understudy',
     ]),
+    ['seal "transit" {\n address = "http://a:1"\n}', 'seal "transit" needs token, key_name, mount_path; or '],
+    ['seal "transit" {\n address = "a:1"\n}', 'address must be the URL of an API'],
     ['seal "static" {\n current_key = ""\n}', 'seal "static" needs current_key'],
     ['seal "static" {\n current_key = "c2hvcnQ="\n}', 'current_key: the key must be 32 bytes'],
     ['seal "static" {\n current_key = "env://NOT_SET"\n}', 'the variable NOT_SET is not set'],
@@ -136,6 +138,46 @@ understudy "mine" {
     ['listener "unix" {}', 'listener "unix" is not supported; supported is tcp'],
   ])('name what is refused: %s', (text, problem) => {
     expect(load(GOOD + text).problemTexts.join('\n')).toContain(problem)
+  })
+})
+
+describe('the seal transit', () => {
+  const STANZA = `${GOOD}seal "transit" {
+  address = "https://u.example:8200/"
+  token = "s.secret"
+  key_name = "autounseal"
+  mount_path = "transit/"
+  disable_renewal = "true"
+  tls_skip_verify = "false"
+}
+`
+
+  it('is read from its stanza, and what that leaves out from variables', () => {
+    const { config, warnings, settings } = load(STANZA, {
+      VAULT_ADDR: 'http://other:1',
+      VAULT_CACERT: '/ca.pem',
+      VAULT_SKIP_VERIFY: 'true',
+      VAULT_NAMESPACE: 'ns1',
+    })
+    expect(warnings).toEqual([])
+    expect(config?.seal).toEqual({
+      type: 'transit',
+      name: 'transit',
+      address: 'https://u.example:8200',
+      token: 's.secret',
+      keyName: 'autounseal',
+      mountPath: 'transit/',
+      namespace: 'ns1',
+      disableRenewal: true,
+      tls: { caFile: '/ca.pem', certFile: '', keyFile: '', serverName: '', skipVerify: false },
+    })
+    expect(JSON.stringify(settings)).not.toContain('s.secret')
+  })
+
+  it('may be simulated, and may be disabled', () => {
+    const simulated = load(`${GOOD}seal "transit" {}`, { UNDERSTUDY_SIMULATE_SEALS: 'true' })
+    expect(simulated.config?.seal).toMatchObject({ type: 'auto', name: 'transit', key: undefined })
+    expect(load(`${GOOD}seal "transit" {\n disabled = true\n}`).config?.seal).toEqual({ type: 'shamir' })
   })
 })
 

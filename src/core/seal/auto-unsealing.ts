@@ -1,0 +1,65 @@
+import { Backoff } from '../../base/backoff.js'
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { SealManager } from './seal-manager.js'
+
+interface AutoUnsealingOptions {
+  /** The seal of now; undefined while the runtime is replaced. */
+  readonly seal: () => Pick<SealManager, 'autoUnseal'> | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+const BACKOFF = { initialMs: 500, maxMs: 5000 }
+
+/** Opens a cluster by its auto-unseal seal; where that is another cluster that is away, as soon as it is back. */
+export class AutoUnsealing {
+  readonly #options: AutoUnsealingOptions
+  #retrying: Promise<void> | undefined
+
+  constructor(options: AutoUnsealingOptions) {
+    this.#options = options
+  }
+
+  /** Resolves after the first attempt. */
+  async begin(): Promise<void> {
+    if (await this.#isOver()) return
+    this.#retrying ??= this.#retry().finally(() => {
+      this.#retrying = undefined
+    })
+  }
+
+  /** Resolves when no attempt is under way; there is an end to it when the signal is aborted. */
+  async settled(): Promise<void> {
+    await this.#retrying
+  }
+
+  async #retry(): Promise<void> {
+    const { clock, random, log, signal } = this.#options
+    const backoff = new Backoff(BACKOFF, random)
+    try {
+      do await clock.sleep(backoff.next(), signal)
+      while (!(await this.#isOver()))
+    } catch (error) {
+      if (!signal.aborted) log.error('auto-unseal failed', { error: String(error) })
+    }
+  }
+
+  /** True when there is nothing left to be tried. */
+  async #isOver(): Promise<boolean> {
+    const { seal, log, signal } = this.#options
+    try {
+      await seal()?.autoUnseal()
+      return true
+    } catch (error) {
+      if (signal.aborted) return true
+      if (!(error instanceof LogicalError) || error.code !== 'unavailable') throw error
+      log.warn('the cluster of the seal cannot unseal this one yet; it is tried again', { error: error.message })
+      return false
+    }
+  }
+}

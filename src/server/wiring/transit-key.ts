@@ -1,0 +1,138 @@
+/** The transit key of another cluster that a seal names: its use, and the renewal of the token for it. */
+import { readFileSync } from 'node:fs'
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Network } from '../../base/network.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { parseJson } from '../../logical/json-text.js'
+import type { TransitKey } from '../../seal/transit-seal.js'
+import type { TransitSealConfig } from '../config/config.js'
+import { apiUrl, callApi } from './api-call.js'
+
+export interface TransitSurroundings {
+  readonly network: Network
+  readonly clock: Clock
+  readonly log: Log
+  /** Ends calls that are under way, and the renewal. */
+  readonly signal: AbortSignal
+}
+
+const readPem = (file: string): string => {
+  if (file === '') return ''
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new LogicalError('unavailable', `${file} cannot be read, which the seal needs`, { cause })
+  }
+}
+
+type Ask = (method: 'GET' | 'PUT', path: string, body?: object) => Promise<JsonObject>
+
+const CALL_MS = 10_000
+
+/** Asks the cluster of the seal. What it refuses is `unavailable` as well: the right or the key may yet be given. */
+const createAsk = (config: TransitSealConfig, { network, clock, signal }: TransitSurroundings): Ask => {
+  const { address, token, namespace, tls } = config
+  return async (method, path, body) => {
+    const stop = new AbortController()
+    const timer = clock.setTimer(CALL_MS, () => stop.abort(new Error(`no answer within ${CALL_MS / 1000} s`)))
+    try {
+      const answer = await callApi(
+        {
+          url: apiUrl(address, path),
+          method,
+          token,
+          ...(namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }),
+          ...(body && { body }),
+          tls: {
+            caPems: tls.caFile === '' ? [] : [readPem(tls.caFile)],
+            clientCertPem: readPem(tls.certFile),
+            clientKeyPem: readPem(tls.keyFile),
+            serverName: tls.serverName,
+            skipVerify: tls.skipVerify,
+          },
+          signal: AbortSignal.any([signal, stop.signal]),
+          authorityHint: 'check tls_ca_cert',
+        },
+        network,
+      )
+      return readAnswer(answer, `${method} ${address}/v1/${path}`)
+    } finally {
+      timer.cancel()
+    }
+  }
+}
+
+const asObject = (value: JsonValue | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+
+const readAnswer = ({ status, body }: { status: number; body: string }, what: string): JsonObject => {
+  const json = readObject(body)
+  if (status === 200) return json
+  const errors = Array.isArray(json.errors) ? json.errors.map(String).join('; ').trim() : ''
+  throw new LogicalError('unavailable', `${what}: ${status}${errors === '' ? '' : ` ${errors}`}`)
+}
+
+const readObject = (body: string): JsonObject => {
+  try {
+    return asObject(parseJson(body))
+  } catch {
+    return {}
+  }
+}
+
+export const createTransitKey = (config: TransitSealConfig, surroundings: TransitSurroundings): TransitKey => {
+  const ask = createAsk(config, surroundings)
+  const mount = config.mountPath.replace(/^\/+|\/+$/g, '')
+  const use = async (verb: 'encrypt' | 'decrypt', given: object, wanted: 'ciphertext' | 'plaintext') => {
+    const path = `${mount}/${verb}/${config.keyName}`
+    const value = asObject((await ask('PUT', path, given)).data)[wanted]
+    if (typeof value === 'string' && value !== '') return value
+    throw new LogicalError('unavailable', `PUT ${config.address}/v1/${path}: the answer has no ${wanted}`)
+  }
+  if (!config.disableRenewal) void keepToken(ask, surroundings)
+  return {
+    encrypt: (plaintext) => use('encrypt', { plaintext }, 'ciphertext'),
+    decrypt: (ciphertext) => use('decrypt', { ciphertext }, 'plaintext'),
+  }
+}
+
+/** Between two attempts while the token could not be asked about. */
+const AGAIN_MS = 10_000
+
+/** Renews the token when half of its time is over, for as long as the server runs. One that never ends needs nothing. */
+const keepToken = async (ask: Ask, { clock, log, signal }: TransitSurroundings): Promise<void> => {
+  try {
+    while (!signal.aborted) await clock.sleep(await renewOnce(ask, log, signal), signal)
+  } catch (error) {
+    if (signal.aborted) return
+    if (error instanceof NotRenewable && error.ttlSeconds === 0) log.info('the token of the seal never ends')
+    else log.warn('the token of the seal is not renewed', { error: String(error) })
+  }
+}
+
+/** Milliseconds until the next time; throws when there will be none. */
+const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<number> => {
+  try {
+    const found = asObject((await ask('GET', 'auth/token/lookup-self')).data)
+    if (found.renewable !== true) throw new NotRenewable(Number(found.ttl ?? 0))
+    const { lease_duration: seconds } = asObject((await ask('PUT', 'auth/token/renew-self', {})).auth)
+    log.info('the token of the seal was renewed', { seconds: Number(seconds) })
+    return Math.max(1000, (Number(seconds) * 1000) / 2)
+  } catch (error) {
+    if (error instanceof NotRenewable || signal.aborted) throw error
+    log.warn('the token of the seal could not be renewed; it is tried again', {
+      error: error instanceof Error ? error.message : String(error),
+    })
+    return AGAIN_MS
+  }
+}
+
+class NotRenewable extends Error {
+  readonly ttlSeconds: number
+  constructor(ttlSeconds: number) {
+    super(`it cannot be renewed, and ends in ${ttlSeconds} s`)
+    this.ttlSeconds = ttlSeconds
+  }
+}
