@@ -90,7 +90,7 @@ export interface Backend {
   readonly lockedUsers?: LockedUsers
   /** Login tokens: the current values of what issued them. Throws LogicalError when they may not be renewed. */
   renew?(auth: LoginAuth): Promise<LoginAuth> | LoginAuth
-  /** Replication changed keys below this mount. */
+  /** A key below this mount has changed, by a write of its own or otherwise: what is remembered of it does not count any more. */
   invalidate?(key: string): void
   /** Starts background work; it ends with the signal. */
   start?(signal: AbortSignal): void

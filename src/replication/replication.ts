@@ -1,4 +1,5 @@
 import type { Response } from '../logical/request.js'
+import { replicationCaches } from './caches.js'
 import type { ReplicationContext } from './context.js'
 import { currentEpoch } from './roles/epoch.js'
 import { FilterStore } from './filter/filter-store.js'
@@ -18,7 +19,7 @@ import type { DataPlane } from './services.js'
 import { FilteredDataPurge } from './filter/purge.js'
 import { SettledFilter } from './filter/settled-filter.js'
 import { ownFilterId } from './roles/secondary-role.js'
-import { isCopy, recordKey } from './roles/state.js'
+import { isCopy } from './roles/state.js'
 import { renderStatus } from './paths/status.js'
 import type { Kind, SecondaryView } from './types.js'
 import { TreeMaintenance } from './roles/tree-maintenance.js'
@@ -42,6 +43,7 @@ export class Replication {
   readonly view: ReplicationView
   readonly forwarder: Forwarder
   readonly #purge: FilteredDataPurge
+  #unfollow: (() => void) | undefined
   #unsubscribe: (() => void) | undefined
 
   constructor({ host, dataPlane, holds }: ReplicationOptions) {
@@ -109,12 +111,12 @@ export class Replication {
 
   /** Brings up what the records say. What a crash left half done is finished first. */
   async start(services: RoleServices): Promise<void> {
+    const { store } = this.context.host
+    this.#unfollow = store.onChange(replicationCaches(this.context))
     await this.#settleStore()
     await this.context.filters.load()
-    this.#unsubscribe = this.context.host.store.onCommit((commit) => {
-      for (const { key } of commit.mutations) {
-        if (key !== recordKey('performance') || commit.origin !== 'own') this.invalidate(key)
-      }
+    this.#unsubscribe = store.onCommit((commit) => {
+      if (commit.mutations.some(({ key }) => key.startsWith(KEYS.filters))) this.#filterChanged()
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
       else if (commit.origin === 'applied') this.#purge.checkPending()
     })
@@ -135,14 +137,9 @@ export class Replication {
       running.performance.stop(),
       maintenance.stop(),
     ])
+    this.#unfollow?.()
     const failed = endings.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
-  }
-
-  /** Replication, or this cluster, changed a key that something here was read from. */
-  invalidate(key: string): void {
-    if (key === recordKey('performance')) this.context.roles.reload()
-    else if (key.startsWith(KEYS.filters)) this.#filterChanged(key)
   }
 
   /** True from the moment a filter hides data until the files that held it are destroyed, as far as this runtime knows. */
@@ -150,8 +147,7 @@ export class Replication {
     return !this.#purge.isSettled
   }
 
-  #filterChanged(key: string): void {
-    this.context.filters.invalidateKey(key)
+  #filterChanged(): void {
     this.#purge.check()
     this.#renameSettled().catch((error: unknown) =>
       this.context.host.log.warn('the names of filtered mounts were not kept', { error: String(error) }),

@@ -1,4 +1,4 @@
-import type { Category, Tree } from './key-families.js'
+import type { Category, Owner, Tree } from './key-families.js'
 
 /**
  * The store as replication sees it: positions in its log, frames, snapshots for a resync, and the two ways in which
@@ -23,6 +23,12 @@ export interface Commit {
    */
   readonly origin: 'own' | 'applied' | 'resynced' | 'recovered'
 }
+
+/** Told of a key that a commit has changed. */
+export type KeyListener = (key: string, origin: Commit['origin']) => void
+
+/** By whose keys they remember. */
+export type KeyListeners = { readonly [O in Owner]?: KeyListener }
 
 /** A place in a cluster's log: transactions are numbered from 1; `hash` is that of the frame that ends there. */
 export interface WalPosition {
@@ -122,6 +128,11 @@ export interface ReplicableStore {
   /** Oldest index still on disk. */
   readonly firstIndex: number
   readonly trees: Readonly<Record<Tree, TreeHashes>>
+  /**
+   * For whoever remembers stored values: told of every key that a commit has changed, before anybody is told of the commit,
+   * and before its writer is. Returns the unsubscribe function.
+   */
+  onChange(listeners: KeyListeners): () => void
   /** Called after each durable batch, in order. Returns the unsubscribe function. */
   onCommit(listener: (commit: Commit, frame: Frame | undefined) => void): () => void
   /** True when a frame that ends at this index with this hash is in the log (or is its end). */

@@ -162,6 +162,10 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return this.#committer.wal.recent
   }
 
+  onChange(listeners: Repl.KeyListeners): () => void {
+    return this.#committer.changes.subscribe(listeners)
+  }
+
   onCommit(listener: CommitListener): () => void {
     return this.#committer.onCommit(listener)
   }

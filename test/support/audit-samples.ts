@@ -22,6 +22,7 @@ export const createAudit = (storage = new MemoryStorage(), clock = new ManualClo
       lines.push(text)
     },
   })
+  storage.onChange((key) => audit.invalidate(key))
   const enable = (name: string, options: Record<string, string>, isLocal = false) =>
     audit.enable({ name, type: 'file', description: '', isLocal, options: { skip_test: 'true', ...options } })
   return { audit, storage, clock, lines, output, enable }

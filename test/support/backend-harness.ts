@@ -38,6 +38,7 @@ export class BackendHarness {
       isReadOnly: () => false,
     }
     this.backend = factory(this.context)
+    this.storage.onChange((key) => this.backend.invalidate?.(key))
   }
 
   /** What the handler answers. `body` is JSON text or an object. */

@@ -19,5 +19,7 @@ export const makeIdentity = (mounts: Readonly<Record<string, AliasMount>> = {}) 
     return createIdentityBackend(directory)
   })
   if (!store) throw new Error('the backend was not made')
-  return { harness, store, state }
+  const made = store
+  harness.storage.onChange((key) => made.invalidate(key))
+  return { harness, store: made, state }
 }

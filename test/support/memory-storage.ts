@@ -14,6 +14,12 @@ export class MemoryStorage implements Storage {
   commitError: Error | undefined
   /** How many writes were made. */
   writes = 0
+  readonly #listeners: ((key: string) => void)[] = []
+
+  /** Told of every key that a write has changed, before the write resolves: as the store tells those who remember values. */
+  onChange(listener: (key: string) => void): void {
+    this.#listeners.push(listener)
+  }
 
   get(key: string): Buffer | undefined {
     return this.#committed.get(key)
@@ -59,6 +65,7 @@ export class MemoryStorage implements Storage {
       if (this.#queued.get(key) === entry) this.#queued.delete(key)
     }
     if (failure) throw failure
+    for (const [key] of queued) for (const listener of this.#listeners) listener(key)
     return result
   }
 

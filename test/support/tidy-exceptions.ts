@@ -12,7 +12,6 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'src/lab/keeper/keeper.ts': 280,
   'src/replication/primary/stream-server.ts': 280,
   'src/replication/secondary/follower.ts': 280,
-  'src/server/wiring/core-services.ts': 280,
   'src/server/lab/lab-api.ts': 280,
   'src/server/runtime/runtime-host.ts': 300,
   'src/storage/commit/committer.ts': 320,

@@ -73,6 +73,9 @@ export class TokenWorld {
       },
       renewLogin: (entry) => this.#renewLogin(entry),
     })
+    this.storage.onChange((key) => this.tokens.invalidate(key))
+    this.shared.policies.onChange((key) => this.policies.invalidate(key))
+    this.shared.identity.onChange((key) => this.identity.invalidate(key))
     this.leases = new LeaseStore(this.tokens)
     this.backend = createTokenBackend({
       authority: this.tokens,

@@ -39,6 +39,7 @@ export class MountData {
     return role
   }
 
+  /** A key below the mount has changed. */
   invalidate(key: string): void {
     this.#salt.invalidate(key)
   }

@@ -1,6 +1,6 @@
 /**
  * The policies of every namespace and the access rules made of them. Stored as `<namespace id>/<name>`; names are lower
- * case. Parsed texts and finished rules are kept until a policy changes, here or by replication.
+ * case. Parsed texts and finished rules are kept until a commit changes a policy.
  */
 import { LIMITS } from '../../base/limits.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -96,13 +96,9 @@ export class PolicyStore {
   /** Removes every policy of a namespace that goes away, `default` included. */
   async removeAll(namespaceId: string): Promise<void> {
     const keys = await this.#storage.keys(`${namespaceId}/`)
-    try {
-      await this.#storage.write((tx) => {
-        for (const key of keys) tx.delete(key)
-      })
-    } finally {
-      for (const key of keys) this.invalidate(key)
-    }
+    await this.#storage.write((tx) => {
+      for (const key of keys) tx.delete(key)
+    })
   }
 
   /** Gives a namespace its `default` policy unless it has one. */
@@ -117,16 +113,11 @@ export class PolicyStore {
     this.#acls.clear()
   }
 
-  async #change(key: string, text: string | undefined): Promise<void> {
-    try {
-      await this.#storage.write((tx) => {
-        if (text === undefined) tx.delete(key)
-        else putJson(tx, key, { text } satisfies PolicyRecord)
-      })
-    } finally {
-      // Only now do reads see the new text, so what was read meanwhile must go too.
-      this.invalidate(key)
-    }
+  #change(key: string, text: string | undefined): Promise<void> {
+    return this.#storage.write((tx) => {
+      if (text === undefined) tx.delete(key)
+      else putJson(tx, key, { text } satisfies PolicyRecord)
+    })
   }
 
   #makeAcl(names: readonly string[], namespace: NamespaceRef, entity: EntityView | undefined): CachedAcl {

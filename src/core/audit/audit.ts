@@ -31,8 +31,10 @@ export class AuditBroker {
   readonly headers: AuditedHeaders
   readonly #options: AuditBrokerOptions
   readonly #wholes = new WholeDigests()
-  /** By storage key. */
+  /** By storage key, as they are stored. */
   readonly #devices = new Map<string, AuditDevice>()
+  /** Opened and tried, and on their way to the disk; by salt, which no two have. */
+  readonly #tried = new Map<string, AuditDevice>()
   /** Devices that are being closed. */
   readonly #closing = new Set<Promise<void>>()
 
@@ -75,6 +77,7 @@ export class AuditBroker {
     if (this.list().some((other) => other.path.startsWith(path) || path.startsWith(other.path))) throw pathInUse()
     const record: AuditRecord = { path, type, description, isLocal, options, salt: uuid(this.#options.random) }
     const device = this.#createDevice(record)
+    this.#tried.set(record.salt, device)
     try {
       await orRefuse(device.open(), 'sanity check failed; unable to open the audit file')
       await orRefuse(
@@ -88,8 +91,9 @@ export class AuditBroker {
     } catch (error) {
       await device.close()
       throw error
+    } finally {
+      this.#tried.delete(record.salt)
     }
-    this.#replace(recordKey(record), device)
   }
 
   /** Removes the device; nothing happens when there is none of that name. */
@@ -98,7 +102,6 @@ export class AuditBroker {
     if (!record) return
     const key = recordKey(record)
     await this.#options.storage.write((tx) => tx.delete(key))
-    this.#replace(key, undefined)
   }
 
   /** The hash of `text` by the key of a device; undefined when there is no device of that name. */
@@ -114,7 +117,7 @@ export class AuditBroker {
     )
   }
 
-  /** Replication changed a key. */
+  /** A record has changed. */
   invalidate(key: string): void {
     if (key === KEYS.auditedHeaders) this.headers.forget()
     else this.#follow(key)
@@ -141,7 +144,7 @@ export class AuditBroker {
     const record = readJson<AuditRecord>(this.#options.storage, key)
     const current = this.#devices.get(key)?.record
     if (record && current?.salt === record.salt) return
-    this.#replace(key, record && this.#createDevice(record))
+    this.#replace(key, record && (this.#tried.get(record.salt) ?? this.#createDevice(record)))
   }
 
   #replace(key: string, device: AuditDevice | undefined): void {

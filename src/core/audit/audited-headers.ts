@@ -23,17 +23,14 @@ export class AuditedHeaders {
   }
 
   /** Undefined stops the logging of the header. */
-  async set(name: string, header: AuditedHeader | undefined): Promise<void> {
-    try {
-      await this.#storage.write((tx) => {
-        const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}
-        putJson(tx, KEYS.auditedHeaders, header === undefined ? others : { ...others, [name.toLowerCase()]: header })
-      })
-    } finally {
-      this.forget()
-    }
+  set(name: string, header: AuditedHeader | undefined): Promise<void> {
+    return this.#storage.write((tx) => {
+      const { [name.toLowerCase()]: _replaced, ...others } = readJson<HeaderRecord>(tx, KEYS.auditedHeaders) ?? {}
+      putJson(tx, KEYS.auditedHeaders, header === undefined ? others : { ...others, [name.toLowerCase()]: header })
+    })
   }
 
+  /** The record has changed. */
   forget(): void {
     this.#kept = undefined
   }

@@ -4,8 +4,8 @@
  */
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { AliasChange, EntityChange, Texts } from '../../logical/identity.js'
-import type { ReadStorage } from '../../logical/storage.js'
-import { type EntityTransaction, type IdentityStore, isAlias } from './identity.js'
+import type { ReadStorage, Transaction } from '../../logical/storage.js'
+import { type IdentityStore, isAlias } from './identity.js'
 import {
   type AliasFactors,
   type Entity,
@@ -80,8 +80,8 @@ export class IdentityDirectory {
         isDisabled: change.isDisabled ?? base.isDisabled,
         updatedAtMs: this.#now(),
       }
-      const changed = replaceEntity(tx, before, entity)
-      return { result: { entity, isNew: before === undefined }, changed }
+      replaceEntity(tx, before, entity)
+      return { entity, isNew: before === undefined }
     })
   }
 
@@ -89,7 +89,7 @@ export class IdentityDirectory {
   removeEntity(namespaceId: string, id: string): Promise<void> {
     return this.#write((tx) => {
       const entity = within(namespaceId, readEntity(tx, id))
-      return { result: undefined, changed: entity ? replaceEntity(tx, entity, undefined) : [] }
+      if (entity) replaceEntity(tx, entity, undefined)
     })
   }
 
@@ -116,20 +116,20 @@ export class IdentityDirectory {
       const entity = { ...target, aliases: [...others, alias], updatedAtMs: this.#now() }
       const isMoved = current !== undefined && current.entity.id !== target.id
       // The alias leaves its old entity before the new one takes it: both have keys of the same names.
-      const left = isMoved ? replaceEntity(tx, current.entity, without(current.entity, current.alias.id)) : []
-      const before = readEntity(tx, target.id)
-      return { result: { alias, entity }, changed: [...left, ...replaceEntity(tx, before, entity)] }
+      if (isMoved) replaceEntity(tx, current.entity, without(current.entity, current.alias.id))
+      replaceEntity(tx, readEntity(tx, target.id), entity)
+      return { alias, entity }
     })
   }
 
   removeAlias(namespaceId: string, id: string): Promise<void> {
     return this.#write((tx) => {
       const entity = within(namespaceId, followKey(tx, IDENTITY_KEYS.aliasId(id)))
-      return { result: undefined, changed: entity ? replaceEntity(tx, entity, without(entity, id)) : [] }
+      if (entity) replaceEntity(tx, entity, without(entity, id))
     })
   }
 
-  async #write<T>(change: EntityTransaction<T>): Promise<T> {
+  async #write<T>(change: (tx: Transaction) => T): Promise<T> {
     if (this.#isReadOnly()) throw new LogicalError('read-only', 'cannot write to readonly storage')
     return this.#store.write(change)
   }

@@ -91,10 +91,9 @@ const keysOf = (entity: Entity): string[] => [
 ]
 
 /**
- * Makes the store say `after` in place of `before`, with all keys that lead to it; undefined is none. Returns the keys that
- * changed.
+ * Makes the store say `after` in place of `before`, with all keys that lead to it; undefined is none.
  */
-export const replaceEntity = (tx: Transaction, before: Entity | undefined, after: Entity | undefined): string[] => {
+export const replaceEntity = (tx: Transaction, before: Entity | undefined, after: Entity | undefined): void => {
   // An entity that was never timed may lack keys: they are written with its first change.
   const had = new Set(before ? keysOf(before) : [])
   const isComplete = before !== undefined && before.createdAtMs > 0
@@ -106,5 +105,4 @@ export const replaceEntity = (tx: Transaction, before: Entity | undefined, after
     for (const key of added) putJson(tx, key, after.id)
     putJson(tx, IDENTITY_KEYS.entity(after.id), after)
   } else if (before) tx.delete(IDENTITY_KEYS.entity(before.id))
-  return [...gone, ...added, IDENTITY_KEYS.entity((after ?? before)?.id ?? '')]
 }

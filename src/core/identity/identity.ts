@@ -19,9 +19,6 @@ interface AliasQuery extends AliasFactors {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** Returns its result and the keys that it changed. */
-export type EntityTransaction<T> = (tx: Transaction) => { readonly result: T; readonly changed: readonly string[] }
-
 const CACHED_ENTITIES = 10_000
 
 /** Whatever a record says, no entity makes its tokens root. */
@@ -116,27 +113,18 @@ export class IdentityStore {
   }
 
   /** One transaction over entities. */
-  async write<T>(change: EntityTransaction<T>): Promise<T> {
-    let changed: readonly string[] = []
-    try {
-      return await this.#storage.write((tx) => {
-        const done = change(tx)
-        changed = done.changed
-        return done.result
-      })
-    } finally {
-      for (const key of changed) this.invalidate(key)
-    }
+  write<T>(change: (tx: Transaction) => T): Promise<T> {
+    return this.#storage.write(change)
   }
 
   /** Removes all entities of a namespace that goes away. */
   async removeNamespace(namespaceId: string): Promise<void> {
     for (const { id } of await this.list(namespaceId)) {
-      await this.write((tx) => ({ result: undefined, changed: replaceEntity(tx, readEntity(tx, id), undefined) }))
+      await this.write((tx) => replaceEntity(tx, readEntity(tx, id), undefined))
     }
   }
 
-  /** Replication changed a key (relative to `sys/identity/`). */
+  /** A key below `sys/identity/` has changed. */
   invalidate(key: string): void {
     if (key.startsWith(IDENTITY_KEYS.entities)) {
       const id = key.slice(IDENTITY_KEYS.entities.length)
@@ -181,7 +169,8 @@ export class IdentityStore {
     return this.write((tx) => {
       const before = followKey(tx, IDENTITY_KEYS.alias(query))
       const after = this.#withAlias(before ?? this.newEntity(tx, query.namespaceId), query)
-      return { result: after, changed: replaceEntity(tx, before, after) }
+      replaceEntity(tx, before, after)
+      return after
     })
   }
 

@@ -13,8 +13,8 @@ import { findMountInTheWay, findNamespaceInTheWay, type PlacedMount } from './pa
 type MountFollower = (tx: Transaction, before: MountEntry, after: MountEntry | undefined) => () => void
 
 /**
- * The mount tables of all namespaces: one stored record per mount, an index by namespace and path in memory. Replication
- * changes records one at a time, so the table follows it key by key and never needs to be read anew.
+ * The mount tables of all namespaces: one stored record per mount, an index by namespace and path in memory. It follows
+ * commits key by key, whoever makes them, and never needs to be read anew.
  */
 export class MountTable {
   readonly #storage: Storage
@@ -47,8 +47,7 @@ export class MountTable {
   }
 
   /**
-   * Reads one record again: after a write of ours, or when replication changed it. Returns the mount that has left the
-   * path where it was, if one has.
+   * The record of this key has changed: reads it again. Returns the mount that has left the path where it was, if one has.
    */
   refresh(key: string): MountEntry | undefined {
     const before = this.#byKey.get(key)
@@ -97,7 +96,7 @@ export class MountTable {
       for (const entry of entries) this.#reservations.reserve(entryKey(entry), entry)
     })
     await stored.finally(() => {
-      for (const entry of entries) this.#settle(entryKey(entry), entry)
+      for (const entry of entries) this.#reservations.release(entryKey(entry), entry)
     })
   }
 
@@ -120,7 +119,7 @@ export class MountTable {
       return changed
     })
     return stored.finally(() => {
-      this.#settle(key, reserved)
+      this.#reservations.release(key, reserved)
       settled()
     })
   }
@@ -134,10 +133,7 @@ export class MountTable {
       tx.delete(key)
       also?.(tx)
     })
-    await stored.finally(() => {
-      this.refresh(key)
-      settled()
-    })
+    await stored.finally(() => settled())
   }
 
   /** For within the transaction that makes a namespace: refuses one at a path where it would hide a mount. */
@@ -159,12 +155,6 @@ export class MountTable {
     const [placed] = this.#place(entry)
     const namespace = placed && findNamespaceInTheWay(placed, this.#namespaces.allDecided())
     if (namespace) throw taken(namespace.path)
-  }
-
-  /** The write has ended, well or not. */
-  #settle(key: string, reserved: MountEntry): void {
-    this.#reservations.release(key, reserved)
-    this.refresh(key)
   }
 
   /** The entry with the path of its namespace; nothing where the namespace has yet to arrive. */

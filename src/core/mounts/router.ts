@@ -90,9 +90,10 @@ export class Router {
     options.table.onChange(({ before, after }) => this.#follow(before, after))
   }
 
-  /** Opens every mount of the table. */
-  openAll(): void {
-    for (const entry of this.#options.table.all()) this.#follow(undefined, entry)
+  /** Opens every mount of the table, or of one namespace. */
+  openAll(namespaceId?: string): void {
+    const isMeant = (entry: MountEntry) => namespaceId === undefined || entry.namespaceId === namespaceId
+    for (const entry of this.#options.table.all()) if (isMeant(entry)) this.#follow(undefined, entry)
   }
 
   async closeAll(): Promise<void> {
@@ -155,7 +156,7 @@ export class Router {
     return [...this.#byUuid.values()]
   }
 
-  /** Tells the backend that replication changed a key of its data. */
+  /** Tells the backend that a key of its data has changed. */
   invalidate(key: string): void {
     const place = findMountOf(key)
     if (place) this.#byUuid.get(place.uuid)?.backend.invalidate?.(place.rest)

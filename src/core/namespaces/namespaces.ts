@@ -31,7 +31,7 @@ export class NamespaceStore {
     for (const key of await this.#storage.keys(KEYS.namespaces)) this.refresh(key)
   }
 
-  /** Reads one record again: after a write of ours, or when replication changed it. */
+  /** The record of this key has changed: reads it again. */
   refresh(key: string): void {
     const id = key.slice(KEYS.namespaces.length)
     const before = this.#byId.get(id)
@@ -106,15 +106,11 @@ export class NamespaceStore {
       this.#reservations.reserve(entry.path, entry)
       return entry
     })
-    return stored.finally(() => {
-      this.#reservations.release(entry.path, entry)
-      this.refresh(KEYS.namespaces + entry.id)
-    })
+    return stored.finally(() => this.#reservations.release(entry.path, entry))
   }
 
-  async put(entry: NamespaceEntry): Promise<void> {
-    await this.#storage.write((tx) => putJson(tx, KEYS.namespaces + entry.id, entry))
-    this.refresh(KEYS.namespaces + entry.id)
+  put(entry: NamespaceEntry): Promise<void> {
+    return this.#storage.write((tx) => putJson(tx, KEYS.namespaces + entry.id, entry))
   }
 
   async remove(entry: NamespaceEntry): Promise<void> {
@@ -123,10 +119,7 @@ export class NamespaceStore {
       settled = this.#follower(tx, entry)
       tx.delete(KEYS.namespaces + entry.id)
     })
-    await stored.finally(() => {
-      this.refresh(KEYS.namespaces + entry.id)
-      settled()
-    })
+    await stored.finally(() => settled())
   }
 
   #index(entry: NamespaceEntry): void {

@@ -14,12 +14,10 @@ const REVOCATIONS_AT_ONCE = 64
 export class TokenRevocation {
   readonly #table: TokenTable
   readonly #now: () => number
-  readonly #onEnd: (storageId: string) => void
 
-  constructor(options: { table: TokenTable; now: () => number; onEnd: (storageId: string) => void }) {
+  constructor(options: { table: TokenTable; now: () => number }) {
     this.#table = options.table
     this.#now = options.now
-    this.#onEnd = options.onEnd
   }
 
   /** Resolves when nothing of the tree is left. A token that is gone is fine. */
@@ -65,7 +63,6 @@ export class TokenRevocation {
           else tx.delete(TOKEN_KEYS.children(storageId) + child)
         }
       })
-      for (const child of children) this.#onEnd(child)
     }
     await this.#removeAll([storageId])
   }
@@ -75,12 +72,11 @@ export class TokenRevocation {
     return this.#change(storageId, (record) => ({ ...record, expiresAtMs: nowMs, sweepAtMs: nowMs }))
   }
 
-  async #change(storageId: string, change: (record: StoredToken) => StoredToken): Promise<void> {
-    await this.#table.storage.write((tx) => {
+  #change(storageId: string, change: (record: StoredToken) => StoredToken): Promise<void> {
+    return this.#table.storage.write((tx) => {
       const record = this.#table.read(tx, storageId)
       if (record) this.#table.replace(tx, storageId, record, change(record))
     })
-    this.#onEnd(storageId)
   }
 
   /** Depth first without recursion: trees are as deep as clients care to make them. */
@@ -121,7 +117,6 @@ export class TokenRevocation {
       }
       for (const key of keys) tx.delete(key)
     })
-    for (const id of storageIds) this.#onEnd(id)
     const late = (await inCubbyholes()).flat()
     if (late.length === 0) return
     await this.#table.storage.write((tx) => {

@@ -13,6 +13,8 @@ interface TokenTableOptions {
   readonly findNamespace: (id: string) => NamespaceRef | undefined
 }
 
+const ID_PREFIX = TOKEN_KEYS.id('')
+
 /** Decoded records that are kept; twice as many at most. */
 const CACHED_TOKENS = 20_000
 
@@ -118,20 +120,14 @@ export class TokenTable {
     return accessors
   }
 
-  /** To be called when a write of ours is durable. */
-  forget(storageId: string): void {
-    this.#entries.delete(storageId)
-  }
-
-  /** Replication or a resync changed a key. Returns whether everything that was derived from the salt is void. */
+  /** A key has changed. Returns whether everything that was derived from the salt is void. */
   invalidate(key: string): boolean {
     if (key === TOKEN_KEYS.salt) {
       this.#salt = undefined
       this.#entries.clear()
       return true
     }
-    const prefix = TOKEN_KEYS.id('')
-    if (key.startsWith(prefix)) this.forget(key.slice(prefix.length))
+    if (key.startsWith(ID_PREFIX)) this.#entries.delete(key.slice(ID_PREFIX.length))
     return false
   }
 

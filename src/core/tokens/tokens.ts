@@ -35,10 +35,9 @@ export class TokenStore {
     this.#options = options
     const { clock, log } = options
     const table = new TokenTable(options)
-    const onEnd = (storageId: string) => table.forget(storageId)
     this.#table = table
     this.#forms = new PresentedTokens(options, table)
-    this.#revocation = new TokenRevocation({ table, now: () => clock.now(), onEnd })
+    this.#revocation = new TokenRevocation({ table, now: () => clock.now() })
     const sweep = new TokenSweep({ table, revocation: this.#revocation, clock, log })
     this.#sweep = sweep
     this.#maker = new TokenMaker({ options, table, forms: this.#forms, onMade: (endMs) => sweep.noteEnd(endMs) })
@@ -102,7 +101,7 @@ export class TokenStore {
     if (entry.numUses < 0) return 'spent'
     const { storageId } = entry
     const sweepAtMs = this.#options.clock.now() + LAST_USE_GRACE_MS
-    const outcome = await this.#table.storage.write((tx) => {
+    return this.#table.storage.write((tx) => {
       const record = this.#table.read(tx, storageId)
       if (!record || record.numUses < 0) return 'spent'
       const isLast = record.numUses === 1
@@ -111,8 +110,6 @@ export class TokenStore {
       this.#table.replace(tx, storageId, record, after)
       return isLast ? 'last' : 'more'
     })
-    this.#table.forget(storageId)
-    return outcome
   }
 
   finishLastUse(entry: TokenEntry): Promise<void> {
@@ -202,7 +199,6 @@ export class TokenStore {
       if (!record || hasEnded(record, nowMs)) throw invalid('token not found')
       this.#table.replace(tx, entry.storageId, record, renewed(record, ttlSeconds, nowMs))
     })
-    this.#table.forget(entry.storageId)
     this.#sweep.noteEnd(nowMs + ttlSeconds * 1000)
     return {
       auth: answerOf(entry, options.presented, ttlSeconds, this.identityPoliciesOf(entry)),
@@ -237,7 +233,7 @@ export class TokenStore {
     return this.#table.storage.list(TOKEN_KEYS.leases(namespaceId) + folder)
   }
 
-  /** Replication or a resync changed this key of the barrier. */
+  /** This key of the barrier has changed. */
   invalidate(key: string): void {
     if (this.#table.invalidate(key)) this.#forms.clear()
   }

@@ -106,17 +106,14 @@ export class FilterStore {
       if (formerId !== id) tx.delete(filterKey(formerId))
       putJson(tx, filterKey(id), { ...rule, retired, revision: revision + 1 } satisfies FilterRecord)
     })
-    this.invalidate(formerId)
-    this.invalidate(id)
   }
 
   #count(): number {
     return [...this.#ids].filter((id) => this.#read(id).record !== undefined).length
   }
 
-  async delete(id: string): Promise<void> {
-    await this.#storage.write((tx) => tx.delete(filterKey(id)))
-    this.invalidate(id)
+  delete(id: string): Promise<void> {
+    return this.#storage.write((tx) => tx.delete(filterKey(id)))
   }
 
   /**
@@ -135,7 +132,7 @@ export class FilterStore {
     for (const { id } of moving) this.#compiled.delete(id)
     return () => {
       for (const motion of moving) this.#inMotion.delete(motion)
-      for (const { id } of [...moving, ...followed]) this.invalidate(id)
+      for (const { id } of moving) this.#compiled.delete(id)
       const holdingMore = followed.filter((row) => row.holdsMore).map(({ id }) => id)
       if (holdingMore.length > 0) this.#options.onMoreFiltered?.(holdingMore)
     }
@@ -143,10 +140,8 @@ export class FilterStore {
 
   /** Lets the filters follow the transaction that removes a namespace. */
   followNamespaceGone(tx: Transaction, namespace: NamespaceFact): () => void {
-    const followed = this.#rewrite(tx, (record) => followNamespaceGone(record, namespace))
-    return () => {
-      for (const { id } of followed) this.invalidate(id)
-    }
+    this.#rewrite(tx, (record) => followNamespaceGone(record, namespace))
+    return () => undefined
   }
 
   #isFilteredNow(tx: ReadStorage, id: string, mount: MountFact): boolean {
@@ -167,16 +162,13 @@ export class FilterStore {
     })
   }
 
-  /** The record of a filter changed: it is read and compiled anew when next asked for. */
-  invalidate(id: string): void {
+  /** This key has changed: a filter is read and compiled anew when next asked for. */
+  invalidate(key: string): void {
+    if (!key.startsWith(KEYS.filters)) return
+    const id = key.slice(KEYS.filters.length)
     this.#ids.add(id)
     this.#remembered.delete(id)
     this.#compiled.delete(id)
-  }
-
-  /** The record of this key changed. */
-  invalidateKey(key: string): void {
-    this.invalidate(key.slice(KEYS.filters.length))
   }
 
   /** Asked for with every request on a secondary, so it is remembered, and that there is none as well. */

@@ -39,13 +39,16 @@ export class SettledFilter {
     const { digest, record } = this.current
     if (known.digest === digest && JSON.stringify(known.record) === JSON.stringify(record)) return
     await this.#storage.write((tx) => putJson(tx, KEYS.settledFilter, known))
-    this.#settled = known
   }
 
   /** Nobody feeds this cluster in that role any more: what is not here is not on its way. */
   async forget(): Promise<void> {
     if (this.current.record === undefined && this.current.digest === '') return
     await this.#storage.write((tx) => tx.delete(KEYS.settledFilter))
-    this.#settled = NONE
+  }
+
+  /** This key has changed. */
+  invalidate(key: string): void {
+    if (key === KEYS.settledFilter) this.#settled = undefined
   }
 }

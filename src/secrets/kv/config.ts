@@ -26,7 +26,7 @@ const FIELDS = {
 
 type ConfigCall = Call<typeof FIELDS>
 
-/** The settings, read from storage when they may have changed and kept otherwise: every write asks for them. */
+/** The settings, kept until they change: every write asks for them. */
 export class ConfigStore {
   readonly #storage: BackendContext['storage']
   #kept: KvConfig | undefined
@@ -40,16 +40,13 @@ export class ConfigStore {
     return this.#kept
   }
 
-  async change(fn: (config: KvConfig) => KvConfig): Promise<void> {
-    try {
-      await this.#storage.write((tx) => putJson(tx, CONFIG_KEY, fn(read(tx))))
-    } finally {
-      this.forget()
-    }
+  change(fn: (config: KvConfig) => KvConfig): Promise<void> {
+    return this.#storage.write((tx) => putJson(tx, CONFIG_KEY, fn(read(tx))))
   }
 
-  forget(): void {
-    this.#kept = undefined
+  /** A key below the mount has changed. */
+  invalidate(key: string): void {
+    if (key === CONFIG_KEY) this.#kept = undefined
   }
 }
 

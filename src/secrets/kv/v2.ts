@@ -4,7 +4,6 @@ import { unsupportedOperation } from '../../logical/errors.js'
 import type { Operation, Request, Response } from '../../logical/request.js'
 import { ConfigStore, configPaths } from './config.js'
 import { dataPaths } from './data.js'
-import { CONFIG_KEY } from './layout.js'
 import { metadataPaths } from './metadata-paths.js'
 import { subkeyPaths } from './subkeys.js'
 import { versionPaths } from './versions.js'
@@ -21,9 +20,7 @@ export const createKvV2 = (context: BackendContext): Backend => {
       ...configPaths(config),
     ],
     fallback: explainPath,
-    invalidate: (key) => {
-      if (key === CONFIG_KEY) config.forget()
-    },
+    invalidate: (key) => config.invalidate(key),
   }
 }
 

@@ -8,7 +8,7 @@ import { IdentityDirectory } from '../../core/identity/identity-directory.js'
 import { PrimaryEntities } from '../../core/identity/primary-entities.js'
 import { IdentityStore } from '../../core/identity/identity.js'
 import { LeaseStore } from '../../core/tokens/leases.js'
-import { effectiveLeaseTtls, type LeaseDefaults, type MountEntry } from '../../core/mounts/mount-entry.js'
+import { effectiveLeaseTtls, type LeaseDefaults } from '../../core/mounts/mount-entry.js'
 import type { Meter } from '../../core/status/metrics.js'
 import { MountService } from '../../core/mounts/mounts.js'
 import { PolicyStore } from '../../core/acl/policies.js'
@@ -26,7 +26,7 @@ import { createIdentityBackend } from '../../secrets/identity/backend.js'
 import type { CoreTables } from './core-tables.js'
 import type { ReplicationParts } from './replication-parts.js'
 import { createWrappingSigner } from './wrapping-signer.js'
-import { findFamily, KEYS, type Owner } from '../../storage/key-families.js'
+import { KEYS } from '../../storage/key-families.js'
 
 /** The storage beneath the core, as far as the core needs it. */
 interface CoreStorage {
@@ -226,37 +226,4 @@ const ignoreReadOnly = (error: unknown): void => {
 export const closeCoreServices = async ({ router, audit }: CoreServices): Promise<void> => {
   await router.closeAll()
   await audit.close()
-}
-
-/**
- * A secondary received changes: whoever remembers one of these keys reads it again. Returns the mounts that have left
- * their paths: tokens are of each cluster, so each has to remove those that such a mount has issued on it.
- */
-export const followChanges = (services: CoreServices, mutations: readonly { readonly key: string }[]): MountEntry[] => {
-  const departed: MountEntry[] = []
-  for (const { key } of mutations) {
-    const owner = findFamily(key)?.owner
-    if (owner) FOLLOWERS[owner]?.(services, key, departed)
-  }
-  return departed
-}
-
-type Follower = (services: CoreServices, key: string, departed: MountEntry[]) => void
-
-/** An owner that remembers nothing of what is stored has no follower. */
-const FOLLOWERS: { readonly [O in Owner]?: Follower } = {
-  backends: ({ router }, key) => router.invalidate(key),
-  namespaces({ namespaces, router }, key) {
-    namespaces.refresh(key)
-    // The mounts of a namespace may have arrived before it.
-    router.openAll()
-  },
-  mounts({ table }, key, departed) {
-    const left = table.refresh(key)
-    if (left) departed.push(left)
-  },
-  policies: ({ policies }, key) => policies.invalidate(key.slice(KEYS.policies.length)),
-  identity: ({ identity }, key) => identity.invalidate(key.slice(KEYS.identity.length)),
-  tokens: ({ tokens }, key) => tokens.invalidate(key),
-  audit: ({ audit }, key) => audit.invalidate(key),
 }

@@ -1,16 +1,11 @@
 import { Consistency } from '../../core/pipeline/consistency.js'
-import { entryKey, type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
+import { type MountEntry, routePath } from '../../core/mounts/mount-entry.js'
 import { RequestHandler } from '../../core/pipeline/request-handler.js'
 import { findPath } from '../../logical/dispatch.js'
 import type { Request, Response } from '../../logical/request.js'
 import { createBackendTypes } from './backend-types.js'
-import {
-  type CoreServices,
-  closeCoreServices,
-  createCoreServices,
-  followChanges,
-  openCoreServices,
-} from './core-services.js'
+import { coreCaches } from './caches.js'
+import { type CoreServices, closeCoreServices, createCoreServices, openCoreServices } from './core-services.js'
 import { createCoreTables } from './core-tables.js'
 import { devServerOf } from '../dev/dev-server.js'
 import { isForwardable } from '../../replication/forwarding/forwardable.js'
@@ -18,7 +13,6 @@ import type { OpenClusterOptions } from './open-cluster-options.js'
 import { ReplicationParts } from './replication-parts.js'
 import { createSystemFamilies } from './system-families.js'
 import { writeStandardOutput } from '../standard-output.js'
-import { findFamily } from '../../storage/key-families.js'
 
 /** An unsealed cluster: core services, replication, and the pipeline over them. */
 export class OpenCluster {
@@ -83,10 +77,12 @@ export class OpenCluster {
 
   async open(): Promise<void> {
     this.replication.limitWrites()
-    await openCoreServices(this.services)
-    this.#unfollow = this.#options.runtime.store.onCommit(({ mutations, origin }) => {
-      if (origin !== 'own') this.#follow(mutations)
+    const caches = coreCaches(this.services, {
+      onLeft: (entry) => this.#removeTokensOf(entry),
+      onRemoved: (entry) => this.#removeLocalDataOf(entry),
     })
+    this.#unfollow = this.#options.runtime.store.onChange(caches)
+    await openCoreServices(this.services)
   }
 
   /** Starts what works in the background. */
@@ -108,21 +104,11 @@ export class OpenCluster {
 
   async close(): Promise<void> {
     this.#stop.abort()
-    this.#unfollow()
     try {
       await this.replication.stop()
     } finally {
-      await closeCoreServices(this.services)
+      await closeCoreServices(this.services).finally(() => this.#unfollow())
     }
-  }
-
-  #follow(mutations: readonly { readonly key: string }[]): void {
-    const { table } = this.services
-    const known = mutations
-      .filter(({ key }) => findFamily(key)?.owner === 'mounts')
-      .flatMap(({ key }) => table.findByKey(key) ?? [])
-    for (const entry of followChanges(this.services, mutations)) this.#removeTokensOf(entry)
-    for (const entry of known) if (!table.findByKey(entryKey(entry))) this.#removeLocalDataOf(entry)
   }
 
   /**

@@ -51,8 +51,10 @@ export class Barrier {
     this.#clock = options.clock
     this.#random = options.random ?? createSystemRandom()
     this.#encryptions = options.encryptions ?? new EncryptionCount()
-    this.#store.onCommit(({ mutations, origin }) => {
-      if (origin !== 'own' && mutations.some(({ key }) => key === KEYS.keyring)) this.#reloadKeyring()
+    this.#store.onChange({
+      seal: (key) => {
+        if (key === KEYS.keyring) this.#reloadKeyring()
+      },
     })
   }
 
@@ -109,7 +111,6 @@ export class Barrier {
     const { rootKey, keyring } = this.#requireUnsealed()
     const rotated = keyring.rotated(this.#random, this.#clock.now())
     await this.#store.write((tx) => tx.put(KEYS.keyring, this.#wrap(rootKey, rotated)))
-    this.#setKeyring(rootKey, rotated)
     return rotated.activeTerm
   }
 
@@ -215,7 +216,7 @@ export class Barrier {
     return Keyring.parse(plain)
   }
 
-  /** The keyring came by replication. One that the root key does not open is another set's: the barrier seals. */
+  /** The stored keyring changed. One that the root key does not open is another set's: the barrier seals. */
   #reloadKeyring(): void {
     if (this.#unsealed === undefined) return
     const { rootKey } = this.#unsealed
@@ -223,11 +224,7 @@ export class Barrier {
       this.seal()
       return
     }
-    this.#setKeyring(rootKey, this.#readKeyring(rootKey))
-  }
-
-  #setKeyring(rootKey: Buffer, keyring: Keyring): void {
-    this.#unsealed = { rootKey, keyring }
+    this.#unsealed = { rootKey, keyring: this.#readKeyring(rootKey) }
     this.#forgetDerived()
   }
 

@@ -1,6 +1,7 @@
 import type { Random } from '../../base/random.js'
 import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
+import { ChangeFeed } from './change-feed.js'
 import { CommitQueue, type QueuedUnit } from './commit-queue.js'
 import type { EngineBatch } from '../engine/engine.js'
 import { NothingWritten } from '../engine/level-failure.js'
@@ -49,6 +50,7 @@ type Unit = Write | Pause
  */
 export class Committer {
   readonly overlay: Overlay
+  readonly changes: ChangeFeed
   readonly #options: StoreOptions
   readonly #random: Random
   readonly #queue: CommitQueue<Unit>
@@ -62,12 +64,13 @@ export class Committer {
   readonly #tried = new Set<string>()
   #failure: LogicalError | undefined
   #isClosed = false
-  #onReopened: () => void = () => undefined
+  #onReopened: () => Iterable<string> = () => []
 
   private constructor(options: StoreOptions, random: Random, loaded: Loaded) {
     this.#options = options
     this.#random = random
     this.#loaded = loaded
+    this.changes = new ChangeFeed(options.log)
     this.overlay = new Overlay(
       options.engine,
       new LeafFinder(options.engine, (tree, subPage) => this.trees.isEmpty(tree, subPage)),
@@ -114,8 +117,8 @@ export class Committer {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Called when the engine was opened again: snapshots taken before are lost. */
-  onReopened(listener: () => void): void {
+  /** Called when the engine was opened again: snapshots taken before are lost. Returns the keys that read otherwise by that. */
+  onReopened(listener: () => Iterable<string>): void {
     this.#onReopened = listener
   }
 
@@ -234,6 +237,7 @@ export class Committer {
   }
 
   #announce(commit: Commit, frame: Frame | undefined): void {
+    this.changes.announce(commit)
     for (const listener of this.#listeners) {
       try {
         listener(commit, frame)
@@ -259,7 +263,7 @@ export class Committer {
   async #recover(): Promise<void> {
     const knownIndex = this.state.last.index
     await this.#options.engine.reopen()
-    this.#onReopened()
+    for (const key of this.#onReopened()) this.#tried.add(key)
     this.#loaded = await load(this.#options, this.#random)
     await this.#announceFound(knownIndex)
     this.#failure = undefined

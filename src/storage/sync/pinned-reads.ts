@@ -57,9 +57,11 @@ export class PinnedReads {
     void snapshot?.close().catch(() => undefined)
   }
 
-  /** The engine was opened again, and its snapshots are lost: as after a crash, until the resync goes on. */
-  lose(): void {
+  /** The engine was opened again, and its snapshots are lost: as after a crash, until the resync goes on. Returns what shows by that. */
+  lose(): readonly string[] {
+    const shown = this.#snapshot === undefined ? [] : this.#unannounced
     this.#snapshot = undefined
+    return shown
   }
 
   #stageStep(staged: Staged): Staged {

@@ -88,13 +88,11 @@ describe('audit devices', () => {
     const record = primary.storage.get('core/audit/a')
     if (!record) throw new Error('no record')
     await secondary.storage.write((tx) => tx.put('core/audit/a', record))
-    secondary.audit.invalidate('core/audit/a')
     expect(secondary.audit.list()).toEqual(primary.audit.list())
     await secondary.audit.logRequest(sampleEntry())
     expect(secondary.lines).toHaveLength(1)
 
     await secondary.storage.write((tx) => tx.delete('core/audit/a'))
-    secondary.audit.invalidate('core/audit/a')
     expect(secondary.audit.isEnabled).toBe(false)
   })
 

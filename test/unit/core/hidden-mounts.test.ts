@@ -28,6 +28,7 @@ const createRouter = (log: Log, presence: Presence = 'here') => {
   const storage = new MemoryStorage()
   const namespaces = new NamespaceStore(storage)
   const table = new MountTable(storage, namespaces)
+  storage.onChange((key) => void table.refresh(key))
   const router = new Router({
     table,
     namespaces,
@@ -70,7 +71,6 @@ test('a local mount keeps its path from a shared one, which shows when it is gon
   await table.add([local])
   // As replication does: it asks nobody whether the path is free.
   await storage.write((tx) => putJson(tx, entryKey(shared), shared))
-  table.refresh(entryKey(shared))
   expect(served()).toBe('kv_local')
   expect(lines).toEqual(['a local mount hides a shared one: same/'])
   await table.remove(local)

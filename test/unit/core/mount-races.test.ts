@@ -1,12 +1,18 @@
 import { expect, test } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
-import { defaultMounts, localDataPrefix, type MountEntry } from '../../../src/core/mounts/mount-entry.js'
+import {
+  defaultMounts,
+  ENTRY_PREFIXES,
+  localDataPrefix,
+  type MountEntry,
+} from '../../../src/core/mounts/mount-entry.js'
 import { MountTable } from '../../../src/core/mounts/mount-table.js'
 import { MountService } from '../../../src/core/mounts/mounts.js'
 import { NamespaceStore } from '../../../src/core/namespaces/namespaces.js'
 import { MountCleanup } from '../../../src/core/mounts/cleanup.js'
 import type { BackendType } from '../../../src/logical/backend.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
+import { KEYS } from '../../../src/storage/key-families.js'
 import { MemoryStorage } from '../../support/memory-storage.js'
 
 const LEASES = { defaultLeaseTtlSeconds: 60, maxLeaseTtlSeconds: 60 }
@@ -25,6 +31,10 @@ const createMounts = () => {
   const storage = new MemoryStorage()
   const namespaces = new NamespaceStore(storage)
   const table = new MountTable(storage, namespaces)
+  storage.onChange((key) => {
+    if (key.startsWith(KEYS.namespaces)) namespaces.refresh(key)
+    else if (ENTRY_PREFIXES.some((prefix) => key.startsWith(prefix))) table.refresh(key)
+  })
   const mounts = new MountService({
     table,
     types: new Map<string, BackendType>(),
@@ -76,7 +86,7 @@ test('a move that could not be stored leaves the mount where it was', async () =
 })
 
 test('a namespace that two ask for at once is made once', async () => {
-  const namespaces = new NamespaceStore(new MemoryStorage())
+  const { namespaces } = createMounts()
   const make = (id: string) => namespaces.add({ id, path: 'ns1/', customMetadata: {} }, () => undefined)
   const [one, two] = await Promise.all([make('aaaaa'), make('bbbbb')])
   expect(two).toBe(one)

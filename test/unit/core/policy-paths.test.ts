@@ -20,7 +20,9 @@ const READ_X = 'path "x" { capabilities = ["read"] }'
 
 let policies: PolicyStore
 beforeEach(async () => {
-  policies = new PolicyStore({ storage: new MemoryStorage() })
+  const storage = new MemoryStorage()
+  policies = new PolicyStore({ storage })
+  storage.onChange((key) => policies.invalidate(key))
   await policies.ensureDefaults('root')
 })
 

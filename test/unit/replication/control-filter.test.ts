@@ -100,18 +100,23 @@ const EU = mount('eu', 'EU_data/')
 const US = mount('us', 'US_data/')
 const NKV = mount('nkv', 'ns1/kv/', { namespacePath: 'ns1/' })
 
+/** Filters that follow what is written to the storage. */
+const createFilters = (
+  options: { storage?: MemoryStorage } & Partial<ConstructorParameters<typeof FilterStore>[0]>,
+) => {
+  const storage = options.storage ?? new MemoryStorage()
+  const filters = new FilterStore({ mounts: () => MOUNTS, namespaces: () => NAMESPACES, ...options, storage })
+  storage.onChange((key) => filters.invalidate(key))
+  return filters
+}
+
 /** A filter for `c`, whose mounts move as those of a primary do. */
 const createWorld = async (mode: 'allow' | 'deny', ...paths: string[]) => {
   let mounts = MOUNTS
   const storage = new MemoryStorage()
   const more: string[] = []
   const onMoreHeld = (ids: readonly string[]) => more.push(...ids)
-  const filters = new FilterStore({
-    storage,
-    mounts: () => mounts,
-    namespaces: () => NAMESPACES,
-    onMoreFiltered: onMoreHeld,
-  })
+  const filters = createFilters({ storage, mounts: () => mounts, onMoreFiltered: onMoreHeld })
   await filters.put('c', { mode, paths })
   const change = async (before: MountFact, after: MountFact | undefined, fails = false): Promise<void> => {
     let settled = () => {}
@@ -165,7 +170,7 @@ test('a mount that is not allowed stays so in an allowed namespace, and at a pat
 test('a mount that is allowed stays allowed by its new path, and what it was allowed by is free', async () => {
   let mounts = MOUNTS
   const storage = new MemoryStorage()
-  const filters = new FilterStore({ storage, mounts: () => mounts, namespaces: () => NAMESPACES })
+  const filters = createFilters({ storage, mounts: () => mounts })
   await filters.put('c', { mode: 'allow', paths: ['US_data/', 'ns1/'] })
   const { digest } = filters.known('c')
   const follow = async (before: MountFact, after: MountFact) => {
@@ -193,7 +198,7 @@ test('a mount that is unmounted leaves the rule, and stays filtered itself until
 
 test('a mount that is unmounted leaves a rule that allows it: who comes to its path next was never asked for', async () => {
   const storage = new MemoryStorage()
-  const filters = new FilterStore({ storage, mounts: () => MOUNTS, namespaces: () => NAMESPACES })
+  const filters = createFilters({ storage })
   await filters.put('c', { mode: 'allow', paths: ['US_data/', 'auth/approle/'] })
   const settled = await storage.write((tx) => filters.followMount(tx, { before: US, after: undefined }))
   settled()
@@ -202,7 +207,7 @@ test('a mount that is unmounted leaves a rule that allows it: who comes to its p
 
 test('a namespace that is deleted leaves every rule with all below it', async () => {
   const storage = new MemoryStorage()
-  const filters = new FilterStore({ storage, mounts: () => MOUNTS, namespaces: () => NAMESPACES })
+  const filters = createFilters({ storage })
   const paths = ['ns1/', 'ns1/kv/', 'US_data/']
   await filters.put('allows', { mode: 'allow', paths })
   await filters.put('denies', { mode: 'deny', paths })
@@ -213,7 +218,7 @@ test('a namespace that is deleted leaves every rule with all below it', async ()
 })
 
 test('filters are bounded in number, also those of ids that nobody has', async () => {
-  const filters = new FilterStore({ storage: new MemoryStorage(), mounts: () => MOUNTS, namespaces: () => NAMESPACES })
+  const filters = createFilters({})
   const rule = { mode: 'deny', paths: ['EU_data/'] } as const
   await Promise.all(Array.from({ length: LIMITS.filtersMax - 1 }, (_, n) => filters.put(`id-${n}`, rule)))
   await filters.put('last', rule)
@@ -231,9 +236,8 @@ test('a move that could not be stored changes no rule', async () => {
 
 test('rules that nobody has asked for since the start follow as well', async () => {
   const storage = new MemoryStorage()
-  const options = { storage, mounts: () => MOUNTS, namespaces: () => NAMESPACES }
-  await new FilterStore(options).put('unregistered', { mode: 'deny', paths: ['EU_data/'] })
-  const filters = new FilterStore(options)
+  await createFilters({ storage }).put('unregistered', { mode: 'deny', paths: ['EU_data/'] })
+  const filters = createFilters({ storage })
   await filters.load()
   const settled = await storage.write((tx) => filters.followMount(tx, { before: EU, after: move(EU, 'kv/') }))
   settled()

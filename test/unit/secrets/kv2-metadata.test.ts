@@ -177,7 +177,6 @@ describe('the configuration of a version 2 mount', () => {
     await kv.storage.write((tx) =>
       tx.put('config', Buffer.from('{"maxVersions":7,"casRequired":false,"deleteVersionAfterSeconds":0}')),
     )
-    kv.backend.invalidate?.('config')
     expect(await config()).toMatchObject({ max_versions: 7 })
   })
 })

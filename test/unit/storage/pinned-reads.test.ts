@@ -73,7 +73,7 @@ describe('while reads are pinned over a resync', () => {
   })
 })
 
-it('a storage that had to be opened again is read as it is, and the keys are announced in the end', async () => {
+it('a storage that had to be opened again is read as it is, and the keys are announced then and in the end', async () => {
   const path = await mkdtemp(join(tmpdir(), 'understudy-pinned-'))
   const level = await LevelEngine.open({ directory: path, createIfMissing: true })
   const engine = new GatedEngine(level)
@@ -94,6 +94,7 @@ it('a storage that had to be opened again is read as it is, and the keys are ann
     ),
   )
   expect([read(store, 'logical/a'), await keysOf(store, 'logical/')]).toEqual(['1', ['logical/a']])
+  expect(told.indexOf('logical/a')).toBe(0)
   store.holdReads()
   await store.importMutations([{ key: 'logical/b', value: bytes('2') }])
   await store.importMutations([], REMOTE)

@@ -1,0 +1,20 @@
+import type { KeyListeners } from '../storage/replicable.js'
+import type { ReplicationContext } from './context.js'
+import { recordKey } from './roles/state.js'
+
+/** Everything of replication that remembers stored values, by whose keys they are: it follows commits by this alone. */
+export const replicationCaches = ({
+  filters,
+  settledFilter,
+  roles,
+}: Pick<ReplicationContext, 'filters' | 'settledFilter' | 'roles'>) =>
+  ({
+    filters(key) {
+      filters.invalidate(key)
+      settledFilter.invalidate(key)
+    },
+    roles(key, origin) {
+      // A change of role that is made here takes effect with its step, not with its commit.
+      if (key === recordKey('performance') && origin !== 'own') roles.reload()
+    },
+  }) satisfies KeyListeners
