@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Random } from '../../base/random.js'
 import type { Faults } from './fault-types.js'
 import type { LinkDirection } from './link-direction.js'
-import { type Piece, PieceQueue } from './piece-queue.js'
+import { type Chunk, ChunkQueue } from './chunk-queue.js'
 
 interface PipeOptions {
   readonly source: net.Socket
@@ -24,13 +24,13 @@ export class Pipe {
   /** Resolves when the source's end was passed on or either side is gone. */
   readonly finished: Promise<void>
   readonly #options: PipeOptions
-  readonly #queue: PieceQueue
+  readonly #queue: ChunkQueue
   #passedBytes = 0
   #isSinkBusy = false
 
   constructor(options: PipeOptions) {
     this.#options = options
-    this.#queue = new PieceQueue(options.source, options.clock)
+    this.#queue = new ChunkQueue(options.source, options.clock)
     this.finished = this.#run()
   }
 
@@ -65,10 +65,10 @@ export class Pipe {
     const faults = () => direction.faultsFor(() => (lot ??= drawShare(random)))
     const sinkClosed = new Promise<void>((resolve) => sink.once('close', resolve))
     for (;;) {
-      const piece = await this.#queue.next()
+      const chunk = await this.#queue.next()
       while (direction.passage !== 'open' && !sink.destroyed) await Promise.race([direction.change(), sinkClosed])
       if (sink.destroyed) return
-      if (!piece) {
+      if (!chunk) {
         const { slow_close } = faults()
         if (slow_close) await Promise.race([clock.sleep(slow_close.ms), sinkClosed])
         if (source.errored) reset()
@@ -83,15 +83,15 @@ export class Pipe {
         return
       }
       if (reset_peer && this.#passedBytes === 0) clock.setTimer(reset_peer.ms, reset)
-      await delay(piece, faults(), this.#options)
-      const room = limit_data ? limit_data.bytes - this.#passedBytes : piece.bytes.length
+      await delay(chunk, faults(), this.#options)
+      const room = limit_data ? limit_data.bytes - this.#passedBytes : chunk.bytes.length
       if (sink.destroyed) return
-      const passed = piece.bytes.subarray(0, Math.max(room, 0))
+      const passed = chunk.bytes.subarray(0, Math.max(room, 0))
       this.#count(passed)
       const { slicer } = faults()
       if (slicer) await passSliced(passed, slicer, this.#options)
       else if (!sink.write(passed)) await untilDrained(sink)
-      if (room < piece.bytes.length) {
+      if (room < chunk.bytes.length) {
         source.destroy()
         sink.end()
         return
@@ -100,16 +100,16 @@ export class Pipe {
   }
 }
 
-const delay = async (piece: Piece, { latency, bandwidth }: Faults, { clock, random }: PipeOptions): Promise<void> => {
+const delay = async (chunk: Chunk, { latency, bandwidth }: Faults, { clock, random }: PipeOptions): Promise<void> => {
   if (latency) {
     const jitterMs = (2 * drawShare(random) - 1) * (latency.jitterMs ?? 0)
-    const waitMs = piece.arrivedMs + latency.ms + jitterMs - clock.monotonic()
+    const waitMs = chunk.arrivedMs + latency.ms + jitterMs - clock.monotonic()
     if (waitMs > 0) await clock.sleep(waitMs)
   }
-  if (bandwidth) await clock.sleep((piece.bytes.length / bandwidth.bytesPerSecond) * 1000)
+  if (bandwidth) await clock.sleep((chunk.bytes.length / bandwidth.bytesPerSecond) * 1000)
 }
 
-/** In pieces of about the size that is asked for; what they have in common is the order. */
+/** In chunks of about the size that is asked for; what they have in common is the order. */
 const passSliced = async (
   bytes: Buffer,
   { averageBytes, variationBytes = 0, delayMs = 0 }: NonNullable<Faults['slicer']>,

@@ -27,7 +27,7 @@ export class Connection {
 
   constructor({ dialler, target, directions, clock, random }: ConnectionOptions) {
     this.#dialler = dialler
-    // Most of what passes comes from the target: it is read into one buffer, and no new memory is taken for every piece.
+    // Most of what passes comes from the target: it is read into one buffer, and no new memory is taken for every chunk.
     const options: TargetOptions = {
       allowHalfOpen: true,
       onread: {

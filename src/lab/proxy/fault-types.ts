@@ -54,16 +54,16 @@ type Toxic<Fault> = Readonly<Fault> & { readonly toxicity?: number }
  * lab.link('A', 'C').setFault('bandwidth', narrow)
  */
 export interface Faults {
-  /** Every piece arrives this much later, give or take the jitter; order is kept. */
+  /** Every chunk arrives this much later, give or take the jitter; order is kept. */
   readonly latency?: Toxic<{ ms: number; jitterMs?: number }>
   readonly bandwidth?: Toxic<{ bytesPerSecond: number }>
   /** Nothing passes; the connection is closed after so long. 0: never. */
   readonly timeout?: Toxic<{ ms: number }>
-  /** Both sides of a connection are reset so long after its first piece. */
+  /** Both sides of a connection are reset so long after its first chunk. */
   readonly reset_peer?: Toxic<{ ms: number }>
   /** The connection is closed after so many bytes of this direction. */
   readonly limit_data?: Toxic<{ bytes: number }>
-  /** Data is cut into pieces of about this size, with a pause between them. */
+  /** Data is cut into chunks of about this size, with a pause between them. */
   readonly slicer?: Toxic<{ averageBytes: number; variationBytes?: number; delayMs?: number }>
   /** The end of a connection passes so much later. */
   readonly slow_close?: Toxic<{ ms: number }>

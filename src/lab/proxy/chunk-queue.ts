@@ -1,7 +1,7 @@
 import type net from 'node:net'
 import type { Clock } from '../../base/clock.js'
 
-export interface Piece {
+export interface Chunk {
   readonly bytes: Buffer
   readonly arrivedMs: number
 }
@@ -10,10 +10,10 @@ export interface Piece {
 const WAITING_BYTES_MAX = 256 * 1024
 
 /** Data that one side of a connection has sent and the other has not been given yet, with the time at which it came. */
-export class PieceQueue {
+export class ChunkQueue {
   readonly #source: net.Socket
   readonly #clock: Clock
-  readonly #pieces: Piece[] = []
+  readonly #chunks: Chunk[] = []
   #waitingBytes = 0
   #isAwaited = false
   #isEnded = false
@@ -30,32 +30,32 @@ export class PieceQueue {
     source.on('close', end)
   }
 
-  /** Whether everything that came was taken, and whoever takes it has done so with each piece. */
+  /** Whether everything that came was taken, and whoever takes it has done so with each chunk. */
   get isIdle(): boolean {
-    return this.#isAwaited && this.#pieces.length === 0
+    return this.#isAwaited && this.#chunks.length === 0
   }
 
   /** Returns whether the source may be read on; where not, it is resumed when there is room. */
   push(bytes: Buffer): boolean {
-    this.#pieces.push({ bytes, arrivedMs: this.#clock.monotonic() })
+    this.#chunks.push({ bytes, arrivedMs: this.#clock.monotonic() })
     this.#waitingBytes += bytes.length
     this.#wake()
     return this.#waitingBytes < WAITING_BYTES_MAX
   }
 
-  /** The oldest piece; undefined when the source has ended and all was taken. */
-  async next(): Promise<Piece | undefined> {
-    while (this.#pieces.length === 0 && !this.#isEnded) {
+  /** The oldest chunk; undefined when the source has ended and all was taken. */
+  async next(): Promise<Chunk | undefined> {
+    while (this.#chunks.length === 0 && !this.#isEnded) {
       this.#isAwaited = true
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
       this.#isAwaited = false
     }
-    const piece = this.#pieces.shift()
-    if (!piece) return undefined
-    this.#waitingBytes -= piece.bytes.length
+    const chunk = this.#chunks.shift()
+    if (!chunk) return undefined
+    this.#waitingBytes -= chunk.bytes.length
     if (this.#waitingBytes < WAITING_BYTES_MAX) this.#source.resume()
-    return piece
+    return chunk
   }
 }
