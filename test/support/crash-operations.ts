@@ -68,7 +68,7 @@ export const enableSecondary = (kind: Kind): Operation => {
       await must(world, a, 'PUT', `sys/replication/${kind}/primary/enable`, {})
       await fill(world, a, 'shown')
     },
-    perform: async (world) => void (await enable(world)),
+    perform: enable,
     findMissing: (world) => lagOf(world.named('A'), world.named('B'), kind),
     async check(world) {
       const b = world.named('B')
@@ -113,7 +113,7 @@ export const promoteDr = (): Operation => {
       await world.lab.converged()
       token = await world.operationToken(world.named('B'))
     },
-    perform: async (world) => void (await promote(world)),
+    perform: promote,
     findMissing: (world) => expectMode(world, world.named('B'), 'dr', 'primary'),
     async check(world) {
       const mode = await modeOf(world, world.named('B'), 'dr')
@@ -144,7 +144,7 @@ export const demoteDr = (): Operation => ({
     await fill(world, world.named('A'), 'shown')
     await world.lab.converged()
   },
-  perform: async (world) => void (await world.asRoot(world.named('A'), 'PUT', 'sys/replication/dr/primary/demote', {})),
+  perform: (world) => world.asRoot(world.named('A'), 'PUT', 'sys/replication/dr/primary/demote', {}),
   findMissing: (world) => expectMode(world, world.named('A'), 'dr', 'secondary'),
   async check(world) {
     const mode = await modeOf(world, world.named('A'), 'dr')
@@ -198,7 +198,7 @@ export const updatePrimary = (): Operation => {
       await world.until(() => expectMode(world, a, 'dr', 'secondary'))
       a.writes.clear()
     },
-    perform: async (world) => void (await update(world)),
+    perform: update,
     findMissing: (world) => lagOf(world.named('B'), world.named('A'), 'dr'),
     async check(world) {
       const status = await world.status(world.named('A'), 'dr')
@@ -259,9 +259,9 @@ export const changeFilter = (topology: 'pr' | 'four', victim: 'C' | 'D'): Operat
       id = (known as string[])[0] ?? ''
       world.hasFiltered = true
     },
-    async perform(world) {
+    perform(world) {
       const path = `sys/replication/performance/primary/paths-filter/${id}`
-      await must(world, world.named('A'), 'PUT', path, { mode: 'deny', paths: ['denied/'] })
+      return world.asRoot(world.named('A'), 'PUT', path, { mode: 'deny', paths: ['denied/'] })
     },
     findMissing,
     async check(world) {
@@ -298,7 +298,7 @@ export const purgeMount = (): Operation => {
       uuid = await fill(world, a, 'big', BIG_KEYS)
       a.writes.clear()
     },
-    perform: async (world) => void (await unmount(world)),
+    perform: unmount,
     findMissing: findLeft,
     async check(world) {
       const a = world.named('A')

@@ -1,4 +1,5 @@
 import { systemClock } from '../../src/base/clock.js'
+import type { ApiAnswer } from '../../src/index.js'
 import { waitFor } from '../../src/lab/wait.js'
 import type { DiskStep } from '../../src/storage/engine/watched-source.js'
 import { type WatchedStorage, watchStorage } from './model-storage.js'
@@ -45,8 +46,8 @@ export interface Operation {
   readonly victim: string
   /** What has to be there before. */
   prepare(world: World): Promise<void>
-  /** Starts the operation. What it answers does not matter: its process may be dying. */
-  perform(world: World): Promise<void>
+  /** Starts the operation. What it answers does not matter once its process is dying. */
+  perform(world: World): Promise<ApiAnswer | undefined>
   /** What is still missing before all of its steps are done. */
   findMissing(world: World): Promise<string | undefined>
   /** Looks at what is left right after the restart: fails when it is neither the old state nor the new one. */
@@ -92,9 +93,12 @@ const runOnce = async (
   const victim = world.named(operation.victim)
   await operation.prepare(world)
   watch.arm()
-  await operation.perform(world).catch((error: unknown) => {
+  const answer = await operation.perform(world).catch((error: unknown) => {
     if (!watch.hasDied) throw error
+    return undefined
   })
+  if (answer && answer.status >= 300 && !watch.hasDied)
+    world.fail(`${operation.name} was refused: ${answer.status} ${answer.bytes}`)
   await waitFor(
     systemClock,
     operation.name,
