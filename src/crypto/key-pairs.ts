@@ -9,6 +9,7 @@ import {
   publicEncrypt,
 } from 'node:crypto'
 import { promisify } from 'node:util'
+import { KeyedLock } from '../base/keyed-lock.js'
 
 export type PairKind =
   | { readonly type: 'ed25519' }
@@ -17,9 +18,12 @@ export type PairKind =
 
 const generate = promisify(generateKeyPair)
 
-/** Does not hold the event loop: an RSA key takes a second. */
+/** Files and the storage need threads of the same few that make keys, and an RSA key takes a second of one. */
+const POOL = new KeyedLock()
+
+/** Does not hold the event loop, nor more than one thread however many are asked for. */
 export const createPrivateKeyBytes = async (kind: PairKind): Promise<Buffer> => {
-  const { privateKey } = await generateAs(kind)
+  const { privateKey } = await POOL.run('', () => generateAs(kind))
   return privateKey.export({ format: 'der', type: 'pkcs8' })
 }
 

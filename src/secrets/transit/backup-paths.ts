@@ -1,6 +1,7 @@
 /** backup and restore: a key with all its versions as one text, in a form of this server alone. */
 import { privateKeyOf } from '../../crypto/key-pairs.js'
 import { type Call, definePath, type PathSpec } from '../../logical/backend.js'
+import { LIMITS } from '../../base/limits.js'
 import { invalid } from '../../logical/errors.js'
 import { bool, string } from '../../logical/fields.js'
 import type { Response } from '../../logical/request.js'
@@ -8,7 +9,7 @@ import { parseJson } from '../../logical/json-text.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { decodeBase64 } from './base64.js'
 import type { KeyRecord } from './key-record.js'
-import type { KeyStore } from './key-store.js'
+import { checkSettings, type KeyStore } from './key-store.js'
 import { keyTypeOf, parseKeyType } from './key-types.js'
 
 const NAME = { name: string('Name of the key.') } as const
@@ -76,7 +77,9 @@ const parseBackup = (text: string): KeyRecord => {
     FLAGS.every((flag) => typeof record[flag] === 'boolean') &&
     areVersions(record, versions)
   if (!isSound) throw damaged()
-  return { ...(record as unknown as KeyRecord), type: parseKeyType(type).name }
+  const restored = { ...(record as unknown as KeyRecord), type: parseKeyType(type).name }
+  checkSettings(keyTypeOf(restored.type), restored)
+  return restored
 }
 
 const parseText = (text: string): JsonValue => {
@@ -90,24 +93,32 @@ const parseText = (text: string): JsonValue => {
 /** All from the oldest that is usable to the latest are there, and none beyond. */
 const areVersions = (record: JsonObject, versions: JsonObject): boolean => {
   const latest = Number(record.latestVersion)
-  const numbers = Object.keys(versions).map(Number)
+  const names = Object.keys(versions)
+  const numbers = names.map(Number)
   const oldest = Math.max(1, Number(record.minAvailableVersion))
-  if (Number(record.minDecryptionVersion) < oldest || numbers.length !== latest - oldest + 1) return false
+  const minimum = Number(record.minDecryptionVersion)
+  if (minimum < oldest || minimum > latest || Number(record.minEncryptionVersion) > latest) return false
+  if (numbers.length > LIMITS.transitKeyVersionsMax || numbers.length !== latest - oldest + 1) return false
+  // Each by its plain name, so that no two stand for the same.
+  if (names.some((name, at) => name !== String(numbers[at]))) return false
   return numbers.every((number) => number >= oldest && number <= latest && isVersion(versions[number], record))
 }
 
 const isVersion = (version: JsonValue | undefined, { type }: JsonObject): boolean => {
   if (!isObject(version)) return false
   const { createdMs, material, hmacKey } = version
-  if (typeof createdMs !== 'number' || typeof material !== 'string' || typeof hmacKey !== 'string') return false
+  if (!isTime(createdMs) || typeof material !== 'string' || typeof hmacKey !== 'string') return false
   const kind = keyTypeOf(parseKeyType(String(type)).name)
   const bytes = Buffer.from(material, 'base64')
-  return kind.form === 'pair' ? isPrivateKey(bytes) : bytes.length === kind.keyBytes
+  return kind.form === 'pair' ? isPrivateKey(bytes, kind.pair.type) : bytes.length === kind.keyBytes
 }
 
-const isPrivateKey = (bytes: Buffer): boolean => {
+const isTime = (value: JsonValue | undefined): boolean =>
+  typeof value === 'number' && !Number.isNaN(new Date(value).getTime())
+
+const isPrivateKey = (bytes: Buffer, type: string): boolean => {
   try {
-    return privateKeyOf(bytes).type === 'private'
+    return privateKeyOf(bytes).asymmetricKeyType === type
   } catch {
     return false
   }

@@ -36,7 +36,9 @@ export const encrypt = (
   }
   const { key, nonceKey } = symmetricKeys(record, version, context)
   // The same plaintext in the same context has the same nonce: that is all that convergent encryption is.
-  const nonce = nonceKey ? hmacSha256(nonceKey, plain).subarray(0, AEAD_NONCE_BYTES) : random.bytes(AEAD_NONCE_BYTES)
+  // With other associated data it is another one: two tags under one nonce give away what authenticates.
+  const ownKey = nonceKey && associated.length > 0 ? hmacSha256(nonceKey, associated) : nonceKey
+  const nonce = ownKey ? hmacSha256(ownKey, plain).subarray(0, AEAD_NONCE_BYTES) : random.bytes(AEAD_NONCE_BYTES)
   return done(Buffer.concat([nonce, encryptBytes({ cipher: type.cipher, key, nonce, associated }, plain)]))
 }
 

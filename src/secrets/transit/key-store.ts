@@ -124,7 +124,7 @@ export const checkRotatePeriod = (seconds: number): void => {
   }
 }
 
-const checkSettings = (type: KeyType, { derived, convergent, autoRotatePeriodSeconds }: KeySettings): void => {
+export const checkSettings = (type: KeyType, { derived, convergent, autoRotatePeriodSeconds }: KeySettings): void => {
   checkRotatePeriod(autoRotatePeriodSeconds)
   if (convergent && !derived) throw invalid('convergent encryption requires derivation to be enabled')
   if (derived && !type.derives) {

@@ -46,15 +46,15 @@ export class Rotation {
   }
 
   async #rotateIfDue(name: string): Promise<void> {
-    const present = this.#keys.find(name)
-    if (!present || !this.#isDue(present)) return
     try {
+      const present = this.#keys.find(name)
+      if (!present || !this.#isDue(present)) return
       const { latestVersion } = await this.#keys.rotate(name, (record) => this.#isDue(record))
       this.#keys.context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
     } catch (error) {
       // One key that cannot be rotated keeps no other from it.
-      if (!(error instanceof LogicalError) || error.code === 'read-only') throw error
-      this.#keys.context.log.warn('automatic rotation of a transit key failed', { key: name, error: error.message })
+      if (this.#isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
+      this.#keys.context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
     }
   }
 

@@ -110,6 +110,19 @@ describe('a derived key', () => {
     expect(bytesOf(ciphertext).subarray(0, 12)).toEqual(nonce)
     expect(await post('decrypt/a', { ciphertext, context: CONTEXT })).toEqual({ plaintext: HELLO })
   })
+
+  it('that is convergent has another nonce for other associated data, and the same for the same', async () => {
+    await post('keys/a', { derived: true, convergent_encryption: true })
+    const nonces = new Set<string>()
+    for (const data of ['', 'row 1', 'row 2']) {
+      const associated = { context: CONTEXT, associated_data: base64(data) }
+      const ciphertext = await ciphertextOf('a', associated)
+      expect(await ciphertextOf('a', associated)).toBe(ciphertext)
+      expect(await post('decrypt/a', { ciphertext, ...associated })).toEqual({ plaintext: HELLO })
+      nonces.add(bytesOf(ciphertext).subarray(0, 12).toString('hex'))
+    }
+    expect(nonces.size).toBe(3)
+  })
 })
 
 describe('an encryption with a key that is not there', () => {

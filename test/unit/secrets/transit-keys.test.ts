@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../../src/logical/json.js'
+import { putJson, readJson } from '../../../src/logical/storage.js'
 import { transitType } from '../../../src/secrets/transit/backend.js'
 import { ROTATION_INTERVAL_MS } from '../../../src/secrets/transit/rotation.js'
 import { BackendHarness, dataOf, refusal } from '../../support/backend-harness.js'
@@ -217,6 +219,57 @@ describe('a rotation', () => {
     expect(await shown('a')).toMatchObject({ latest_version: 2 })
     expect(await shown('b')).toMatchObject({ latest_version: 1 })
     stop.abort()
+  })
+
+  it('by itself is not kept from a key by another one that is damaged', async () => {
+    await transit.write('keys/b', { auto_rotate_period: '1h' })
+    await transit.write('keys/a', { auto_rotate_period: '1h' })
+    await transit.storage.write((tx) => {
+      const record = readJson<JsonObject>(tx, 'policy/a') ?? {}
+      putJson(tx, 'policy/a', { ...record, versions: {} })
+    })
+    const stop = new AbortController()
+    transit.backend.start?.(stop.signal)
+    transit.clock.advance(3_600_000 + ROTATION_INTERVAL_MS)
+    await until(async () => (await shown('b')).latest_version === 2)
+    stop.abort()
+  })
+})
+
+describe('a backup', () => {
+  interface Record {
+    latestVersion: number
+    minDecryptionVersion: number
+    autoRotatePeriodSeconds: number
+    derived: boolean
+    type: string
+    versions: { [version: string]: { createdMs: number; material: string } }
+  }
+
+  const backupOf = async (type: string, change: (record: Record) => void): Promise<string> => {
+    await transit.write('keys/a', { type, exportable: true, allow_plaintext_backup: true })
+    const { backup } = dataOf(await transit.read('backup/a')) as { backup: string }
+    const made = JSON.parse(Buffer.from(backup, 'base64').toString()) as { record: Record }
+    change(made.record)
+    return Buffer.from(JSON.stringify(made)).toString('base64')
+  }
+
+  it('is restored under another name', async () => {
+    await transit.write('restore/b', { backup: await backupOf('ed25519', () => undefined) })
+    expect(await shown('b')).toMatchObject({ type: 'ed25519', latest_version: 1 })
+  })
+
+  it.each<[string, string, (record: Record) => void]>([
+    ['has no version', 'aes256-gcm96', (record) => Object.assign(record, { latestVersion: 0, versions: {} })],
+    ['has a version twice', 'aes256-gcm96', ({ versions }) => Object.assign(versions, { '1.0': versions[1] })],
+    ['decrypts nothing', 'aes256-gcm96', (record) => Object.assign(record, { minDecryptionVersion: 2 })],
+    ['is rotated each second', 'aes256-gcm96', (record) => Object.assign(record, { autoRotatePeriodSeconds: 1 })],
+    ['derives what cannot be derived', 'ecdsa-p256', (record) => Object.assign(record, { derived: true })],
+    ['has the key of another type', 'ed25519', (record) => Object.assign(record, { type: 'ecdsa-p256' })],
+    ['was made at no time', 'aes256-gcm96', ({ versions }) => Object.assign(versions[1] ?? {}, { createdMs: 1e300 })],
+  ])('that %s is refused', async (_name, type, change) => {
+    expect((await refused('restore/b', { backup: await backupOf(type, change) }))[0]).toBe('invalid-request')
+    expect(await transit.read('keys/b')).toBeUndefined()
   })
 })
 
