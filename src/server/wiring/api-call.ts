@@ -53,7 +53,7 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
       timeoutMs: CONNECT_TIMEOUT_MS,
       ...(signal && { signal }),
     })
-    const socket = isTls ? await secure(raw, host, call.tls) : raw
+    const socket = isTls ? await secure(raw, host, call.tls, signal) : raw
     return await send(socket, call)
   } catch (cause) {
     if (cause instanceof LogicalError) throw cause
@@ -62,7 +62,7 @@ export const callApi = async (call: ApiCall, network: Network): Promise<{ status
   }
 }
 
-const secure = (raw: Duplex, host: string, options: ApiTls): Promise<Duplex> =>
+const secure = (raw: Duplex, host: string, options: ApiTls, signal: AbortSignal | undefined): Promise<Duplex> =>
   new Promise((resolve, reject) => {
     const name = options.serverName || (net.isIP(host) ? '' : host)
     const socket = tls.connect({
@@ -73,8 +73,20 @@ const secure = (raw: Duplex, host: string, options: ApiTls): Promise<Duplex> =>
       ...(options.clientCertPem === '' ? {} : { cert: options.clientCertPem, key: options.clientKeyPem }),
       ...(options.skipVerify ? { rejectUnauthorized: false } : {}),
     })
-    socket.once('error', reject)
-    socket.once('secureConnect', () => resolve(socket))
+    const finish = (error: unknown) => {
+      signal?.removeEventListener('abort', onAbort)
+      if (error === undefined) return resolve(socket)
+      socket.on('error', () => undefined)
+      socket.destroy()
+      raw.destroy()
+      reject(error)
+    }
+    const onAbort = () => finish(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    socket.once('error', finish)
+    socket.once('close', () => finish(new Error('the connection was closed')))
+    socket.once('secureConnect', () => finish(undefined))
+    if (signal?.aborted) onAbort()
   })
 
 const send = (socket: Duplex, call: ApiCall): Promise<{ status: number; body: string }> =>

@@ -6,6 +6,7 @@ import type { Network } from '../../base/network.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { parseJson } from '../../logical/json-text.js'
+import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
 import type { TransitKey } from '../../seal/transit-seal.js'
 import type { TransitSealConfig } from '../config/config.js'
 import { apiUrl, callApi } from './api-call.js'
@@ -94,7 +95,11 @@ export const createTransitKey = (config: TransitSealConfig, surroundings: Transi
   if (!config.disableRenewal) void keepToken(ask, surroundings)
   return {
     encrypt: (plaintext) => use('encrypt', { plaintext }, 'ciphertext'),
-    decrypt: (ciphertext) => use('decrypt', { ciphertext }, 'plaintext'),
+    async decrypt(ciphertext) {
+      const plaintext = await use('decrypt', { ciphertext }, 'plaintext')
+      if (Buffer.from(plaintext, 'base64').length === ROOT_KEY_BYTES) return plaintext
+      throw new LogicalError('unavailable', `what ${config.address} has decrypted is no root key`)
+    },
   }
 }
 
@@ -118,6 +123,7 @@ const renewOnce = async (ask: Ask, log: Log, signal: AbortSignal): Promise<numbe
     const found = asObject((await ask('GET', 'auth/token/lookup-self')).data)
     if (found.renewable !== true) throw new NotRenewable(Number(found.ttl ?? 0))
     const { lease_duration: seconds } = asObject((await ask('PUT', 'auth/token/renew-self', {})).auth)
+    if (!(Number(seconds) > 0)) throw new Error('the answer to the renewal says no time')
     log.info('the token of the seal was renewed', { seconds: Number(seconds) })
     return Math.max(1000, (Number(seconds) * 1000) / 2)
   } catch (error) {
