@@ -114,12 +114,19 @@ const answer = (
 
 const NO_SESSION = 'Open the link that "understudy web" printed. Each link works once, in one browser.'
 
-/** A browser that only looks what may come next takes nothing away from whoever comes. */
+/**
+ * A browser that only looks what may come next takes nothing away from whoever comes. The page is not redirected to by HTTP: of
+ * a link on another site that would be a request from there, with which the cookie is not sent.
+ */
 const enter = (access: Access, token: string, headers: http.IncomingHttpHeaders): Reply => {
   if (headers['sec-purpose'] !== undefined) return refusal(503, 'open the link to enter')
   const cookie = access.redeem(token)
   if (cookie === undefined && !access.hasSession(headers)) return refusal(401, NO_SESSION)
-  return { status: 303, headers: { Location: '/', ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }) } }
+  return {
+    status: 200,
+    headers: { 'Content-Type': 'text/html; charset=utf-8', ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }) },
+    body: '<!doctype html><meta http-equiv="refresh" content="0;url=/">',
+  }
 }
 
 const refusal = (status: number, text: string): Reply => ({
