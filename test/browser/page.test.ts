@@ -6,6 +6,7 @@ import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
 import { findBarriers, openBrowser, watchForErrors } from '../support/browser.js'
 import { LabHome } from '../support/lab-home.js'
 import type { Program } from '../support/program.js'
+import { until } from '../support/until.js'
 
 /** The page of a lab in a real browser, while things happen to the lab. One story, told in the order of the tests. */
 
@@ -30,6 +31,9 @@ const run = async (...args: string[]): Promise<void> => {
 
 /** Waits until what a selector names is on the page. */
 const see = (selector: string): Promise<unknown> => page.waitForSelector(selector, { state: 'attached' })
+
+/** Asked from outside: a page that lets nothing be evaluated lets nobody wait within it either. */
+const seen = (fact: string): Promise<void> => until(async () => (await page.evaluate(fact)) === true)
 
 const arrow = (words: string, state: string) => see(`path[data-arrow="${words}"].${state}`)
 const cluster = (name: string, look: string) => see(`[data-cluster="${name}"].${look}`)
@@ -86,7 +90,7 @@ describe('the page of a lab', () => {
       for (const width of [1280, 390]) {
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
         await page.setViewportSize({ width, height: 800 })
-        await page.waitForFunction(`document.querySelector('.stage svg').clientWidth < ${width}`)
+        await seen(`document.querySelector('.stage svg').clientWidth < ${width}`)
         expect(await findBarriers(page), `${colorScheme}, ${width}`).toEqual([])
         expect(await page.evaluate('document.documentElement.scrollWidth'), 'nothing sticks out').toBe(width)
       }
@@ -116,9 +120,7 @@ describe('the page of a lab', () => {
   it('shows of the events what is asked for, by the keyboard alone', async () => {
     await page.getByRole('searchbox').focus()
     await page.keyboard.type('partition')
-    await page.waitForFunction(
-      `[...document.querySelectorAll('.timeline li')].every((row) => row.textContent.includes('partition'))`,
-    )
+    await seen(`[...document.querySelectorAll('.timeline li')].every((row) => row.textContent.includes('partition'))`)
     await event('fault-healed', 'partition')
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.press('Delete')
