@@ -55,8 +55,6 @@ export interface PathSpec<T extends FieldTable = FieldTable> {
   readonly operations: { readonly [O in Operation]?: Handler<T> }
   /** Tells create from update; without it every write is an update. */
   readonly exists?: (call: Call<T>) => boolean
-  /** Create and update are one to the handler: which of them it is matters to the rights and to the audit log alone. */
-  readonly writesAlike?: true
   readonly summary: string
   /** `data` is repeated at the top level of the envelope. */
   readonly mirror?: boolean

@@ -16,49 +16,26 @@ export const findPath = (
   return match && { spec: match.row.spec, captured: { ...match.captured } }
 }
 
-/** The kind of write that a request is. Whatever is found out for that is not found out again when it is executed. */
-export interface JudgedWrite {
-  readonly operation: 'create' | 'update'
-  readonly call?: { readonly backend: Backend; readonly match: PathMatch; readonly fields: FieldValues }
-}
-
-const UPDATE: JudgedWrite = { operation: 'update' }
-
 /**
- * Whether a write makes something or changes it: what the path's existence check says, `update` where there is none, and
- * where neither the handler nor who asks would treat the one otherwise than the other. Fields that cannot be coerced are
- * refused here already, without the words `Field validation failed`.
+ * Whether a write makes something or changes it: what the path's existence check says, `update` where there is none.
+ * Fields that cannot be coerced are refused here already, without the words `Field validation failed`.
  */
-export const judgeWrite = (
-  backend: Backend,
-  request: Request,
-  path: string,
-  mustTell: () => boolean = () => true,
-): JudgedWrite => {
+export const decideWriteOperation = (backend: Backend, request: Request, path: string): 'create' | 'update' => {
   const match = tableOf(backend).find(path)
-  if (!match?.row.spec.exists) return UPDATE
-  const { exists, writesAlike } = match.row.spec
-  const fields = read(match, request, '')
-  const isUpdate = (writesAlike && !mustTell()) || exists(callOf(match.row, fields, request, path))
-  return { operation: isUpdate ? 'update' : 'create', call: { backend, match, fields } }
+  const exists = match?.row.spec.exists
+  if (!match || !exists) return 'update'
+  return exists(callOf(match.row, read(match, request, ''), request, path)) ? 'update' : 'create'
 }
 
 /**
  * Executes a request on the backend of its mount; `path` is the one below the mount. Undefined means that there is nothing
  * to say: 204, or 404 for a read or a list. A list of no keys is nothing as well. Adds the warnings about parameters to
  * answers that have a body. Fails with `unsupported-path` and `unsupported-operation`, and with what a body was refused for.
- * `judged` is what `judgeWrite` has said about this very request; a mount that was changed since is asked anew.
  */
-export const dispatch = async (
-  backend: Backend,
-  request: Request,
-  path: string,
-  judged?: JudgedWrite,
-): Promise<Response | undefined> => {
+export const dispatch = async (backend: Backend, request: Request, path: string): Promise<Response | undefined> => {
   if (request.bodyRefusal) throw request.bodyRefusal
   const isList = request.operation === 'list'
-  const known = judged?.call?.backend === backend ? judged.call : undefined
-  const match = known?.match ?? find(backend, path, isList)
+  const match = find(backend, path, isList)
   if (request.operation === 'help') return match ? describePath(backend, match.row.spec) : describeBackend(backend)
   if (!match) {
     const response = backend.fallback?.(request, path)
@@ -68,7 +45,7 @@ export const dispatch = async (
   const { row } = match
   const handler = handlerOf(row.spec, request.operation)
   if (!handler) throw row.spec.isOldest ? new LogicalError('unsupported-operation', '') : unsupportedOperation()
-  const fields = known?.fields ?? read(match, request, fieldErrorPrefix(row.spec, request.operation))
+  const fields = read(match, request, fieldErrorPrefix(row.spec, request.operation))
   const folder = isList && path.endsWith('/') ? path.slice(0, -1) : path
   const response = await handler(callOf(row, fields, request, folder))
   if (!response || (isList && answersEmptyList(response))) return undefined

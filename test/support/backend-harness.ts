@@ -2,7 +2,7 @@ import { ManualClock } from '../../src/base/manual-clock.js'
 import { createSeededRandom } from '../../src/base/random.js'
 import { silentLog } from '../../src/base/log.js'
 import type { Backend, BackendContext, MountView } from '../../src/logical/backend.js'
-import { dispatch, judgeWrite } from '../../src/logical/dispatch.js'
+import { decideWriteOperation, dispatch } from '../../src/logical/dispatch.js'
 import { renderBody } from '../../src/logical/envelope.js'
 import { LogicalError } from '../../src/logical/errors.js'
 import type { JsonObject } from '../../src/logical/json.js'
@@ -49,7 +49,7 @@ export class BackendHarness {
     more: Partial<Request> = {},
   ): Promise<Response | undefined> {
     const request = makeRequest(operation, path, body, more)
-    if (operation === 'update') request.operation = judgeWrite(this.backend, request, path).operation
+    if (operation === 'update') request.operation = decideWriteOperation(this.backend, request, path)
     return dispatch(this.backend, request, path)
   }
 

@@ -8,7 +8,7 @@ import { PolicyStore } from '../../src/core/acl/policies.js'
 import { type LoginMount, type TokenEntry, TokenStore } from '../../src/core/tokens/tokens.js'
 import { deriveKey } from '../../src/crypto/digest.js'
 import type { Backend } from '../../src/logical/backend.js'
-import { dispatch, judgeWrite } from '../../src/logical/dispatch.js'
+import { decideWriteOperation, dispatch } from '../../src/logical/dispatch.js'
 import type { JsonObject } from '../../src/logical/json.js'
 import {
   type AuthAnswer,
@@ -107,7 +107,7 @@ export class TokenWorld {
       namespace,
       ...(token ? { token } : {}),
     })
-    if (operation === 'update') request.operation = judgeWrite(this.backend, request, path).operation
+    if (operation === 'update') request.operation = decideWriteOperation(this.backend, request, path)
     return dispatch(this.backend, request, path)
   }
 

@@ -34,8 +34,6 @@ const ROOT: AclVerdict = {
   grantingPolicies: [{ name: 'root', namespaceId: ROOT_NAMESPACE.id, type: 'acl' }],
 }
 
-const WRITE_BITS = CAPABILITY_BITS.create | CAPABILITY_BITS.update
-
 export class Acl {
   readonly #isRoot: boolean
   readonly #exact = new Map<string, AclRule>()
@@ -67,13 +65,6 @@ export class Acl {
     if ((rule.capabilities & all) !== all) return REFUSED
     if (!meetsConditions(rule, query.operation, query.data, query.wrap)) return REFUSED
     return { isAllowed: true, isRoot: false, grantingPolicies: grantingPolicies(rule, needed) }
-  }
-
-  /** Whether making something and changing it are both granted at a path, or both refused; their conditions are the same. */
-  judgesWritesAlike(path: string): boolean {
-    if (this.#isRoot) return true
-    const granted = (this.#findRule(path, false)?.capabilities ?? 0) & WRITE_BITS
-    return granted === 0 || granted === WRITE_BITS
   }
 
   /** The capabilities on a path in alphabetical order; `['root']` for root, `['deny']` for none. */

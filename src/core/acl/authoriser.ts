@@ -1,11 +1,10 @@
 import { isAddressAllowed } from '../tokens/token-cidrs.js'
-import { type JudgedWrite, judgeWrite } from '../../logical/dispatch.js'
+import { decideWriteOperation } from '../../logical/dispatch.js'
 import { LogicalError, permissionDenied } from '../../logical/errors.js'
 import type { BodySender } from '../../logical/incoming.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import type { NamespaceRef, Request } from '../../logical/request.js'
-import type { Acl, AclVerdict } from './acl.js'
-import type { AuditBroker } from '../audit/audit.js'
+import type { AclVerdict } from './acl.js'
 import type { IdentityStore } from '../identity/identity.js'
 import type { PolicyStore } from './policies.js'
 import type { Route } from '../mounts/router.js'
@@ -18,7 +17,6 @@ export interface AuthoriserOptions {
   readonly policies: PolicyStore
   readonly identity: IdentityStore
   readonly wrapping: Wrapping
-  readonly audit: Pick<AuditBroker, 'isEnabled'>
 }
 
 /** The token of a request and the verdict on it. With a `failure` the request is refused, and logged as refused. */
@@ -28,8 +26,6 @@ export interface Authorised {
   /** The request took the token's last use: the token ends with it. */
   readonly isLastUse: boolean
   readonly failure: LogicalError | undefined
-  /** Of a write. */
-  readonly judged?: JudgedWrite | undefined
 }
 
 /** Decides who asks and whether he may, and counts the use: also that of a request which is then denied. */
@@ -74,19 +70,15 @@ export class Authoriser {
     if (!isAddressAllowed(token, request.remoteAddress)) return refused(tokenMissing(undefined))
     if (identity.refuses(token)) return refused(permissionDenied())
     if (!request.namespace.path.startsWith(token.namespace.path)) return refused(permissionDenied())
-    const acl = aclOf(token, this.#options)
-    const path = aclPathOf(request, token, route)
-    const mustTell = () => this.#options.audit.isEnabled || !acl.judgesWritesAlike(path)
-    const found = route && request.operation === 'update' ? judge(request, route, mustTell) : undefined
-    const [mistake, judged] = found instanceof LogicalError ? [found] : [undefined, found]
-    const verdict = mistake ? undefined : check(acl, path, request, route)
+    const mistake = route && decideOperation(request, route)
+    const verdict = mistake ? undefined : this.#check(request, token, route)
     const use = token.numUses === 0 ? 'free' : await tokens.use(token)
     if (use === 'spent') {
       if (isWrapping) wrapping.find('')
       return refused(tokenMissing(clientToken))
     }
     const failure = mistake ?? (verdict?.isAllowed ? undefined : permissionDenied())
-    return { token, verdict, isLastUse: use === 'last', failure, judged }
+    return { token, verdict, isLastUse: use === 'last', failure }
   }
 
   /** A wrapping token named in the body is judged before the rights of whoever names it. */
@@ -96,27 +88,26 @@ export class Authoriser {
       if (named.split('.').length !== 3) this.#options.wrapping.find(named)
     } else if (wrappingToken === 'any') this.#options.wrapping.find(token.id)
   }
+
+  #check(request: Request, token: TokenEntry, route: Route | undefined): AclVerdict {
+    const acl = aclOf(token, this.#options)
+    const prefix = request.namespace.path.slice(token.namespace.path.length)
+    return acl.check({
+      path: prefix + pathWithMount(request.path, route),
+      operation: request.operation,
+      data: request.data,
+      wrap: request.wrap,
+      needsSudo: route?.rules.access === 'sudo',
+    })
+  }
 }
 
-/** Relative to the namespace of the token. */
-const aclPathOf = (request: Request, token: TokenEntry, route: Route | undefined): string =>
-  request.namespace.path.slice(token.namespace.path.length) + pathWithMount(request.path, route)
-
-const check = (acl: Acl, path: string, request: Request, route: Route | undefined): AclVerdict =>
-  acl.check({
-    path,
-    operation: request.operation,
-    data: request.data,
-    wrap: request.wrap,
-    needsSudo: route?.rules.access === 'sudo',
-  })
-
 /** Tells what kind of write it is; what is wrong with its fields is returned, since it costs a use like all that is refused. */
-const judge = (request: Request, { mount, path }: Route, mustTell: () => boolean): JudgedWrite | LogicalError => {
+const decideOperation = (request: Request, { mount, path }: Route): LogicalError | undefined => {
+  if (request.operation !== 'update') return undefined
   try {
-    const judged = judgeWrite(mount.backend, request, path, mustTell)
-    request.operation = judged.operation
-    return judged
+    request.operation = decideWriteOperation(mount.backend, request, path)
+    return undefined
   } catch (error) {
     if (error instanceof LogicalError) return error
     throw error

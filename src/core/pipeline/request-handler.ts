@@ -1,4 +1,4 @@
-import { dispatch, findPath, type JudgedWrite } from '../../logical/dispatch.js'
+import { dispatch, findPath } from '../../logical/dispatch.js'
 import { hasBody } from '../../logical/envelope.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
@@ -174,12 +174,12 @@ export class RequestHandler {
     await audit.logResponse({ ...entry, response: undefined })
   }
 
-  async #run(request: Request, route: Route, { token, verdict, judged }: Authorised): Promise<Response | undefined> {
+  async #run(request: Request, route: Route, { token, verdict }: Authorised): Promise<Response | undefined> {
     const { audit } = this.#options
-    if (!audit.isEnabled || route.rules.isUnaudited) return this.#execute(request, route, judged)
+    if (!audit.isEnabled || route.rules.isUnaudited) return this.#execute(request, route)
     const entry = { request, mount: route.mount, ...this.#audited(token), verdict, error: undefined }
     await audit.logRequest(entry)
-    const outcome = await this.#execute(request, route, judged).then(
+    const outcome = await this.#execute(request, route).then(
       (response) => ({ response, error: undefined }),
       (error: unknown) => ({ response: undefined, error }),
     )
@@ -194,11 +194,11 @@ export class RequestHandler {
     return { token, identityPolicies: token ? this.#options.identity.policiesOf(token) : [] }
   }
 
-  async #execute(request: Request, route: Route, judged: JudgedWrite | undefined): Promise<Response | undefined> {
+  async #execute(request: Request, route: Route): Promise<Response | undefined> {
     const { wrapping, lastIndex, consistency } = this.#options
     const isWrite = WRITES.has(request.operation)
     const before = isWrite ? lastIndex() : 0
-    const done = await this.#dispatch(request, route, judged)
+    const done = await this.#dispatch(request, route)
     let { response } = done
     if (hasLogin(response)) response = await this.#logins.issue(request, route.mount, response, done.state)
     if (response) {
@@ -211,17 +211,13 @@ export class RequestHandler {
     return { ...response, headers }
   }
 
-  async #dispatch(
-    request: Request,
-    route: Route,
-    judged: JudgedWrite | undefined,
-  ): Promise<{ response: Response | undefined; state?: LogState }> {
+  async #dispatch(request: Request, route: Route): Promise<{ response: Response | undefined; state?: LogState }> {
     const { operation } = request
     if (WRITES.has(operation) && this.#options.refusesWrites() && !isServedWhile('fenced', route.rules, operation)) {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {
-      return { response: await readInRoom(request, () => dispatch(route.mount.backend, request, route.path, judged)) }
+      return { response: await readInRoom(request, () => dispatch(route.mount.backend, request, route.path)) }
     } catch (error) {
       if (!isReadOnly(error)) throw error
       if (!this.#options.mayForward({ ...route, request })) {

@@ -91,7 +91,6 @@ export const dataPaths = ({ storage, clock }: BackendContext, config: ConfigStor
       fields: FIELDS,
       operations: { read, create: write, update: write, patch, delete: remove },
       exists: ({ values: { path } }) => path !== '' && storage.has(metadataKey(path)),
-      writesAlike: true,
       summary: 'Write, read, patch and delete versions of a secret.',
     }),
   ]

@@ -54,7 +54,6 @@ export const createKvV1 = ({ storage, mount }: BackendContext): Backend => {
         fields: FIELDS,
         operations: { read, create: write, update: write, delete: remove, list },
         exists: ({ values: { path } }) => storage.has(V1_PREFIX + path),
-        writesAlike: true,
         summary: 'Secrets of this mount.',
         takesAnyField: true,
       }),

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe } from 'vitest'
 import { aclOf, testRows } from '../../support/acl-table.js'
 
 const rule = (path: string, ...capabilities: string[]) =>
@@ -192,24 +192,4 @@ describe('wildcards that are only text', () => {
     { may: 'list', path: 'x/+y/z', is: true },
     { may: 'list', path: 'x/zy/z', is: false },
   ])
-})
-
-describe('making and changing', () => {
-  const acl = aclOf(
-    rule('m/both', 'create', 'update', 'read') +
-      rule('m/create', 'create') +
-      rule('m/update', 'update') +
-      rule('m/read', 'read') +
-      rule('m/deny', 'deny'),
-  )
-  it.each([
-    ['m/both', true],
-    ['m/create', false],
-    ['m/update', false],
-    ['m/read', true],
-    ['m/deny', true],
-    ['nowhere', true],
-  ])('%s: judged alike %s', (path, is) => {
-    expect(acl.judgesWritesAlike(path)).toBe(is)
-  })
 })

@@ -1,6 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Backend, type Call, definePath, type PathSpec } from '../../../src/logical/backend.js'
-import { dispatch, findPath, judgeWrite } from '../../../src/logical/dispatch.js'
+import { decideWriteOperation, dispatch, findPath } from '../../../src/logical/dispatch.js'
 import { commaList, int, string } from '../../../src/logical/fields.js'
 import type { JsonObject } from '../../../src/logical/json.js'
 import { type Operation, type Request, type Response, ROOT_NAMESPACE } from '../../../src/logical/request.js'
@@ -114,32 +114,10 @@ describe('dispatch', () => {
   })
 
   it('tells create from update by the existence check, and says update where there is none', () => {
-    expect(judgeWrite(sample, request('update'), 'role/here').operation).toBe('update')
-    expect(judgeWrite(sample, request('update'), 'role/new').operation).toBe('create')
-    expect(judgeWrite(sample, request('update'), 'any/x').operation).toBe('update')
-    expect(judgeWrite(sample, request('update'), 'nowhere').operation).toBe('update')
-  })
-
-  it('does not ask whether there is something where nobody must be told', () => {
-    const existence = vi.fn(() => false)
-    const rows = (more: Partial<PathSpec>) =>
-      backendOf(row('a/:name', { update: show }, { exists: existence, ...more }))
-    const judge = (backend: Backend, mustTell: boolean) =>
-      judgeWrite(backend, request('update'), 'a/x', () => mustTell).operation
-    expect(judge(rows({ writesAlike: true }), false)).toBe('update')
-    expect(existence).not.toHaveBeenCalled()
-    expect(judge(rows({ writesAlike: true }), true)).toBe('create')
-    expect(judge(rows({}), false)).toBe('create')
-  })
-
-  it('goes by what was judged only as long as the backend is the same', async () => {
-    const other: Backend = { ...sample, paths: [...sample.paths] }
-    const asked = request('update', { ttl: '5' })
-    const judged = judgeWrite(sample, asked, 'role/here')
-    const changed = { ...asked, data: { ttl: '6' } }
-    const ttl = async (backend: Backend) => (await dispatch(backend, changed, 'role/here', judged))?.data
-    expect(await ttl(sample)).toMatchObject({ values: { ttl: 5 } })
-    expect(await ttl(other)).toMatchObject({ values: { ttl: 6 } })
+    expect(decideWriteOperation(sample, request('update'), 'role/here')).toBe('update')
+    expect(decideWriteOperation(sample, request('update'), 'role/new')).toBe('create')
+    expect(decideWriteOperation(sample, request('update'), 'any/x')).toBe('update')
+    expect(decideWriteOperation(sample, request('update'), 'nowhere')).toBe('update')
   })
 
   it('answers a create with the update handler where there is no other', async () => {
@@ -149,7 +127,7 @@ describe('dispatch', () => {
   it('leaves the prefix out of field errors where existence is asked first', async () => {
     const bad = { ttl: 'soon' }
     const bare = /^error converting input for field "ttl"/
-    expect(() => judgeWrite(sample, request('update', bad), 'role/x')).toThrow(bare)
+    expect(() => decideWriteOperation(sample, request('update', bad), 'role/x')).toThrow(bare)
     await expect(dispatch(sample, request('update', bad), 'role/x')).rejects.toThrow(bare)
     await expect(dispatch(sample, request('read', bad), 'role/x')).rejects.toThrow(
       /^Field validation failed: error conv/,

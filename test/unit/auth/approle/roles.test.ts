@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { judgeWrite } from '../../../../src/logical/dispatch.js'
+import { decideWriteOperation } from '../../../../src/logical/dispatch.js'
 import { makeRequest } from '../../../support/backend-harness.js'
 import { ApproleMount } from './approle-mount.js'
 
@@ -87,7 +87,7 @@ describe('roles', () => {
   })
 
   it('ask for the create capability where there is none yet, and for update where there is one', async () => {
-    const decide = () => judgeWrite(approle.harness.backend, makeRequest('update', 'role/r'), 'role/r').operation
+    const decide = () => decideWriteOperation(approle.harness.backend, makeRequest('update', 'role/r'), 'role/r')
     expect(decide()).toBe('create')
     await approle.makeRole('r')
     expect(decide()).toBe('update')
