@@ -4,6 +4,11 @@ import type { JsonObject } from './json.js'
 
 export type Operation = 'create' | 'update' | 'patch' | 'read' | 'list' | 'delete' | 'help'
 
+const WRITES: ReadonlySet<unknown> = new Set<Operation>(['create', 'update', 'patch', 'delete'])
+
+/** Whether it is an operation that may change something. */
+export const isWrite = (operation: unknown): operation is Operation => WRITES.has(operation)
+
 /** A namespace: id `root` and path `` for the root namespace, else a short id and a path that ends with `/`. */
 export interface NamespaceRef {
   readonly id: string

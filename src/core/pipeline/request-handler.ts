@@ -4,9 +4,9 @@ import { invalid, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import { NO_RULES } from '../../logical/path-rules.js'
 import {
+  isWrite,
   type LoginAuth,
   type NamespaceRef,
-  type Operation,
   type Request,
   type Response,
   ROOT_NAMESPACE,
@@ -45,8 +45,6 @@ interface RequestHandlerOptions extends AuthoriserOptions {
   /** Last index of this cluster's log. */
   readonly lastIndex: () => number
 }
-
-const WRITES: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
 
 /**
  * The pipeline of a request: gate, namespace, token, rights, uses, audit, dispatch, login, wrapping, audit. Everything that
@@ -184,7 +182,7 @@ export class RequestHandler {
       (error: unknown) => ({ response: undefined, error }),
     )
     await audit.logResponse({ ...entry, ...outcome }).catch((cause: unknown) => {
-      throw outcome.error === undefined && WRITES.has(request.operation) ? executedUnrecorded(cause) : cause
+      throw outcome.error === undefined && isWrite(request.operation) ? executedUnrecorded(cause) : cause
     })
     if (outcome.error !== undefined) throw outcome.error
     return outcome.response
@@ -196,8 +194,8 @@ export class RequestHandler {
 
   async #execute(request: Request, route: Route): Promise<Response | undefined> {
     const { wrapping, lastIndex, consistency } = this.#options
-    const isWrite = WRITES.has(request.operation)
-    const before = isWrite ? lastIndex() : 0
+    const changes = isWrite(request.operation)
+    const before = changes ? lastIndex() : 0
     const done = await this.#dispatch(request, route)
     let { response } = done
     if (hasLogin(response)) response = await this.#logins.issue(request, route.mount, response, done.state)
@@ -206,14 +204,14 @@ export class RequestHandler {
       const wrap = response.wrap ?? request.wrap
       if (wrap && !response.wrapInfo && canBeWrapped(response)) response = await wrapping.wrap(request, response, wrap)
     }
-    if (!isWrite || (!done.state && lastIndex() === before)) return response
+    if (!changes || (!done.state && lastIndex() === before)) return response
     const headers = { ...response?.headers, 'X-Vault-Index': consistency.print(done.state) }
     return { ...response, headers }
   }
 
   async #dispatch(request: Request, route: Route): Promise<{ response: Response | undefined; state?: LogState }> {
     const { operation } = request
-    if (WRITES.has(operation) && this.#options.refusesWrites() && !isServedWhile('fenced', route.rules, operation)) {
+    if (isWrite(operation) && this.#options.refusesWrites() && !isServedWhile('fenced', route.rules, operation)) {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../logical/json.js'
 import { RawNumber } from '../../base/json.js'
 import { printJson } from '../../base/json-print.js'
 import { parseJsonBytes } from '../../logical/json-text.js'
-import type { NamespaceRef, Operation, Request } from '../../logical/request.js'
+import { isWrite, type NamespaceRef, type Operation, type Request } from '../../logical/request.js'
 import { refusalError } from '../rpc/refusal.js'
 
 /**
@@ -62,11 +62,9 @@ const textOf = (what: string, value: JsonValue | undefined, bytesMax: number): s
   return value
 }
 
-const OPERATIONS: ReadonlySet<unknown> = new Set<Operation>(['create', 'update', 'patch', 'delete'])
-
 const operationOf = (value: JsonValue | undefined): Operation => {
-  if (!OPERATIONS.has(value)) throw junk('operation')
-  return value as Operation
+  if (!isWrite(value)) throw junk('operation')
+  return value
 }
 
 const namespaceOf = (value: JsonValue | undefined): NamespaceRef => {

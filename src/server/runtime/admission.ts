@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { isServedWhile } from '../../core/pipeline/gate.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
-import type { Operation } from '../../logical/request.js'
+import { isWrite } from '../../logical/request.js'
 import { systemRulesOf } from '../system-rules.js'
 import type { InFlightRequests } from './in-flight.js'
 import { WaitingRoom } from './waiting-room.js'
@@ -16,8 +16,6 @@ interface AdmissionOptions {
   /** True while the runtime is replaced. */
   readonly isRestarting: () => boolean
 }
-
-const WRITES: ReadonlySet<Operation> = new Set(['create', 'update', 'patch', 'delete'])
 
 /** Lets requests in one by one: at once, or when the change of role is over that they would get into. */
 export class Admission {
@@ -66,7 +64,7 @@ export class Admission {
 
   /** A write that may lead into the log. */
   #isPausedWrite(request: IncomingRequest): boolean {
-    return WRITES.has(request.operation) && !this.#isServedWhile('writes-paused', request)
+    return isWrite(request.operation) && !this.#isServedWhile('writes-paused', request)
   }
 
   #isServedWhile(condition: 'restarting' | 'writes-paused', { operation, path }: IncomingRequest): boolean {
