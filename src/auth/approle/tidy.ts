@@ -2,6 +2,7 @@
  * Removes SecretIDs that can no longer be used, and accessors that lead nowhere: from time to time, and when asked. The
  * replicated storage is cleaned where it may be written; each cluster cleans its own. One run at a time.
  */
+import { PeriodicWork } from '../../base/periodic-work.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { Response } from '../../logical/request.js'
 import type { ReadStorage, Storage, Transaction } from '../../logical/storage.js'
@@ -17,8 +18,7 @@ const ALREADY_RUNNING = 'Tidy operation already in progress.'
 export class Tidy {
   readonly #data: MountData
   readonly #intervalMs: number
-  #running: Promise<void> | undefined
-  #isStopped = false
+  readonly #work = new PeriodicWork(() => this.#run())
 
   constructor(data: MountData, intervalMs: number) {
     this.#data = data
@@ -27,24 +27,16 @@ export class Tidy {
 
   /** Begins a run in the background; false when there is one already. */
   begin(): boolean {
-    if (this.#running) return false
-    this.#running = this.#run().finally(() => {
-      this.#running = undefined
-    })
-    return true
+    return this.#work.begin()
   }
 
   start(signal: AbortSignal): void {
-    const timer = this.#data.context.clock.setRepeating(this.#intervalMs, () => void this.begin())
-    signal.addEventListener('abort', () => {
-      this.#isStopped = true
-      timer.cancel()
-    })
+    this.#work.start(this.#data.context.clock, this.#intervalMs, signal)
   }
 
   /** Resolves when no run is under way. */
-  async settled(): Promise<void> {
-    await this.#running
+  settled(): Promise<void> {
+    return this.#work.settled()
   }
 
   async #run(): Promise<void> {
@@ -53,7 +45,7 @@ export class Tidy {
       if (!context.isReadOnly()) await this.#clean(replicated)
       await this.#clean(local)
     } catch (error) {
-      if (!this.#isStopped) context.log.warn('removing dead SecretIDs failed', { error: String(error) })
+      if (!this.#work.isStopped) context.log.warn('removing dead SecretIDs failed', { error: String(error) })
     }
   }
 
@@ -74,7 +66,7 @@ export class Tidy {
   async #sweep(storage: Storage, prefix: string, { isDead, remove }: Rule): Promise<number> {
     let removed = 0
     for await (const keys of pagesOf(storage, prefix)) {
-      if (this.#isStopped) return removed
+      if (this.#work.isStopped) return removed
       const dead = keys.filter((key) => isDead(key, storage))
       if (dead.length === 0) continue
       removed += await storage.write((tx) => {

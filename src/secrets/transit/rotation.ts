@@ -1,4 +1,5 @@
 /** Rotates keys whose latest version is as old as their settings allow, where they may be written. One run at a time. */
+import { PeriodicWork } from '../../base/periodic-work.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { KeyRecord } from './key-record.js'
 import { versionOf } from './key-record.js'
@@ -8,28 +9,19 @@ export const ROTATION_INTERVAL_MS = 60_000
 
 export class Rotation {
   readonly #keys: KeyStore
-  #running: Promise<void> | undefined
-  #isStopped = false
+  readonly #work = new PeriodicWork(() => this.#run())
 
   constructor(keys: KeyStore) {
     this.#keys = keys
   }
 
   start(signal: AbortSignal): void {
-    const timer = this.#keys.context.clock.setRepeating(ROTATION_INTERVAL_MS, () => {
-      this.#running ??= this.#run().finally(() => {
-        this.#running = undefined
-      })
-    })
-    signal.addEventListener('abort', () => {
-      this.#isStopped = true
-      timer.cancel()
-    })
+    this.#work.start(this.#keys.context.clock, ROTATION_INTERVAL_MS, signal)
   }
 
   /** Resolves when no run is under way. */
-  async settled(): Promise<void> {
-    await this.#running
+  settled(): Promise<void> {
+    return this.#work.settled()
   }
 
   async #run(): Promise<void> {
@@ -37,11 +29,11 @@ export class Rotation {
     try {
       if (isReadOnly()) return
       for (const name of await this.#keys.names()) {
-        if (this.#isStopped) return
+        if (this.#work.isStopped) return
         await this.#rotateIfDue(name)
       }
     } catch (error) {
-      if (!this.#isStopped) log.warn('automatic rotation of transit keys failed', { error: String(error) })
+      if (!this.#work.isStopped) log.warn('automatic rotation of transit keys failed', { error: String(error) })
     }
   }
 
@@ -53,7 +45,7 @@ export class Rotation {
       this.#keys.context.log.info('automatically rotated a transit key', { key: name, version: latestVersion })
     } catch (error) {
       // One key that cannot be rotated keeps no other from it.
-      if (this.#isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
+      if (this.#work.isStopped || (error instanceof LogicalError && error.code === 'read-only')) throw error
       this.#keys.context.log.warn('automatic rotation of a transit key failed', { key: name, error: String(error) })
     }
   }
