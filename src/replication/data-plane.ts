@@ -42,7 +42,11 @@ const tell = async (call: OneCall, transport: ClusterTransport, times: Replicati
     try {
       const connection = await transport.connect(address, { ...call, times })
       try {
-        await connection.ping({ who: toPeerMessage(call.who) }, { timeoutMs: times.pingTimeoutMs, signal: call.signal })
+        await connection.call(
+          'ping',
+          { who: toPeerMessage(call.who) },
+          { timeoutMs: times.pingTimeoutMs, signal: call.signal },
+        )
       } finally {
         connection.close()
       }

@@ -60,13 +60,14 @@ export class RogueSecondary {
         clusterAddresses: [],
         incarnation: 0,
       })
-    const reply = await connection.bootstrap({ who: who([]), wants_dev_root: false }, {})
+    const reply = await connection.call('bootstrap', { who: who([]), wants_dev_root: false }, {})
     return new RogueSecondary(connection, who(parsePeer(reply.who).epochs))
   }
 
   /** The answer of the primary to bytes that it is to take for a forwarded request. */
   async forward(payload: Buffer | string): Promise<JsonObject> {
-    const reply = await this.#connection.forward(
+    const reply = await this.#connection.call(
+      'forward',
       { who: this.#who, payload: Buffer.from(payload) },
       { timeoutMs: 10_000 },
     )

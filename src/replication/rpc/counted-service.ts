@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Recorder } from '../../base/meter.js'
 import type { Kind } from '../types.js'
-import type { ClusterService } from './service.js'
+import type { ClusterService, UnaryMethod } from './service.js'
 
 /** Method -> its name among the metrics of a primary. */
 const NAMES = {
@@ -12,9 +12,7 @@ const NAMES = {
   forward: 'forwarding_request',
   ping: 'ping_request',
   commonPosition: 'common_position_request',
-} as const
-
-type Unary = keyof typeof NAMES
+} as const satisfies Record<UnaryMethod, string>
 
 /** The service with every call counted and timed. */
 export const countedService = (
@@ -32,7 +30,7 @@ export const countedService = (
       recorder.record(`${prefix}.${name}`, clock.monotonic() - startMs)
     }
   }
-  const unary = <M extends Unary>(method: M): ClusterService[M] => {
+  const unary = <M extends UnaryMethod>(method: M): ClusterService[M] => {
     const call = service[method].bind(service) as (caller: unknown, request: unknown) => Promise<unknown>
     return ((caller: unknown, request: unknown) =>
       timed(NAMES[method], () => call(caller, request))) as ClusterService[M]

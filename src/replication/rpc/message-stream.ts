@@ -76,6 +76,15 @@ export class MessageStream<Out, In> {
     this.#finish(error)
   }
 
+  /** Ends the stream when the work on it is done, or has failed. */
+  endAfter(work: Promise<void>): void {
+    work.then(
+      () => this.end(),
+      (error: unknown) =>
+        this.end(error instanceof LogicalError ? error : new LogicalError('internal', String(error), { cause: error })),
+    )
+  }
+
   /** The call itself has ended. Only the first reason counts; what was received before it can still be taken. */
   markEnded(reason: LogicalError): void {
     if (this.#abort.signal.aborted) return

@@ -41,3 +41,8 @@ export interface ClusterService {
 }
 
 export type PrimaryStream = MessageStream<StreamDown, ReceivedUp>
+
+/** The calls with one message and one answer. */
+export type UnaryMethod = Exclude<keyof ClusterService, 'streamWals' | 'fetchKeys'>
+export type RequestOf<M extends UnaryMethod> = Parameters<ClusterService[M]>[1]
+export type ReplyOf<M extends UnaryMethod> = Awaited<ReturnType<ClusterService[M]>>

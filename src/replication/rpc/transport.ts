@@ -1,27 +1,8 @@
 import type { Recorder } from '../../base/meter.js'
 import type { PrimaryCredentials, ReplicationTimes, ServerIdentity } from '../types.js'
 import type { MessageStream } from './message-stream.js'
-import type {
-  BootstrapReply,
-  BootstrapRequest,
-  CommonPositionReply,
-  CommonPositionRequest,
-  ConflictingPagesReply,
-  ConflictingPagesRequest,
-  EchoReply,
-  EchoRequest,
-  FetchKeysReply,
-  FetchKeysRequest,
-  ForwardReply,
-  ForwardRequest,
-  PingReply,
-  PingRequest,
-  ReceivedDown,
-  StreamUp,
-  SubPageHashesReply,
-  SubPageHashesRequest,
-} from './messages.js'
-import type { ClusterService } from './service.js'
+import type { FetchKeysReply, FetchKeysRequest, ReceivedDown, StreamUp } from './messages.js'
+import type { ClusterService, ReplyOf, RequestOf, UnaryMethod } from './service.js'
 
 /** How clusters reach one another: gRPC over sockets, or messages that never leave the process. */
 export interface ClusterTransport {
@@ -74,13 +55,8 @@ export interface PrimaryConnection {
   /** Aborted when the connection is gone, with the reason: a LogicalError. */
   readonly lost: AbortSignal
   close(): void
-  bootstrap(request: BootstrapRequest, limits: CallLimits): Promise<BootstrapReply>
-  echo(request: EchoRequest, limits: CallLimits): Promise<EchoReply>
-  conflictingPages(request: ConflictingPagesRequest, limits: CallLimits): Promise<ConflictingPagesReply>
-  subPageHashes(request: SubPageHashesRequest, limits: CallLimits): Promise<SubPageHashesReply>
-  forward(request: ForwardRequest, limits: CallLimits): Promise<ForwardReply>
-  ping(request: PingRequest, limits: CallLimits): Promise<PingReply>
-  commonPosition(request: CommonPositionRequest, limits: CallLimits): Promise<CommonPositionReply>
+  /** One message and its answer. */
+  call<M extends UnaryMethod>(method: M, request: RequestOf<M>, limits: CallLimits): Promise<ReplyOf<M>>
   /** Replies in order; read no faster than they are taken. Throws a LogicalError when the call fails. */
   fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply>
   streamWals(): FollowerStream

@@ -62,7 +62,7 @@ const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promis
   const connection = await connectFirst({ ...options, signal })
   try {
     const request = { who: toPeerMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false }
-    const reply = await connection.bootstrap(request, { signal }).catch((error: unknown) => {
+    const reply = await connection.call('bootstrap', request, { signal }).catch((error: unknown) => {
       throw isAnswered(error) ? error : new LogicalError('unavailable', textOf(error) + MAYBE_TAKEN, { cause: error })
     })
     return {

@@ -10,7 +10,7 @@ const FAN_OUT = 16
 const GROUPS_PER_CALL = 1024
 
 export interface DiffCall {
-  readonly connection: Pick<PrimaryConnection, 'conflictingPages' | 'subPageHashes' | 'fetchKeys'>
+  readonly connection: Pick<PrimaryConnection, 'call' | 'fetchKeys'>
   readonly session: string
   readonly who: () => PeerIdentityMessage
   readonly signal: AbortSignal
@@ -20,14 +20,22 @@ export interface DiffCall {
 export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes): Promise<number[]> => {
   const { connection, session, who, signal } = call
   const number = treeNumber(tree)
-  const pages = await connection.conflictingPages({ who: who(), session, tree: number, pages: own.pages() }, { signal })
+  const pages = await connection.call(
+    'conflictingPages',
+    { who: who(), session, tree: number, pages: own.pages() },
+    { signal },
+  )
   const groups = pages.pages.flatMap((page, i) =>
     differing(own.groups(page), pages.groups.subarray(i * FAN_OUT * HASH), page * FAN_OUT),
   )
   const subPages: number[] = []
   for (let at = 0; at < groups.length; at += GROUPS_PER_CALL) {
     const asked = groups.slice(at, at + GROUPS_PER_CALL)
-    const reply = await connection.subPageHashes({ who: who(), session, tree: number, groups: asked }, { signal })
+    const reply = await connection.call(
+      'subPageHashes',
+      { who: who(), session, tree: number, groups: asked },
+      { signal },
+    )
     for (const [i, group] of asked.entries()) {
       const theirs = reply.sub_pages.subarray(i * FAN_OUT * HASH)
       subPages.push(...differing(own.subPages(group), theirs, group * FAN_OUT))

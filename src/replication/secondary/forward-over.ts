@@ -16,7 +16,7 @@ export const forwardOver = async (
   const request = { who: toPeerMessage(hooks.who()), payload }
   const limits = { timeoutMs: times.forwardingTimeoutMs, ...(signal ? { signal } : {}) }
   try {
-    const reply = await connection.forward(request, limits)
+    const reply = await connection.call('forward', request, limits)
     const primary = parsePeer(reply.who)
     // The primary may have been overtaken, as we know by now, while the answer was on its way.
     const objection = hooks.findObjection(primary)

@@ -76,7 +76,7 @@ export class Heartbeat {
       state,
     }
     const timeoutMs = times.heartbeatIntervalMs + times.keepaliveTimeMs + times.keepaliveTimeoutMs
-    const reply = await connection.echo(request, { timeoutMs, signal })
+    const reply = await connection.call('echo', request, { timeoutMs, signal })
     const durationMs = clock.monotonic() - startMs
     this.#pulse = {
       atMs: clock.now(),

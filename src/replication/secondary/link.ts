@@ -79,7 +79,7 @@ const stopAhead = async (
   if (!place) return
   const positions = recent.positions().map((position) => toPositionMessage({ ...position, epoch: place.epoch }))
   const request = { who: toPeerMessage(hooks.who()), positions: [...positions] }
-  const reply = await connection.commonPosition(request, { timeoutMs: times.connectTimeoutMs, signal })
+  const reply = await connection.call('commonPosition', request, { timeoutMs: times.connectTimeoutMs, signal })
   const isKnown = reply.common_index > 0
   const forkIndex = isKnown ? reply.common_index : Math.min(reply.last_index, place.index)
   const { frames, isComplete } = recent.after(forkIndex)

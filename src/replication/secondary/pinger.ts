@@ -44,7 +44,8 @@ const ping = async (address: string, options: PingOptions): Promise<PeerIdentity
   const connection = await options.transport.connect(address, { ...options, times })
   try {
     const restMs = Math.max(timeoutMs - (options.clock.monotonic() - startMs), 1)
-    const { who } = await connection.ping(
+    const { who } = await connection.call(
+      'ping',
       { who: toPeerMessage(options.who) },
       { timeoutMs: restMs, signal: options.signal },
     )

@@ -16,8 +16,7 @@ it.each(['sys/token/x', 'core/replication/purge'])(
     packer.add(key, bytes('1'))
     const reply: FetchKeysReply = { entries: packer.take(), unknown: [], filtered: [] }
     const connection: DiffCall['connection'] = {
-      conflictingPages: unasked,
-      subPageHashes: unasked,
+      call: unasked,
       async *fetchKeys() {
         yield reply
       },

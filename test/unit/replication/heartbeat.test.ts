@@ -24,7 +24,7 @@ const world = () => {
     onReply: () => undefined,
   })
   const connection = {
-    echo: async () => ({ who: null, time_ms: nowMs, last_index: lastIndex, primary_addresses: [] }),
+    call: async () => ({ who: null, time_ms: nowMs, last_index: lastIndex, primary_addresses: [] }),
   }
   const settled = () => new Promise((resolve) => setImmediate(resolve))
   heartbeat.run(connection as never, new AbortController().signal).catch(() => undefined)

@@ -48,7 +48,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       return connection
     }
     const forward = (connection: PrimaryConnection, text: string, limits = {}) =>
-      connection.forward({ who: null, payload: Buffer.from(text) }, limits)
+      connection.call('forward', { who: null, payload: Buffer.from(text) }, limits)
     return { ...faulty, faulty, set, service, port, open, forward }
   }
 
@@ -171,7 +171,7 @@ describe.each(TRANSPORTS)('clusters that reach one another by %s', (_name, creat
       const { open, service } = await start()
       const connection = await open()
       const payload = Buffer.alloc(LIMITS.rpcMessageBytesMax + 1)
-      await expect(connection.forward({ who: null, payload }, {})).rejects.toThrow('larger')
+      await expect(connection.call('forward', { who: null, payload }, {})).rejects.toThrow('larger')
       expect(service.callers).toEqual([])
     })
   })

@@ -1,30 +1,16 @@
 import type tls from 'node:tls'
-import type { ClientUnaryCall, ServiceError } from '@grpc/grpc-js'
+import type { ServiceError } from '@grpc/grpc-js'
 import type { Clock } from '../../../base/clock.js'
 import { linkText } from '../../../base/link-text.js'
 import type { Recorder } from '../../../base/meter.js'
 import type { Network } from '../../../base/network.js'
 import { LogicalError } from '../../../logical/errors.js'
 import { withoutScheme } from '../addresses.js'
+import { watchLimits } from '../call-limits.js'
 import { MessageStream } from '../message-stream.js'
-import type {
-  BootstrapReply,
-  BootstrapRequest,
-  CommonPositionReply,
-  CommonPositionRequest,
-  ConflictingPagesReply,
-  ConflictingPagesRequest,
-  EchoReply,
-  EchoRequest,
-  FetchKeysReply,
-  FetchKeysRequest,
-  ForwardReply,
-  ForwardRequest,
-  PingReply,
-  PingRequest,
-  SubPageHashesReply,
-  SubPageHashesRequest,
-} from '../messages.js'
+import type { FetchKeysReply, FetchKeysRequest } from '../messages.js'
+import { methodOf, recordCall } from '../methods.js'
+import type { ReplyOf, RequestOf, UnaryMethod } from '../service.js'
 import type { CallLimits, ConnectOptions, FollowerStream, PrimaryConnection } from '../transport.js'
 import { createClientOver, type ReplicationClient } from './channel.js'
 import { dialTls } from './dial.js'
@@ -106,37 +92,32 @@ export class GrpcConnection implements PrimaryConnection {
     this.#end(new LogicalError('unavailable', 'the connection was closed'))
   }
 
-  bootstrap(request: BootstrapRequest, limits: CallLimits): Promise<BootstrapReply> {
-    return this.#unary('bootstrap', (done) => this.#client.Bootstrap(request, done), limits)
-  }
-
-  echo(request: EchoRequest, limits: CallLimits): Promise<EchoReply> {
-    return this.#unary('echo', (done) => this.#client.Echo(request, done), limits)
-  }
-
-  conflictingPages(request: ConflictingPagesRequest, limits: CallLimits): Promise<ConflictingPagesReply> {
-    return this.#unary('conflicting_pages', (done) => this.#client.ConflictingPages(request, done), limits)
-  }
-
-  subPageHashes(request: SubPageHashesRequest, limits: CallLimits): Promise<SubPageHashesReply> {
-    return this.#unary('sub_page_hashes', (done) => this.#client.SubPageHashes(request, done), limits)
-  }
-
-  forward(request: ForwardRequest, limits: CallLimits): Promise<ForwardReply> {
-    return this.#unary('forward', (done) => this.#client.Forward(request, done), limits)
-  }
-
-  ping(request: PingRequest, limits: CallLimits): Promise<PingReply> {
-    return this.#unary('ping', (done) => this.#client.Ping(request, done), limits)
-  }
-
-  commonPosition(request: CommonPositionRequest, limits: CallLimits): Promise<CommonPositionReply> {
-    return this.#unary('common_position', (done) => this.#client.CommonPosition(request, done), limits)
+  call<M extends UnaryMethod>(method: M, request: RequestOf<M>, limits: CallLimits): Promise<ReplyOf<M>> {
+    const { path, requestSerialize, responseDeserialize } = methodOf(method)
+    const startMs = this.#clock.monotonic()
+    return new Promise((resolve, reject) => {
+      this.lost.throwIfAborted()
+      limits.signal?.throwIfAborted()
+      let reason: unknown
+      const done = (error: ServiceError | null, reply?: ReplyOf<M>) => {
+        unwatch()
+        recordCall(this.#recorder, method, this.#clock.monotonic() - startMs)
+        if (reason !== undefined) reject(reason)
+        else if (error) reject(fromServiceError(error))
+        else if (reply !== undefined) resolve(reply)
+        else reject(new Error('a call ended without reply and without error'))
+      }
+      const call = this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done)
+      const unwatch = watchLimits(limits, { clock: this.#clock, address: this.address }, (why) => {
+        reason ??= why
+        call.cancel()
+      })
+    })
   }
 
   async *fetchKeys(request: FetchKeysRequest): AsyncGenerator<FetchKeysReply> {
     this.lost.throwIfAborted()
-    this.#note('fetch_keys', 0)
+    recordCall(this.#recorder, 'fetchKeys', 0)
     const call = this.#client.FetchKeys(request)
     try {
       for await (const reply of call as AsyncIterable<FetchKeysReply>) yield reply
@@ -149,7 +130,7 @@ export class GrpcConnection implements PrimaryConnection {
 
   streamWals(): FollowerStream {
     this.lost.throwIfAborted()
-    this.#note('stream_wals', 0)
+    recordCall(this.#recorder, 'streamWals', 0)
     const call = this.#client.StreamWals()
     const stream: FollowerStream = new MessageStream(call, () => call.cancel())
     // One failure fires both of these; the stream takes only the first.
@@ -157,46 +138,6 @@ export class GrpcConnection implements PrimaryConnection {
     call.on('end', () => stream.markEnded(new LogicalError('unavailable', 'the primary ended the stream')))
     this.lost.addEventListener('abort', () => stream.markEnded(this.lost.reason), { once: true })
     return stream
-  }
-
-  #note(name: string, ms: number): void {
-    this.#recorder?.record(`vault.replication.rpc.client.${name}`, ms)
-  }
-
-  #unary<Reply>(
-    name: string,
-    start: (done: (error: ServiceError | null, reply?: Reply) => void) => ClientUnaryCall,
-    { timeoutMs, signal }: CallLimits,
-  ): Promise<Reply> {
-    const startMs = this.#clock.monotonic()
-    return new Promise((resolve, reject) => {
-      this.lost.throwIfAborted()
-      signal?.throwIfAborted()
-      let reason: unknown
-      const call = start((error, reply) => {
-        timer?.cancel()
-        this.#note(name, this.#clock.monotonic() - startMs)
-        signal?.removeEventListener('abort', onAbort)
-        if (reason !== undefined) reject(reason)
-        else if (error) reject(fromServiceError(error))
-        else if (reply !== undefined) resolve(reply)
-        else reject(new Error('a call ended without reply and without error'))
-      })
-      const giveUp = (why: unknown) => {
-        reason ??= why
-        call.cancel()
-      }
-      const onAbort = () => giveUp(signal?.reason)
-      signal?.addEventListener('abort', onAbort, { once: true })
-      const timer =
-        timeoutMs === undefined
-          ? undefined
-          : this.#clock.setTimer(timeoutMs, () =>
-              giveUp(
-                new LogicalError('unavailable', `no answer from ${this.address} within ${Math.round(timeoutMs)} ms`),
-              ),
-            )
-    })
   }
 
   #end(reason: LogicalError): void {

@@ -63,11 +63,7 @@ const duplex = (run: ClusterService['streamWals']) => (call: ServerDuplexStream<
   caller.gone.addEventListener('abort', () => stream.markEnded(caller.gone.reason))
   call.on('end', () => stream.end())
   call.on('error', () => stream.markEnded(new LogicalError('unavailable', 'the stream failed')))
-  run(caller, stream).then(
-    () => stream.end(),
-    (error: unknown) =>
-      stream.end(error instanceof LogicalError ? error : new LogicalError('internal', String(error), { cause: error })),
-  )
+  stream.endAfter(run(caller, stream))
 }
 
 /** The service in the shape gRPC wants. */

@@ -4,7 +4,7 @@ import { fromCarried } from '../refusal.js'
 import type { CallEnd, WireCall } from './wire-call.js'
 
 /** How messages become the bytes that gRPC would send, and back. */
-export interface Codec<Out, In> {
+interface Codec<Out, In> {
   readonly encode: (message: Out) => Buffer
   readonly decode: (payload: Buffer) => In
 }

@@ -3,11 +3,11 @@ import type { Log } from '../../../base/log.js'
 import { LogicalError } from '../../../logical/errors.js'
 import type { ReplicationTimes, ServerIdentity } from '../../types.js'
 import { carriedRefusal } from '../refusal.js'
-import type { Caller, ClusterService, PrimaryStream } from '../service.js'
+import { FETCH_KEYS, isUnary, methodOf, STREAM_WALS } from '../methods.js'
+import type { Caller, ClusterService, PrimaryStream, ReplyOf, RequestOf, UnaryMethod } from '../service.js'
 import type { ClusterPort } from '../transport.js'
 import { codedStream } from './coded-stream.js'
 import { callerName, requireOwnKey } from './identity.js'
-import { FETCH_KEYS, isUnary, METHODS, STREAM_WALS, type UnaryMethod } from './methods.js'
 import { Session } from './session.js'
 import type { MessageNetwork, Wire, WireMessage } from './wire.js'
 import type { WireCall } from './wire-call.js'
@@ -123,14 +123,19 @@ const callerOf = (commonName: string, call: WireCall): Caller => {
   return { commonName, gone: gone.signal }
 }
 
-const answerUnary = (service: ClusterService, commonName: string, method: UnaryMethod, call: WireCall): void => {
-  const { requestDeserialize, responseSerialize } = METHODS[method]
-  const run = service[method].bind(service) as (caller: Caller, request: unknown) => Promise<unknown>
+const answerUnary = <M extends UnaryMethod>(
+  service: ClusterService,
+  commonName: string,
+  method: M,
+  call: WireCall,
+): void => {
+  const { requestDeserialize, responseSerialize } = methodOf(method)
+  const run = service[method].bind(service) as unknown as (caller: Caller, request: RequestOf<M>) => Promise<ReplyOf<M>>
   const caller = callerOf(commonName, call)
   call.listen((payload) => {
     run(caller, requestDeserialize(payload))
       .then((reply) => {
-        call.write((responseSerialize as (reply: unknown) => Buffer)(reply))
+        call.write(responseSerialize(reply))
         call.end()
       })
       .catch((error: unknown) => call.end(carriedRefusal(error)))
@@ -159,9 +164,5 @@ const answerStream = (service: ClusterService, commonName: string, call: WireCal
   )
   const { gone } = callerOf(commonName, call)
   gone.addEventListener('abort', () => stream.markEnded(gone.reason))
-  service.streamWals({ commonName, gone }, stream).then(
-    () => stream.end(),
-    (error: unknown) =>
-      stream.end(error instanceof LogicalError ? error : new LogicalError('internal', String(error), { cause: error })),
-  )
+  stream.endAfter(service.streamWals({ commonName, gone }, stream))
 }

@@ -1,0 +1,29 @@
+import type { Clock } from '../../base/clock.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { CallLimits } from './transport.js'
+
+interface Watched {
+  readonly clock: Clock
+  /** Who is asked. */
+  readonly address: string
+}
+
+/** Calls `giveUp`, with the reason, when a call has taken its time or its signal is aborted. Returns what ends the watch. */
+export const watchLimits = (
+  { timeoutMs, signal }: CallLimits,
+  { clock, address }: Watched,
+  giveUp: (why: unknown) => void,
+): (() => void) => {
+  const onAbort = () => giveUp(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : clock.setTimer(timeoutMs, () =>
+          giveUp(new LogicalError('unavailable', `no answer from ${address} within ${Math.round(timeoutMs)} ms`)),
+        )
+  return () => {
+    timer?.cancel()
+    signal?.removeEventListener('abort', onAbort)
+  }
+}

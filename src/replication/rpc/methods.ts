@@ -1,0 +1,29 @@
+import type { MethodDefinition } from '@grpc/grpc-js'
+import type { Recorder } from '../../base/meter.js'
+import { ReplicationService } from './proto.js'
+import type { ClusterService, ReplyOf, RequestOf, UnaryMethod } from './service.js'
+
+const { service } = ReplicationService
+
+const UNARY = {
+  bootstrap: service.Bootstrap,
+  echo: service.Echo,
+  conflictingPages: service.ConflictingPages,
+  subPageHashes: service.SubPageHashes,
+  forward: service.Forward,
+  ping: service.Ping,
+  commonPosition: service.CommonPosition,
+} as const satisfies Record<UnaryMethod, unknown>
+
+export const isUnary = (method: string): method is UnaryMethod => Object.hasOwn(UNARY, method)
+
+/** What the contract says of a call with one message and one answer: its name there, and what turns messages into bytes. */
+export const methodOf = <M extends UnaryMethod>(method: M) =>
+  UNARY[method] as unknown as MethodDefinition<RequestOf<M>, ReplyOf<M>>
+
+/** The two calls that are more than one message and its answer. */
+export const { StreamWals: STREAM_WALS, FetchKeys: FETCH_KEYS } = service
+
+/** Counts a call by whoever made it; `ms`: how long it took, 0 of one that goes on. */
+export const recordCall = (recorder: Recorder | undefined, method: keyof ClusterService, ms: number): void =>
+  recorder?.record(`vault.replication.rpc.client.${method.replace(/[A-Z]/g, '_$&').toLowerCase()}`, ms)
