@@ -1,0 +1,104 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import { OwnLease } from './own-lease.js'
+import { LeadershipLost, type Leadership, type LogPosition, OutcomeUnknown } from './shared-log.js'
+
+/** What a leader asks of the engine. Each waits for its answer, and is asked again where that does no harm. */
+interface LeaderCalls {
+  /** False when somebody else leads, or nobody: nothing was appended. */
+  append(index: number, entry: Buffer): Promise<boolean>
+  /** False when the lease has ended. */
+  renew(): Promise<boolean>
+  /** Ends the lease. */
+  release(): Promise<void>
+}
+
+interface LeasedLeadershipOptions {
+  readonly clock: Clock
+  readonly leaseMs: number
+  /** The monotonic time before the lease was asked for. */
+  readonly sentMs: number
+  readonly term: number
+  readonly end: LogPosition
+  readonly calls: LeaderCalls
+}
+
+/**
+ * A leadership that lasts as long as its lease, which is renewed at each third of it. It ends for good, whatever comes of
+ * answers that are late: by the own clock, when the engine says that it has ended, and with the first append that fails.
+ */
+export class LeasedLeadership implements Leadership {
+  readonly term: number
+  readonly end: LogPosition
+  readonly lost: Promise<string>
+  readonly #options: LeasedLeadershipOptions
+  readonly #lease: OwnLease
+  readonly #renewal: Timer
+  #lose: (reason: string) => void = () => undefined
+  #isRenewing = false
+  #isResigning = false
+  /** One append at a time is on its way, so that no order but theirs is possible. */
+  #appends: Promise<unknown> = Promise.resolve()
+
+  constructor(options: LeasedLeadershipOptions) {
+    const { clock, leaseMs, sentMs, term, end } = options
+    this.#options = options
+    this.term = term
+    this.end = end
+    this.lost = new Promise((resolve) => {
+      this.#lose = resolve
+    })
+    this.#lease = new OwnLease(clock, leaseMs, sentMs, () => this.finish('its lease could not be renewed in time'))
+    this.#renewal = clock.setRepeating(leaseMs / 3, () => void this.#renew())
+  }
+
+  get isHeld(): boolean {
+    return !this.#isResigning && this.#lease.isHeld
+  }
+
+  append(index: number, entry: Buffer): Promise<void> {
+    if (!this.isHeld) return Promise.reject(new LeadershipLost())
+    const appended = this.#appends.then(() => this.#append(index, entry))
+    this.#appends = appended.catch(() => undefined)
+    return appended
+  }
+
+  async resign(): Promise<void> {
+    this.#isResigning = true
+    await this.#appends
+    // Where nobody answers, it ends by itself.
+    await Promise.race([this.#options.calls.release().catch(() => undefined), this.lost])
+    this.finish('it was given up')
+  }
+
+  /** Ends it here; the engine finds out by itself. */
+  finish(reason: string): void {
+    this.#renewal.cancel()
+    this.#lease.end()
+    this.#lose(reason)
+  }
+
+  async #append(index: number, entry: Buffer): Promise<void> {
+    if (!this.#lease.isHeld) throw new LeadershipLost()
+    const answer = await Promise.race([
+      this.#options.calls.append(index, entry).catch((cause: unknown) => new OutcomeUnknown(cause)),
+      this.lost.then((reason) => new OutcomeUnknown(reason)),
+    ])
+    if (answer === true) return
+    this.finish(answer === false ? 'another node leads' : 'what became of an entry is not known')
+    throw answer === false ? new LeadershipLost() : answer
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#isRenewing) return
+    this.#isRenewing = true
+    const sentMs = this.#options.clock.monotonic()
+    try {
+      if (await this.#options.calls.renew()) this.#lease.renew(sentMs)
+      else this.finish('its lease has ended')
+    } catch {
+      // The next third asks again, until the lease has ended by the own clock.
+    } finally {
+      this.#isRenewing = false
+    }
+  }
+}

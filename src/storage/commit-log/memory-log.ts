@@ -1,0 +1,155 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import { OrderedMap } from '../engine/ordered-map.js'
+import { decodeBatch, LOG_START, positionOf, previousHashOf } from './raw-batch.js'
+import {
+  type AnnouncedNode,
+  type Candidate,
+  ImageNeeded,
+  type LeaderRecord,
+  type LogEntry,
+  type LogImage,
+  type LogPosition,
+} from './shared-log.js'
+
+interface MemoryLogOptions {
+  /** By which leases end. */
+  readonly clock: Clock
+  readonly leaseMs: number
+  /** Older entries are in the image alone. */
+  readonly entriesMax?: number
+}
+
+const CHUNK_ENTRIES = 1000
+
+/**
+ * The shared log of one cluster in memory: what a consensus engine holds. It never answers late and never forgets; nodes reach
+ * it by `MemorySharedLog`.
+ */
+export class MemoryLog {
+  readonly clock: Clock
+  readonly leaseMs: number
+  readonly #entriesMax: number
+  readonly #image = new OrderedMap()
+  readonly #entries: LogEntry[] = []
+  readonly #nodes = new Map<string, { readonly node: AnnouncedNode; readonly expiry: Timer }>()
+  readonly #listeners = new Set<() => void>()
+  #base = LOG_START
+  #term = 0
+  #leader: { readonly record: LeaderRecord; expiry: Timer } | undefined
+
+  constructor({ clock, leaseMs, entriesMax = 65_536 }: MemoryLogOptions) {
+    this.clock = clock
+    this.leaseMs = leaseMs
+    this.#entriesMax = entriesMax
+  }
+
+  get leader(): LeaderRecord | undefined {
+    return this.#leader?.record
+  }
+
+  get end(): LogPosition {
+    const last = this.#entries.at(-1)
+    return last ? positionOf(last) : this.#base
+  }
+
+  /** Called after each change of the leader or the log. Returns the unsubscribe function. */
+  onNews(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Undefined when somebody leads. */
+  tryLead(candidate: Candidate, activeSinceMs: number): LeaderRecord | undefined {
+    if (this.#leader) return undefined
+    const record = { ...candidate, term: ++this.#term, activeSinceMs }
+    this.#leader = { record, expiry: this.#expireLeader() }
+    this.#tell()
+    return record
+  }
+
+  renew(term: number): boolean {
+    if (this.#leader?.record.term !== term) return false
+    this.#leader.expiry.cancel()
+    this.#leader.expiry = this.#expireLeader()
+    return true
+  }
+
+  release(term: number): void {
+    if (this.#leader?.record.term === term) this.#dropLeader()
+  }
+
+  append(term: number, entry: LogEntry): boolean {
+    if (this.#leader?.record.term !== term) return false
+    const { index, hash } = this.end
+    if (entry.index !== index + 1 || !previousHashOf(entry.bytes).equals(hash)) {
+      throw new Error(`entry ${entry.index} does not follow entry ${index}`)
+    }
+    this.#entries.push(entry)
+    while (this.#entries.length > this.#entriesMax) this.#fold()
+    this.#tell()
+    return true
+  }
+
+  /** Entries behind a position, as many as there are. */
+  entriesAfter(after: LogPosition): readonly LogEntry[] {
+    const skipped = after.index - this.#base.index
+    const before = skipped === 0 ? this.#base : this.#entries[skipped - 1]
+    const hash = before && ('hash' in before ? before.hash : positionOf(before).hash)
+    if (!hash?.equals(after.hash)) throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
+    return this.#entries.slice(skipped)
+  }
+
+  image(): LogImage {
+    const pairs = this.#image
+      .frozen()
+      .flatMap(({ keys, values }) => keys.map((key, at) => ({ key, value: values[at] })))
+    const entries = pairs.flatMap(({ key, value }) => (value ? [{ key, value }] : []))
+    return {
+      position: this.#base,
+      wholeAt: this.#base.index,
+      async *chunks() {
+        for (let at = 0; at < entries.length; at += CHUNK_ENTRIES) yield entries.slice(at, at + CHUNK_ENTRIES)
+      },
+    }
+  }
+
+  get nodes(): readonly AnnouncedNode[] {
+    return [...this.#nodes.values()].map(({ node }) => node).sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  announce(node: AnnouncedNode): void {
+    this.forget(node.id)
+    const expiry = this.clock.setTimer(this.leaseMs, () => this.forget(node.id))
+    this.#nodes.set(node.id, { node, expiry })
+  }
+
+  forget(id: string): void {
+    this.#nodes.get(id)?.expiry.cancel()
+    this.#nodes.delete(id)
+  }
+
+  #expireLeader(): Timer {
+    return this.clock.setTimer(this.leaseMs, () => this.#dropLeader())
+  }
+
+  #dropLeader(): void {
+    this.#leader?.expiry.cancel()
+    this.#leader = undefined
+    this.#tell()
+  }
+
+  /** The oldest entry becomes part of the image. */
+  #fold(): void {
+    const entry = this.#entries.shift()
+    if (!entry) return
+    for (const { key, value } of decodeBatch(entry)) {
+      if (value === undefined) this.#image.delete(key)
+      else this.#image.set(key, value)
+    }
+    this.#base = positionOf(entry)
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}

@@ -1,0 +1,172 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import { LeasedLeadership } from './leased-leadership.js'
+import { MemoryLink } from './memory-link.js'
+import type { MemoryLog } from './memory-log.js'
+import { positionOf } from './raw-batch.js'
+import type {
+  AnnouncedNode,
+  Candidate,
+  LeaderRecord,
+  Leadership,
+  LogEntry,
+  LogImage,
+  LogPosition,
+  NodeRecord,
+  SharedLog,
+} from './shared-log.js'
+
+/** A node's connection to a shared log in memory, for clusters whose nodes are all in one process. */
+export class MemorySharedLog implements SharedLog {
+  /** For faults: what goes on between the node and the log. */
+  readonly link = new MemoryLink()
+  readonly #log: MemoryLog
+  readonly #clock: Clock
+  readonly #listeners = new Set<(leader: LeaderRecord | undefined) => void>()
+  readonly #ended = new AbortController()
+  readonly #unsubscribe: () => void
+  #leader: LeaderRecord | undefined
+  #announced: { readonly id: string; readonly renewal: Timer } | undefined
+  #leadership: LeasedLeadership | undefined
+
+  /** `clock` is the node's. */
+  constructor(log: MemoryLog, clock: Clock) {
+    this.#log = log
+    this.#clock = clock
+    this.#leader = log.leader
+    this.#unsubscribe = log.onNews(() => void this.#learn())
+  }
+
+  get leader(): LeaderRecord | undefined {
+    return this.#leader
+  }
+
+  onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async announce(record: NodeRecord): Promise<void> {
+    this.#announced?.renewal.cancel()
+    const node = { ...record, lastEchoMs: this.#clock.now() }
+    const renewal = this.#clock.setRepeating(this.#log.leaseMs / 3, () => void this.#announce(node))
+    this.#announced = { id: record.id, renewal }
+    await this.#announce(node)
+  }
+
+  nodes(): Promise<readonly AnnouncedNode[]> {
+    return this.link.ask(() => this.#log.nodes)
+  }
+
+  async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
+    const ends = AbortSignal.any([signal, this.#ended.signal])
+    for (;;) {
+      const news = this.#news(ends)
+      const sentMs = this.#clock.monotonic()
+      const tried = this.link.ask(() => (ends.aborted ? undefined : this.#log.tryLead(candidate, this.#clock.now())))
+      const record = await unlessAborted(tried, ends).catch((reason: unknown) => {
+        void tried.then((late) => late && this.#log.release(late.term))
+        throw reason
+      })
+      if (record) return this.#lead(record.term, sentMs)
+      await news
+      ends.throwIfAborted()
+    }
+  }
+
+  async *follow(after: LogPosition, signal: AbortSignal): AsyncGenerator<LogEntry> {
+    const ends = AbortSignal.any([signal, this.#ended.signal])
+    let position = after
+    while (!ends.aborted) {
+      const news = this.#news(ends)
+      const from = position
+      const asked = this.link.ask(() => this.#log.entriesAfter(from))
+      const entries = await unlessAborted(asked, ends).catch((error: unknown) => {
+        if (!ends.aborted) throw error
+        return []
+      })
+      for (const entry of entries) {
+        if (ends.aborted) return
+        position = positionOf(entry)
+        yield entry
+      }
+      if (entries.length === 0) await news
+    }
+  }
+
+  readImage(): Promise<LogImage> {
+    return this.link.ask(() => this.#log.image())
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended.signal.aborted) return
+    this.#end()
+    const id = this.#announced?.id
+    if (id !== undefined) void this.link.ask(() => this.#log.forget(id))
+    if (this.#leadership?.isHeld) await this.#leadership.resign()
+  }
+
+  /** As when the node's process dies: nothing is given up, and nothing more is heard of it. */
+  crash(): void {
+    this.link.cut()
+    this.#end()
+    this.#leadership?.finish('its process has died')
+  }
+
+  #end(): void {
+    this.#ended.abort(new Error('the connection to the shared log is closed'))
+    this.#unsubscribe()
+    this.#announced?.renewal.cancel()
+  }
+
+  #lead(term: number, sentMs: number): Leadership {
+    this.#leadership = new LeasedLeadership({
+      clock: this.#clock,
+      leaseMs: this.#log.leaseMs,
+      sentMs,
+      term,
+      end: this.#log.end,
+      calls: {
+        append: (index, bytes) => this.link.ask(() => this.#log.append(term, { index, bytes })),
+        renew: () => this.link.ask(() => this.#log.renew(term)),
+        release: () => this.link.ask(() => this.#log.release(term)),
+      },
+    })
+    return this.#leadership
+  }
+
+  async #announce(node: AnnouncedNode): Promise<void> {
+    await this.link.ask(() => {
+      if (!this.#ended.signal.aborted) this.#log.announce(node)
+    })
+  }
+
+  async #learn(): Promise<void> {
+    await this.link.listening
+    const { leader } = this.#log
+    if (leader === this.#leader || this.#ended.signal.aborted) return
+    this.#leader = leader
+    for (const listener of this.#listeners) listener(leader)
+  }
+
+  /** Resolves with the next change of the log or its leader, or when the signal is aborted. */
+  #news(ends: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        unsubscribe()
+        ends.removeEventListener('abort', done)
+        resolve()
+      }
+      const unsubscribe = this.#log.onNews(done)
+      ends.addEventListener('abort', done)
+    })
+  }
+}
+
+/** Rejects with the signal's reason when it is aborted first. */
+const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })

@@ -1,0 +1,353 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { decodeBatch, encodeBatch, LOG_START, positionOf } from '../../src/storage/commit-log/raw-batch.js'
+import {
+  ImageNeeded,
+  type Leadership,
+  LeadershipLost,
+  type LogEntry,
+  type LogPosition,
+  type NodeRecord,
+  OutcomeUnknown,
+  type SharedLog,
+} from '../../src/storage/commit-log/shared-log.js'
+
+/** One node's connection, with what can happen to it. */
+export interface LogConnection {
+  readonly log: SharedLog
+  /** Nothing gets through to the engine, in either direction, until it is healed. */
+  cut(): void
+  /** What is asked gets there, and no answer comes back, until it is healed. */
+  loseAnswers(): void
+  heal(): void
+  /** The node's process stops: its time stands still, though what it asked already is answered. */
+  freeze(): void
+  thaw(): void
+}
+
+/** One cluster's log, and time for it. */
+export interface LogHome {
+  connect(): Promise<LogConnection>
+  /** Lets time go by until the promise is settled. */
+  whenDone<T>(promise: Promise<T>): Promise<T>
+  destroy(): Promise<void>
+}
+
+export interface LogHomeOptions {
+  /** The log keeps about so many entries. */
+  readonly entriesMax?: number
+}
+
+const node = (id: string, more: Partial<NodeRecord> = {}): NodeRecord => ({
+  id,
+  hostname: `host-${id}`,
+  apiAddress: `http://${id}:8200`,
+  clusterAddress: `https://${id}:8201`,
+  version: '1.0.0',
+  isSealed: false,
+  appliedIndex: 0,
+  ...more,
+})
+
+const candidate = (id: string) => {
+  const { apiAddress, clusterAddress } = node(id)
+  return { nodeId: id, apiAddress, clusterAddress }
+}
+
+const never = new AbortController().signal
+
+const entryOf = (previous: LogPosition, key: string, value: Buffer | undefined): LogEntry => ({
+  index: previous.index + 1,
+  bytes: encodeBatch(previous.hash, [{ key, value }]),
+})
+
+/** Appends one value after another, each acknowledged. */
+const appendAll = async (leadership: Leadership, from: LogPosition, texts: readonly string[]): Promise<LogPosition> => {
+  let end = from
+  for (const text of texts) {
+    const entry = entryOf(end, `key-${text}`, Buffer.from(text))
+    await leadership.append(entry.index, entry.bytes)
+    end = positionOf(entry)
+  }
+  return end
+}
+
+const textOf = (entry: LogEntry): string => String(decodeBatch(entry)[0]?.value)
+
+/** The texts of so many entries behind a position. */
+const read = async (log: SharedLog, after: LogPosition, count: number): Promise<string[]> => {
+  const found: string[] = []
+  const done = new AbortController()
+  if (count === 0) return found
+  for await (const entry of log.follow(after, done.signal)) {
+    found.push(textOf(entry))
+    if (found.length === count) done.abort()
+  }
+  return found
+}
+
+/** What every shared log does. */
+export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptions) => Promise<LogHome>): void => {
+  describe(`a shared log (${name})`, () => {
+    let home: LogHome
+    let a: LogConnection
+    let b: LogConnection
+
+    const begin = async (options: LogHomeOptions = {}): Promise<void> => {
+      home = await makeHome(options)
+      a = await home.connect()
+      b = await home.connect()
+    }
+    const lead = (connection: LogConnection, id: string): Promise<Leadership> =>
+      home.whenDone(connection.log.campaign(candidate(id), never))
+
+    beforeEach(() => begin())
+    afterEach(() => home.destroy())
+
+    it('makes one node the leader and tells everybody', async () => {
+      expect(a.log.leader).toBeUndefined()
+      const leadership = await lead(a, 'a')
+      expect(leadership.isHeld).toBe(true)
+      expect(leadership.end).toEqual(LOG_START)
+      await expect.poll(() => b.log.leader).toMatchObject({ ...candidate('a'), term: leadership.term })
+      await expect.poll(() => a.log.leader).toEqual(b.log.leader)
+    })
+
+    it('lets another lead once the leader resigns, with a larger term, and everybody hears of it', async () => {
+      const first = await lead(a, 'a')
+      const heard: (string | undefined)[] = []
+      const unsubscribe = b.log.onLeader((leader) => heard.push(leader?.nodeId))
+      const waiting = b.log.campaign(candidate('b'), never)
+      await first.resign()
+      expect(first.isHeld).toBe(false)
+      expect(await first.lost).toContain('given up')
+      const second = await home.whenDone(waiting)
+      expect(second.term).toBeGreaterThan(first.term)
+      await expect.poll(() => heard.at(-1)).toBe('b')
+      unsubscribe()
+      await expect(first.append(1, entryOf(LOG_START, 'k', Buffer.from('x')).bytes)).rejects.toThrow(LeadershipLost)
+    })
+
+    it('ends a campaign with the reason of its signal', async () => {
+      await lead(a, 'a')
+      const stop = new AbortController()
+      const waiting = b.log.campaign(candidate('b'), stop.signal)
+      stop.abort(new Error('it is enough'))
+      await expect(waiting).rejects.toThrow('it is enough')
+    })
+
+    it('keeps the order of appends, several of which are under way', async () => {
+      const leadership = await lead(a, 'a')
+      let end = leadership.end
+      const entries = Array.from({ length: 20 }, (_, at) => {
+        const entry = entryOf(end, 'k', Buffer.from(String(at)))
+        end = positionOf(entry)
+        return entry
+      })
+      const done: number[] = []
+      await Promise.all(entries.map(({ index, bytes }) => leadership.append(index, bytes).then(() => done.push(index))))
+      expect(done).toEqual(entries.map(({ index }) => index))
+      expect(await read(b.log, LOG_START, 20)).toEqual(entries.map((_, at) => String(at)))
+    })
+
+    it('keeps entries as they are, empty values and large ones too', async () => {
+      const leadership = await lead(a, 'a')
+      const large = Buffer.alloc(5 * 1024 * 1024, 'large')
+      let end = leadership.end
+      const sent: LogEntry[] = []
+      for (const value of [Buffer.alloc(0), undefined, large, Buffer.from('after')]) {
+        const entry = entryOf(end, 'ключ', value)
+        await leadership.append(entry.index, entry.bytes)
+        sent.push(entry)
+        end = positionOf(entry)
+      }
+      const done = new AbortController()
+      const found: LogEntry[] = []
+      for await (const entry of b.log.follow(LOG_START, done.signal)) {
+        found.push(entry)
+        if (found.length === sent.length) done.abort()
+      }
+      expect(found.map(({ index }) => index)).toEqual([1, 2, 3, 4])
+      for (const [at, { bytes }] of found.entries()) expect(bytes.equals(sent[at]?.bytes ?? LOG_START.hash)).toBe(true)
+    })
+
+    it('is followed from any index, while it goes on', async () => {
+      const leadership = await lead(a, 'a')
+      const third = await appendAll(leadership, LOG_START, ['1', '2', '3'])
+      const following = read(b.log, third, 3)
+      const end = await appendAll(leadership, third, ['4', '5', '6'])
+      expect(await following).toEqual(['4', '5', '6'])
+      expect(await read(a.log, LOG_START, 6)).toEqual(['1', '2', '3', '4', '5', '6'])
+      expect(await read(b.log, end, 0)).toEqual([])
+    })
+
+    it('ends what follows with its signal, in the middle of nothing', async () => {
+      const stop = new AbortController()
+      const following = (async () => {
+        for await (const entry of b.log.follow(LOG_START, stop.signal)) throw new Error(`entry ${entry.index}`)
+      })()
+      stop.abort()
+      await following
+    })
+
+    it('tells a new leader where the log ends', async () => {
+      const first = await lead(a, 'a')
+      const end = await appendAll(first, LOG_START, ['1', '2', '3'])
+      await first.resign()
+      const second = await lead(b, 'b')
+      expect(second.end).toEqual(end)
+      await appendAll(second, end, ['4'])
+      expect(await read(a.log, LOG_START, 4)).toEqual(['1', '2', '3', '4'])
+    })
+
+    it('refuses to follow from a place that is not in it', async () => {
+      const leadership = await lead(a, 'a')
+      const end = await appendAll(leadership, LOG_START, ['1', '2'])
+      const foreign = { index: 2, hash: Buffer.alloc(LOG_START.hash.length, 7) }
+      await expect(read(b.log, foreign, 1)).rejects.toThrow(ImageNeeded)
+      await expect(read(b.log, { ...end, index: 9 }, 1)).rejects.toThrow(ImageNeeded)
+    })
+
+    it('has an image for those whom the log does not reach', async () => {
+      await home.destroy()
+      await begin({ entriesMax: 8 })
+      const leadership = await lead(a, 'a')
+      let end = await appendAll(
+        leadership,
+        LOG_START,
+        Array.from({ length: 30 }, (_, at) => `${at}`),
+      )
+      const deletion = entryOf(end, 'key-3', undefined)
+      await leadership.append(deletion.index, deletion.bytes)
+      end = positionOf(deletion)
+      const isTrimmed = () =>
+        read(b.log, LOG_START, 1).then(
+          () => false,
+          (error) => error instanceof ImageNeeded,
+        )
+      await expect.poll(isTrimmed).toBe(true)
+      const image = await b.log.readImage()
+      expect(image.position.index).toBeGreaterThan(0)
+      const copy = new Map<string, string>()
+      for await (const chunk of image.chunks()) for (const { key, value } of chunk) copy.set(key, String(value))
+      const done = new AbortController()
+      let applied = image.position.index
+      if (applied === end.index) done.abort()
+      for await (const entry of b.log.follow(image.position, done.signal)) {
+        for (const { key, value } of decodeBatch(entry)) {
+          if (value) copy.set(key, String(value))
+          else copy.delete(key)
+        }
+        applied = entry.index
+        if (applied === end.index) done.abort()
+      }
+      expect(applied).toBeGreaterThanOrEqual(image.wholeAt)
+      const expected = Array.from({ length: 30 }, (_, at) => [`key-${at}`, `${at}`]).filter(([key]) => key !== 'key-3')
+      expect(Object.fromEntries(copy)).toEqual(Object.fromEntries(expected))
+    })
+
+    it('shows the nodes that live', async () => {
+      await a.log.announce(node('a', { appliedIndex: 5 }))
+      await b.log.announce(node('b'))
+      await b.log.announce(node('b', { isSealed: true }))
+      expect(await a.log.nodes()).toMatchObject([node('a', { appliedIndex: 5 }), node('b', { isSealed: true })])
+      await a.log.close()
+      await expect.poll(async () => (await b.log.nodes()).map(({ id }) => id)).toEqual(['b'])
+    })
+
+    it('forgets a node that is cut off, and knows it again', async () => {
+      await a.log.announce(node('a'))
+      await b.log.announce(node('b'))
+      a.cut()
+      const isAlone = async () => (await b.log.nodes()).length === 1
+      await home.whenDone(waitFor(isAlone))
+      a.heal()
+      await home.whenDone(waitFor(async () => !(await isAlone())))
+    })
+
+    it('takes the lead from a node that is cut off, which knows before', async () => {
+      const first = await lead(a, 'a')
+      const end = await appendAll(first, LOG_START, ['1'])
+      a.cut()
+      let wasHeld: boolean | undefined
+      const taken = b.log.campaign(candidate('b'), never).then((leadership) => {
+        wasHeld = first.isHeld
+        return leadership
+      })
+      const second = await home.whenDone(taken)
+      expect(wasHeld).toBe(false)
+      expect(await first.lost).toContain('could not be renewed')
+      await expect(first.append(2, entryOf(end, 'k', Buffer.from('lost')).bytes)).rejects.toThrow(LeadershipLost)
+      await appendAll(second, end, ['2'])
+      a.heal()
+      expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
+      await expect.poll(() => a.log.leader?.nodeId).toBe('b')
+    })
+
+    it('takes nothing from a node that was stopped past its lease and believes to lead', async () => {
+      const first = await lead(a, 'a')
+      const end = await appendAll(first, LOG_START, ['1'])
+      a.freeze()
+      const second = await lead(b, 'b')
+      expect(first.isHeld).toBe(true)
+      const late = first.append(2, entryOf(end, 'k', Buffer.from('late')).bytes)
+      await expect(late).rejects.toThrow(LeadershipLost)
+      expect(first.isHeld).toBe(false)
+      await appendAll(second, end, ['2'])
+      a.thaw()
+      expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
+    })
+
+    it('says that the outcome is unknown when no answer comes, though it has happened', async () => {
+      const first = await lead(a, 'a')
+      const end = await appendAll(first, LOG_START, ['1'])
+      a.loseAnswers()
+      const entry = entryOf(end, 'k', Buffer.from('happened'))
+      const appended = first.append(entry.index, entry.bytes)
+      const behind = first.append(3, entryOf(positionOf(entry), 'k', Buffer.from('behind')).bytes)
+      await expect(home.whenDone(Promise.allSettled([appended, behind]))).resolves.toMatchObject([
+        { reason: expect.any(OutcomeUnknown) },
+        { reason: expect.any(LeadershipLost) },
+      ])
+      expect(first.isHeld).toBe(false)
+      const second = await lead(b, 'b')
+      expect(second.end).toEqual(positionOf(entry))
+      expect(await read(b.log, LOG_START, 2)).toEqual(['1', 'happened'])
+      a.heal()
+    })
+
+    it('says so, too, when the question has not got there', async () => {
+      const first = await lead(a, 'a')
+      const end = await appendAll(first, LOG_START, ['1'])
+      a.cut()
+      const appended = first.append(2, entryOf(end, 'k', Buffer.from('held up')).bytes)
+      await expect(home.whenDone(appended)).rejects.toThrow(OutcomeUnknown)
+      const second = await lead(b, 'b')
+      a.heal()
+      await appendAll(second, end, ['2'])
+      expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
+    })
+
+    it('keeps a lead over a short interruption, with what was asked meanwhile', async () => {
+      const first = await lead(a, 'a')
+      a.cut()
+      const entry = entryOf(LOG_START, 'k', Buffer.from('1'))
+      const appended = first.append(entry.index, entry.bytes)
+      a.heal()
+      await home.whenDone(appended)
+      expect(first.isHeld).toBe(true)
+      expect(await read(b.log, LOG_START, 1)).toEqual(['1'])
+    })
+
+    it('gives up the lead when it is closed', async () => {
+      const first = await lead(a, 'a')
+      await a.log.close()
+      expect(first.isHeld).toBe(false)
+      expect((await lead(b, 'b')).isHeld).toBe(true)
+    })
+  })
+}
+
+/** Looks again in each turn of the event loop. */
+const waitFor = async (fact: () => Promise<boolean>): Promise<void> => {
+  while (!(await fact())) await new Promise((resolve) => setTimeout(resolve, 2))
+}
