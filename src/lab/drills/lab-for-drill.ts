@@ -7,12 +7,12 @@ import { type LabHost, thisHost } from '../lifecycle/lab-host.js'
 import { upLab } from '../lifecycle/up.js'
 import { openInProcessLab } from '../live/in-process-driver.js'
 import { openProcessLab } from '../live/process-driver.js'
-import { cannot, type LabKind, type LiveLab } from '../live-lab.js'
+import type { LiveLab } from '../live-lab.js'
 import { randomPorts } from '../ports.js'
 import type { Topology } from '../topology.js'
-import { loadTopology, topologyName } from '../topology/catalogue.js'
-import { describeStep } from './describe.js'
+import { loadTopology } from '../topology/catalogue.js'
 import type { Drill, Runner } from './drill.js'
+import { requireLinks } from './fitting.js'
 
 interface DrillLabOptions {
   readonly seed: string
@@ -36,18 +36,6 @@ export const bringUp = async (drill: Drill, runner: Runner, options: DrillLabOpt
     throw new LabError('usage', `the drill ${drill.name} is played on ${drill.runners.join(' or ')}, not on ${runner}`)
   requireLinks(drill, runner)
   return UP[runner](drill, loadTopology(drill.topology), options)
-}
-
-/** Said before anything is started or changed: no proxy of a lab stands between containers, or servers of somebody else. */
-const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void => {
-  if (kind !== 'docker' && kind !== 'attached') return
-  const faulty = [...setup, ...steps].find(({ verb }) => verb === 'fault')
-  if (!faulty) return
-  const { message } = cannot('a fault of a link', kind)
-  throw new LabError(
-    'usage',
-    `${message}, and the drill ${name} needs one (${describeStep(faulty)}); play it --on process or --on in-process`,
-  )
 }
 
 type Up = (drill: Drill, topology: Topology, options: DrillLabOptions) => Promise<DrillLab>
@@ -121,16 +109,4 @@ const UP: Readonly<Record<Runner, Up>> = {
   process: upProcesses,
   'in-process': upInProcess,
   docker: upInContainers,
-}
-
-/** Whether a drill can be played on a lab that was brought up for something else. */
-export const requireFitting = (drill: Drill, lab: LiveLab): void => {
-  const there = lab.clusters.map(({ name }) => name)
-  const missing = loadTopology(drill.topology).clusters.filter((name) => !there.includes(name))
-  if (missing.length > 0)
-    throw new LabError(
-      'usage',
-      `the drill ${drill.name} is for the topology ${topologyName(drill.topology)}: the lab "${lab.name}" has no cluster ${missing.join(', ')}`,
-    )
-  requireLinks(drill, lab.kind)
 }

@@ -3,11 +3,13 @@ import { createSystemRandom } from '../../../base/random.js'
 import { loadDrill } from '../../../lab/drills/catalogue.js'
 import { describeStep } from '../../../lab/drills/describe.js'
 import type { Drill, Runner } from '../../../lab/drills/drill.js'
-import { bringUp, type DrillLab, requireFitting } from '../../../lab/drills/lab-for-drill.js'
+import { requireFitting } from '../../../lab/drills/fitting.js'
+import { bringUp, type DrillLab } from '../../../lab/drills/lab-for-drill.js'
 import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/result.js'
 import { word } from '../../../lab/drills/lines.js'
 import type { DrillWatcher } from '../../../lab/drills/drill-watcher.js'
 import { runDrill } from '../../../lab/drills/run-drill.js'
+import { complaintOf, mark, summaryOf } from '../../../lab/drills/summary.js'
 import type { Slo } from '../../../lab/drills/wanted.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { thisHost } from '../../../lab/lifecycle/lab-host.js'
@@ -61,7 +63,7 @@ export const runDrillCommand = async (nameOrFile: string, flags: DrillRunFlags, 
       const files = writeReport(flags.report, result)
       say(`report: ${files.join(', ')}`)
     }
-    output.data(flags.json ? JSON.stringify(result, undefined, 2) : describeResult(result))
+    output.data(flags.json ? JSON.stringify(result, undefined, 2) : summaryOf(result))
     return complain(result, output)
   })
 }
@@ -141,38 +143,14 @@ const LINES_SHOWN = 20
 const lastLines = (output = ''): string[] =>
   output.trimEnd() === '' ? [] : output.trimEnd().split('\n').slice(-LINES_SHOWN)
 
-const mark = (isWell: boolean): string => (isWell ? '✓' : '✗')
-
 const describeEnd = ({ outcome, tookMs, error }: StepResult): string =>
   `${mark(outcome === 'passed')} ${formatMs(tookMs)}${error === undefined ? '' : ` ${error}`}`
 
 const describeExpectation = ({ text, passed, evidence }: ExpectationResult): string =>
   [`${mark(passed)} ${text}`, ...evidence.map((line) => `    ${line}`)].join('\n')
 
-/** `RTO 2.4 s (slo 60 s) ✓  RPO 0 writes ✓  tokens 3/3 ✓`. What was not measured says so. */
-const describeResult = (result: DrillResult): string => {
-  const { rto, rpo, tokens, verdict, durationMs } = result
-  const isMet = (word: string) => result.expectations.every(({ text, passed }) => passed || !text.startsWith(word))
-  const parts = [
-    rto &&
-      `RTO ${rto.ms === null ? 'without end' : formatMs(rto.ms)}${rto.sloMs === undefined ? '' : ` (slo ${formatMs(rto.sloMs)})`} ${mark(isMet('rto'))}`,
-    rpo &&
-      `RPO ${rpo.writesLost === null ? 'not measured' : `${rpo.writesLost} write${rpo.writesLost === 1 ? '' : 's'}`} ${mark(isMet('rpo'))}`,
-    tokens && `tokens ${tokens.survived}/${tokens.total} ${mark(isMet('tokens'))}`,
-  ].filter(Boolean)
-  const end = `${verdict === 'passed' ? 'passed' : 'not passed'} after ${formatMs(durationMs)}`
-  return parts.length === 0 ? end : `${parts.join('  ')}\n${end}`
-}
-
 const complain = (result: DrillResult, output: Output): number => {
   if (result.verdict === 'passed') return EXIT.ok
-  if (result.verdict === 'error') {
-    output.complain(`understudy: the drill ${result.drill} could not be played: ${result.error}`)
-    return EXIT.remote
-  }
-  const step = result.steps.find(({ outcome }) => outcome === 'failed')
-  const failed = result.expectations.filter(({ passed }) => !passed).map(({ text }) => text)
-  const what = step ? `the step "${step.name}"` : failed.join('; ')
-  output.complain(`understudy: the drill ${result.drill} did not pass: ${what}`)
-  return EXIT.assertion
+  output.complain(`understudy: ${complaintOf(result)}`)
+  return result.verdict === 'error' ? EXIT.remote : EXIT.assertion
 }

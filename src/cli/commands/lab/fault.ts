@@ -8,6 +8,7 @@ import {
   isOfLink,
   isShown,
 } from '../../../lab/keeper/active-fault.js'
+import { findBetween, healEach } from '../../../lab/keeper/heal-faults.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
@@ -163,8 +164,9 @@ export const healCommand = (output: Output): Command =>
         requireLab(flags.name, NO_LINKS),
         what.filter((one) => !/^\d+$/.test(one)),
       )
+      const heal = (id: number) => keeper.heal(id)
       const isAll = flags.all === true && what.length === 0
-      const healed = isAll ? await keeper.heal() : await healEach(keeper, chooseFaults(await keeper.list(), what))
+      const healed = isAll ? await keeper.heal() : await healEach(heal, chooseFaults(await keeper.list(), what))
       sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, output)
     })
 
@@ -188,18 +190,8 @@ export const releaseCommand = (output: Output): Command =>
           one.fault.name === 'hold-state' &&
           (flags.state === undefined || one.fault.state === flags.state),
       )
-      sayHealed(await healEach(keeper, chosen), `nothing is held on ${cluster}`, output)
+      sayHealed(await healEach((id) => keeper.heal(id), chosen), `nothing is held on ${cluster}`, output)
     })
-
-/** A fault that has healed by itself since it was listed, or that somebody else has healed, is healed as well. */
-const healEach = async (keeper: KeeperClient, chosen: readonly ActiveFault[]): Promise<readonly ActiveFault[]> => {
-  for (const { id } of chosen) {
-    await keeper.heal(id).catch((error: unknown) => {
-      if (!(error instanceof LabError && error.code === 'usage')) throw error
-    })
-  }
-  return chosen
-}
 
 const SHOWN_MAX = 10
 
@@ -217,9 +209,7 @@ const chooseFaults = (active: readonly ActiveFault[], what: readonly string[]): 
     return [found]
   }
   if (what.length === 1) return active.filter((one) => !isOfLink(one) && one.cluster === first)
-  if (what.length === 2) {
-    return active.filter((one) => isOfLink(one) && one.between.includes(first) && one.between.includes(second ?? ''))
-  }
+  if (what.length === 2) return findBetween(active, first, second ?? '')
   throw new LabError('usage', 'say which: an id, one cluster or two, or --all')
 }
 

@@ -1,23 +1,14 @@
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from 'commander'
 import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
 import { listLabs } from '../../../lab/lifecycle/state-directory.js'
-import { claimLab } from '../../../lab/lifecycle/claim.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
-import {
-  keyPath,
-  openingDirectory,
-  packSnapshot,
-  prepareSnapshot,
-  readSnapshotHeader,
-  snapshotPath,
-  unpackSnapshot,
-} from '../../../lab/snapshot/snapshot-file.js'
+import { keyPath, readSnapshotHeader, snapshotPath } from '../../../lab/snapshot/snapshot-file.js'
 import { listSnapshots } from '../../../lab/snapshot/kept.js'
-import { takeLabImage } from '../../../lab/snapshot/take-image.js'
+import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/save.js'
 import { upImage } from '../../../lab/snapshot/up-snapshot.js'
 import { planOf, type Topology } from '../../../lab/topology.js'
 import { examples } from '../../help.js'
@@ -98,32 +89,19 @@ export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost)
     })
 
 const save = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
-  const file = snapshotPath(given)
-  const lab = requireLab(flags.name)
-  await withInterrupt(async ({ signal }) => {
-    const claim = claimLab(flags.name, 'changed', host.me, host.table)
-    let directory: string | undefined
-    try {
-      directory = prepareSnapshot(file, flags.force === true, host)
-      const { pausedMs } = await takeLabImage(lab, directory, host, signal)
-      output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
-      await packSnapshot(directory, file, signal)
-    } finally {
-      if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
-      claim.release()
-    }
-    output.data(file)
-    output.progress(`its key is in ${keyPath(file)}; whoever is to load it needs both files`)
-  })
+  const { file, pausedMs } = await withInterrupt(({ signal }) =>
+    saveSnapshot(flags.name, given, { isForced: flags.force === true, signal }, host),
+  )
+  output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
+  output.data(file)
+  output.progress(`its key is in ${keyPath(file)}; whoever is to load it needs both files`)
 }
 
 const load = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {
-  const directory = openingDirectory(host)
   const timeoutMs = parseTimeout(flags.timeout)
   const portChoice = choosePorts(flags)
-  await withInterrupt(async ({ signal, hurry }) => {
-    try {
-      const manifest = await unpackSnapshot(snapshotPath(given), directory)
+  await withInterrupt(({ signal, hurry }) =>
+    withSnapshot(given, host, async (directory, manifest) => {
       signal.throwIfAborted()
       const isThere = listLabs().includes(flags.name) && requireLab(flags.name).state === 'running'
       if (isThere) await loadOver(flags.name, directory, manifest, { timeoutMs, signal }, host)
@@ -132,10 +110,8 @@ const load = async (given: string, flags: Flags, output: Output, host: LabHost):
         await upImage(directory, manifest, options, host)
       }
       output.progress(`the lab "${flags.name}" is as it was on ${manifest.savedAt}`)
-    } finally {
-      rmSync(directory, { recursive: true, force: true })
-    }
-  })
+    }),
+  )
 }
 
 const choosePorts = ({ ports, portBase }: Flags) => {

@@ -1,0 +1,49 @@
+import { rmSync } from 'node:fs'
+import { claimLab } from '../lifecycle/claim.js'
+import { requireLab } from '../lifecycle/lab-directory.js'
+import type { LabHost } from '../lifecycle/lab-host.js'
+import type { Manifest } from './manifest.js'
+import { openingDirectory, packSnapshot, prepareSnapshot, snapshotPath, unpackSnapshot } from './snapshot-file.js'
+import { takeLabImage } from './take-image.js'
+
+interface SaveOptions {
+  /** Takes the place of one that is there. */
+  readonly isForced: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Keeps a lab as it is at this moment, under a name or in a file. `pausedMs`: how long its writes waited. */
+export const saveSnapshot = async (
+  name: string,
+  nameOrFile: string,
+  { isForced, signal }: SaveOptions,
+  host: LabHost,
+): Promise<{ readonly file: string; readonly pausedMs: number }> => {
+  const file = snapshotPath(nameOrFile)
+  const lab = requireLab(name)
+  const claim = claimLab(name, 'changed', host.me, host.table)
+  let directory: string | undefined
+  try {
+    directory = prepareSnapshot(file, isForced, host)
+    const { pausedMs } = await takeLabImage(lab, directory, host, signal)
+    await packSnapshot(directory, file, signal)
+    return { file, pausedMs }
+  } finally {
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+    claim.release()
+  }
+}
+
+/** With the image of a snapshot, which was checked. It is there until the work ends. */
+export const withSnapshot = async <T>(
+  nameOrFile: string,
+  host: LabHost,
+  work: (directory: string, manifest: Manifest) => Promise<T>,
+): Promise<T> => {
+  const directory = openingDirectory(host)
+  try {
+    return await work(directory, await unpackSnapshot(snapshotPath(nameOrFile), directory))
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
