@@ -3,7 +3,7 @@ import type { Log } from '../base/log.js'
 import type { Random } from '../base/random.js'
 import type { FieldTable, Values } from './fields.js'
 import type { PathRuleTable } from './path-rules.js'
-import type { LoginAuth, NamespaceRef, Operation, Request, Response } from './request.js'
+import type { NamespaceRef, Operation, RenewalTimes, Request, Response, TokenOrigin } from './request.js'
 import type { Storage } from './storage.js'
 
 /** A mount as its backend sees it, read fresh at every use since tuning changes it. Times are seconds. */
@@ -86,8 +86,8 @@ export interface Backend {
   /** Answers requests that no path of the table matches, in place of `unsupported path`. */
   readonly fallback?: (request: Request, path: string) => Response | undefined
   readonly lockedUsers?: LockedUsers
-  /** Login tokens: the current values of what issued them. Throws LogicalError when they may not be renewed. */
-  renew?(auth: LoginAuth): Promise<LoginAuth> | LoginAuth
+  /** The times that what issued a token grants now. Throws LogicalError when it may not be renewed. */
+  renew?(origin: TokenOrigin): Promise<RenewalTimes> | RenewalTimes
   /** A key below this mount has changed, by a write of its own or otherwise: what is remembered of it does not count any more. */
   invalidate?(key: string): void
   /** Starts background work; it ends with the signal. */

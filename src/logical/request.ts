@@ -113,6 +113,14 @@ export interface LoginAuth {
   internal: JsonObject
 }
 
+/** What a token keeps of the login, or the token role, that issued it: handed back to the backend at renewal. */
+export type TokenOrigin = Readonly<Pick<LoginAuth, 'policies' | 'internal'>>
+
+/** The times that the origin of a token grants at a renewal; what is absent it does not rule. 0 = no limit. */
+export type RenewalTimes = Readonly<
+  Partial<Pick<LoginAuth, 'ttlSeconds' | 'maxTtlSeconds' | 'explicitMaxTtlSeconds' | 'periodSeconds'>>
+>
+
 /** `auth` of an answer. */
 export interface AuthAnswer {
   clientToken: string

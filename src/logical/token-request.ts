@@ -1,4 +1,4 @@
-import type { LoginAuth, NamespaceRef, TokenType } from './request.js'
+import type { TokenOrigin, NamespaceRef, TokenType } from './request.js'
 
 /**
  * A token to be made: whoever asks for it has judged it, the token store decides how long it lives. Spans in whole seconds,
@@ -28,7 +28,7 @@ export interface TokenRequest {
   readonly role: string
   readonly boundCidrs: readonly string[]
   readonly isRenewable: boolean
-  readonly login: LoginAuth | undefined
+  readonly origin: TokenOrigin | undefined
   /** The accessor of the mount of a login: the token ends with the mount. */
   readonly mountAccessor?: string
 }

@@ -13,6 +13,7 @@ import type { JsonObject } from '../../src/logical/json.js'
 import {
   type AuthAnswer,
   type LoginAuth,
+  type RenewalTimes,
   type NamespaceRef,
   type Operation,
   type Response,
@@ -43,7 +44,7 @@ export class TokenWorld {
   readonly leases: LeaseStore
   readonly backend: Backend
   /** What the backends of logins say at renewal, by login path. */
-  readonly logins = new Map<string, (auth: LoginAuth) => LoginAuth>()
+  readonly logins = new Map<string, () => RenewalTimes>()
   /** Accessors of mounts that have left. */
   readonly unmounted = new Set<string>()
   readonly deletedNamespaces = new Set<string>()
@@ -71,7 +72,7 @@ export class TokenWorld {
         const able = this.policies.aclFor(token.policies, token.namespace, undefined).capabilities(path)
         return able.includes('root') || able.includes('sudo')
       },
-      renewLogin: (entry) => this.#renewLogin(entry),
+      renewalTimes: (entry) => this.#renewalTimes(entry),
     })
     this.storage.onChange((key) => this.tokens.invalidate(key))
     this.shared.policies.onChange((key) => this.policies.invalidate(key))
@@ -152,11 +153,11 @@ export class TokenWorld {
     return keys.flat().filter((key) => key !== 'sys/token/salt').length
   }
 
-  #renewLogin(entry: TokenEntry): LoginAuth {
-    const auth = entry.login
-    if (!auth) throw new Error('the token came from no login')
-    if (entry.role !== '') return this.backend.renew?.(auth) as LoginAuth
-    return this.logins.get(entry.path)?.(auth) ?? auth
+  #renewalTimes(entry: TokenEntry): RenewalTimes {
+    const { origin } = entry
+    if (!origin) throw new Error('the token came from no login')
+    if (entry.role !== '') return this.backend.renew?.(origin) as RenewalTimes
+    return this.logins.get(entry.path)?.() ?? {}
   }
 }
 

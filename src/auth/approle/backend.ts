@@ -42,7 +42,7 @@ const createApprole = (context: BackendContext, options: ApproleOptions): Backen
       tidyPath(tidy),
     ],
     lockedUsers: lockout,
-    renew: (auth) => renewLogin(data, auth),
+    renew: (origin) => renewLogin(data, origin),
     invalidate: (key) => data.invalidate(key),
     start: (signal) => tidy.start(signal),
     stop: () => tidy.settled(),

@@ -8,7 +8,7 @@ import { parseBoundCidrs } from '../../logical/bound-cidrs.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import { string } from '../../logical/fields.js'
 import type { Lockout } from '../../logical/lockout.js'
-import type { LoginAuth, Request, Response } from '../../logical/request.js'
+import type { LoginAuth, RenewalTimes, Request, Response, TokenOrigin } from '../../logical/request.js'
 import { loginSettings } from '../../logical/token-fields.js'
 import { checkSource, checkSubset } from './cidr-rules.js'
 import type { MountData } from './mount-data.js'
@@ -87,11 +87,11 @@ const loginOf = (role: Role, secretId: SecretId | undefined): LoginAuth => {
   }
 }
 
-/** Times are those of the role now; everything else stays as it was issued. Throws 400 when the role is gone. */
-export const renewLogin = (data: MountData, auth: LoginAuth): LoginAuth => {
-  const name = String(auth.internal.role_name)
+/** The times of the role as it is now. Throws 400 when it is gone. */
+export const renewLogin = (data: MountData, { internal }: TokenOrigin): RenewalTimes => {
+  const name = String(internal.role_name)
   const role = data.roles.find(name)
   if (!role) throw invalid(`failed to renew entry: role ${JSON.stringify(name)} does not exist during renewal`)
   const { ttlSeconds, maxTtlSeconds, periodSeconds } = role.token
-  return { ...auth, ttlSeconds, maxTtlSeconds, periodSeconds }
+  return { ttlSeconds, maxTtlSeconds, periodSeconds }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Backend } from '../../logical/backend.js'
 import { invalid } from '../../logical/errors.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
-import type { LoginAuth } from '../../logical/request.js'
+import type { RenewalTimes, TokenOrigin } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
 import type { TokenAuthority } from './authority.js'
 import { createPaths } from './create-paths.js'
@@ -35,7 +35,7 @@ export const createTokenBackend = (options: TokenBackendOptions): Backend => {
       ...createPaths({ authority, roles, mountAccessor: (namespaceId) => mountOf(namespaceId).accessor }),
     ],
     rules: RULES,
-    renew: (auth) => renewByRole(roles, auth),
+    renew: (origin) => renewByRole(roles, origin),
   }
 }
 
@@ -48,10 +48,10 @@ const RULES = new PathRuleTable({
   'revoke-self': { isForSelf: true },
 })
 
-/** The login as the role of the token has it now, since a role may have changed since. Throws 400 when it is gone. */
-const renewByRole = (roles: TokenRoles, auth: LoginAuth): LoginAuth => {
-  const name = String(auth.internal.role ?? '')
-  const role = roles.find(String(auth.internal.namespaceId ?? ''), name)
+/** The times of the role of a token as it is now. Throws 400 when it is gone. */
+const renewByRole = (roles: TokenRoles, { internal }: TokenOrigin): RenewalTimes => {
+  const name = String(internal.role ?? '')
+  const role = roles.find(String(internal.namespaceId ?? ''), name)
   if (!role) throw invalid(`original token role ${JSON.stringify(name)} could not be found, not renewing`)
-  return { ...auth, periodSeconds: role.period.value, explicitMaxTtlSeconds: role.explicitMaxTtl.value }
+  return { periodSeconds: role.period.value, explicitMaxTtlSeconds: role.explicitMaxTtl.value }
 }

@@ -2,7 +2,7 @@ import { parseDurationMs } from '../../base/duration.js'
 import type { Values } from '../../logical/fields.js'
 import { bool, int, pairs, string, stringList } from '../../logical/fields.js'
 import { invalid } from '../../logical/errors.js'
-import type { LoginAuth, TokenType } from '../../logical/request.js'
+import type { TokenOrigin, TokenType } from '../../logical/request.js'
 import type { TokenRequest } from '../../logical/token-request.js'
 import type { TokenInfo } from './authority.js'
 import { decidePolicies, matchesGlob } from './policies.js'
@@ -89,7 +89,7 @@ export const decideCreation = (facts: CreateFacts): { wanted: TokenRequest; warn
     role: role?.name ?? '',
     boundCidrs: role ? role.boundCidrs.value : isOrphan ? [] : parent.boundCidrs,
     isRenewable: values.renewable && (role?.isRenewable ?? true),
-    login: role && roleLogin(role, namespace.id),
+    origin: role && originOf(role, namespace.id),
   }
   if (isBatch && wanted.numUses > 0) throw invalid('batch tokens cannot have "num_uses" set')
   return { wanted, warnings: [...(values.id === '' ? [] : [CUSTOM_ID_WARNING]), ...lesserWarnings(asked, role)] }
@@ -181,18 +181,8 @@ export const checkEntityAlias = (alias: string, role: TokenRole | undefined): vo
     throw invalid("invalid 'entity_alias' value")
 }
 
-/** Kept with the token, so that renewal finds its role again. */
-const roleLogin = (role: TokenRole, namespaceId: string): LoginAuth => ({
-  displayName: '',
+/** With it renewal finds the role again. */
+const originOf = (role: TokenRole, namespaceId: string): TokenOrigin => ({
   policies: [],
-  metadata: {},
-  tokenType: 'default',
-  ttlSeconds: 0,
-  maxTtlSeconds: 0,
-  explicitMaxTtlSeconds: role.explicitMaxTtl.value,
-  periodSeconds: role.period.value,
-  numUses: 0,
-  boundCidrs: [],
-  noDefaultPolicy: false,
   internal: { role: role.name, namespaceId },
 })

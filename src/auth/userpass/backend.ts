@@ -6,7 +6,7 @@ import { string } from '../../logical/fields.js'
 import { Lockout } from '../../logical/lockout.js'
 import { decideLockout, type LockoutSettings } from '../../logical/lockout-settings.js'
 import { PathRuleTable } from '../../logical/path-rules.js'
-import type { LoginAuth, Response } from '../../logical/request.js'
+import type { LoginAuth, RenewalTimes, Response, TokenOrigin } from '../../logical/request.js'
 import { loginSettings } from '../../logical/token-fields.js'
 import { isPassword } from './password.js'
 import type { Passwords } from './password-worker.js'
@@ -47,13 +47,13 @@ const createUserpass = (context: BackendContext, { passwords, lockout: configure
     return { login: loginOf(name, user) }
   }
 
-  const renew = (auth: LoginAuth): LoginAuth => {
-    const name = String(auth.internal.username)
+  const renew = ({ policies, internal }: TokenOrigin): RenewalTimes => {
+    const name = String(internal.username)
     const user = findUser(storage, name)
     if (!user) throw invalid(`user ${JSON.stringify(name)} does not exist during renewal`)
-    if (!areSamePolicies(user.token.policies, auth.policies)) throw invalid('policies have changed, not renewing')
+    if (!areSamePolicies(user.token.policies, policies)) throw invalid('policies have changed, not renewing')
     const { ttlSeconds, maxTtlSeconds, periodSeconds } = user.token
-    return { ...auth, ttlSeconds, maxTtlSeconds, periodSeconds }
+    return { ttlSeconds, maxTtlSeconds, periodSeconds }
   }
 
   return {

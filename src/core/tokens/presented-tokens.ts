@@ -104,7 +104,7 @@ const batchEntry = (token: BatchToken, namespace: NamespaceRef, id: string): Tok
   boundCidrs: token.boundCidrs,
   isOrphan: token.parent === '',
   isRenewable: false,
-  login: undefined,
+  origin: undefined,
   // Nothing is stored of a batch token that could end with a mount.
   mountAccessor: '',
 })

@@ -28,7 +28,7 @@ const BARE_TOKEN_REQUEST: TokenRequest = {
   role: '',
   boundCidrs: [],
   isRenewable: false,
-  login: undefined,
+  origin: undefined,
 }
 
 export const ROOT_TOKEN_REQUEST: TokenRequest = {
@@ -100,7 +100,7 @@ export const makeRecord = (
     boundCidrs: request.boundCidrs,
     isRenewable: request.isRenewable && ttlSeconds > 0 && request.type === 'service',
     sweepAtMs: expiresAtMs,
-    login: request.login ?? null,
+    login: request.origin ?? null,
     mountAccessor: request.mountAccessor ?? '',
   }
 }
@@ -160,7 +160,7 @@ export const loginTokenRequest = (
     role: '',
     boundCidrs: login.boundCidrs,
     isRenewable: true,
-    login,
+    origin: { policies: login.policies, internal: login.internal },
     mountAccessor: from.mount.accessor,
   }
 }

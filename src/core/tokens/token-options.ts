@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
-import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
+import type { NamespaceRef, RenewalTimes, TokenView } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
 import type { IdentityStore } from '../identity/identity.js'
 import type { LeaseTtls } from './token-issue.js'
@@ -25,8 +25,8 @@ export interface TokenStoreOptions {
   readonly hasPolicy: (namespaceId: string, name: string) => boolean
   /** Whether the token has the sudo capability on a path of its namespace. */
   readonly hasSudo: (token: TokenView, path: string) => boolean
-  /** Asks the backend that issued the token for its current values; throws LogicalError when it may not be renewed. */
-  readonly renewLogin: (entry: TokenEntry) => Promise<LoginAuth> | LoginAuth
+  /** Asks the backend that issued the token for the times it grants now; throws LogicalError when it may not be renewed. */
+  readonly renewalTimes: (entry: TokenEntry) => Promise<RenewalTimes> | RenewalTimes
   /** Told of each token that an auth method has issued or auth/token has made. */
   readonly onIssued?: (entry: TokenEntry) => void
   /** On a secondary: has the primary find or make the entity of an alias. */

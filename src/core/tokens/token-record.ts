@@ -2,7 +2,7 @@
  * A token as it is stored, as the rest of the core sees it, and where its keys lie. One record is the only truth about a
  * token; the other keys lead to it.
  */
-import type { LoginAuth, NamespaceRef, TokenView } from '../../logical/request.js'
+import type { NamespaceRef, TokenOrigin, TokenView } from '../../logical/request.js'
 import { KEYS } from '../../storage/key-families.js'
 
 /** Times in milliseconds since the epoch, spans in whole seconds, 0 = not set. */
@@ -37,8 +37,8 @@ export interface StoredToken {
   readonly sweepAtMs: number | null
   /** Set while its children are made orphans: no more of them may come. */
   readonly isClosing?: boolean
-  /** The login that issued the token, for renewal. */
-  readonly login: LoginAuth | null
+  /** What issued the token, for renewal. Older records hold more of a login. */
+  readonly login: TokenOrigin | null
   /** The accessor of the mount that issued it; empty for tokens that no auth method has issued. */
   readonly mountAccessor: string
 }
@@ -62,7 +62,7 @@ export interface TokenEntry extends TokenView {
   readonly boundCidrs: readonly string[]
   readonly isOrphan: boolean
   readonly isRenewable: boolean
-  readonly login: LoginAuth | undefined
+  readonly origin: TokenOrigin | undefined
   readonly mountAccessor: string
 }
 
@@ -96,7 +96,7 @@ export const toEntry = (record: StoredToken, namespace: NamespaceRef, storageId:
   boundCidrs: record.boundCidrs,
   isOrphan: record.parent === '',
   isRenewable: record.isRenewable,
-  login: record.login ?? undefined,
+  origin: record.login ?? undefined,
   mountAccessor: record.mountAccessor,
 })
 

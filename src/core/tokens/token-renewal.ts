@@ -1,5 +1,5 @@
 import { invalid } from '../../logical/errors.js'
-import type { LoginAuth } from '../../logical/request.js'
+import type { RenewalTimes } from '../../logical/request.js'
 import type { LeaseTtls } from './token-issue.js'
 import type { StoredToken, TokenEntry } from './token-record.js'
 import { decideTtl, smallestSet, type TtlDecision } from './token-ttl.js'
@@ -16,7 +16,7 @@ export const checkRenewable = (entry: TokenEntry): void => {
  */
 export const decideRenewal = (facts: {
   readonly entry: TokenEntry
-  readonly current: LoginAuth | undefined
+  readonly current: RenewalTimes | undefined
   readonly incrementSeconds: number
   readonly mount: LeaseTtls
   readonly nowMs: number
@@ -27,12 +27,14 @@ export const decideRenewal = (facts: {
     nowMs,
     issuedMs: entry.createdAtMs,
     incrementSeconds,
-    ttlSeconds: isLogin ? current.ttlSeconds : entry.leaseTtlSeconds,
+    ttlSeconds: isLogin ? (current.ttlSeconds ?? 0) : entry.leaseTtlSeconds,
     maxTtlSeconds: current?.maxTtlSeconds ?? 0,
     explicitMaxTtlSeconds: isLogin
       ? entry.explicitMaxTtlSeconds
       : smallestSet(entry.explicitMaxTtlSeconds, current?.explicitMaxTtlSeconds ?? 0),
-    periodSeconds: isLogin ? current.periodSeconds : smallestSet(entry.periodSeconds, current?.periodSeconds ?? 0),
+    periodSeconds: isLogin
+      ? (current.periodSeconds ?? 0)
+      : smallestSet(entry.periodSeconds, current?.periodSeconds ?? 0),
     mount,
   })
 }

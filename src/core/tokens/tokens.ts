@@ -187,8 +187,8 @@ export class TokenStore {
   /** Throws 400 when the token cannot be renewed (any more); `presented` is repeated in the answer. */
   async renew(entry: TokenEntry, options: { incrementSeconds: number; presented: string }): Promise<IssuedToken> {
     checkRenewable(entry)
-    const { clock, leaseTtls, renewLogin } = this.#options
-    const current = entry.login && (await renewLogin(entry))
+    const { clock, leaseTtls, renewalTimes } = this.#options
+    const current = entry.origin && (await renewalTimes(entry))
     const mount = leaseTtls(entry.namespace.id, entry.path)
     const nowMs = clock.now()
     const { incrementSeconds } = options

@@ -128,10 +128,10 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
         wrap: undefined,
         needsSudo: true,
       }).isAllowed,
-    renewLogin: (entry) => {
+    renewalTimes: (entry) => {
       const mount = router.find(entry.namespace, entry.path)?.mount
-      if (!entry.login || !mount?.backend.renew) throw new Error('a login token without a backend to renew it')
-      return mount.backend.renew(entry.login)
+      if (!entry.origin || !mount?.backend.renew) throw new Error('a login token without a backend to renew it')
+      return mount.backend.renew(entry.origin)
     },
     onIssued: (entry) => {
       const mount = router.find(entry.namespace, entry.path)?.mount
