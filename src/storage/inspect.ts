@@ -3,6 +3,7 @@ import { sha256Hex } from '../crypto/digest.js'
 import { Keyring } from '../crypto/keyring.js'
 import { LogicalError } from '../logical/errors.js'
 import { findPlain, openWithRoot } from './barrier/barrier-codec.js'
+import { LocalCommitLog } from './commit-log/commit-log.js'
 import { type Engine, prefixRange } from './engine/engine.js'
 import { findGenerations, generationDirectory, readGenerationRecord } from './engine/generation-record.js'
 import { LevelEngine } from './engine/level-engine.js'
@@ -100,8 +101,14 @@ const verifyLog = async (engine: Engine): Promise<Omit<Verification, 'isSound' |
   const snapshot = engine.snapshot()
   try {
     if (readState(engine) === undefined) return unreadable('the storage has no state record')
-    const wal = { engine, retentionEntries: 0, retentionBytes: 0, ringBytes: 0 }
-    const { state, trees } = await loadStore(wal, createSystemRandom())
+    const options = {
+      engine,
+      commitLog: new LocalCommitLog(engine),
+      walRetentionEntries: 0,
+      walRetentionBytes: 0,
+      ringBytes: 0,
+    }
+    const { state, trees } = await loadStore(options, createSystemRandom())
     const { corrupt, damage } = await compareTrees(engine, snapshot, trees)
     return {
       logProblem: undefined,

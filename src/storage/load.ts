@@ -1,11 +1,13 @@
 import type { Random } from '../base/random.js'
 import { LogicalError } from '../logical/errors.js'
+import type { CommitLog } from './commit-log/commit-log.js'
 import type { Engine } from './engine/engine.js'
 import { prefixRange } from './engine/engine.js'
 import { DATA_PREFIX, STATE_KEY } from './raw-keys.js'
 import { freshState, parseState, type StoreState, serializeState } from './store-state.js'
 import { Trees } from './trees/trees.js'
-import { Wal, type WalOptions } from './log/wal.js'
+import { Wal } from './log/wal.js'
+import type { CompleteStoreOptions } from './store-options.js'
 
 export interface Loaded {
   readonly state: StoreState
@@ -13,16 +15,28 @@ export interface Loaded {
   readonly wal: Wal
 }
 
+type LoadOptions = Pick<
+  CompleteStoreOptions,
+  'engine' | 'commitLog' | 'walRetentionEntries' | 'walRetentionBytes' | 'ringBytes'
+>
+
 /**
  * Reads what an engine holds: the state, the log with its chain checked, and the trees as of the last checkpoint with
- * the log behind it replayed. Writes the first state to an engine that was never used.
+ * the log behind it replayed. Writes the first state to an engine that was never used, unless it is to follow others.
  */
-export const loadStore = async (options: WalOptions, random: Random): Promise<Loaded> => {
-  const { engine } = options
-  const state = readState(engine) ?? (await beginState(engine, random))
-  requireAcknowledged(engine, state)
+export const loadStore = async (options: LoadOptions, random: Random): Promise<Loaded> => {
+  const {
+    engine,
+    commitLog,
+    walRetentionEntries: retentionEntries,
+    walRetentionBytes: retentionBytes,
+    ringBytes,
+  } = options
+  const state = readState(engine) ?? (await beginState(engine, commitLog, random))
+  // Elsewhere there is more of it.
+  if (commitLog.isLocal) requireAcknowledged(engine, state)
   const trees = new Trees()
-  const wal = new Wal(options)
+  const wal = new Wal({ engine, retentionEntries, retentionBytes, ringBytes })
   if (state.checkpoint === undefined) {
     await wal.load(state, () => undefined)
     await trees.loadFromLeaves(engine)
@@ -56,12 +70,13 @@ const requireAcknowledged = (engine: Engine, state: StoreState | undefined): voi
   )
 }
 
-const beginState = async (engine: Engine, random: Random): Promise<StoreState> => {
+const beginState = async (engine: Engine, commitLog: CommitLog, random: Random): Promise<StoreState> => {
   for await (const chunk of engine.scan(prefixRange(DATA_PREFIX), { limit: 1 })) {
     if (chunk.length > 0) throw new LogicalError('internal', 'the storage holds data but has lost its state record')
   }
-  requireAcknowledged(engine, undefined)
   const state = freshState(random)
+  if (!commitLog.isLocal) return state
+  requireAcknowledged(engine, undefined)
   const batch = engine.batch()
   batch.put(STATE_KEY, serializeState(state))
   await batch.write({ isDurable: true })

@@ -13,6 +13,8 @@ import type { Tree } from './key-families.js'
  * A tree is the letter `r` (replicated) or `l` (local).
  */
 export const STATE_KEY = 'sstate'
+/** How much of the log that several nodes share is applied here; absent where a node is by itself. */
+export const APPLIED_KEY = 'sapplied'
 export const DATA_PREFIX = 'd'
 export const WAL_PREFIX = 'w'
 

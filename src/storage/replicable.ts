@@ -19,9 +19,9 @@ export interface Commit {
   readonly mutations: readonly Pick<Mutation, 'key'>[]
   /**
    * Who made it, and so who knows of it already. `recovered`: the batch had failed, to all who asked for it, and may have
-   * reached the disk all the same.
+   * reached the disk all the same. `followed`: another node of this cluster.
    */
-  readonly origin: 'own' | 'applied' | 'resynced' | 'recovered'
+  readonly origin: 'own' | 'applied' | 'resynced' | 'recovered' | 'followed'
 }
 
 /** Told of a key that a commit has changed. */

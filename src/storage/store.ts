@@ -4,6 +4,7 @@ import { LogicalError } from '../logical/errors.js'
 import type { Transaction } from '../logical/storage.js'
 import { changeBytes, type SubPageChange } from './change.js'
 import { type CommitListener, Committer } from './commit/committer.js'
+import type { LogEntry } from './commit-log/shared-log.js'
 import type { StoreOptions } from './store-options.js'
 import { decodeFrame, EPOCH_BYTES, parseFrame } from './log/frame.js'
 import { FirstCopy } from './sync/first-copy.js'
@@ -112,6 +113,11 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   /** Runs `work` while nothing is being written to the engine, and nothing is until it has ended. Reads go on. */
   pauseWrites<T>(work: () => Promise<T>): Promise<T> {
     return this.#committer.pause(work)
+  }
+
+  /** Applies what another node of this cluster has committed: `commit-log/follower.ts` does. */
+  follow(entry: LogEntry): Promise<void> {
+    return this.#committer.follow(entry)
   }
 
   /** Finishes what is queued. The engine is its owner's to close. */
@@ -244,7 +250,8 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
 
   firstCopy(): FirstCopy {
     this.#committer.requireWritable()
-    return new FirstCopy(this.#options.engine, this.#committer.trees)
+    const { trees, log } = this.#committer
+    return new FirstCopy(this.#options.engine, trees, log)
   }
 
   holdReads(): void {

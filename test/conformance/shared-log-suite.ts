@@ -205,6 +205,9 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const foreign = { index: 2, hash: Buffer.alloc(LOG_START.hash.length, 7) }
       await expect(read(b.log, foreign, 1)).rejects.toThrow(ImageNeeded)
       await expect(read(b.log, { ...end, index: 9 }, 1)).rejects.toThrow(ImageNeeded)
+      const places = [LOG_START, end, foreign, { ...end, index: 9 }, { ...end, index: 0 }, { ...LOG_START, index: 2 }]
+      const reached = await Promise.all(places.map((place) => b.log.reaches(place)))
+      expect(reached).toEqual([true, true, false, false, false, false])
     })
 
     it('has an image for those whom the log does not reach', async () => {
@@ -219,12 +222,8 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const deletion = entryOf(end, 'key-3', undefined)
       await leadership.append(deletion.index, deletion.bytes)
       end = positionOf(deletion)
-      const isTrimmed = () =>
-        read(b.log, LOG_START, 1).then(
-          () => false,
-          (error) => error instanceof ImageNeeded,
-        )
-      await expect.poll(isTrimmed).toBe(true)
+      await expect.poll(() => b.log.reaches(LOG_START)).toBe(false)
+      await expect(read(b.log, LOG_START, 1)).rejects.toThrow(ImageNeeded)
       const image = await b.log.readImage()
       expect(image.position.index).toBeGreaterThan(0)
       const copy = new Map<string, string>()

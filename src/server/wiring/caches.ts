@@ -26,7 +26,8 @@ export const coreCaches = (services: CoreServices, { onLeft, onRemoved }: MountE
     mounts(key, origin) {
       const before = table.findByKey(key)
       const left = table.refresh(key)
-      if (origin === 'own') return
+      // What it means for a mount is for the node to do that has changed it.
+      if (origin === 'own' || origin === 'followed') return
       if (left) onLeft(left)
       if (before && !table.findByKey(key)) onRemoved(before)
     },

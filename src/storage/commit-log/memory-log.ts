@@ -90,13 +90,16 @@ export class MemoryLog {
     return true
   }
 
+  reaches({ index, hash }: LogPosition): boolean {
+    const entry = this.#entries[index - this.#base.index - 1]
+    const found = entry ? positionOf(entry) : this.#base
+    return found.index === index && found.hash.equals(hash)
+  }
+
   /** Entries behind a position, as many as there are. */
   entriesAfter(after: LogPosition): readonly LogEntry[] {
-    const skipped = after.index - this.#base.index
-    const before = skipped === 0 ? this.#base : this.#entries[skipped - 1]
-    const hash = before && ('hash' in before ? before.hash : positionOf(before).hash)
-    if (!hash?.equals(after.hash)) throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
-    return this.#entries.slice(skipped)
+    if (!this.reaches(after)) throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
+    return this.#entries.slice(after.index - this.#base.index)
   }
 
   image(): LogImage {

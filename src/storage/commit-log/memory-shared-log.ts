@@ -93,6 +93,10 @@ export class MemorySharedLog implements SharedLog {
     }
   }
 
+  reaches(applied: LogPosition): Promise<boolean> {
+    return this.link.ask(() => this.#log.reaches(applied))
+  }
+
   readImage(): Promise<LogImage> {
     return this.link.ask(() => this.#log.image())
   }

@@ -13,7 +13,7 @@ const AT = { version: SHORT_HASH_BYTES, previous: SHORT_HASH_BYTES + 1, count: 2
 const HEADER_BYTES = AT.count + 4
 
 /** Undefined deletes the key. */
-interface RawOperation {
+export interface RawOperation {
   readonly key: string
   readonly value: Buffer | undefined
 }

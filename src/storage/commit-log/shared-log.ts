@@ -75,6 +75,8 @@ export interface SharedLog {
    * `ImageNeeded` when the log does not reach back so far, or is not the one that the position is of.
    */
   follow(after: LogPosition, signal: AbortSignal): AsyncIterable<LogEntry>
+  /** Whether a copy that has applied so much can be brought up to date from the log. */
+  reaches(applied: LogPosition): Promise<boolean>
   readImage(): Promise<LogImage>
   /** Gives up what is led and announced, and ends what follows. */
   close(): Promise<void>

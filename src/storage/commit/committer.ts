@@ -2,46 +2,31 @@ import type { Random } from '../../base/random.js'
 import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
 import { ChangeFeed } from './change-feed.js'
-import { CommitQueue, type QueuedUnit } from './commit-queue.js'
+import { CommitQueue } from './commit-queue.js'
+import { type CommitLog, LocalCommitLog } from '../commit-log/commit-log.js'
+import { SharedCommitLog } from '../commit-log/shared-commit-log.js'
+import { decodeBatch } from '../commit-log/raw-batch.js'
+import type { LogEntry } from '../commit-log/shared-log.js'
 import type { EngineBatch } from '../engine/engine.js'
-import { NothingWritten } from '../engine/level-failure.js'
 import { decodeFrame } from '../log/frame.js'
 import { type Loaded, loadStore } from '../load.js'
 import { LeafFinder } from '../trees/leaf-finder.js'
 import { Overlay, type Pending } from './overlay.js'
 import { STATE_KEY } from '../raw-keys.js'
 import type { Commit, Frame } from '../replicable.js'
-import { type LoggedUnit, resolveLogged, type StageFunction, type Staged, stageLogged } from './stage.js'
+import { readFollowed } from './followed.js'
+import { resolveLogged, type StageFunction, type Staged, stageLogged } from './stage.js'
+import { bytesOf, findBatch, isLogged, isPause, isUntouched, isWrite, type Unit, type Write } from './units.js'
 import { type StoreState, serializeState } from '../store-state.js'
 import type { Trees } from '../trees/trees.js'
 import { stageCheckpoint } from '../log/stage-trim.js'
 import { Recovery } from './recovery.js'
 import { Settler } from './settler.js'
-import type { StoreOptions } from '../store-options.js'
+import type { CompleteStoreOptions, StoreOptions } from '../store-options.js'
 import { Trimmer } from '../log/trimmer.js'
 import type { Wal } from '../log/wal.js'
 
 export type CommitListener = (commit: Commit, frame: Frame | undefined) => void
-
-/** A write that goes alone: it says what it puts and what follows, or that there is nothing to do. */
-interface Task extends QueuedUnit {
-  readonly joins: undefined
-  readonly pending: readonly Pending[]
-  readonly stage: StageFunction
-  /** Filled already; else `stage` is given an empty one. */
-  readonly batch: EngineBatch | undefined
-  resolve(): void
-}
-
-/** Something that needs the engine for itself, between two batches. */
-interface Pause extends QueuedUnit {
-  readonly joins: undefined
-  readonly pending: readonly []
-  readonly work: () => Promise<void>
-}
-
-type Write = LoggedUnit | Task
-type Unit = Write | Pause
 
 /**
  * The single writer. Everything that changes the engine goes through its queue, one batch at a time; state, trees, log
@@ -51,7 +36,8 @@ type Unit = Write | Pause
 export class Committer {
   readonly overlay: Overlay
   readonly changes: ChangeFeed
-  readonly #options: StoreOptions
+  readonly log: CommitLog
+  readonly #options: CompleteStoreOptions
   readonly #random: Random
   readonly #queue: CommitQueue<Unit>
   readonly #listeners = new Set<CommitListener>()
@@ -66,8 +52,9 @@ export class Committer {
   #isClosed = false
   #onReopened: () => Iterable<string> = () => []
 
-  private constructor(options: StoreOptions, random: Random, loaded: Loaded) {
+  private constructor(options: CompleteStoreOptions, random: Random, loaded: Loaded) {
     this.#options = options
+    this.log = options.commitLog
     this.#random = random
     this.#loaded = loaded
     this.changes = new ChangeFeed(options.log)
@@ -82,7 +69,7 @@ export class Committer {
     this.#trimmer = new Trimmer({
       ...options,
       wal: () => this.wal,
-      isWritable: () => !this.#isClosed && this.#failure === undefined,
+      isWritable: () => !this.#isClosed && this.#failure === undefined && this.log.refusal === undefined,
       run: (stage) => this.run(stage),
     })
     this.#trimmer.schedule()
@@ -91,8 +78,9 @@ export class Committer {
     this.#recovery = new Recovery({ ...options, attempt: () => this.#recover() })
   }
 
-  static async open(options: StoreOptions, random: Random): Promise<Committer> {
-    return new Committer(options, random, await load(options, random))
+  static async open(given: StoreOptions, random: Random): Promise<Committer> {
+    const options = { ...given, commitLog: given.commitLog ?? new LocalCommitLog(given.engine) }
+    return new Committer(options, random, await loadStore(options, random))
   }
 
   get state(): StoreState {
@@ -124,6 +112,12 @@ export class Committer {
 
   /** Throws what a write would be refused with now. */
   requireWritable(): void {
+    this.#requireOpen()
+    const { refusal } = this.log
+    if (refusal !== undefined) throw refusal
+  }
+
+  #requireOpen(): void {
     if (this.#isClosed) throw new LogicalError('unavailable', 'the storage is closed')
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -150,6 +144,18 @@ export class Committer {
     })
   }
 
+  /**
+   * Applies what another node has committed; everything follows as after a commit of this one. Rejects as the engine does, and
+   * then takes no more until it was opened again.
+   */
+  async follow(entry: LogEntry): Promise<void> {
+    this.#requireOpen()
+    await new Promise<void>((resolve, reject) => {
+      const work = () => this.#follow(entry).then(resolve)
+      this.submit({ joins: undefined, bytes: 0, pending: [], work, reject })
+    })
+  }
+
   /** Pins the log: it is trimmed at its hard bound alone until the result is called. */
   pin(): () => void {
     return this.#trimmer.pin()
@@ -158,7 +164,8 @@ export class Committer {
   /** Finishes what is queued and leaves a checkpoint. The engine stays open: it is not ours. */
   async close(): Promise<void> {
     if (this.#isClosed) return
-    const last = this.#failure === undefined ? this.run(stageCheckpoint) : undefined
+    const isWriter = this.#failure === undefined && this.log.refusal === undefined
+    const last = isWriter ? this.run(stageCheckpoint) : undefined
     this.#isClosed = true
     await last?.catch((error: unknown) => this.#options.log.warn('no checkpoint at close', { error }))
     await this.#queue.drained()
@@ -176,7 +183,7 @@ export class Committer {
     // Large transactions have kept their writer busy in this turn already.
     const bytes = bytesOf(units)
     await turnFor(bytes)
-    const batch = findBatch(units[0]) ?? this.#options.engine.batch()
+    const batch = findBatch(units[0]) ?? this.log.batch()
     const before = this.state
     const staged = this.#stage(units, batch)
     // An engine holds on to a batch until it is written or given up.
@@ -190,16 +197,17 @@ export class Committer {
       const isDurable = this.#options.syncWrites || staged.isDurable === true
       try {
         await turnFor(bytes)
-        await batch.write({ isDurable })
+        await this.log.commit(batch, { isDurable })
       } catch (error) {
-        if (error instanceof NothingWritten) throw error
+        if (isUntouched(error)) throw error
         for (const { key } of staged.commit?.mutations ?? []) this.#tried.add(key)
         throw error
       } finally {
         this.#inFlight = undefined
       }
       // Commits that were not made durable may be lost with the power, and are no loss to complain of.
-      if (isDurable) this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
+      if (isDurable && this.log.isLocal)
+        this.#options.engine.acknowledge({ revision: state.revision, index: state.last.index })
       this.#options.recorder?.record('vault.wal.persistWALs', this.#options.clock.monotonic() - startMs)
       this.#adopt({ ...staged, state })
     }
@@ -208,6 +216,24 @@ export class Committer {
     resolveLogged(units.filter(isLogged), before, this.state)
     for (const unit of units) if (!isLogged(unit)) unit.resolve()
     this.#trimmer.schedule()
+  }
+
+  async #follow(entry: LogEntry): Promise<void> {
+    const { log } = this
+    if (!(log instanceof SharedCommitLog)) throw new Error('a store by itself follows nobody')
+    // A commit of the time when this store led may have applied it meanwhile.
+    if (entry.index <= log.applied.index) return
+    const operations = decodeBatch(entry)
+    const { staged, leaves } = readFollowed(operations, this.#options.engine, this.#loaded)
+    this.#inFlight = staged
+    try {
+      await log.apply(entry, operations)
+    } finally {
+      this.#inFlight = undefined
+    }
+    this.#adopt(staged)
+    this.overlay.settle(leaves)
+    if (staged.commit !== undefined) this.#announce(staged.commit, staged.frame)
   }
 
   /** An error before the batch is written rejects these units alone. */
@@ -249,8 +275,8 @@ export class Committer {
 
   #fail(error: unknown): void {
     this.overlay.clear()
-    if (error instanceof NothingWritten) {
-      this.#options.log.warn('a large value could not be written', { error })
+    if (isUntouched(error)) {
+      this.#options.log.warn('a batch was not written', { error })
       return
     }
     this.#failure =
@@ -264,7 +290,8 @@ export class Committer {
     const knownIndex = this.state.last.index
     await this.#options.engine.reopen()
     for (const key of this.#onReopened()) this.#tried.add(key)
-    this.#loaded = await load(this.#options, this.#random)
+    this.log.reopened()
+    this.#loaded = await loadStore(this.#options, this.#random)
     await this.#announceFound(knownIndex)
     this.#failure = undefined
     this.#options.log.info('storage writes are accepted again', { lastIndex: this.state.last.index })
@@ -286,24 +313,3 @@ export class Committer {
     }
   }
 }
-
-const isPause = (unit: Unit): unit is Pause => 'work' in unit
-const isWrite = (unit: Unit): unit is Write => !isPause(unit)
-
-const bytesOf = (units: readonly Write[]): number => units.reduce((sum, { bytes }) => sum + bytes, 0)
-
-const findBatch = (unit: Write | undefined): EngineBatch | undefined =>
-  unit && !isLogged(unit) ? unit.batch : undefined
-
-const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
-
-const load = (options: StoreOptions, random: Random): Promise<Loaded> =>
-  loadStore(
-    {
-      engine: options.engine,
-      retentionEntries: options.walRetentionEntries,
-      retentionBytes: options.walRetentionBytes,
-      ringBytes: options.ringBytes,
-    },
-    random,
-  )

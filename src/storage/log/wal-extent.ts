@@ -55,6 +55,13 @@ export class WalExtent {
     return found
   }
 
+  /** How many frames end at or before an index. */
+  countUpTo(index: number): number {
+    let count = 0
+    while ((this.#ends[this.#head + count] ?? Number.POSITIVE_INFINITY) <= index) count++
+    return count
+  }
+
   dropOldest(count: number): void {
     for (let i = 0; i < count; i++) {
       this.#baseIndex = this.#ends[this.#head] ?? this.#baseIndex

@@ -11,7 +11,7 @@ import { WalRing } from './wal-ring.js'
 /** Frames whose records one trimming removes at most. */
 const TRIM_FRAMES_MAX = 16_384
 
-export interface WalOptions {
+interface WalOptions {
   readonly engine: Engine
   readonly retentionEntries: number
   readonly retentionBytes: number
@@ -136,6 +136,14 @@ export class Wal {
     this.#extent.dropOldest(count)
     this.#base = base
     this.#ring.trim(base.index)
+  }
+
+  /** Takes over what another node has removed, frames by their last indexes, and where the log begins by that. */
+  trimmed(gone: ReadonlySet<number>, base: WalPosition): void {
+    this.#stale = this.#stale.filter((index) => !gone.has(index))
+    if (base.index > this.#base.index) this.dropOldest(this.#extent.countUpTo(base.index), base)
+    // A log that is empty here and there, but was begun there.
+    else if (this.#last.index === base.index) this.reset(base)
   }
 
   /** The hash of the frame that ends at `index`; undefined when none does. */

@@ -1,4 +1,5 @@
 import { indexKey } from '../change.js'
+import type { CommitLog } from '../commit-log/commit-log.js'
 import { CopiedKeys } from './copied-keys.js'
 import type { Engine, EngineBatch } from '../engine/engine.js'
 import { subPageOf } from '../trees/leaf.js'
@@ -25,6 +26,7 @@ interface CopyStep {
 export class FirstCopy implements Repl.FirstCopy {
   readonly replaced = new Set<string>()
   readonly #engine: Engine
+  readonly #log: Pick<CommitLog, 'batch'>
   readonly #isUsed: Readonly<Record<Tree, Uint8Array>>
   #batch: EngineBatch | undefined
   #engineVersion: number | undefined
@@ -32,8 +34,9 @@ export class FirstCopy implements Repl.FirstCopy {
   #bytes = 0
   /** Below it all keys are of one tree. */
 
-  constructor(engine: Engine, trees: Trees) {
+  constructor(engine: Engine, trees: Trees, log: Pick<CommitLog, 'batch'>) {
     this.#engine = engine
+    this.#log = log
     this.#isUsed = { replicated: trees.usedSubPages('replicated'), local: trees.usedSubPages('local') }
   }
 
@@ -70,7 +73,7 @@ export class FirstCopy implements Repl.FirstCopy {
   }
 
   #begin(): EngineBatch {
-    this.#batch = this.#engine.batch()
+    this.#batch = this.#log.batch()
     this.#engineVersion = this.#engine.engineVersion
     return this.#batch
   }

@@ -1,0 +1,35 @@
+import { LogicalError } from '../../logical/errors.js'
+import type { Engine, EngineBatch } from '../engine/engine.js'
+import { APPLIED_KEY } from '../raw-keys.js'
+import { LOG_START, type RawOperation } from './raw-batch.js'
+import type { LogPosition } from './shared-log.js'
+
+/** How much of the shared log an engine holds: `LOG_START` when it was never used. Undefined when it is no copy of any moment. */
+export const findApplied = async (engine: Engine): Promise<LogPosition | undefined> => {
+  if (engine.has(APPLIED_KEY)) return readApplied(engine)
+  for await (const chunk of engine.scan({}, { limit: 1, values: false })) if (chunk.length > 0) return undefined
+  return LOG_START
+}
+
+/** The same of an engine that is a copy. */
+export const readApplied = (engine: Engine): LogPosition => {
+  const bytes = engine.get(APPLIED_KEY)
+  if (!bytes) return LOG_START
+  try {
+    const [index, hash] = JSON.parse(bytes.toString('utf8')) as [number, string]
+    return { index, hash: Buffer.from(hash, 'hex') }
+  } catch (cause) {
+    throw new LogicalError('internal', 'the record of what is applied of the shared log is damaged', { cause })
+  }
+}
+
+/** To be put into the batch that applies the entry. */
+export const putApplied = (batch: EngineBatch, { index, hash }: LogPosition): void =>
+  batch.put(APPLIED_KEY, Buffer.from(JSON.stringify([index, hash.toString('hex')])))
+
+export const putOperations = (batch: EngineBatch, operations: readonly RawOperation[]): void => {
+  for (const { key, value } of operations) {
+    if (value === undefined) batch.delete(key)
+    else batch.put(key, value)
+  }
+}

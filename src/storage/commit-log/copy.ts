@@ -1,0 +1,61 @@
+import type { Engine } from '../engine/engine.js'
+import { APPLIED_KEY } from '../raw-keys.js'
+import { findApplied, putApplied, putOperations } from './applied.js'
+import { decodeBatch, positionOf } from './raw-batch.js'
+import type { LogImage, LogPosition, SharedLog } from './shared-log.js'
+
+/**
+ * Makes an engine a copy of the cluster's data that can be brought up to date from the log, before a store is opened on it:
+ * nothing is done where it is one, however old; anything else in it is replaced by the image. A crash leaves what is begun anew.
+ * Resolves to true when the image was read.
+ */
+export const prepareCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
+  const applied = await findApplied(engine)
+  if (applied && (await log.reaches(applied))) return false
+  await empty(engine)
+  const image = await log.readImage()
+  await readChunks(engine, image, signal)
+  const whole = await replay(engine, log, image, signal)
+  const batch = engine.batch()
+  putApplied(batch, whole)
+  await batch.write({ isDurable: true })
+  return true
+}
+
+/** What says how much is applied goes first: without it the rest counts for nothing. */
+const empty = async (engine: Engine): Promise<void> => {
+  const first = engine.batch()
+  first.delete(APPLIED_KEY)
+  await first.write({ isDurable: true })
+  for await (const chunk of engine.scan({}, { values: false })) {
+    const batch = engine.batch()
+    for (const { key } of chunk) batch.delete(key)
+    await batch.write({ isDurable: false })
+  }
+}
+
+const readChunks = async (engine: Engine, image: LogImage, signal: AbortSignal): Promise<void> => {
+  for await (const chunk of image.chunks()) {
+    signal.throwIfAborted()
+    const batch = engine.batch()
+    putOperations(batch, chunk)
+    await batch.write({ isDurable: false })
+  }
+}
+
+/** Entries that are in the image in part, and bring about nothing new where they are in it. */
+const replay = async (
+  engine: Engine,
+  log: SharedLog,
+  { position, wholeAt }: LogImage,
+  signal: AbortSignal,
+): Promise<LogPosition> => {
+  if (position.index >= wholeAt) return position
+  for await (const entry of log.follow(position, signal)) {
+    const batch = engine.batch()
+    putOperations(batch, decodeBatch(entry))
+    await batch.write({ isDurable: false })
+    if (entry.index >= wholeAt) return positionOf(entry)
+  }
+  throw signal.reason
+}

@@ -1,0 +1,75 @@
+import type { SharedCommitLog } from './shared-commit-log.js'
+import { type Leadership, LeadershipLost, type LogEntry, type LogPosition, type SharedLog } from './shared-log.js'
+
+interface FollowingStore {
+  /** Applies an entry, the next one. */
+  follow(entry: LogEntry): Promise<void>
+  /** Commits that the store is there, and nothing else. */
+  settle(): Promise<void>
+}
+
+interface FollowerOptions {
+  readonly store: FollowingStore
+  /** Of the same store. */
+  readonly commitLog: SharedCommitLog
+  readonly sharedLog: SharedLog
+}
+
+/**
+ * Keeps the store of one node in step with the log that it shares: it applies what others commit, until it is to lead. It does
+ * one thing at a time: what is asked for next ends what is being followed.
+ */
+export class Follower {
+  readonly #options: FollowerOptions
+  #stop = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+  }
+
+  get applied(): LogPosition {
+    return this.#options.commitLog.applied
+  }
+
+  /**
+   * Applies everything that comes, until the signal or another call ends it. Throws `ImageNeeded` when the log does not reach
+   * back: the store is to be closed, and opened again when `prepareCopy` has seen to its engine.
+   */
+  follow(signal: AbortSignal): Promise<void> {
+    return this.#next((stop) => this.#follow(AbortSignal.any([signal, stop])))
+  }
+
+  /**
+   * Applies what is left of the log and makes the store the writer; the first entry of the term says so. Rejects with
+   * `LeadershipLost` when the leadership is lost meanwhile: it may be followed again then.
+   */
+  lead(leadership: Leadership): Promise<void> {
+    return this.#next(async (stop) => {
+      const lost = new AbortController()
+      void leadership.lost.then(() => lost.abort())
+      const { index } = leadership.end
+      if (this.applied.index < index) await this.#follow(AbortSignal.any([lost.signal, stop]), index)
+      if (!leadership.isHeld || stop.aborted) throw new LeadershipLost()
+      this.#options.commitLog.lead(leadership)
+      await this.#options.store.settle()
+    })
+  }
+
+  #next(work: (stop: AbortSignal) => Promise<void>): Promise<void> {
+    this.#stop.abort()
+    const stop = new AbortController()
+    this.#stop = stop
+    const done = this.#running.then(() => work(stop.signal))
+    this.#running = done.catch(() => undefined)
+    return done
+  }
+
+  async #follow(signal: AbortSignal, last = Number.POSITIVE_INFINITY): Promise<void> {
+    const { store, sharedLog } = this.#options
+    for await (const entry of sharedLog.follow(this.applied, signal)) {
+      await store.follow(entry)
+      if (entry.index >= last) return
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { LogicalError } from '../../logical/errors.js'
+import type { Engine, EngineBatch } from '../engine/engine.js'
+import { putApplied, putOperations, readApplied } from './applied.js'
+import type { CommitLog } from './commit-log.js'
+import { encodeBatch, positionOf, previousHashOf, type RawOperation } from './raw-batch.js'
+import { ImageNeeded, type Leadership, LeadershipLost, type LogEntry, type LogPosition } from './shared-log.js'
+
+/**
+ * A store that is one copy of several: whoever leads appends a batch to the shared log, and only then applies it, which needs
+ * no waiting for this disk, since the log has it. Everybody else applies what is there, in the same order.
+ */
+export class SharedCommitLog implements CommitLog {
+  readonly isLocal = false
+  readonly #engine: Engine
+  #applied: LogPosition
+  #leadership: Leadership | undefined
+
+  /** The engine is empty, or a copy of the cluster's data at some index: see `copy.ts`. */
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#applied = readApplied(engine)
+  }
+
+  /** How much of the log the engine holds. */
+  get applied(): LogPosition {
+    return this.#applied
+  }
+
+  get refusal(): LogicalError | undefined {
+    return this.#leadership?.isHeld ? undefined : new LeadershipLost()
+  }
+
+  /** From now on this store writes. Throws when it does not hold everything that was appended before. */
+  lead(leadership: Leadership): void {
+    const { index, hash } = leadership.end
+    if (this.#applied.index !== index || !this.#applied.hash.equals(hash)) {
+      throw new ImageNeeded(`entry ${this.#applied.index} is applied here and ${index} is the end of the log`)
+    }
+    this.#leadership = leadership
+  }
+
+  batch(): EngineBatch {
+    return new RecordedBatch()
+  }
+
+  /** Rejects with `LeadershipLost` or `OutcomeUnknown`, and the engine is as it was; or as the engine does. */
+  async commit(batch: EngineBatch): Promise<void> {
+    const leadership = this.#leadership
+    if (!leadership?.isHeld) throw new LeadershipLost()
+    if (!(batch instanceof RecordedBatch)) throw new Error('the batch belongs to another log')
+    const { operations } = batch
+    const entry = { index: this.#applied.index + 1, bytes: encodeBatch(this.#applied.hash, operations) }
+    await leadership.append(entry.index, entry.bytes)
+    try {
+      await this.#write(operations, positionOf(entry))
+    } catch (error) {
+      // Others can go on from what is in the log; here it has to be applied first.
+      this.#leadership = undefined
+      void leadership.resign()
+      throw error
+    }
+  }
+
+  /** Applies an entry of another. Rejects as the engine does. */
+  async apply(entry: LogEntry, operations: readonly RawOperation[]): Promise<void> {
+    const { index, hash } = this.#applied
+    if (entry.index !== index + 1 || !previousHashOf(entry.bytes).equals(hash)) {
+      throw new LogicalError('internal', `entry ${entry.index} of the shared log does not follow entry ${index}`)
+    }
+    await this.#write(operations, positionOf(entry))
+  }
+
+  reopened(): void {
+    this.#applied = readApplied(this.#engine)
+  }
+
+  async #write(operations: readonly RawOperation[], applied: LogPosition): Promise<void> {
+    const batch = this.#engine.batch()
+    putOperations(batch, operations)
+    putApplied(batch, applied)
+    await batch.write({ isDurable: false })
+    this.#applied = applied
+  }
+}
+
+/** The operations of a batch, for an engine to take once they are in the log. */
+class RecordedBatch implements EngineBatch {
+  readonly operations: RawOperation[] = []
+
+  put(key: string, value: Buffer): void {
+    this.operations.push({ key, value })
+  }
+
+  delete(key: string): void {
+    this.operations.push({ key, value: undefined })
+  }
+
+  get length(): number {
+    return this.operations.length
+  }
+
+  async write(): Promise<void> {
+    throw new Error('a batch of a shared log is committed by the log')
+  }
+
+  discard(): void {
+    this.operations.length = 0
+  }
+}

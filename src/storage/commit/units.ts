@@ -1,0 +1,40 @@
+import type { EngineBatch } from '../engine/engine.js'
+import { LeadershipLost, OutcomeUnknown } from '../commit-log/shared-log.js'
+import { NothingWritten } from '../engine/level-failure.js'
+import type { QueuedUnit } from './commit-queue.js'
+import type { Pending } from './overlay.js'
+import type { LoggedUnit, StageFunction } from './stage.js'
+
+/** A write that goes alone: it says what it puts and what follows, or that there is nothing to do. */
+interface Task extends QueuedUnit {
+  readonly joins: undefined
+  readonly pending: readonly Pending[]
+  readonly stage: StageFunction
+  /** Filled already; else `stage` is given an empty one. */
+  readonly batch: EngineBatch | undefined
+  resolve(): void
+}
+
+/** Something that needs the engine for itself, between two batches. */
+interface Pause extends QueuedUnit {
+  readonly joins: undefined
+  readonly pending: readonly []
+  readonly work: () => Promise<void>
+}
+
+export type Write = LoggedUnit | Task
+export type Unit = Write | Pause
+
+export const isPause = (unit: Unit): unit is Pause => 'work' in unit
+export const isWrite = (unit: Unit): unit is Write => !isPause(unit)
+
+export const bytesOf = (units: readonly Write[]): number => units.reduce((sum, { bytes }) => sum + bytes, 0)
+
+export const findBatch = (unit: Write | undefined): EngineBatch | undefined =>
+  unit && !isLogged(unit) ? unit.batch : undefined
+
+export const isLogged = (unit: Unit): unit is LoggedUnit => unit.joins !== undefined
+
+/** Nothing of a batch that failed so has reached the engine. */
+export const isUntouched = (error: unknown): boolean =>
+  error instanceof NothingWritten || error instanceof LeadershipLost || error instanceof OutcomeUnknown
