@@ -37,6 +37,7 @@ export default defineConfig({
       tier('golden', ['test/golden/**/*.test.ts'], 300_000, compiled),
       tier('api', ['test/api/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
       tier('topology', ['test/topology/**/*.test.ts'], 900_000, { ...compiled, ...alone }),
+      tier('simulation', ['test/simulation/**/*.test.ts'], 600_000, alone),
       tier('scenarios-in-process', [DRILLS, 'test/scenarios/in-process/*.test.ts'], 600_000, {
         provide: { runner: 'in-process' },
         ...alone,

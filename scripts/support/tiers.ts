@@ -22,7 +22,7 @@ const always = (name: string): Tier => ({ name, findObstacle: never })
 
 /** In the order in which they run: what is quick and what others rest on first. */
 export const TIERS: readonly Tier[] = [
-  ...['tidy', 'unit', 'conformance', 'golden', 'api', 'topology'].map(always),
+  ...['tidy', 'unit', 'conformance', 'golden', 'simulation', 'api', 'topology'].map(always),
   { ...always('scenarios-in-process'), folder: 'scenarios' },
   always('scenarios'),
   {

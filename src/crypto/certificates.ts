@@ -1,7 +1,7 @@
 import { X509Certificate, webcrypto } from 'node:crypto'
 
 /**
- * A certificate authority and the certificates it issues, on the curve P-521. The library is loaded when the first
+ * A certificate authority and the certificates it issues, on the curve P-521 unless other keys are handed in. The library is loaded when the first
  * certificate is made: it costs a fifth of a second, and most processes never make one.
  */
 interface KeyedCertificate {
@@ -11,16 +11,39 @@ interface KeyedCertificate {
   readonly privateKey: Buffer
 }
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' } as const
-const YEAR_MS = 365.25 * 86_400_000
-const VALID_YEARS = 30
-/** Clocks of clusters differ a little. */
-const BACKDATED_MS = 3_600_000
-
 const loadX509 = async () => {
   await import('reflect-metadata')
   return import('@peculiar/x509')
 }
+
+/** Makes the key pairs and signatures of certificates. */
+export interface CertificateKeys {
+  readonly loadLibrary: typeof loadX509
+  readonly crypto: webcrypto.Crypto
+  /** Of the key that signs. */
+  readonly authority: KeyAlgorithm
+  /** Of the keys whose holders are known by their certificates. */
+  readonly client: KeyAlgorithm
+}
+
+interface KeyAlgorithm {
+  readonly name: string
+  readonly namedCurve?: string
+  readonly hash?: string
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' } as const
+
+const P521: CertificateKeys = {
+  loadLibrary: loadX509,
+  crypto: webcrypto as webcrypto.Crypto,
+  authority: ALGORITHM,
+  client: ALGORITHM,
+}
+const YEAR_MS = 365.25 * 86_400_000
+const VALID_YEARS = 30
+/** Clocks of clusters differ a little. */
+const BACKDATED_MS = 3_600_000
 
 interface Subject {
   /** Common name and only DNS name. */
@@ -29,14 +52,17 @@ interface Subject {
 }
 
 /** A self-signed authority, which can also serve as a server's certificate. */
-export const createAuthority = async ({ name, nowMs }: Subject): Promise<KeyedCertificate> => {
-  const x509 = await loadX509()
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+export const createAuthority = async (
+  { name, nowMs }: Subject,
+  { crypto, authority, loadLibrary } = P521,
+): Promise<KeyedCertificate> => {
+  const x509 = await loadLibrary()
+  const keys = await generatePair(crypto, authority)
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       name: `CN=${name}`,
       keys,
-      signingAlgorithm: ALGORITHM,
+      signingAlgorithm: authority,
       ...validity(nowMs),
       extensions: [
         new x509.BasicConstraintsExtension(true, undefined, true),
@@ -48,26 +74,27 @@ export const createAuthority = async ({ name, nowMs }: Subject): Promise<KeyedCe
         new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: name }]),
       ],
     },
-    webcrypto,
+    crypto,
   )
-  return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(keys.privateKey) }
+  return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
 
 /** A certificate for a client, signed by the authority. */
 export const issueCertificate = async (
-  authority: KeyedCertificate,
+  issuer: KeyedCertificate,
   { name, nowMs }: Subject,
+  { crypto, authority, client, loadLibrary } = P521,
 ): Promise<KeyedCertificate> => {
-  const x509 = await loadX509()
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const signingKey = await webcrypto.subtle.importKey('pkcs8', authority.privateKey, ALGORITHM, false, ['sign'])
+  const x509 = await loadLibrary()
+  const keys = await generatePair(crypto, client)
+  const signingKey = await crypto.subtle.importKey('pkcs8', issuer.privateKey, authority, false, ['sign'])
   const certificate = await x509.X509CertificateGenerator.create(
     {
       subject: `CN=${name}`,
-      issuer: new x509.X509Certificate(authority.certificate).subject,
+      issuer: new x509.X509Certificate(issuer.certificate).subject,
       publicKey: keys.publicKey,
       signingKey,
-      signingAlgorithm: ALGORITHM,
+      signingAlgorithm: authority,
       ...validity(nowMs),
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
@@ -76,9 +103,9 @@ export const issueCertificate = async (
         new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: name }]),
       ],
     },
-    webcrypto,
+    crypto,
   )
-  return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(keys.privateKey) }
+  return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
 
 const validity = (nowMs: number) => ({
@@ -86,8 +113,11 @@ const validity = (nowMs: number) => ({
   notAfter: new Date(nowMs + VALID_YEARS * YEAR_MS),
 })
 
-const exportKey = async (key: webcrypto.CryptoKey): Promise<Buffer> =>
-  Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key))
+const generatePair = (crypto: webcrypto.Crypto, algorithm: KeyAlgorithm): Promise<webcrypto.CryptoKeyPair> =>
+  crypto.subtle.generateKey(algorithm as webcrypto.EcKeyGenParams, true, ['sign', 'verify'])
+
+const exportKey = async (crypto: webcrypto.Crypto, key: webcrypto.CryptoKey): Promise<Buffer> =>
+  Buffer.from(await crypto.subtle.exportKey('pkcs8', key))
 
 /** Whether the bytes are a certificate, whoever has signed it. */
 export const isCertificate = (der: Buffer): boolean => {

@@ -18,6 +18,12 @@ export interface JwtKey {
   verify(text: string): Promise<JwtClaims | undefined>
 }
 
+/** Makes signing keys and opens them again; a key is PKCS 8 DER where it is stored. */
+export interface JwtKeys {
+  create(): Buffer
+  open(pkcs8: Buffer): JwtKey
+}
+
 /** A new P-521 key as PKCS 8 DER, for storage. */
 export const createSigningKey = (): Buffer =>
   generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey.export({ format: 'der', type: 'pkcs8' })
@@ -34,6 +40,8 @@ export const openSigningKey = (pkcs8: Buffer): JwtKey => {
     verify: (text) => verify(text, publicKey),
   }
 }
+
+export const P521_JWT_KEYS: JwtKeys = { create: createSigningKey, open: openSigningKey }
 
 const verify = async (text: string, publicKey: KeyObject): Promise<JwtClaims | undefined> => {
   if (!isJwt(text)) return undefined

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Recorder } from '../base/meter.js'
 import type { Random } from '../base/random.js'
+import type { CertificateKeys } from '../crypto/certificates.js'
 import type { JsonObject } from '../logical/json.js'
 import type { Request, Response, WrapInfo } from '../logical/request.js'
 import type { Storage, Transaction } from '../logical/storage.js'
@@ -25,6 +26,8 @@ export interface Surroundings {
    * empty: the system's roots.
    */
   fetchWrapped(call: WrappedCall): Promise<{ status: number; body: string }>
+  /** Undefined: those of the system. */
+  readonly certificateKeys?: CertificateKeys | undefined
 }
 
 interface OwnCluster {

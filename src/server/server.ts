@@ -34,6 +34,7 @@ import { replicationTimes } from './wiring/replication-parts.js'
 import type { Runtime } from './runtime/runtime.js'
 import { RuntimeHost } from './runtime/runtime-host.js'
 import { ServerStatus } from './server-status.js'
+import type { StandIns } from './stand-ins.js'
 import { checkAfterCrash } from './data/start-check.js'
 import type { ShellView } from './runtime/shell-view.js'
 import { systemRules, systemRulesOf } from './system-rules.js'
@@ -46,6 +47,7 @@ interface ServerOptions {
   readonly network?: Network
   /** Where the data lies; by default where the configuration says. */
   readonly openStorage?: () => Promise<EngineSource>
+  readonly standIns?: StandIns | undefined
 }
 
 /**
@@ -77,7 +79,8 @@ export class Server implements ShellView {
     this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
     const { config, network, clock, random, log } = this.#options
-    this.transport = createGrpcTransport({ network, clock, times: replicationTimes(config), log })
+    this.transport =
+      this.standIns?.transport ?? createGrpcTransport({ network, clock, times: replicationTimes(config), log })
     this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
     this.images = new ClusterImages({
       host: this.host,
@@ -87,7 +90,7 @@ export class Server implements ShellView {
       directory: options.config.storage.path,
     })
     this.#listeners = new ApiListeners({
-      handle: (request) => this.#handle(request),
+      handle: (request) => this.handle(request),
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
       allowBody: (sender, gone) => this.host.allowBody(sender, gone),
       lab: createLabApi(this, config),
@@ -104,6 +107,7 @@ export class Server implements ShellView {
       random: createSystemRandom(),
       network: systemNetwork,
       openStorage: () => openConfiguredStorage(options),
+      standIns: undefined,
       ...options,
     })
     try {
@@ -123,6 +127,10 @@ export class Server implements ShellView {
   get clusterPort(): ClusterPort {
     if (!this.#clusterPort) throw new Error('the cluster port is not open')
     return this.#clusterPort
+  }
+
+  get standIns(): StandIns | undefined {
+    return this.#options.standIns
   }
 
   get devSecrets(): DevSecrets | undefined {
@@ -199,7 +207,8 @@ export class Server implements ShellView {
     }
   }
 
-  async #handle(request: IncomingRequest): Promise<Rendered> {
+  /** Answers one request as the HTTP front hands it inward. What it throws is answered as an error. */
+  async handle(request: IncomingRequest): Promise<Rendered> {
     await this.host.admit(request)
     const done = this.#inFlight.begin(request)
     const { clock, log } = this.#options

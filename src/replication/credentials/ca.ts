@@ -1,6 +1,6 @@
 import { uuid } from '../../base/id.js'
 import type { Random } from '../../base/random.js'
-import { createAuthority, issueCertificate } from '../../crypto/certificates.js'
+import { type CertificateKeys, createAuthority, issueCertificate } from '../../crypto/certificates.js'
 import { certificatePem, privateKeyPem } from '../../crypto/pem.js'
 import type { CaRecord, Credentials } from '../roles/state.js'
 import type { PrimaryCredentials, ServerIdentity } from '../types.js'
@@ -9,9 +9,9 @@ import type { PrimaryCredentials, ServerIdentity } from '../types.js'
  * The authority of one primary for one kind. Its name is at once the TLS server name by which callers say which kind they
  * mean. Secondaries get a client certificate from it; nobody but the primary's DR copies ever gets its key.
  */
-export const createCa = async (random: Random, nowMs: number): Promise<CaRecord> => {
+export const createCa = async (random: Random, nowMs: number, keys?: CertificateKeys): Promise<CaRecord> => {
   const name = `rep-${uuid(random)}`
-  const made = await createAuthority({ name, nowMs })
+  const made = await createAuthority({ name, nowMs }, keys)
   return { name, certificate: made.certificate.toString('base64'), privateKey: made.privateKey.toString('base64') }
 }
 
@@ -27,10 +27,11 @@ export const issueClientCertificate = async (
   ca: CaRecord,
   random: Random,
   nowMs: number,
+  keys?: CertificateKeys,
 ): Promise<ClientCertificate> => {
   const commonName = uuid(random)
   const authority = { certificate: decode(ca.certificate), privateKey: decode(ca.privateKey) }
-  return { commonName, ...(await issueCertificate(authority, { name: commonName, nowMs })) }
+  return { commonName, ...(await issueCertificate(authority, { name: commonName, nowMs }, keys)) }
 }
 
 /** The name, certificate and key that the cluster port presents for the kind this authority belongs to. */

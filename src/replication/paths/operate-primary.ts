@@ -32,7 +32,7 @@ export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryCl
     const decision = decideEnablePrimary(kind, roles.facts())
     if (!decision.ok) throw refusalToError(decision)
     const address = parsePrimaryClusterAddr(primaryClusterAddr)
-    const ca = await createCa(host.random, host.clock.now())
+    const ca = await createCa(host.random, host.clock.now(), host.certificateKeys)
     await execute(context, kind, decision, { ca, primaryClusterAddr: address })
     return warned(WARNINGS.primaryEnabled(kind))
   })
@@ -108,7 +108,7 @@ const register = async (
   fields: IssueFields,
 ): Promise<{ bundle: Bundle; registration: Registration }> => {
   const nowMs = host.clock.now()
-  const client = await issueClientCertificate(record.ca, host.random, nowMs)
+  const client = await issueClientCertificate(record.ca, host.random, nowMs, host.certificateKeys)
   const bundle: Bundle = {
     kind,
     setId: record.setId,

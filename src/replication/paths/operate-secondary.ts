@@ -101,7 +101,7 @@ export const promote = (context: ReplicationContext, kind: Kind, fields: Promote
     const decision = decidePromote(kind, roles.facts(), running[kind].safety(), fields.force)
     if (!decision.ok) throw refusalToError(decision)
     const primaryClusterAddr = parsePrimaryClusterAddr(fields.primaryClusterAddr)
-    const ca = await createCa(host.random, host.clock.now())
+    const ca = await createCa(host.random, host.clock.now(), host.certificateKeys)
     await execute(context, kind, decision, { ca, primaryClusterAddr })
     return warned(WARNINGS.promoted(kind))
   })

@@ -26,5 +26,6 @@ export const withDiskFaults = (source: EngineSource, faults: DiskFaults, clock: 
     beforeRead: () => undefined,
     beforeStep: () => faults.requireRoom(),
     beforeReopen: () => faults.requireRoom(),
-    beforeWrite: () => (faults.state === 'slow' ? clock.sleep(faults.delayMs) : undefined),
+    delay: (step, side) =>
+      step === 'batch' && side === 'before' && faults.state === 'slow' ? clock.sleep(faults.delayMs) : undefined,
   })

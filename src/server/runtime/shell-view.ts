@@ -3,6 +3,7 @@ import type { ClusterStatus } from '../../core/status/cluster-status.js'
 import type { Meter } from '../../core/status/metrics.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
 import type { Holds } from '../../replication/holds.js'
+import type { StandIns } from '../stand-ins.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
 
@@ -15,6 +16,7 @@ export interface ShellView {
   readonly clusterPort: ClusterPort
   readonly transport: ClusterTransport
   readonly passwords: Passwords
+  readonly standIns: StandIns | undefined
   /** The rules of the paths below `sys/`. */
   readonly systemRules: PathRuleTable
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */

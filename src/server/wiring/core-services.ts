@@ -18,6 +18,7 @@ import { tokenCreation } from '../../core/tokens/token-metrics.js'
 import { aclOf } from '../../core/tokens/token-rights.js'
 import { TokenStore } from '../../core/tokens/tokens.js'
 import { Wrapping } from '../../core/wrapping/wrapping.js'
+import type { JwtKeys } from '../../crypto/jwt.js'
 import type { Backend, BackendType } from '../../logical/backend.js'
 import { ROOT_NAMESPACE } from '../../logical/request.js'
 import type { Storage } from '../../logical/storage.js'
@@ -44,6 +45,7 @@ interface CoreServicesOptions {
   readonly apiAddress: () => string
   readonly meter: Pick<Meter, 'count'>
   readonly standardOutput: (text: string) => Promise<void>
+  readonly jwtKeys?: JwtKeys | undefined
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -155,6 +157,7 @@ export const createCoreServices = (options: CoreServicesOptions): CoreServices =
     random,
     deriveKey: (purpose) => storage.deriveKey(purpose),
     address: options.apiAddress,
+    jwtKeys: options.jwtKeys,
   })
   const wrapping = new Wrapping({ tokens, cubbyhole: storage.view(KEYS.cubbyholes), signer, clock })
   const services = {

@@ -44,6 +44,7 @@ export class OpenCluster {
       apiAddress: () => config.apiAddress,
       meter: shell.meter,
       standardOutput: writeStandardOutput,
+      jwtKeys: shell.standIns?.jwtKeys,
       clock,
       random,
       log,

@@ -191,7 +191,8 @@ export class ReplicationParts {
       fenceWrites: (kind) => fenceWrites(kind, store, changes),
       restart: (reason) => changes.restart(reason),
       destroyDeleted: () => this.destruction.schedule(),
-      fetchWrapped: (call) => fetchWrapped(call, network),
+      fetchWrapped: shell.standIns?.fetchWrapped ?? ((call) => fetchWrapped(call, network)),
+      certificateKeys: shell.standIns?.certificateKeys,
       // A filter judges by what is decided: entries of a mount that moves may be shipped in the batch that moves it.
       mounts: () => tables.table.allDecided().flatMap((entry) => mountFact(entry, tables)),
       namespaces: () => tables.namespaces.allDecided(),

@@ -3,7 +3,7 @@ import { newTokenId, namespaceIdOf, suffixOf } from '../../core/tokens/token-for
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 import type { Random } from '../../base/random.js'
 import type { WrappingSigner } from '../../core/wrapping/wrapping.js'
-import { createSigningKey, type JwtKey, openSigningKey } from '../../crypto/jwt.js'
+import { type JwtKey, type JwtKeys, P521_JWT_KEYS } from '../../crypto/jwt.js'
 import { isExpired, readWrappingClaims, wrappingClaims } from '../../crypto/wrapping-claims.js'
 import type { Storage } from '../../logical/storage.js'
 import { KEYS } from '../../storage/key-families.js'
@@ -22,23 +22,24 @@ export const createWrappingSigner = (options: {
   readonly deriveKey: (purpose: string) => Buffer
   /** The API address that receivers are told to unwrap at. */
   readonly address: () => string
+  readonly jwtKeys?: JwtKeys | undefined
 }): WrappingSigner => {
-  const { storage, clock, random, deriveKey, address } = options
+  const { storage, clock, random, deriveKey, address, jwtKeys = P521_JWT_KEYS } = options
   const tokenIdOf = (name: string): string =>
     `hvs.${hmacSha256Hex(deriveKey('wrapping-jwt'), name).slice(0, TOKEN_HEX_DIGITS)}`
   let opened: { stored: Buffer; key: JwtKey } | undefined
   const open = (): JwtKey | undefined => {
     const stored = storage.get(KEYS.wrappingKey)
     if (!stored) return undefined
-    if (!opened?.stored.equals(stored)) opened = { stored, key: openSigningKey(stored) }
+    if (!opened?.stored.equals(stored)) opened = { stored, key: jwtKeys.open(stored) }
     return opened.key
   }
   const make = async (): Promise<JwtKey> => {
-    const made = createSigningKey()
+    const made = jwtKeys.create()
     await storage.write((tx) => {
       if (!tx.get(KEYS.wrappingKey)) tx.put(KEYS.wrappingKey, made)
     })
-    return open() ?? openSigningKey(made)
+    return open() ?? jwtKeys.open(made)
   }
   return {
     newName(namespaceId) {

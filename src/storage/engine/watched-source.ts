@@ -8,8 +8,8 @@ export type DiskStep = 'batch' | 'new generation' | 'move pointer' | 'destroy ge
 interface DiskWatch {
   beforeRead(): void
   beforeStep(step: DiskStep): void
-  /** Waited for before a batch is written, where it returns something to wait for. */
-  beforeWrite?(): Promise<void> | undefined
+  /** Waited for on either side of a step, where it returns something to wait for: what the disk takes for it. */
+  delay?(step: DiskStep, side: 'before' | 'after'): Promise<void> | undefined
   beforeReopen?(): void
 }
 
@@ -28,22 +28,30 @@ export const watchSource = (inner: EngineSource, watch: DiskWatch): EngineSource
     },
     isUnchecked: inner.isUnchecked ?? false,
     async replace(prepare) {
-      watch.beforeStep('new generation')
+      await begin(watch, 'new generation')
       const fresh = await inner.replace(async (bare) => {
         await prepare(watchEngine(bare, watch))
-        watch.beforeStep('move pointer')
+        await begin(watch, 'move pointer')
       })
-      watch.beforeStep('destroy generation')
+      await begin(watch, 'destroy generation')
       engine = watchEngine(fresh, watch)
       return engine
     },
     async begin() {
-      watch.beforeStep('new generation')
+      await begin(watch, 'new generation')
       return watchSuccessor(await inner.begin(), watch)
     },
     close: () => inner.close(),
     die: () => inner.die(),
   }
+}
+
+/** Undefined when it is done already: whoever writes without a wait has written when the call returns. */
+const begin = (watch: DiskWatch, step: DiskStep): Promise<void> | undefined => {
+  const delay = watch.delay?.(step, 'before')
+  if (delay) return delay.then(() => watch.beforeStep(step))
+  watch.beforeStep(step)
+  return undefined
 }
 
 const watchSuccessor = (inner: Successor, watch: DiskWatch): Successor => ({
@@ -55,7 +63,7 @@ const watchSuccessor = (inner: Successor, watch: DiskWatch): Successor => ({
   takeWritten: () => inner.takeWritten(),
   requireRoom: () => inner.requireRoom(),
   takeOver: async () => {
-    watch.beforeStep('move pointer')
+    await begin(watch, 'move pointer')
     return watchPredecessor(await inner.takeOver(), watch)
   },
   abandon: () => inner.abandon(),
@@ -64,7 +72,7 @@ const watchSuccessor = (inner: Successor, watch: DiskWatch): Successor => ({
 const watchPredecessor = (inner: Predecessor, watch: DiskWatch): Predecessor => ({
   unread: () => inner.unread(),
   destroy: async () => {
-    watch.beforeStep('destroy generation')
+    await begin(watch, 'destroy generation')
     await inner.destroy()
   },
 })
@@ -122,10 +130,11 @@ const watchBatch = (inner: EngineBatch, watch: DiskWatch): EngineBatch => ({
     return inner.length
   },
   write: async (options) => {
-    const delay = watch.beforeWrite?.()
-    if (delay) await delay
-    watch.beforeStep('batch')
+    const begun = begin(watch, 'batch')
+    if (begun) await begun
     await inner.write(options)
+    const ended = watch.delay?.('batch', 'after')
+    if (ended) await ended
   },
   discard: () => inner.discard(),
 })

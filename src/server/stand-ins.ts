@@ -1,0 +1,12 @@
+import type { CertificateKeys } from '../crypto/certificates.js'
+import type { JwtKeys } from '../crypto/jwt.js'
+import type { ReplicationHost } from '../replication/host.js'
+import type { ClusterTransport } from '../replication/rpc/transport.js'
+
+/** In place of sockets, and of cryptography that runs on threads or draws its own chances: with them a server can be simulated. */
+export interface StandIns {
+  readonly transport: ClusterTransport
+  readonly fetchWrapped: ReplicationHost['fetchWrapped']
+  readonly certificateKeys: CertificateKeys
+  readonly jwtKeys: JwtKeys
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { simulate } from './simulate.js'
+
+const SEEDS = [1, 2, 3, 4, 5, 6]
+
+it.each(SEEDS)('seed %i has the same history each time', async (seed) => {
+  const first = await simulate(seed)
+  const again = await simulate(seed)
+  expect(again.hash).toBe(first.hash)
+  expect(again.events).toBe(first.events)
+})
+
+it('has another history for each seed, and the same whether it is told or not', async () => {
+  const [one, two] = [await simulate(1), await simulate(2)]
+  expect(one.hash).not.toBe(two.hash)
+  expect(one.story).toEqual([])
+  const told = await simulate(1, true)
+  expect(told.hash).toBe(one.hash)
+  expect(told.story.length).toBeGreaterThanOrEqual(told.events)
+})

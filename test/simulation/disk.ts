@@ -1,0 +1,47 @@
+import type { Clock } from '../../src/base/clock.js'
+import { LogicalError } from '../../src/logical/errors.js'
+import type { EngineSource } from '../../src/storage/engine/engine-source.js'
+import { MemoryDirectory, openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
+import { watchSource } from '../../src/storage/engine/watched-source.js'
+import type { Chance } from './chance.js'
+import type { History } from './history.js'
+import type { Host } from './network.js'
+
+interface DiskOptions {
+  readonly chance: Chance
+  readonly history: History
+  /** How long one step takes at most, in milliseconds. */
+  readonly delayMsMax: number
+}
+
+/**
+ * The disk of one cluster. Every step takes its time before it has happened and until it is known that it has; whoever dies
+ * in between finds out at the next start. A loss of power takes what was not made durable.
+ */
+export class Disk {
+  readonly #options: DiskOptions
+  readonly #directory = new MemoryDirectory()
+
+  constructor(options: DiskOptions) {
+    this.#options = options
+  }
+
+  /** For one life of a server. Its clock is what it waits with: the steps of a dead one never come to their end. */
+  open(host: Host, clock: Clock): EngineSource {
+    const { history, chance } = this.#options
+    return watchSource(openMemoryGenerations(this.#directory), {
+      beforeRead: () => {
+        if (!host.isAlive) throw new LogicalError('unavailable', 'the process is dead')
+      },
+      beforeStep: (step) => {
+        if (!host.isAlive) throw new LogicalError('unavailable', 'the process is dead')
+        history.add(host.name, `disk: ${step}`)
+      },
+      delay: () => clock.sleep(chance.next() * this.#options.delayMsMax),
+    })
+  }
+
+  losePower(): void {
+    this.#directory.crash()
+  }
+}

@@ -1,0 +1,101 @@
+import 'reflect-metadata'
+import {
+  createECDH,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+  sign,
+  timingSafeEqual,
+  type webcrypto,
+} from 'node:crypto'
+import * as x509 from '@peculiar/x509'
+import type { Random } from '../../src/base/random.js'
+import type { CertificateKeys } from '../../src/crypto/certificates.js'
+import { type JwtKeys, peekClaims } from '../../src/crypto/jwt.js'
+import { ed25519KeyBytes, privateKeyOf } from '../../src/crypto/key-pairs.js'
+
+/**
+ * Keys and signatures that need no threads and leave nothing to chance: Ed25519 signs the same bytes in the same way each
+ * time. The certificates are as real as those on other curves, and are judged by the same code.
+ */
+const SIGNING = { name: 'Ed25519' }
+/** The form in which activation tokens carry the keys of clients, which sign nothing. */
+const CLIENT = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' }
+
+interface SimulatedKey {
+  readonly type: 'private' | 'public'
+  readonly algorithm: { readonly name: string }
+  readonly key: KeyObject
+  readonly [Symbol.toStringTag]: 'CryptoKey'
+}
+
+const keyOf = (key: KeyObject): SimulatedKey => ({
+  type: key.type === 'private' ? 'private' : 'public',
+  algorithm: key.asymmetricKeyType === 'ed25519' ? SIGNING : CLIENT,
+  key,
+  [Symbol.toStringTag]: 'CryptoKey',
+})
+
+const exported = ({ key, type }: SimulatedKey): Buffer =>
+  type === 'private' ? key.export({ format: 'der', type: 'pkcs8' }) : key.export({ format: 'der', type: 'spki' })
+
+/** The part of the interface that certificates are made with. */
+export const simulatedCertificateKeys = (random: Random): CertificateKeys => {
+  const subtle = {
+    generateKey: async (algorithm: { readonly name: string }) => {
+      const privateKey = algorithm === SIGNING ? privateKeyOf(ed25519KeyBytes(random.bytes(32))) : p521Key(random)
+      return { privateKey: keyOf(privateKey), publicKey: keyOf(createPublicKey(privateKey)) }
+    },
+    importKey: async (_format: string, bytes: Buffer) =>
+      keyOf(createPrivateKey({ key: bytes, format: 'der', type: 'pkcs8' })),
+    exportKey: async (_format: string, key: SimulatedKey) => Uint8Array.from(exported(key)).buffer,
+    sign: async (_algorithm: unknown, { key }: SimulatedKey, data: ArrayBuffer) =>
+      Uint8Array.from(sign(null, Buffer.from(data), key)).buffer,
+  }
+  const crypto = { subtle, getRandomValues: (into: Uint8Array) => Uint8Array.from(random.bytes(into.length)) }
+  // Loaded with this file: whoever loads it later waits for the disk of this machine.
+  return {
+    crypto: crypto as unknown as webcrypto.Crypto,
+    authority: SIGNING,
+    client: CLIENT,
+    loadLibrary: async () => x509,
+  }
+}
+
+/** Any number below the order of the curve is a private key, and the one public key follows from it. */
+const p521Key = (random: Random): KeyObject => {
+  const pair = createECDH('secp521r1')
+  const number = Buffer.concat([Buffer.alloc(1), random.bytes(P521_BYTES - 1)])
+  pair.setPrivateKey(number)
+  const point = pair.getPublicKey()
+  const [d, x, y] = [number, point.subarray(1, 1 + P521_BYTES), point.subarray(1 + P521_BYTES)].map((one) =>
+    one.toString('base64url'),
+  )
+  return createPrivateKey({ key: { kty: 'EC', crv: 'P-521', d, x, y } as JsonWebKey, format: 'jwk' })
+}
+
+const P521_BYTES = 66
+
+const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString('base64url')
+
+/** Tokens of the same form, under one key that is drawn like anything else. */
+export const simulatedJwtKeys = (random: Random): JwtKeys => ({
+  create: () => random.bytes(32),
+  open: (key) => {
+    const signature = (text: string) => createHmac('sha256', key).update(text).digest()
+    return {
+      sign: async (claims) => {
+        const text = `${HEADER}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
+        return `${text}.${signature(text).toString('base64url')}`
+      },
+      verify: async (token) => {
+        const at = token.lastIndexOf('.')
+        const given = Buffer.from(token.slice(at + 1), 'base64url')
+        const right = signature(token.slice(0, at))
+        return given.length === right.length && timingSafeEqual(given, right) ? peekClaims(token) : undefined
+      },
+    }
+  },
+})

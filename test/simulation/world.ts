@@ -1,0 +1,110 @@
+import { Chance } from './chance.js'
+import { type Answer, type Call, SimulatedCluster } from './cluster.js'
+import { History } from './history.js'
+import { Network } from './network.js'
+import type { Plan } from './plan.js'
+import { SimulatedClock } from './simulated-clock.js'
+
+/** A promise of the product that did not hold. */
+export class Violation extends Error {
+  override readonly name = 'Violation'
+}
+
+/** A cluster, and what is known of it outside. */
+export interface Member {
+  readonly name: string
+  readonly cluster: SimulatedCluster
+  /** The one key share that opens it; that of its primary once it has joined. */
+  unsealKey: string
+  rootToken: string
+}
+
+/** Clusters with everything around them, on one clock and under one seed. */
+export class World {
+  readonly plan: Plan
+  readonly clock: SimulatedClock
+  readonly history: History
+  readonly network: Network
+  readonly members: readonly Member[]
+
+  constructor(plan: Plan, names: readonly string[], isTold: boolean) {
+    const { seed, networkDelayMsMax, settings, diskDelayMsMax } = plan
+    const chance = new Chance(`${seed} schedule`)
+    this.plan = plan
+    this.clock = new SimulatedClock(chance)
+    this.history = new History(this.clock, isTold)
+    this.network = new Network({ clock: this.clock, chance, history: this.history, delayMsMax: networkDelayMsMax })
+    const surroundings = {
+      seed,
+      chance,
+      clock: this.clock,
+      history: this.history,
+      network: this.network,
+      settings,
+      diskDelayMsMax,
+      findByApi: (address: string) => this.members.find(({ cluster }) => cluster.apiAddress === address)?.cluster,
+    }
+    this.members = names.map((name, index) => ({
+      name,
+      cluster: new SimulatedCluster(name, index, surroundings),
+      unsealKey: '',
+      rootToken: '',
+    }))
+  }
+
+  member(name: string): Member {
+    const found = this.members.find((member) => member.name === name)
+    if (!found) throw new Error(`there is no cluster ${name}`)
+    return found
+  }
+
+  fail(text: string): never {
+    this.history.add('', `VIOLATION: ${text}`)
+    throw new Violation(text)
+  }
+
+  /** A request with the root token, unless another one is given. An answer that tells of a bug is a violation. */
+  async call({ cluster, rootToken, name }: Member, call: Call): Promise<Answer | undefined> {
+    const answer = await cluster.call({ token: rootToken, ...call })
+    if (answer?.status === 500)
+      this.fail(`${name} answers 500 to ${call.method} ${call.path}: ${JSON.stringify(answer.json)}`)
+    return answer
+  }
+
+  /** For what must be granted while nothing goes wrong. */
+  async demand(member: Member, call: Call): Promise<Answer> {
+    const answer = await this.call(member, call)
+    if (!answer || answer.status >= 300)
+      this.fail(
+        `${member.name} answers ${answer?.status} to ${call.method} ${call.path}: ${JSON.stringify(answer?.json)}`,
+      )
+    return answer
+  }
+
+  /** Waits for a fact; `find` says what is still missing. */
+  async until(what: string, find: () => Promise<string | undefined>, limitMs = 120_000): Promise<void> {
+    const endMs = this.clock.monotonic() + limitMs
+    for (;;) {
+      const missing = await find()
+      if (missing === undefined) return
+      if (this.clock.monotonic() > endMs) this.fail(`${what}, and it never came: ${missing}`)
+      await this.clock.sleep(100)
+    }
+  }
+
+  /** Brings up what does not run and opens what is sealed, with whatever opens it. */
+  async raise(member: Member): Promise<void> {
+    await member.cluster.start()
+    const keys = new Set([member.unsealKey, ...this.members.map(({ unsealKey }) => unsealKey)])
+    for (const key of keys) {
+      const seal = await this.call(member, { method: 'GET', path: 'sys/seal-status' })
+      if (seal?.json.sealed !== true) return
+      await this.call(member, { method: 'PUT', path: 'sys/unseal', body: { key } })
+    }
+  }
+
+  async status(member: Member, kind: 'dr' | 'performance'): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.call(member, { method: 'GET', path: `sys/replication/${kind}/status` })
+    return (answer?.json.data ?? {}) as Readonly<Record<string, unknown>>
+  }
+}
