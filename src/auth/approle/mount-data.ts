@@ -4,8 +4,7 @@
  * request goes there as a whole.
  */
 import type { BackendContext } from '../../logical/backend.js'
-import { LogicalError } from '../../logical/errors.js'
-import type { Storage } from '../../logical/storage.js'
+import { decidedByPrimary, readOnly } from '../../logical/decided-by-primary.js'
 import { type Role, Roles } from './roles.js'
 import { Salt } from './salt.js'
 import { LOCAL_FOLDERS, REPLICATED_FOLDERS, SecretIdStore } from './secret-id-records.js'
@@ -44,16 +43,3 @@ export class MountData {
     this.#salt.invalidate(key)
   }
 }
-
-const readOnly = (): LogicalError => new LogicalError('read-only', 'cannot write to readonly storage')
-
-const decidedByPrimary = ({ storage, isReadOnly }: BackendContext): Storage => ({
-  get: (key) => storage.get(key),
-  has: (key) => storage.has(key),
-  list: (prefix, options) => storage.list(prefix, options),
-  keys: (prefix, options) => storage.keys(prefix, options),
-  async write(fn) {
-    if (isReadOnly()) throw readOnly()
-    return storage.write(fn)
-  },
-})

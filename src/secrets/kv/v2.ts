@@ -1,5 +1,6 @@
 /** KV version 2: versioned secrets. Paths of version 1 are answered with a hint. */
 import type { Backend, BackendContext } from '../../logical/backend.js'
+import { decidedByPrimary } from '../../logical/decided-by-primary.js'
 import { unsupportedOperation } from '../../logical/errors.js'
 import type { Operation, Request, Response } from '../../logical/request.js'
 import { ConfigStore, configPaths } from './config.js'
@@ -8,7 +9,9 @@ import { metadataPaths } from './metadata-paths.js'
 import { subkeyPaths } from './subkeys.js'
 import { versionPaths } from './versions.js'
 
-export const createKvV2 = (context: BackendContext): Backend => {
+/** What a write does depends on the versions that there are, and a secondary may not have them yet. */
+export const createKvV2 = (given: BackendContext): Backend => {
+  const context = { ...given, storage: decidedByPrimary(given) }
   const config = new ConfigStore(context.storage)
   return {
     type: 'kv',
