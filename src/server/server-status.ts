@@ -1,5 +1,5 @@
 import os from 'node:os'
-import type { ClusterStatus } from '../core/status/cluster-status.js'
+import type { ActiveNode, ClusterStatus, NodeFacts } from '../core/status/cluster-status.js'
 import type { ServerConfig } from './config/config.js'
 import type { Runtime } from './runtime/runtime.js'
 
@@ -29,6 +29,9 @@ const NOTHING: Reading = {
   activeSinceMs: undefined,
 }
 
+/** What the nodes of a cluster know of one another. */
+type Membership = Pick<ClusterStatus, 'isStandby' | 'activeNode' | 'nodes'>
+
 /** The status of the server through role changes: it answers in every state, and changes in one instant. */
 export class ServerStatus implements ClusterStatus {
   readonly apiAddress: string
@@ -39,6 +42,7 @@ export class ServerStatus implements ClusterStatus {
   readonly storageType: string
   readonly isHaEnabled: boolean
   readonly license: ServerConfig['own']['license']
+  #membership: Membership = { isStandby: false, activeNode: this, nodes: async () => [this.#alone] }
   #reading: Reading = NOTHING
   #isRestarting = false
 
@@ -49,6 +53,11 @@ export class ServerStatus implements ClusterStatus {
     this.storageType = config.storage.label
     this.isHaEnabled = config.storage.label !== 'file' && !config.disableClustering
     this.license = config.own.license
+  }
+
+  /** The server is one of several nodes. */
+  join(membership: Membership): void {
+    this.#membership = membership
   }
 
   /** From now on shows this runtime. */
@@ -68,6 +77,14 @@ export class ServerStatus implements ClusterStatus {
     const replicationModes = { ...this.#reading.replicationModes, [kind]: 'bootstrapping' as const }
     this.#reading = { ...frozen(this.#reading), replicationModes }
   }
+
+  get isStandby(): boolean {
+    return this.#membership.isStandby
+  }
+  get activeNode(): ActiveNode | undefined {
+    return this.#membership.activeNode
+  }
+  readonly nodes = (): Promise<readonly NodeFacts[]> => this.#membership.nodes()
 
   get isRestarting(): boolean {
     return this.#isRestarting
@@ -98,6 +115,12 @@ export class ServerStatus implements ClusterStatus {
   }
   get activeSinceMs(): number | undefined {
     return this.#reading.activeSinceMs
+  }
+
+  /** The only node of a cluster is the active one. */
+  get #alone(): NodeFacts {
+    const { hostname, apiAddress, clusterAddress, reportedVersion: version } = this
+    return { hostname, apiAddress, clusterAddress, version, isActive: true, lastEchoMs: undefined }
   }
 }
 

@@ -101,12 +101,16 @@ export const createSeal = async (options: SealFixtureOptions = {}) => {
   return { store, seal, keys, barrier, events, attempt, drAttempt, slot, rekey, call }
 }
 
+const ADDRESSES = { apiAddress: 'http://127.0.0.1:8200', clusterAddress: 'https://127.0.0.1:8201' }
+
 const STATUS: ClusterStatus = {
+  ...ADDRESSES,
+  isStandby: false,
+  activeNode: ADDRESSES,
+  nodes: async () => [{ ...ADDRESSES, hostname: 'host', version: '1.20.4+ent', isActive: true, lastEchoMs: undefined }],
   isRestarting: false,
   clusterName: 'vault-cluster-01234567',
   clusterId: '11111111-2222-3333-4444-555555555555',
-  apiAddress: 'http://127.0.0.1:8200',
-  clusterAddress: 'https://127.0.0.1:8201',
   hostname: 'host',
   reportedVersion: '1.20.4+ent',
   buildDate: '2026-01-01T00:00:00Z',

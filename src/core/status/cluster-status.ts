@@ -4,7 +4,28 @@
  */
 export type ReplicationMode = 'disabled' | 'bootstrapping' | 'primary' | 'secondary'
 
+/** The active node of a cluster, as its nodes know it. URLs. */
+export interface ActiveNode {
+  readonly apiAddress: string
+  readonly clusterAddress: string
+}
+
+/** One of the nodes of a cluster. */
+export interface NodeFacts extends ActiveNode {
+  readonly hostname: string
+  readonly version: string
+  readonly isActive: boolean
+  /** When a standby was last heard of, in milliseconds since the epoch; undefined for the active node. */
+  readonly lastEchoMs: number | undefined
+}
+
 export interface ClusterStatus {
+  /** True for a node that waits to become active while another one is, or none. */
+  readonly isStandby: boolean
+  /** Undefined while none is known. */
+  readonly activeNode: ActiveNode | undefined
+  /** The nodes that are there now. */
+  readonly nodes: () => Promise<readonly NodeFacts[]>
   /** True while a role change rebuilds the cluster: it serves status reads only. */
   readonly isRestarting: boolean
   /** Empty until known; never shown while sealed. */
@@ -31,7 +52,7 @@ export interface ClusterStatus {
   readonly echoDurationMs: number
   readonly clockSkewMs: number
   readonly canaryAgeMs: number
-  /** When this server became active; undefined while sealed. Milliseconds since the epoch. */
+  /** When this server became active; undefined while it is not. Milliseconds since the epoch. */
   readonly activeSinceMs: number | undefined
   readonly license: LicenseKind
 }

@@ -6,10 +6,10 @@ interface HealthFacts {
   readonly isDrSecondary: boolean
   /** The first copy is on its way: there is nothing to serve yet. */
   readonly isBootstrapping: boolean
+  readonly isStandby: boolean
 }
 
-/** A cluster here is one node, so none is ever a standby. */
-export type HealthState = 'uninitialized' | 'sealed' | 'bootstrapping' | 'drSecondary' | 'active'
+export type HealthState = 'uninitialized' | 'sealed' | 'bootstrapping' | 'drSecondary' | 'standby' | 'active'
 
 /** The code of a state, and the query parameter that replaces it. */
 const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
@@ -17,6 +17,7 @@ const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readon
   sealed: { code: 503, parameter: 'sealedcode' },
   bootstrapping: { code: 503, parameter: 'sealedcode' },
   drSecondary: { code: 472, parameter: 'drsecondarycode' },
+  standby: { code: 429, parameter: 'standbycode' },
   active: { code: 200, parameter: 'activecode' },
 }
 
@@ -24,7 +25,8 @@ export const decideHealth = (facts: HealthFacts): HealthState => {
   if (!facts.isInitialized) return 'uninitialized'
   if (facts.isSealed) return 'sealed'
   if (facts.isBootstrapping) return 'bootstrapping'
-  return facts.isDrSecondary ? 'drSecondary' : 'active'
+  if (facts.isDrSecondary) return 'drSecondary'
+  return facts.isStandby ? 'standby' : 'active'
 }
 
 /** `wanted` are the codes of the query, by parameter. */

@@ -3,7 +3,7 @@ import os from 'node:os'
 import type { Clock } from '../../base/clock.js'
 import { definePath, type PathSpec } from '../../logical/backend.js'
 import type { JsonObject } from '../../logical/json.js'
-import type { ClusterStatus, LicenseKind } from '../status/cluster-status.js'
+import type { ClusterStatus, LicenseKind, NodeFacts } from '../status/cluster-status.js'
 import { LICENSE_END } from './status-paths.js'
 
 interface InFlightRequest {
@@ -37,7 +37,11 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
     fields: {},
     mirror: true,
     summary: 'Lists the nodes of the cluster.',
-    operations: { read: () => ({ data: { nodes: [nodeBody(deps.status)] } }) },
+    operations: {
+      read: async () => ({
+        data: { nodes: (await deps.status.nodes()).map((node) => nodeBody(node, deps.status)) },
+      }),
+    },
   }),
   definePath({
     pattern: 'license/status',
@@ -71,13 +75,13 @@ export const nodePaths = (deps: NodePathsDeps): PathSpec[] => [
   }),
 ]
 
-const nodeBody = (status: ClusterStatus): JsonObject => ({
-  hostname: status.hostname,
-  api_address: status.apiAddress,
-  cluster_address: status.clusterAddress,
-  active_node: true,
-  last_echo: null,
-  version: status.reportedVersion,
+const nodeBody = (node: NodeFacts, status: ClusterStatus): JsonObject => ({
+  hostname: node.hostname,
+  api_address: node.apiAddress,
+  cluster_address: node.clusterAddress,
+  active_node: node.isActive,
+  last_echo: node.lastEchoMs === undefined ? null : time(node.lastEchoMs),
+  version: node.version,
   echo_duration_ms: status.echoDurationMs,
   clock_skew_ms: status.clockSkewMs,
   replication_primary_canary_age_ms: status.canaryAgeMs,

@@ -50,7 +50,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
       summary: 'Tells the state of this server by status code and body.',
       operations: {
         read: ({ values, supplied }) => {
-          for (const name of SWITCHES) if (supplied(name)) parseSwitch(values[name])
+          const [isStandbyOk] = SWITCHES.map((name) => supplied(name) && parseSwitch(values[name]))
           const wanted: Record<string, number> = {}
           for (const name of CODES) if (supplied(name)) wanted[name] = parseCode(values[name])
           const { seal, status } = deps
@@ -60,8 +60,10 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
             isSealed: seal.isSealed && !status.isRestarting,
             isDrSecondary: modes.dr === 'secondary',
             isBootstrapping: modes.dr === 'bootstrapping' || modes.performance === 'bootstrapping',
+            isStandby: status.isStandby,
           })
-          return { data: healthBody(state, modes, deps), bare: true, status: healthCode(state, wanted) }
+          const counted = state === 'standby' && isStandbyOk ? 'active' : state
+          return { data: healthBody(state, modes, deps), bare: true, status: healthCode(counted, wanted) }
         },
       },
     }),
@@ -70,7 +72,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
     oldPath({
       pattern: 'leader',
       fields: {},
-      summary: 'Tells the addresses of the active node, which is this one.',
+      summary: 'Tells the addresses of the active node.',
       operations: { read: () => bare(leaderBody(deps)) },
     }),
   ),
@@ -104,7 +106,7 @@ const healthBody = (
   const body: JsonObject = {
     initialized: state !== 'uninitialized',
     sealed: !isOpen,
-    standby: !isServing,
+    standby: !isServing || state === 'standby',
     replication_performance_mode: isOpen ? performance : 'unknown',
     replication_dr_mode: isOpen ? dr : 'unknown',
     server_time_utc: Math.floor(clock.now() / 1000),
@@ -116,7 +118,7 @@ const healthBody = (
   }
   body.performance_standby = false
   body.enterprise = true
-  if (isServing && lastWal > 0) body.last_wal = lastWal
+  if (isServing && state !== 'standby' && lastWal > 0) body.last_wal = lastWal
   if (status.license !== 'none') body.license = LICENSE
   body.echo_duration_ms = status.echoDurationMs
   body.clock_skew_ms = status.clockSkewMs
@@ -131,15 +133,15 @@ const LICENSE = { state: 'autoloaded', expiry_time: LICENSE_END, terminated: fal
 
 const leaderBody = ({ seal, status }: StatusPathsDeps): JsonObject => {
   if (seal.isSealed && !status.isRestarting) throw sealed()
+  const { isStandby, activeNode, activeSinceMs } = status
   return {
     ha_enabled: status.isHaEnabled,
-    is_self: true,
-    ...(status.activeSinceMs !== undefined && { active_time: new Date(status.activeSinceMs).toISOString() }),
-    leader_address: status.apiAddress,
-    leader_cluster_address: status.clusterAddress,
+    is_self: !isStandby,
+    ...(!isStandby && activeSinceMs !== undefined && { active_time: new Date(activeSinceMs).toISOString() }),
+    ...(activeNode && { leader_address: activeNode.apiAddress, leader_cluster_address: activeNode.clusterAddress }),
     performance_standby: false,
     performance_standby_last_remote_wal: 0,
-    ...(status.lastWal > 0 && { last_wal: status.lastWal }),
+    ...(!isStandby && status.lastWal > 0 && { last_wal: status.lastWal }),
     ...(status.storageType === 'raft' && { raft_committed_index: status.lastWal, raft_applied_index: status.lastWal }),
   }
 }

@@ -56,6 +56,21 @@ describe('sys/health', () => {
     expect((await (await open({ ...DR, isRestarting: true })).health({ standbycode: '299' })).status).toBe(472)
   })
 
+  test.each<[JsonObject, number]>([
+    [{}, 429],
+    [{ standbyok: '' }, 200],
+    [{ standbyok: 'false' }, 429],
+    [{ standbyok: 'true', activecode: '299' }, 299],
+    [{ standbycode: '298', activecode: '299', performancestandbycode: '297' }, 298],
+    [{ perfstandbyok: 'true' }, 429],
+  ])('a standby asked with %j is %i', async (query, status) => {
+    const { health } = await open({ isStandby: true, lastWal: 7 })
+    const answer = await health(query)
+    expect(answer).toMatchObject({ status, body: { initialized: true, sealed: false, standby: true } })
+    expect(answer.body).toMatchObject({ cluster_id: expect.any(String), performance_standby: false })
+    expect(answer.body).not.toHaveProperty('last_wal')
+  })
+
   test.each(['dr', 'performance'] as const)('a first copy of kind %s is 503: nothing is served yet', async (kind) => {
     const replicationModes = { dr: 'disabled', performance: 'disabled', [kind]: 'bootstrapping' } as const
     const { health } = await open({ replicationModes })
@@ -102,6 +117,42 @@ test('sys/leader gives both addresses, and says in the one text clients know tha
   })
   await call('update', 'seal')
   expect(await call('read', 'leader')).toEqual({ code: 'sealed', message: 'Vault is sealed' })
+})
+
+const OTHER = { apiAddress: 'http://10.0.0.2:8200', clusterAddress: 'https://10.0.0.2:8201' }
+
+test('sys/leader of a standby names the active node, or none', async () => {
+  const known = await open({ isStandby: true, activeNode: OTHER, activeSinceMs: 1, storageType: 'raft', lastWal: 7 })
+  const { body } = await known.call('read', 'leader')
+  expect(body).toEqual({
+    ha_enabled: true,
+    is_self: false,
+    leader_address: OTHER.apiAddress,
+    leader_cluster_address: OTHER.clusterAddress,
+    performance_standby: false,
+    performance_standby_last_remote_wal: 0,
+    raft_committed_index: 7,
+    raft_applied_index: 7,
+  })
+  const unknown = await (await open({ isStandby: true, activeNode: undefined })).call('read', 'leader')
+  expect(unknown.body).toMatchObject({ is_self: false })
+  expect(unknown.body).not.toHaveProperty('leader_address')
+  expect(unknown.body).not.toHaveProperty('leader_cluster_address')
+})
+
+test('sys/ha-status lists all nodes, and when each standby was last heard of', async () => {
+  const node = { ...OTHER, hostname: 'two', version: '1.20.4+ent' }
+  const { call } = await open({
+    nodes: async () => [
+      { ...node, isActive: true, lastEchoMs: undefined },
+      { ...node, hostname: 'three', isActive: false, lastEchoMs: 1_700_000_000_000 },
+    ],
+  })
+  const { body } = await call('read', 'ha-status')
+  expect(body?.nodes).toMatchObject([
+    { hostname: 'two', api_address: OTHER.apiAddress, active_node: true, last_echo: null, version: '1.20.4+ent' },
+    { hostname: 'three', active_node: false, last_echo: '2023-11-14T22:13:20.000Z' },
+  ])
 })
 
 test('the licence lists what it covers', async () => {
