@@ -10,6 +10,7 @@ import { type AnswerPlace, type Operation, ROOT_NAMESPACE, type WrapRequest } fr
 import { parseFields } from './body.js'
 import type { ReadBody } from './body-reader.js'
 import { checkFraming, checkPatchType, findClientToken, headerText, parseWrap } from './request-headers.js'
+import { originForm } from './target.js'
 import { findParameter, parseQuery } from './url-pairs.js'
 
 export interface Received {
@@ -109,6 +110,7 @@ export const readRequest = (
     remoteAddress,
     remotePort: message.socket.remotePort ?? 0,
     wrap,
+    target: originForm(message.url ?? ''),
     isHead: verb === 'HEAD',
     readFile: isFile ? readFile : undefined,
     bodyBytes,

@@ -16,6 +16,7 @@ const STATUS_OF: Record<ErrorCode, number> = {
   expectation: 417,
   'headers-too-large': 431,
   internal: 500,
+  'bad-gateway': 502,
   sealed: 503,
   unavailable: 503,
   // Never meant for a client: the pipeline forwards the request to where the key can be written.

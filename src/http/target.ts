@@ -18,7 +18,7 @@ const NOT_PRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
  * bad escapes, bytes that are no UTF-8 and characters that cannot be printed.
  */
 export const parseTarget = (url: string): Target => {
-  const target = url.startsWith('/') ? url : url.replace(ABSOLUTE, '')
+  const target = originForm(url)
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   return {
@@ -26,6 +26,9 @@ export const parseTarget = (url: string): Target => {
     query: mark < 0 ? '' : target.slice(mark + 1),
   }
 }
+
+/** A target as most clients send it: a path, and a query. */
+export const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(ABSOLUTE, ''))
 
 const canonicalPath = (path: string): string => {
   const decoded = decode(path).replace(/\/{2,}/g, '/')

@@ -19,6 +19,8 @@ export type ErrorCode =
   | 'sealed' // 503
   | 'unavailable' // 503
   | 'internal' // 500
+  /** Another server was asked, and whether it has done it nobody knows. */
+  | 'bad-gateway' // 502
   /** A replicated key was written on a cluster that may not: the request is forwarded to the primary. */
   | 'read-only'
 

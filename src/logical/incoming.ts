@@ -12,6 +12,8 @@ import type { Operation, Request } from './request.js'
 export interface IncomingRequest extends Request {
   /** X-Vault-Namespace as it was sent; undefined when absent or empty. */
   readonly namespaceHeader: string | undefined
+  /** The path, with its leading slash, and the query as they were sent; absent where another node has handed the request on. */
+  readonly target?: string
   /** HEAD: executed as a read, answered without a body. */
   readonly isHead: boolean
   /** Size of the body as it was read; a file that is left to `readFile` counts 0. */

@@ -4,6 +4,8 @@ export type Condition =
   | 'stopping'
   /** Not initialised, or sealed. */
   | 'sealed'
+  /** A node of several that is open and not active: everything else is the active node's to answer. */
+  | 'standby'
   /** A role change replaces the runtime. */
   | 'restarting'
   /** A performance secondary without its first copy. */

@@ -143,6 +143,8 @@ export interface ReplicationSettings {
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
   readonly isDevelopment: boolean
+  /** The cluster has several nodes: replication is not built for such yet. */
+  readonly hasSeveralNodes: boolean
 }
 
 export interface PlainRecord {

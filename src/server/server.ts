@@ -5,16 +5,13 @@ import { LIMITS } from '../base/limits.js'
 import type { Log } from '../base/log.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import { createSystemRandom, type Random } from '../base/random.js'
-import { checkGate } from '../core/pipeline/gate.js'
 import { Meter } from '../core/status/metrics.js'
 import { Holds } from '../replication/holds.js'
 import type { Kind } from '../replication/types.js'
 import { createGrpcTransport } from '../replication/rpc/grpc/grpc-transport.js'
 import type { ClusterPort, ClusterTransport } from '../replication/rpc/transport.js'
-import { dispatch } from '../logical/dispatch.js'
-import { renderAnswer } from '../logical/envelope.js'
-import type { JsonObject } from '../logical/json.js'
 import type { IncomingRequest, Rendered } from '../logical/incoming.js'
+import type { JsonObject } from '../logical/json.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
@@ -36,6 +33,9 @@ import { RuntimeHost } from './runtime/runtime-host.js'
 import { ServerStatus } from './server-status.js'
 import type { StandIns } from './stand-ins.js'
 import { checkAfterCrash } from './data/start-check.js'
+import type { SharedLog } from '../storage/commit-log/shared-log.js'
+import { createNodeParts, type NodeParts } from './nodes/node-parts.js'
+import { Requests } from './requests.js'
 import type { ShellView } from './runtime/shell-view.js'
 import { systemRules, systemRulesOf } from './system-rules.js'
 
@@ -45,10 +45,14 @@ interface ServerOptions {
   readonly clock?: Clock
   readonly random?: Random
   readonly network?: Network
+  /** The log of the cluster that this server is one node of; without one it is a cluster alone. */
+  readonly sharedLog?: SharedLog | undefined
   /** Where the data lies; by default where the configuration says. */
   readonly openStorage?: () => Promise<EngineSource>
   readonly standIns?: StandIns | undefined
 }
+
+type Options = Required<Omit<ServerOptions, 'sharedLog'>> & Pick<ServerOptions, 'sharedLog'>
 
 /**
  * One server process: listeners that stay, around a runtime that role changes replace. Whatever is derived from data lives
@@ -63,17 +67,19 @@ export class Server implements ShellView {
   readonly labState = new LabState()
   readonly passwords = new PasswordWorker()
   readonly systemRules: PathRuleTable
-  readonly #options: Required<ServerOptions>
+  readonly #options: Options
   readonly #inFlight: InFlightRequests
   readonly #listeners: ApiListeners
   readonly transport: ClusterTransport
   readonly host: RuntimeHost
+  readonly #nodes: NodeParts | undefined
+  readonly #requests: Requests
   /** For labs. */
   readonly images: ClusterImages
   #clusterPort: ClusterPort | undefined
   #devSecrets: DevSecrets | undefined
 
-  private constructor(options: Required<ServerOptions>) {
+  private constructor(options: Options) {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
     this.status = new ServerStatus(options.config)
     this.systemRules = systemRules(options.config)
@@ -81,7 +87,17 @@ export class Server implements ShellView {
     const { config, network, clock, random, log } = this.#options
     this.transport =
       this.standIns?.transport ?? createGrpcTransport({ network, clock, times: replicationTimes(config), log })
-    this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight })
+    this.#nodes = options.sharedLog && this.#createNodeParts(options.sharedLog)
+    const seat = this.#nodes?.node
+    this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight, seat })
+    this.#requests = new Requests({
+      ...this.#options,
+      host: this.host,
+      nodes: this.#nodes,
+      systemRules: this.systemRules,
+      inFlight: this.#inFlight,
+      meter: this.meter,
+    })
     this.images = new ClusterImages({
       host: this.host,
       clock: options.clock,
@@ -176,6 +192,7 @@ export class Server implements ShellView {
     try {
       await this.host.end()
     } finally {
+      await this.#nodes?.close()
       await this.#clusterPort?.close()
       await this.passwords.close()
       await this.host.closeData()
@@ -208,22 +225,21 @@ export class Server implements ShellView {
   }
 
   /** Answers one request as the HTTP front hands it inward. What it throws is answered as an error. */
-  async handle(request: IncomingRequest): Promise<Rendered> {
-    await this.host.admit(request)
-    const done = this.#inFlight.begin(request)
-    const { clock, log } = this.#options
-    const startedMs = clock.monotonic()
-    try {
-      const { state } = this.host
-      if ('pipeline' in state) return renderAnswer(request, await state.pipeline.handle(state.name, request))
-      checkGate(state.name, systemRulesOf(this.systemRules, request.path), request.operation)
-      return renderAnswer(request, await dispatch(state.backend, request, request.path.slice('sys/'.length)))
-    } finally {
-      // The path of a request may hold secrets, and is for audit devices. The id stays when the request is forwarded.
-      log.debug('a request was answered', { request_id: request.id, operation: request.operation })
-      done()
-      this.meter.record('vault.core.handle_request', clock.monotonic() - startedMs)
-    }
+  handle(request: IncomingRequest): Promise<Rendered> {
+    return this.#requests.handle(request)
+  }
+
+  #createNodeParts(sharedLog: SharedLog): NodeParts {
+    return createNodeParts(sharedLog, {
+      ...this.#options,
+      status: this.status,
+      systemRules: this.systemRules,
+      transport: this.transport,
+      host: () => this.host,
+      port: () => this.clusterPort,
+      serve: (request, options) => this.#requests.handleRelayed(request, options),
+      answerHere: (request) => this.#requests.answerHere(request),
+    })
   }
 }
 

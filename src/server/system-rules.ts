@@ -12,6 +12,7 @@ const WHILE_CHANGING = { restarting: 'all', bootstrapping: 'all', revoked: 'all'
 /** Whoever waits for the first copy may bring the shares along: the cluster is open, and says so. Later they open nothing. */
 const FOR_SHARES = {
   sealed: 'all',
+  standby: 'all',
   restarting: 'all',
   bootstrapping: 'all',
   revoked: 'all',
@@ -28,7 +29,7 @@ const BARE = { ...ROOT, body: 'bare' } satisfies PathRules
 const WRITTEN = { ...BARE, verbs: ['PUT', 'POST'] } satisfies PathRules
 const STATUS = {
   ...OPEN,
-  servedWhile: { sealed: 'all', ...WHILE_CHANGING },
+  servedWhile: { sealed: 'all', standby: 'all', ...WHILE_CHANGING },
   isUnaudited: true,
   verbs: ['GET'],
 } satisfies PathRules

@@ -50,6 +50,13 @@ const TABLE = {
   autoWrappedRoot: ['core/auto-wrapped-root', 'ignored', 'plain', 'seal', 'root key, wrapped by the auto-unseal seal'],
   sharesBackup: ['core/unseal-keys-backup', 'replicated', 'plain', 'seal', 'PGP-encrypted shares of the last rekey'],
   clusterIdentity: ['core/cluster/local/info', 'ignored', 'plain', 'cluster', 'id and name of this cluster'],
+  nodeAuthority: [
+    'core/nodes/authority',
+    'ignored',
+    'encrypted',
+    'cluster',
+    'the CA by which its nodes know one another',
+  ],
 
   namespaces: ['core/namespaces/', 'replicated', 'encrypted', 'namespaces', 'one record each'],
   mounts: ['core/mounts/', 'replicated', 'encrypted', 'mounts', 'secret engine mounts, one record each'],

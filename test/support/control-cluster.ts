@@ -61,6 +61,7 @@ export class ControlCluster {
     fenceClientWrites: false,
     allowOlderSecondary: false,
     isDevelopment: false,
+    hasSeveralNodes: false,
   }
   version = '1.20.4+ent'
   license: ReplicationHost['license'] = 'enterprise'

@@ -4,7 +4,7 @@ import { DR_REFUSAL, RESTARTING_REFUSAL, SEALED_REFUSAL, STOPPING_REFUSAL } from
 import type { Operation } from '../../logical/request.js'
 
 /** States in which no cluster is open: what tells the state is served, and what brings about another. */
-export type ClosedState = 'stopping' | 'restarting' | 'uninitialized' | 'sealed'
+export type ClosedState = 'stopping' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
 export type OpenState = 'bootstrapping' | 'revoked' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
 
 interface Gate {
@@ -22,6 +22,8 @@ const SEALED: Gate = { only: ['sealed', 'sealed', SEALED_REFUSAL] }
 export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {
   stopping: { only: ['stopping', 'unavailable', STOPPING_REFUSAL] },
   restarting: { only: ['restarting', 'unavailable', RESTARTING_REFUSAL] },
+  // Everything else is handed on to the active node, and not judged here.
+  standby: {},
   uninitialized: SEALED,
   sealed: SEALED,
   bootstrapping: { only: ['bootstrapping', 'unavailable', RESTARTING_REFUSAL], hasNoCopy: true },

@@ -78,6 +78,19 @@ export class RequestHandler {
     return route && isOpen(state, route) ? this.#handleOpen(request, route) : this.#handleProtected(request, route)
   }
 
+  /** Throws what a request would be refused with that is not executed here, and takes a use of its token. */
+  async requireRights(state: OpenState, request: IncomingRequest): Promise<void> {
+    const route = this.#locate(request)
+    checkGate(state, route?.rules ?? NO_RULES, request.operation)
+    const authorised = await this.#authoriser.authorise(request, route)
+    try {
+      await this.#auditUnexecuted(request, route, authorised)
+      if (authorised.failure) throw authorised.failure
+    } finally {
+      if (authorised.isLastUse && authorised.token) await this.#options.tokens.finishLastUse(authorised.token)
+    }
+  }
+
   /** The limits of a request body, decided before it is read. */
   allowBody(state: OpenState, sender: BodySender): BodyAllowance {
     const place = GATES[state].hasNoCopy ? undefined : this.#placeOf(sender)
@@ -142,7 +155,7 @@ export class RequestHandler {
     const authorised = await this.#authoriser.authorise(request, route)
     try {
       if (authorised.failure) {
-        await this.#auditRefusal(request, route, authorised)
+        await this.#auditUnexecuted(request, route, authorised)
         throw authorised.failure
       }
       return await this.#run(request, this.#routeOrFail(request, route), authorised)
@@ -163,10 +176,10 @@ export class RequestHandler {
     return route
   }
 
-  async #auditRefusal(request: Request, route: Route | undefined, refused: Authorised): Promise<void> {
+  async #auditUnexecuted(request: Request, route: Route | undefined, judged: Authorised): Promise<void> {
     const { audit } = this.#options
     if (!audit.isEnabled) return
-    const { token, verdict, failure } = refused
+    const { token, verdict, failure } = judged
     const entry = { request, mount: route?.mount, ...this.#audited(token), verdict, error: failure }
     await audit.logRequest(entry)
     await audit.logResponse({ ...entry, response: undefined })

@@ -47,6 +47,8 @@ interface SealManagerOptions {
   readonly hooks: SealHooks
   readonly random: Random
   readonly log: Log
+  /** True for a node of several: another one may be the writer while this one is opened, and it mends no record. */
+  readonly isOneOfSeveral?: boolean
 }
 
 export class SealManager {
@@ -58,10 +60,12 @@ export class SealManager {
   readonly #log: Log
   readonly #lock = new KeyedLock()
   readonly #collector = new ShareCollector()
+  readonly #isOneOfSeveral: boolean
   #nonce = ''
   #rootKey: Buffer | undefined
 
   constructor(options: SealManagerOptions) {
+    this.#isOneOfSeveral = options.isOneOfSeveral ?? false
     this.keys = options.keys
     this.#storage = options.storage
     this.#barrier = options.barrier
@@ -177,6 +181,11 @@ export class SealManager {
     })
   }
 
+  /** What the auto-unseal seal has wrapped is the root key from now on, if the seal can be asked. For an open cluster. */
+  async refreshWrapping(): Promise<void> {
+    if (this.#rootKey) await this.#refreshIfPossible(this.#rootKey)
+  }
+
   async #refreshIfPossible(rootKey: Buffer): Promise<void> {
     try {
       await this.keys.refreshAutoWrapping(rootKey)
@@ -211,8 +220,8 @@ export class SealManager {
   async #open(rootKey: Buffer, wrapping: 'wrapped' | 'stale' | 'kept'): Promise<void> {
     await this.#barrier.unseal(rootKey)
     try {
-      if (wrapping === 'stale') await this.keys.refreshAutoWrapping(rootKey)
-      if (wrapping === 'kept') await this.#refreshIfPossible(rootKey)
+      if (wrapping === 'stale' && !this.#isOneOfSeveral) await this.keys.refreshAutoWrapping(rootKey)
+      if (wrapping === 'kept' && !this.#isOneOfSeveral) await this.#refreshIfPossible(rootKey)
       await this.#hooks.onUnsealed(rootKey)
     } catch (error) {
       this.#barrier.seal()

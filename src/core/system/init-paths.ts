@@ -30,7 +30,10 @@ const SETS = {
 
 export const ALREADY_INITIALIZED = 'Vault is already initialized'
 
-export const initPaths = (seal: SealManager): PathSpec[] => [
+/** Makes a cluster. */
+export type Initializer = Pick<SealManager, 'isInitialized' | 'keys' | 'initialize'>
+
+export const initPaths = (seal: Initializer): PathSpec[] => [
   definePath(
     oldPath({
       pattern: 'init',
@@ -45,7 +48,7 @@ export const initPaths = (seal: SealManager): PathSpec[] => [
   ),
 ]
 
-const initialize = async (seal: SealManager, values: InitValues): Promise<JsonObject> => {
+const initialize = async (seal: Initializer, values: InitValues): Promise<JsonObject> => {
   if (seal.isInitialized) throw invalid(ALREADY_INITIALIZED)
   const { isAutoUnseal, type } = seal.keys
   refuseForeign(values, isAutoUnseal ? SETS.unseal : SETS.recovery, type)

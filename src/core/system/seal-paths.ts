@@ -11,6 +11,8 @@ import { bare, oldPath } from './bare.js'
 interface SealPathsDeps {
   readonly seal: SealManager
   readonly status: ClusterStatus
+  /** Absent where there is no other node. */
+  readonly stepDown?: (() => void) | undefined
 }
 
 const UNSEAL_FIELDS = {
@@ -19,7 +21,7 @@ const UNSEAL_FIELDS = {
   migrate: bool('Has no effect: a change of the seal needs no other call.'),
 } as const
 
-export const sealPaths = ({ seal, status }: SealPathsDeps): PathSpec[] => [
+export const sealPaths = ({ seal, status, stepDown }: SealPathsDeps): PathSpec[] => [
   definePath(
     oldPath({
       pattern: 'seal-status',
@@ -60,7 +62,12 @@ export const sealPaths = ({ seal, status }: SealPathsDeps): PathSpec[] => [
       pattern: 'step-down',
       fields: {},
       summary: 'Gives up being active; the only node of a cluster takes over from itself.',
-      operations: { update: () => undefined },
+      operations: {
+        update: () => {
+          stepDown?.()
+          return undefined
+        },
+      },
     }),
   ),
 ]

@@ -23,33 +23,40 @@ export const encodeAnswer = ({ index, response }: ForwardAnswer): Buffer => {
   return Buffer.from(printJson({ index, response: response ? { ...response, raw } : null }))
 }
 
-export const encodeFailure = (index: number, error: LogicalError): Buffer => {
-  const { code, message, wrapped, data, headers } = error
-  return Buffer.from(printJson({ index, error: { code, message, wrapped, data, headers } }))
+export const encodeFailure = (index: number, error: LogicalError): Buffer =>
+  Buffer.from(printJson({ index, error: failureFields(error) }))
+
+/** What of an error travels. */
+export const failureFields = ({ code, message, wrapped, data, headers }: LogicalError) => ({
+  code,
+  message,
+  wrapped,
+  data,
+  headers,
+})
+
+/** The error that was thrown elsewhere. */
+export const failureOf = ({ code, message, wrapped, data, headers }: WireFailure): LogicalError =>
+  new LogicalError(code, message, { wrapped, ...(data && { data }), ...(headers && { headers }) })
+
+export interface WireFailure {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly wrapped: boolean
+  readonly data?: Record<string, JsonValue>
+  readonly headers?: Record<string, string>
 }
 
 interface WireAnswer {
   readonly index: number
   readonly response?: (Response & { raw?: { contentType: string; base64: string } }) | null
-  readonly error?: {
-    readonly code: ErrorCode
-    readonly message: string
-    readonly wrapped: boolean
-    readonly data?: Record<string, JsonValue>
-    readonly headers?: Record<string, string>
-  }
+  readonly error?: WireFailure
 }
 
 /** Throws the error that the primary's backend threw. */
 export const decodeAnswer = (payload: Buffer): ForwardAnswer => {
   const { index, response, error } = parseJson(payload.toString('utf8')) as unknown as WireAnswer
-  if (error) {
-    throw new LogicalError(error.code, error.message, {
-      wrapped: error.wrapped,
-      ...(error.data && { data: error.data }),
-      ...(error.headers && { headers: error.headers }),
-    })
-  }
+  if (error) throw failureOf(error)
   if (!response) return { index, response: undefined }
   const { raw, ...rest } = response
   if (!raw) return { index, response: rest }

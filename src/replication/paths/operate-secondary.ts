@@ -3,6 +3,7 @@ import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { createCa } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
+import { requireOneNode } from './guard.js'
 import type { ReplicationContext } from '../context.js'
 import {
   checkBundle,
@@ -39,6 +40,7 @@ export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind
 export const enableSecondary = (context: ReplicationContext, kind: Kind, fields: JoinFields): Promise<Response> =>
   context.roles.exclusively(async () => {
     const { roles } = context
+    requireOneNode(context)
     const decision = decideEnableSecondary(kind, roles.facts())
     if (!decision.ok) throw refusalToError(decision)
     if (fields.token === '') throw invalid(GUARDS.missingToken)

@@ -133,6 +133,7 @@ export interface OwnSettings {
   readonly forwardingTimeoutMs: number
   readonly pingTimeoutMs: number
   readonly roleChangeWaitMs: number
+  readonly stepDownRestMs: number
   readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean

@@ -113,6 +113,7 @@ export const OWN_KEYS = {
   forwarding_timeout: real('duration'),
   ping_timeout: real('duration'),
   role_change_wait: real('duration'),
+  step_down_rest: real('duration'),
   demote_drain_timeout: real('duration'),
   fence_client_writes: real('bool'),
   allow_older_secondary: real('bool'),

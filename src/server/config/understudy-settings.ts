@@ -45,6 +45,7 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
     forwardingTimeoutMs: time('forwarding_timeout', 10_000),
     pingTimeoutMs: time('ping_timeout', 3000),
     roleChangeWaitMs: time('role_change_wait', 2000),
+    stepDownRestMs: time('step_down_rest', 10_000),
     demoteDrainTimeoutMs: time('demote_drain_timeout', 10_000),
     fenceClientWrites: flag('fence_client_writes', false),
     allowOlderSecondary: flag('allow_older_secondary', false),

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Recorder } from '../../base/meter.js'
 import type { Random } from '../../base/random.js'
+import type { CommitLog } from '../../storage/commit-log/commit-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import { Store } from '../../storage/store.js'
 import type { ServerConfig } from '../config/config.js'
@@ -12,12 +13,14 @@ export interface StoreSurroundings {
   readonly random: Random
   readonly log: Log
   readonly recorder?: Recorder | undefined
+  /** Of a node of several. */
+  readonly commitLog?: CommitLog
 }
 
 /** The store on an engine, sized as configured. `syncWrites: true` makes every write durable whatever is configured. */
 export const openStore = (
   engine: Engine,
-  { config: { own }, clock, random, log, recorder }: StoreSurroundings,
+  { config: { own }, clock, random, log, recorder, commitLog }: StoreSurroundings,
   syncWrites = own.syncWrites,
 ): Promise<Store> =>
   Store.open({
@@ -30,4 +33,5 @@ export const openStore = (
     walRetentionBytes: own.walRetentionBytes,
     ringBytes: own.shipWindowBytes,
     recorder,
+    ...(commitLog && { commitLog }),
   })

@@ -59,6 +59,11 @@ export class Admission {
 
   resumeWrites(): void {
     this.#areWritesPaused = false
+    this.wake()
+  }
+
+  /** To be called when a change that requests wait for may be over. */
+  wake(): void {
     this.#room.wake()
   }
 

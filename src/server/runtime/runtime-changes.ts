@@ -12,8 +12,18 @@ export interface NewData {
   readonly opensItself?: () => boolean
 }
 
+/** How a node ceases to lead. */
+export interface Ceasing {
+  /** What is under way is finished before. */
+  readonly isDrained: boolean
+  /** Called when the store is closed. */
+  readonly release: () => Promise<void>
+}
+
 /** How a runtime is replaced by another one, as far as what runs in it may ask for that. */
 export interface RuntimeChanges {
+  /** Opens the cluster by its auto-unseal seal, if it has one: now, or as soon as that can be asked. */
+  autoUnseal(): Promise<void>
   /** The runtime is built anew from its records. Returns at once. */
   restart(reason: string): void
   /**

@@ -1,13 +1,10 @@
-import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
-import { openAllowance } from '../../core/pipeline/body-allowance.js'
 import { AutoUnsealing } from '../../core/seal/auto-unsealing.js'
-import { RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
-import { findPath } from '../../logical/dispatch.js'
-import { LogicalError } from '../../logical/errors.js'
+import { NODES_REFUSAL, RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
 import type { FreshStart } from '../../replication/host.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
@@ -17,12 +14,14 @@ import { dataKey } from '../../storage/raw-keys.js'
 import type { ServerConfig } from '../config/config.js'
 import { Admission } from './admission.js'
 import type { InFlightRequests } from './in-flight.js'
+import { openAgain } from './open-again.js'
 import { RestartView } from './restart-view.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import { Runtime } from './runtime.js'
-import type { NewData, RuntimeChanges } from './runtime-changes.js'
+import type { NodeSeat } from './node-seat.js'
+import type { Ceasing, NewData, RuntimeChanges } from './runtime-changes.js'
 import type { ServerStatus } from '../server-status.js'
-import { type ServerState, serverStateOf } from './server-state.js'
+import { allowanceIn, type ServerState, serverStateOf } from './server-state.js'
 import type { ShellView } from './shell-view.js'
 import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/key-families.js'
@@ -33,6 +32,8 @@ interface RuntimeHostOptions {
   /** The part of the process around them that the runtimes are given. */
   readonly shell: ShellView
   readonly inFlight: Pick<InFlightRequests, 'settle'>
+  /** The place among the nodes of the cluster; undefined for one that is a cluster alone. */
+  readonly seat: NodeSeat | undefined
   readonly clock: Clock
   readonly random: Random
   readonly network: Network
@@ -62,7 +63,7 @@ export class RuntimeHost implements RuntimeChanges {
       inFlight,
       clock,
       waitMs: config.own.roleChangeWaitMs,
-      isRestarting: () => this.#restartView !== undefined,
+      isRestarting: () => this.#restartView !== undefined || options.seat?.isTakingOver === true,
     })
     this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
@@ -113,17 +114,13 @@ export class RuntimeHost implements RuntimeChanges {
 
   /** The one state of the server, by which everything is served or refused. */
   get state(): ServerState {
-    return serverStateOf(this.#runtime, this.#restartView?.backend)
+    return serverStateOf(this.#runtime, this.#restartView?.backend, this.#options.seat)
   }
 
   /** The limits of a body, before it is read. It waits while the runtime is replaced: nobody knows its token then. */
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     await this.#admission.admitBody(gone)
-    const { state } = this
-    if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
-    const allowance = openAllowance(findPath(state.backend, sender.path.replace(/^sys\//, ''))?.spec)
-    if (state.name !== 'restarting') return allowance
-    return { ...allowance, refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
+    return allowanceIn(this.state, sender)
   }
 
   /** The runtime; throws LogicalError 503 where there is none. */
@@ -136,17 +133,31 @@ export class RuntimeHost implements RuntimeChanges {
     this.#change(reason, async () => {
       // The answer that announces the change still goes through the runtime that made it.
       await this.#settle()
-      const rootKey = this.#rootKey
-      await this.#closeRuntime().catch((error: unknown) =>
-        this.#options.log.error('what is replaced did not end cleanly', { error }),
-      )
-      await this.#startAnew(rootKey)
+      await this.#rebuild()
     })
+  }
+
+  /**
+   * The runtime of a node that led is replaced by one that follows, with `release` called between the two. Resolves when it
+   * is there. `isDrained`: what is under way is finished before.
+   */
+  async followAnew(reason: string, { isDrained, release }: Ceasing): Promise<void> {
+    this.#change(reason, async () => {
+      if (isDrained) await this.#settle()
+      await this.#rebuild(release)
+    })
+    await this.#changing
+  }
+
+  /** Whoever waits looks again. */
+  wake(): void {
+    this.#admission.wake()
   }
 
   async replaceData(reason: string, next: NewData): Promise<void> {
     if (this.#isClosing) throw new LogicalError('unavailable', STOPPING_REFUSAL)
     if (this.#restartView) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
+    if (this.#options.seat) throw invalid(NODES_REFUSAL)
     const source = this.#requireSource()
     return new Promise<void>((resolve, reject) => {
       this.#change(reason, async () => {
@@ -242,34 +253,23 @@ export class RuntimeHost implements RuntimeChanges {
     this.#restartView?.showBootstrapping(joining)
   }
 
-  /**
-   * A runtime on the live generation, as open as the key makes it. A failure, as of a full disk, is logged and tried again:
-   * until then reads of the status say that the cluster restarts.
-   */
+  /** A runtime on the live generation, as open as the key makes it. */
   async #startAnew(rootKey: Buffer | undefined): Promise<void> {
-    const { clock, random, log } = this.#options
-    const backoff = new Backoff(STORAGE_BACKOFF, random)
-    while (!this.#isClosing) {
-      try {
-        const runtime = await this.#openRuntime()
-        await this.#unseal(runtime, rootKey)
-        this.#show(runtime)
-        return
-      } catch (error) {
-        const pauseMs = backoff.next()
-        log.error('the cluster could not be started again; it stays closed until the next attempt', { error, pauseMs })
-        await clock.sleep(pauseMs, this.#stop.signal).catch(() => undefined)
-      }
-    }
+    const runtime = await openAgain({
+      ...this.#options,
+      open: () => this.#openRuntime(),
+      rootKey,
+      signal: this.#stop.signal,
+    })
+    if (runtime) this.#show(runtime)
   }
 
-  /** A cluster that cannot be opened is there all the same, sealed. */
-  async #unseal({ seal }: Runtime, rootKey: Buffer | undefined): Promise<void> {
-    try {
-      if (rootKey) await seal.openWith(rootKey)
-    } catch (error) {
-      this.#options.log.error('the cluster could not be opened after a replication change and is sealed', { error })
-    }
+  async #rebuild(release: () => Promise<void> = async () => undefined): Promise<void> {
+    const rootKey = this.#rootKey
+    await this.#closeRuntime()
+      .finally(release)
+      .catch((error: unknown) => this.#options.log.error('what is replaced did not end cleanly', { error }))
+    await this.#startAnew(rootKey)
   }
 
   async #closeRuntime(): Promise<void> {
@@ -281,7 +281,9 @@ export class RuntimeHost implements RuntimeChanges {
   #openRuntime(): Promise<Runtime> {
     const { config } = this.#options
     this.#autoSeal ??= createAutoSeal(config, { ...this.#options, signal: this.#stop.signal })
-    return Runtime.open({ ...this.#options, autoSeal: this.#autoSeal, changes: this, source: this.#requireSource() })
+    const { signal } = this.#stop
+    const source = this.#requireSource()
+    return Runtime.open({ ...this.#options, autoSeal: this.#autoSeal, changes: this, source, signal })
   }
 
   #settle(): Promise<void> {

@@ -2,32 +2,29 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Network } from '../../base/network.js'
 import type { Random } from '../../base/random.js'
-import { GenerationAttempt, GenerationSlot } from '../../core/seal/generate-root.js'
-import { Rekey } from '../../core/seal/rekey.js'
-import { RekeyBackup } from '../../core/seal/rekey-backup.js'
+import { GenerationSlot } from '../../core/seal/generate-root.js'
 import { SealKeys } from '../../core/seal/seal-keys.js'
 import { SealManager } from '../../core/seal/seal-manager.js'
 import type { SealStorage } from '../../core/seal/seal-records.js'
 import { createSystemBackend } from '../../core/system/backend.js'
-import { generateRootPaths } from '../../core/system/generate-root-paths.js'
-import { initPaths } from '../../core/system/init-paths.js'
-import { raftJoinPath } from '../../core/system/raft-paths.js'
-import { rekeyPaths } from '../../core/system/rekey-paths.js'
-import { sealPaths } from '../../core/system/seal-paths.js'
-import { statusPaths } from '../../core/system/status-paths.js'
 import type { Backend, PathSpec } from '../../logical/backend.js'
 import { sealed } from '../../logical/errors.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
 import { Barrier } from '../../storage/barrier/barrier.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
+import type { Leadership } from '../../storage/commit-log/shared-log.js'
 import type { Store } from '../../storage/store.js'
-import { ensureIdentity, type OwnIdentity } from '../wiring/cluster-identity.js'
+import { ensureIdentity, findIdentity, type OwnIdentity } from '../wiring/cluster-identity.js'
 import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
 import { createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
+import { KEYS } from '../../storage/key-families.js'
 import { openStore } from '../data/open-store.js'
+import { Following } from './following.js'
+import type { NodeSeat } from './node-seat.js'
 import type { RuntimeChanges } from './runtime-changes.js'
 import type { RuntimeParts } from './runtime-parts.js'
+import { createStatePaths } from './state-paths.js'
 import type { ShellView } from './shell-view.js'
 
 interface RuntimeOptions {
@@ -35,12 +32,22 @@ interface RuntimeOptions {
   readonly source: EngineSource
   readonly shell: ShellView
   readonly changes: RuntimeChanges
+  readonly seat: NodeSeat | undefined
   /** Undefined: key shares alone. */
   readonly autoSeal: AutoSeal | undefined
   readonly clock: Clock
   readonly random: Random
   readonly network: Network
   readonly log: Log
+  /** Ends what waits for a shared log. */
+  readonly signal: AbortSignal
+}
+
+interface Opened {
+  readonly store: Store
+  readonly following: Following | undefined
+  /** Known to the server before its cluster is open, where it is a cluster alone. */
+  readonly identity: OwnIdentity | undefined
 }
 
 /**
@@ -51,20 +58,24 @@ export class Runtime implements RuntimeParts {
   readonly store: Store
   readonly barrier: Barrier
   readonly seal: SealManager
-  readonly identity: OwnIdentity
   readonly generationSlot = new GenerationSlot()
   readonly sealStorage: SealStorage
   /** The backend that answers while sealed. */
   readonly closedBackend: Backend
   readonly #options: RuntimeOptions
   readonly #statePaths: PathSpec[]
+  readonly #following: Following | undefined
+  #identity: OwnIdentity | undefined
   #cluster: OpenCluster | undefined
+  /** What a node does to become active. */
+  #opening: Promise<void> = Promise.resolve()
 
-  private constructor(options: RuntimeOptions, store: Store, identity: OwnIdentity) {
+  private constructor(options: RuntimeOptions, { store, following, identity }: Opened) {
     const { clock, random, log, shell } = options
     this.#options = options
     this.store = store
-    this.identity = identity
+    this.#following = following
+    this.#identity = identity
     this.barrier = new Barrier({ store, clock, random, encryptions: shell.encryptions })
     this.sealStorage = createSealStorage(store)
     const keys = new SealKeys({ storage: this.sealStorage, autoSeal: options.autoSeal, random })
@@ -74,47 +85,76 @@ export class Runtime implements RuntimeParts {
       barrier: createSealBarrier(this.barrier),
       hooks: {
         createCluster: () => this.#createCluster(),
-        onUnsealed: () => this.#open(),
-        onSealed: () => this.#close(),
+        onUnsealed: async () => (options.seat ? options.seat.unsealed() : this.#open()),
+        onSealed: async () => {
+          await this.#close()
+          await options.seat?.sealed()
+        },
       },
       random,
       log,
+      isOneOfSeveral: options.seat !== undefined,
     })
-    const attempt = new GenerationAttempt({
-      strategy: 'root',
-      slot: this.generationSlot,
-      seal: this.seal,
-      random,
-      makeToken: async () => (await this.#openCluster().services.tokens.createRoot()).id,
-    })
-    const rekey = new Rekey({
-      seal: this.seal,
-      random,
-      isShareOwner: () => !this.#openCluster().replication.isSharedReadOnly,
-    })
-    this.#statePaths = [
-      ...initPaths(this.seal),
-      ...sealPaths({ seal: this.seal, status: shell.status }),
-      ...statusPaths({ seal: this.seal, status: shell.status, clock }),
-      ...generateRootPaths(attempt),
-      raftJoinPath(),
-      ...rekeyPaths({ rekey, backup: new RekeyBackup(this.sealStorage), keys }),
-    ]
+    if (options.seat && !this.seal.isInitialized) this.#awaitInitialization()
+    const { seal, sealStorage, generationSlot } = this
+    const openCluster = () => this.#openCluster()
+    this.#statePaths = createStatePaths({ ...options, seal, sealStorage, generationSlot, openCluster })
     this.closedBackend = createSystemBackend(this.#statePaths, shell.systemRules)
   }
 
   static async open(options: RuntimeOptions): Promise<Runtime> {
-    const { config, random } = options
-    const store = await openStore(options.source.engine, { ...options, recorder: options.shell.meter })
+    const { config, random, seat, source, shell } = options
+    const { engine } = source
+    const surroundings = { ...options, recorder: shell.meter }
+    if (seat) {
+      const onBroken = (reason: string) => options.changes.restart(reason)
+      const { sharedLog } = seat
+      const following = await Following.open({ ...surroundings, engine, sharedLog, onBroken }, options.signal)
+      return new Runtime(options, { store: following.store, following, identity: undefined })
+    }
+    const store = await openStore(engine, surroundings)
     try {
-      return new Runtime(options, store, await ensureIdentity(store, config.clusterName, random))
+      const identity = await ensureIdentity(store, config.clusterName, random)
+      return new Runtime(options, { store, following: undefined, identity })
     } catch (error) {
       await store.close()
       throw error
     }
   }
 
-  /** Undefined while sealed. */
+  /** Of a node that never led: as the leader wrote it; empty before that. */
+  get identity(): OwnIdentity {
+    const { clusterName } = this.#options.config
+    this.#identity ??= findIdentity(this.store)
+    return this.#identity ?? { clusterId: '', clusterName }
+  }
+
+  /** The number of entries of the shared log that are applied here; 0 without one. */
+  get appliedIndex(): number {
+    return this.#following?.appliedIndex ?? 0
+  }
+
+  /** From now on this node writes what all nodes follow. */
+  lead(leadership: Leadership): Promise<void> {
+    return this.#inOpening(async () => {
+      await this.#following?.lead(leadership)
+      const { rootKey } = this.seal
+      // Another node may have rotated the keyring.
+      if (rootKey) this.barrier.unseal(rootKey)
+      this.#identity = await ensureIdentity(this.store, this.#options.config.clusterName, this.#options.random)
+      await this.seal.refreshWrapping()
+    })
+  }
+
+  /** The part of becoming active that is the same for a server that is a cluster alone. */
+  openCluster(): Promise<void> {
+    return this.#inOpening(async () => {
+      if (this.seal.isSealed) throw sealed()
+      await this.#open()
+    })
+  }
+
+  /** Undefined while sealed, and on a standby. */
   get cluster(): OpenCluster | undefined {
     return this.#cluster
   }
@@ -124,8 +164,27 @@ export class Runtime implements RuntimeParts {
       await this.#close()
     } finally {
       this.barrier.seal()
+      await this.#following?.stop()
       await this.store.close()
     }
+  }
+
+  /** A node that was started before there was a cluster opens by itself like any other, if its seal can. */
+  #awaitInitialization(): void {
+    const stop = this.store.onChange({
+      seal: (key) => {
+        if (key !== KEYS.sealConfig || !this.seal.isInitialized) return
+        stop()
+        this.#options.changes.autoUnseal().catch((error: unknown) => {
+          this.#options.log.error('auto-unseal failed', { error })
+        })
+      },
+    })
+  }
+
+  async #inOpening(work: () => Promise<void>): Promise<void> {
+    this.#opening = work()
+    await this.#opening
   }
 
   #openCluster(): OpenCluster {
@@ -157,12 +216,18 @@ export class Runtime implements RuntimeParts {
 
   async #close(): Promise<void> {
     this.generationSlot.clear()
+    await this.#opening.catch(() => undefined)
     const cluster = this.#cluster
     this.#cluster = undefined
     await cluster?.close()
   }
 
   #makeCluster(): OpenCluster {
-    return new OpenCluster({ ...this.#options, runtime: this, statePaths: this.#statePaths })
+    return new OpenCluster({
+      ...this.#options,
+      runtime: this,
+      statePaths: this.#statePaths,
+      hasSeveralNodes: this.#options.seat !== undefined,
+    })
   }
 }

@@ -1,24 +1,51 @@
+import { FULL_ALLOWANCE, openAllowance } from '../../core/pipeline/body-allowance.js'
 import type { ClosedState, OpenState } from '../../core/pipeline/gate.js'
 import type { RequestHandler } from '../../core/pipeline/request-handler.js'
 import type { Backend } from '../../logical/backend.js'
+import { findPath } from '../../logical/dispatch.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
+import { RESTARTING_REFUSAL } from '../../logical/refusal-texts.js'
 import type { ReplicationView } from '../../replication/view.js'
+import type { NodeSeat } from './node-seat.js'
 import type { Runtime } from './runtime.js'
 
 /** The state of a server, and what answers requests in it. */
-export type ServerState =
-  | { readonly name: ClosedState; readonly backend: Backend }
-  | { readonly name: OpenState; readonly pipeline: RequestHandler }
+export type ServerState = { readonly name: ClosedState; readonly backend: Backend } | OpenServerState
+
+/** A cluster is open on it. */
+export interface OpenServerState {
+  readonly name: OpenState
+  readonly pipeline: RequestHandler
+}
 
 const NOTHING: Backend = { type: 'system', paths: [] }
 
-/** `standIn` answers while the runtime is replaced; there is no runtime before and after everything. */
-export const serverStateOf = (runtime: Runtime | undefined, standIn: Backend | undefined): ServerState => {
-  if (standIn) return { name: 'restarting', backend: standIn }
+/**
+ * `standIn` answers while the runtime is replaced, as on a standby where there are other nodes; there is no runtime before and
+ * after everything.
+ */
+export const serverStateOf = (
+  runtime: Runtime | undefined,
+  standIn: Backend | undefined,
+  seat: NodeSeat | undefined,
+): ServerState => {
+  if (standIn) return { name: seat ? 'standby' : 'restarting', backend: standIn }
   if (!runtime) return { name: 'stopping', backend: NOTHING }
   const { seal, cluster, closedBackend } = runtime
+  if (!seal.isSealed && seat && !(cluster && seat.isServing)) return { name: 'standby', backend: closedBackend }
   if (!cluster || seal.isSealed)
     return { name: seal.isInitialized ? 'sealed' : 'uninitialized', backend: closedBackend }
   return { name: openStateOf(cluster.replication.view), pipeline: cluster.pipeline }
+}
+
+/** The limits of a body, before it is read. Who sends it, a standby does not know: the active node judges what it is handed. */
+export const allowanceIn = (state: ServerState, sender: BodySender): BodyAllowance => {
+  if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
+  if (state.name === 'standby' && sender.clientToken !== undefined) return FULL_ALLOWANCE
+  const allowance = openAllowance(findPath(state.backend, sender.path.replace(/^sys\//, ''))?.spec)
+  if (state.name !== 'restarting') return allowance
+  return { ...allowance, refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }
 }
 
 const openStateOf = ({ isDrSecondary, isBootstrapping, isRevoked }: ReplicationView): OpenState => {

@@ -9,7 +9,8 @@ export interface OwnIdentity {
   readonly clusterName: string
 }
 
-const findIdentity = (store: ReadStorage): OwnIdentity | undefined => readJson<OwnIdentity>(store, KEYS.clusterIdentity)
+export const findIdentity = (store: ReadStorage): OwnIdentity | undefined =>
+  readJson<OwnIdentity>(store, KEYS.clusterIdentity)
 
 /** Id and name of this very cluster: made once, kept through wipes. A configured name wins over the one that was made. */
 export const ensureIdentity = async (store: Store, configuredName: string, random: Random): Promise<OwnIdentity> => {

@@ -15,6 +15,7 @@ export interface OpenClusterOptions {
   readonly source: EngineSource
   readonly shell: ShellView
   readonly changes: RuntimeChanges
+  readonly hasSeveralNodes: boolean
   /** The paths that exist in every state. */
   readonly statePaths: readonly PathSpec[]
   readonly clock: Clock

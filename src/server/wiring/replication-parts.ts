@@ -149,6 +149,7 @@ export class ReplicationParts {
         fenceClientWrites: config.own.fenceClientWrites,
         allowOlderSecondary: config.own.allowOlderSecondary,
         isDevelopment: config.dev !== undefined,
+        hasSeveralNodes: this.#options.hasSeveralNodes,
       },
       license: config.own.license,
       clock,

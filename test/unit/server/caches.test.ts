@@ -384,6 +384,7 @@ const makeProbes = async (): Promise<
     autoWrappedRoot: READ_ANEW,
     sharesBackup: READ_ANEW,
     clusterIdentity: CONSTANT,
+    nodeAuthority: CONSTANT,
     namespaces: [
       {
         key: `${KEYS.namespaces}n1`,

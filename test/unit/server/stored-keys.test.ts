@@ -1,5 +1,6 @@
 import * as openpgp from 'openpgp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.js'
 import { silentLog } from '../../../src/base/log.js'
 import { ApiClient } from '../../../src/client/api-client.js'
 import { randomPorts } from '../../../src/lab/ports.js'
@@ -15,6 +16,9 @@ import {
 } from '../../../src/lab/replication.js'
 import { loadServerConfig } from '../../../src/server/config/server-config.js'
 import { Server } from '../../../src/server/server.js'
+import { MemoryLog } from '../../../src/storage/commit-log/memory-log.js'
+import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'
+import type { SharedLog } from '../../../src/storage/commit-log/shared-log.js'
 import { prefixRange } from '../../../src/storage/engine/engine.js'
 import type { EngineSource } from '../../../src/storage/engine/engine-source.js'
 import { openMemoryGenerations } from '../../../src/storage/engine/memory-generations.js'
@@ -32,12 +36,18 @@ interface Started {
 
 const SEAL = { static: { current_key_id: '1', current_key: Buffer.alloc(32, 1).toString('base64') } }
 
+interface Kind {
+  readonly isAuto?: boolean
+  /** Of a node of several. */
+  readonly sharedLog?: SharedLog
+}
+
 const ended: (() => Promise<void>)[] = []
 afterAll(async () => {
   for (const end of ended.splice(0).reverse()) await end()
 })
 
-const start = async (isAuto = false): Promise<Started> => {
+const start = async ({ isAuto = false, sharedLog }: Kind = {}): Promise<Started> => {
   const ports = (await randomPorts(['A'])).get('A')
   if (!ports) throw new Error('no ports')
   const settings = {
@@ -50,7 +60,7 @@ const start = async (isAuto = false): Promise<Started> => {
   const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(settings) })
   if (!config) throw new Error(JSON.stringify(problems))
   const data = openMemoryGenerations()
-  const server = await Server.start({ config, log: silentLog, openStorage: async () => data })
+  const server = await Server.start({ config, log: silentLog, sharedLog, openStorage: async () => data })
   const anonymous = new ApiClient({ address: settings.api_addr })
   const { rootToken, unsealKeys } = await (isAuto ? initialiseAuto : initialise)(anonymous, 1, 1)
   const client = anonymous.with({ token: rootToken })
@@ -120,7 +130,10 @@ const joined = async (client: ApiClient, kind: 'dr' | 'performance'): Promise<vo
 const stored: string[] = []
 
 beforeAll(async () => {
-  const [a, b, c, d] = [await start(), await start(), await start(), await start(true)]
+  const [a, b, c, d] = [await start(), await start(), await start(), await start({ isAuto: true })]
+  const log = new MemoryLog({ clock: systemClock, leaseMs: 10_000 })
+  const e = await start({ sharedLog: new MemorySharedLog(log, systemClock) })
+  await until(async () => (await e.client.send('GET', 'sys/health')).status === 200)
   await fillServer(a.client)
   const share = await rekeyWithBackup(a)
   for (const kind of ['performance', 'dr'] as const) {
@@ -137,7 +150,7 @@ beforeAll(async () => {
   await joined(c.client, 'performance')
   await generateOperationToken((path, body) => b.client.write(path, body), [share])
   await a.client.write('sys/replication/reindex')
-  for (const server of [a, b, c, d]) stored.push(...(await keysOf(server)))
+  for (const server of [a, b, c, d, e]) stored.push(...(await keysOf(server)))
 }, 120_000)
 
 test('every key that servers store is in the table', () => {

@@ -1,0 +1,83 @@
+import { printJson } from '../../base/json-print.js'
+import { LIMITS } from '../../base/limits.js'
+import { turnFor } from '../../base/turn.js'
+import type { IncomingRequest } from '../../logical/incoming.js'
+import type { JsonValue } from '../../logical/json.js'
+import { type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
+import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
+
+/**
+ * How a client's request travels from a standby to the active node of the same cluster: as it came in, with its token and the
+ * address it came from, since nobody has judged it yet.
+ */
+interface Relayed {
+  readonly request: IncomingRequest
+  /** The standby does itself what is asked for, once it knows that it may. */
+  readonly isRightsOnly: boolean
+}
+
+export const encodeRelayed = async ({ request, isRightsOnly }: Relayed): Promise<Buffer> => {
+  const { id, operation, path, namespaceHeader, data, headers, remoteAddress, remotePort, clientToken, wrap } = request
+  const { isHead, bodyBytes = 0 } = request
+  const where = {
+    id,
+    operation,
+    path,
+    namespaceHeader,
+    remoteAddress,
+    remotePort,
+    clientToken,
+    wrap,
+    isHead,
+    bodyBytes,
+  }
+  const text = printJson({ ...where, data, headers, isRightsOnly })
+  await turnFor(text.length)
+  return Buffer.from(text)
+}
+
+/** Refuses what no node of ours would send. */
+export const decodeRelayed = (payload: Buffer): Relayed => {
+  const fields = fieldsOf(payload)
+  const request: IncomingRequest = {
+    id: textOf('id', fields.id, LIMITS.requestIdBytesMax),
+    operation: operationOf(fields.operation),
+    path: textOf('path', fields.path, LIMITS.headerBytesMax),
+    namespaceHeader: textIn('namespace', fields.namespaceHeader),
+    namespace: ROOT_NAMESPACE,
+    data: dataOf(fields.data),
+    headers: headersOf(fields.headers, () => true),
+    remoteAddress: addressOf(fields.remoteAddress),
+    remotePort: portOf(fields.remotePort),
+    clientToken: textIn('token', fields.clientToken),
+    wrap: wrapOf(fields.wrap),
+    isHead: fields.isHead === true,
+    bodyBytes: typeof fields.bodyBytes === 'number' ? fields.bodyBytes : 0,
+  }
+  return { request, isRightsOnly: fields.isRightsOnly === true }
+}
+
+const OPERATIONS: Readonly<Record<Operation, true>> = {
+  create: true,
+  update: true,
+  patch: true,
+  read: true,
+  list: true,
+  delete: true,
+  help: true,
+}
+
+const operationOf = (value: JsonValue | undefined): Operation => {
+  if (typeof value !== 'string' || !Object.hasOwn(OPERATIONS, value)) throw junk('operation')
+  return value as Operation
+}
+
+const textIn = (what: string, value: JsonValue | undefined): string | undefined =>
+  value === undefined ? undefined : textOf(what, value, LIMITS.headerBytesMax)
+
+const wrapOf = (value: JsonValue | undefined): WrapRequest | undefined => {
+  if (value === undefined) return undefined
+  const { ttlSeconds, format } = objectOf('wrap', value)
+  if (typeof ttlSeconds !== 'number' || (format !== 'token' && format !== 'jwt')) throw junk('wrap')
+  return { ttlSeconds, format }
+}

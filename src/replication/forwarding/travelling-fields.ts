@@ -1,0 +1,64 @@
+import { isIP } from 'node:net'
+import { RawNumber } from '../../base/json.js'
+import { LIMITS } from '../../base/limits.js'
+import type { JsonObject, JsonValue } from '../../logical/json.js'
+import { parseJsonBytes } from '../../logical/json-text.js'
+import { refusalError } from '../rpc/refusal.js'
+
+/** The fields of a request that travels: each is what one of ours would send, or the request is refused. */
+
+export const junk = (what: string) => refusalError('invalid', `a forwarded request with an unusable ${what}`)
+
+const parsed = (payload: Buffer): JsonValue => {
+  try {
+    return parseJsonBytes(payload)
+  } catch {
+    throw junk('text')
+  }
+}
+
+export const objectOf = (what: string, value: JsonValue | undefined): JsonObject => {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawNumber)
+  if (!isObject) throw junk(what)
+  return value as JsonObject
+}
+
+export const textOf = (what: string, value: JsonValue | undefined, bytesMax: number): string => {
+  if (typeof value !== 'string' || Buffer.byteLength(value) > bytesMax) throw junk(what)
+  return value
+}
+
+/** All the fields of a payload. */
+export const fieldsOf = (payload: Buffer): JsonObject => objectOf('request', parsed(payload))
+
+/** The fields that a client sent, as an `IncomingRequest` has them. */
+export const dataOf = (value: JsonValue | undefined): JsonObject =>
+  Object.assign(Object.create(null) as JsonObject, objectOf('data', value))
+
+/** Header names and their texts. `isKept` tells which are taken. */
+export const headersOf = (
+  value: JsonValue | undefined,
+  isKept: (name: string) => boolean,
+): Record<string, string | string[]> => {
+  const headers: Record<string, string | string[]> = Object.create(null)
+  let bytes = 0
+  for (const [name, given] of Object.entries(objectOf('headers', value))) {
+    const values = (Array.isArray(given) ? given : [given]).map((text) => textOf('header', text, LIMITS.headerBytesMax))
+    bytes += Buffer.byteLength(name) + values.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+    if (bytes > LIMITS.headerBytesMax) throw junk('header')
+    if (isKept(name)) headers[name] = Array.isArray(given) ? values : (values[0] ?? '')
+  }
+  return headers
+}
+
+/** Judged by the rules about addresses, so it has to be one; empty where whoever sent it did not know it. */
+export const addressOf = (value: JsonValue | undefined): string => {
+  const address = textOf('remoteAddress', value, LIMITS.requestIdBytesMax)
+  if (address !== '' && isIP(address) === 0) throw junk('remoteAddress')
+  return address
+}
+
+export const portOf = (value: JsonValue | undefined): number => {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > 65_535) throw junk('remotePort')
+  return value
+}

@@ -1,0 +1,77 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { Candidate, Leadership, SharedLog } from '../../storage/commit-log/shared-log.js'
+
+interface CandidacyOptions {
+  readonly sharedLog: SharedLog
+  readonly candidate: Candidate
+  /** How long a node does not stand for election after `rest`. */
+  readonly restMs: number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** How long whoever cannot wait to lead waits all the same. */
+const SOON_MS = 10_000
+/** Between two attempts to stand for election where the shared log refuses that. */
+const PAUSE_MS = 1000
+
+/** How a node comes to lead. */
+export class Candidacy {
+  readonly #options: CandidacyOptions
+  #standing = new AbortController()
+  #restsUntilMs = 0
+
+  constructor(options: CandidacyOptions) {
+    this.#options = options
+  }
+
+  /** Stands for election until it is won; undefined when it was withdrawn before. */
+  async stand(): Promise<Leadership | undefined> {
+    const { clock, log } = this.#options
+    this.#standing = new AbortController()
+    const { signal } = this.#standing
+    while (!signal.aborted) {
+      try {
+        await clock.sleep(Math.max(0, this.#restsUntilMs - clock.monotonic()), signal)
+        const leadership = await this.#campaign(signal)
+        if (!signal.aborted) return leadership
+        await leadership.resign()
+      } catch (error) {
+        if (signal.aborted) return undefined
+        log.warn('this node cannot stand for election; it tries again', { error })
+        await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
+      }
+    }
+    return undefined
+  }
+
+  withdraw(): void {
+    this.#standing.abort(new Error('the node stands for election no more'))
+  }
+
+  /** From now on others are left to be elected for a while. */
+  rest(): void {
+    const { clock, restMs } = this.#options
+    this.#restsUntilMs = clock.monotonic() + restMs
+  }
+
+  /** Leads within seconds. Rejects with LogicalError 503 where that cannot be. */
+  async leadSoon(): Promise<Leadership> {
+    const stop = new AbortController()
+    const timer = this.#options.clock.setTimer(SOON_MS, () =>
+      stop.abort(new LogicalError('unavailable', 'the shared log of the cluster gives no answer')),
+    )
+    try {
+      return await this.#campaign(stop.signal)
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  #campaign(signal: AbortSignal): Promise<Leadership> {
+    const { sharedLog, candidate } = this.#options
+    return sharedLog.campaign(candidate, signal)
+  }
+}

@@ -1,0 +1,234 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import type { ActiveNode, NodeFacts } from '../../core/status/cluster-status.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { ClusterService } from '../../replication/rpc/service.js'
+import type { ClusterPort } from '../../replication/rpc/transport.js'
+import type { LeaderRecord, Leadership, NodeRecord, SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { NodeSeat } from '../runtime/node-seat.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { RuntimeHost } from '../runtime/runtime-host.js'
+import { Candidacy } from './candidacy.js'
+import { findStep, type NodeEffect, type NodeEvent, type NodeState } from './machine.js'
+import { ensureAuthority } from './node-authority.js'
+
+interface ClusterNodeOptions {
+  readonly sharedLog: SharedLog
+  readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
+  /** How long it does not stand for election after it stepped down, or could not become active. */
+  readonly restMs: number
+  readonly host: () => Pick<RuntimeHost, 'runtime' | 'followAnew'>
+  /** Told after each event. */
+  readonly onChange: () => void
+  readonly port: () => ClusterPort
+  /** Answers the standbys while this node is active. */
+  readonly relayService: ClusterService
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** How often a node says that it is there. */
+const ECHO_MS = 5000
+
+/** One node of several: goes through the states of `machine.ts`, one event at a time, and does what they ask for. */
+export class ClusterNode implements NodeSeat {
+  readonly #options: ClusterNodeOptions
+  readonly #effects: Readonly<Record<NodeEffect, () => void>>
+  readonly #echo: Timer
+  readonly #candidacy: Candidacy
+  #state: NodeState = 'sealed'
+  #leadership: Leadership | undefined
+  /** The name under which the standbys reach this node. */
+  #served: string | undefined
+  #ceasing: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(options: ClusterNodeOptions) {
+    this.#options = options
+    const { id: nodeId, apiAddress, clusterAddress } = options.self
+    this.#candidacy = new Candidacy({ ...options, candidate: { nodeId, apiAddress, clusterAddress } })
+    this.#effects = {
+      campaign: () => void this.#campaign(),
+      withdraw: () => this.#candidacy.withdraw(),
+      'take-over': () => void this.#takeOver(),
+      cease: () => this.#cease({ isDrained: false }),
+      'cease-and-rest': () => {
+        this.#candidacy.rest()
+        this.#cease({ isDrained: true })
+      },
+    }
+    this.#echo = options.clock.setRepeating(ECHO_MS, () => void this.announce())
+  }
+
+  get sharedLog(): SharedLog {
+    return this.#options.sharedLog
+  }
+
+  get state(): NodeState {
+    return this.#state
+  }
+
+  get isServing(): boolean {
+    return this.#state === 'active' && this.isLeading
+  }
+
+  /** True while no other node can have written anything that this one does not know. */
+  get isLeading(): boolean {
+    return this.#leadership?.isHeld === true
+  }
+
+  get isTakingOver(): boolean {
+    return this.#state === 'taking-over'
+  }
+
+  get isStandby(): boolean {
+    return !this.isServing
+  }
+
+  get activeNode(): ActiveNode | undefined {
+    return this.isServing ? this.#options.self : this.otherActive
+  }
+
+  /** Another node that leads, as far as is known here. */
+  get otherActive(): LeaderRecord | undefined {
+    const { sharedLog, self } = this.#options
+    return sharedLog.leader?.nodeId === self.id ? undefined : sharedLog.leader
+  }
+
+  readonly nodes = async (): Promise<readonly NodeFacts[]> => {
+    const { sharedLog, self } = this.#options
+    const activeId = this.isServing ? self.id : this.otherActive?.nodeId
+    return (await sharedLog.nodes()).map(({ id, hostname, apiAddress, clusterAddress, version, lastEchoMs }) => {
+      const isActive = id === activeId
+      return { hostname, apiAddress, clusterAddress, version, isActive, lastEchoMs: isActive ? undefined : lastEchoMs }
+    })
+  }
+
+  /** Tells the other nodes how this one is. */
+  async announce(): Promise<void> {
+    const { sharedLog, self, host, log } = this.#options
+    const runtime = host().runtime
+    const { appliedIndex = 0, seal } = runtime ?? {}
+    try {
+      await sharedLog.announce({ ...self, isSealed: seal?.isSealed ?? true, appliedIndex })
+    } catch (error) {
+      if (!this.#isClosed) log.debug('the other nodes could not be told of this one', { error })
+    }
+  }
+
+  unsealed(): void {
+    this.#on('unsealed')
+  }
+
+  async sealed(): Promise<void> {
+    const { host } = this.#options
+    const before = host().runtime
+    this.#on('sealed')
+    if (this.#state !== 'ceasing') return
+    await this.#ceasing
+    // What was being replaced meanwhile may have been opened again with the key that it had.
+    const { runtime } = host()
+    if (runtime !== before) await runtime?.seal.seal()
+  }
+
+  /** Another node is to be active. Throws LogicalError 503 where this one is not. */
+  stepDown(): void {
+    if (!this.#on('stepped-down')) throw new LogicalError('unavailable', 'this node is not the active one')
+  }
+
+  async whileLeading<T>(work: () => Promise<T>): Promise<T> {
+    if (this.otherActive || !this.#on('initializing')) {
+      throw new LogicalError('unavailable', 'another node of the cluster leads, or it is being initialised')
+    }
+    let leadership: Leadership | undefined
+    try {
+      leadership = await this.#candidacy.leadSoon()
+      await this.#requireRuntime().lead(leadership)
+      return await work()
+    } finally {
+      if (leadership) await this.#follow('the cluster was initialised', leadership, { isDrained: false })
+      else this.#on('followed-sealed')
+    }
+  }
+
+  /** When the runtime is closed: gives up what is led. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#echo.cancel()
+    this.#candidacy.withdraw()
+    await this.#leadership?.resign().catch(() => undefined)
+    await this.#options.sharedLog.close()
+  }
+
+  /** False for what cannot happen now. */
+  #on(event: NodeEvent): boolean {
+    const step = findStep(this.#state, event)
+    if (!step) return false
+    if (step.to !== this.#state) {
+      this.#options.log.info('the node changed its state', { from: this.#state, to: step.to, reason: event })
+    }
+    this.#state = step.to
+    if (step.effect) this.#effects[step.effect]()
+    this.#options.onChange()
+    void this.announce()
+    return true
+  }
+
+  async #campaign(): Promise<void> {
+    const leadership = await this.#candidacy.stand()
+    if (!leadership) return
+    this.#leadership = leadership
+    if (this.#on('elected')) return
+    this.#leadership = undefined
+    await leadership.resign()
+  }
+
+  async #takeOver(): Promise<void> {
+    const leadership = this.#leadership
+    if (!leadership) return
+    const { port, relayService, random, clock, log } = this.#options
+    void leadership.lost.then((reason) => this.#lost(leadership, reason))
+    try {
+      const runtime = this.#requireRuntime()
+      await runtime.lead(leadership)
+      const { identity } = await ensureAuthority(runtime.barrier.view(''), random, clock.now())
+      // Once served, standbys are answered in every state: that this node is not active, where it is not.
+      if (this.#served !== identity.serverName) port().serve(identity, relayService)
+      this.#served = identity.serverName
+      await runtime.openCluster()
+      this.#on('opened')
+    } catch (error) {
+      if (this.#leadership !== leadership) return
+      log.error('this node could not become active', { error })
+      this.#candidacy.rest()
+      this.#on('lost')
+    }
+  }
+
+  #lost(leadership: Leadership, reason: string): void {
+    if (this.#leadership !== leadership || this.#isClosed) return
+    this.#options.log.info('this node leads no more', { reason })
+    this.#on('lost')
+  }
+
+  #cease(options: { readonly isDrained: boolean }): void {
+    const leadership = this.#leadership
+    if (leadership) this.#ceasing = this.#follow('this node is not the active one any more', leadership, options)
+  }
+
+  async #follow(reason: string, leadership: Leadership, { isDrained }: { isDrained: boolean }): Promise<void> {
+    const { host } = this.#options
+    await host().followAnew(reason, { isDrained, release: () => leadership.resign() })
+    this.#leadership = undefined
+    const { runtime } = host()
+    if (runtime) this.#on(runtime.seal.isSealed ? 'followed-sealed' : 'followed-unsealed')
+  }
+
+  #requireRuntime(): Runtime {
+    const { runtime } = this.#options.host()
+    if (!runtime) throw new LogicalError('unavailable', 'the server is stopping')
+    return runtime
+  }
+}

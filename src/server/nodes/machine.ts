@@ -1,0 +1,120 @@
+/**
+ * The states of one node of a cluster of several, what can happen to it, and where that leads. SPEC.md tells the story; these
+ * tables are the law. Pure: nothing here knows a runtime or a log.
+ */
+export type NodeState = 'sealed' | 'initializing' | 'standby' | 'taking-over' | 'active' | 'ceasing'
+
+export type NodeEvent =
+  /** It leads to write what makes a cluster. */
+  | 'initializing'
+  /** The barrier is open. */
+  | 'unsealed'
+  /** This node leads. */
+  | 'elected'
+  /** The cluster is open on it. */
+  | 'opened'
+  /** It leads no more, or could not open the cluster. */
+  | 'lost'
+  /** An operator wants another node to be active. */
+  | 'stepped-down'
+  | 'sealed'
+  /** A runtime that follows the log is in place of the one that led, sealed or not. */
+  | 'followed-sealed'
+  | 'followed-unsealed'
+
+export type NodeEffect =
+  /** Stand for election. */
+  | 'campaign'
+  | 'withdraw'
+  | 'take-over'
+  /** Finish what is under way, close the cluster, give up leading, and follow the log again. */
+  | 'cease'
+  /** The same, and stand for election only after a while. */
+  | 'cease-and-rest'
+
+interface Step {
+  readonly to: NodeState
+  readonly effect?: NodeEffect
+}
+
+const REJECTED = 'rejected'
+
+const CEASE: Step = { to: 'ceasing', effect: 'cease' }
+const REST: Step = { to: 'ceasing', effect: 'cease-and-rest' }
+const STAY_CEASING: Step = { to: 'ceasing' }
+
+/** Every state and every event: a new one of either does not compile before all its cells are written. */
+export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, Step | typeof REJECTED>>>> = {
+  sealed: {
+    initializing: { to: 'initializing' },
+    unsealed: { to: 'standby', effect: 'campaign' },
+    elected: REJECTED,
+    opened: REJECTED,
+    lost: REJECTED,
+    'stepped-down': REJECTED,
+    sealed: { to: 'sealed' },
+    'followed-sealed': REJECTED,
+    'followed-unsealed': REJECTED,
+  },
+  initializing: {
+    initializing: REJECTED,
+    unsealed: { to: 'initializing' },
+    elected: REJECTED,
+    opened: REJECTED,
+    lost: { to: 'initializing' },
+    'stepped-down': REJECTED,
+    sealed: { to: 'initializing' },
+    'followed-sealed': { to: 'sealed' },
+    'followed-unsealed': { to: 'standby', effect: 'campaign' },
+  },
+  standby: {
+    initializing: REJECTED,
+    unsealed: REJECTED,
+    elected: { to: 'taking-over', effect: 'take-over' },
+    opened: REJECTED,
+    lost: REJECTED,
+    'stepped-down': REJECTED,
+    sealed: { to: 'sealed', effect: 'withdraw' },
+    'followed-sealed': REJECTED,
+    'followed-unsealed': REJECTED,
+  },
+  'taking-over': {
+    initializing: REJECTED,
+    unsealed: REJECTED,
+    elected: REJECTED,
+    opened: { to: 'active' },
+    lost: CEASE,
+    'stepped-down': REJECTED,
+    sealed: CEASE,
+    'followed-sealed': REJECTED,
+    'followed-unsealed': REJECTED,
+  },
+  active: {
+    initializing: REJECTED,
+    unsealed: REJECTED,
+    elected: REJECTED,
+    opened: REJECTED,
+    lost: CEASE,
+    'stepped-down': REST,
+    sealed: CEASE,
+    'followed-sealed': REJECTED,
+    'followed-unsealed': REJECTED,
+  },
+  ceasing: {
+    initializing: REJECTED,
+    unsealed: REJECTED,
+    elected: REJECTED,
+    opened: STAY_CEASING,
+    lost: STAY_CEASING,
+    'stepped-down': STAY_CEASING,
+    sealed: STAY_CEASING,
+    'followed-sealed': { to: 'sealed' },
+    'followed-unsealed': { to: 'standby', effect: 'campaign' },
+  },
+}
+
+/** Undefined for what cannot happen in this state. */
+export const findStep = (state: NodeState, event: NodeEvent): Step | undefined => {
+  const step = TRANSITIONS[state][event]
+  return step === REJECTED ? undefined : step
+}

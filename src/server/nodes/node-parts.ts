@@ -1,0 +1,100 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import type { PathRuleTable } from '../../logical/path-rules.js'
+import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
+import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { ServerConfig } from '../config/config.js'
+import type { RuntimeHost } from '../runtime/runtime-host.js'
+import { WaitingRoom } from '../runtime/waiting-room.js'
+import type { ServerStatus } from '../server-status.js'
+import { systemRulesOf } from '../system-rules.js'
+import { replicationTimes } from '../wiring/replication-parts.js'
+import { ActiveLink } from './active-link.js'
+import { ClusterNode } from './cluster-node.js'
+import { findAuthority } from './node-authority.js'
+import { Relay } from './relay.js'
+import { createRelayService } from './relay-service.js'
+import { Standby } from './standby.js'
+
+interface NodePartsOptions {
+  readonly config: ServerConfig
+  readonly status: ServerStatus
+  readonly systemRules: PathRuleTable
+  readonly transport: ClusterTransport
+  readonly host: () => RuntimeHost
+  readonly port: () => ClusterPort
+  /** Serves a request that a standby hands on. */
+  readonly serve: (request: IncomingRequest, options: { readonly isRightsOnly: boolean }) => Promise<Rendered>
+  /** Answers what concerns this node alone, whatever its state. */
+  readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** What a server has besides its runtime when it is one of several nodes. */
+export interface NodeParts {
+  readonly node: ClusterNode
+  readonly standby: Standby
+  /** When the runtime is closed. */
+  close(): Promise<void>
+}
+
+export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions): NodeParts => {
+  const { config, status, transport, host, clock, random, log } = options
+  const times = replicationTimes(config)
+  const room = new WaitingRoom({ clock, waitMs: config.own.roleChangeWaitMs })
+  const node = new ClusterNode({
+    ...options,
+    sharedLog,
+    self: {
+      id: config.storage.nodeId,
+      hostname: status.hostname,
+      apiAddress: config.apiAddress,
+      clusterAddress: config.clusterAddress,
+      version: config.own.reportedVersion,
+    },
+    restMs: config.own.stepDownRestMs,
+    relayService: createRelayService({ serve: options.serve, log }),
+    onChange: () => {
+      host().wake()
+      room.wake()
+    },
+  })
+  status.join(node)
+  const link = new ActiveLink({
+    transport,
+    times,
+    clock,
+    random,
+    authority: () => {
+      const { runtime } = host()
+      return runtime && !runtime.barrier.isSealed ? findAuthority(runtime.barrier) : undefined
+    },
+  })
+  const relay = new Relay({
+    activeNode: () => node.otherActive,
+    awaitOther: (request, term) => room.pass(request, () => node.otherActive?.term === term),
+    connect: (address) => link.connect(address),
+    timeoutMs: times.forwardingTimeoutMs,
+  })
+  const standby = new Standby({
+    seat: node,
+    relay,
+    room,
+    rulesOf: (path) => systemRulesOf(options.systemRules, path),
+    answerHere: options.answerHere,
+  })
+  const unsubscribe = sharedLog.onLeader(() => room.wake())
+  return {
+    node,
+    standby,
+    close: async () => {
+      unsubscribe()
+      link.close()
+      await node.close()
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import type { Log } from '../../base/log.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import { encodeRelayFailure, encodeRendered } from '../../replication/forwarding/relayed-answer.js'
+import { decodeRelayed } from '../../replication/forwarding/relayed-request.js'
+import { refusalError } from '../../replication/rpc/refusal.js'
+import type { ClusterService } from '../../replication/rpc/service.js'
+
+interface RelayServiceOptions {
+  /** Serves a request as if it had come here. Throws `NotActive` where this node does not serve, and nothing was done. */
+  readonly serve: (request: IncomingRequest, options: { readonly isRightsOnly: boolean }) => Promise<Rendered>
+  readonly log: Log
+}
+
+/** This node is not the active one, so it has done nothing of what was asked. */
+export class NotActive extends Error {
+  override readonly name = 'NotActive'
+}
+
+/** The calls that the active node answers to the standbys of its cluster. */
+export const createRelayService = ({ serve, log }: RelayServiceOptions): ClusterService => {
+  const refuse = async (): Promise<never> => {
+    throw refusalError('forbidden', 'a node of the cluster has no use for this')
+  }
+  return {
+    forward: async (_, { payload }) => {
+      const { request, isRightsOnly } = decodeRelayed(payload)
+      try {
+        return { who: null, payload: encodeRendered(await serve(request, { isRightsOnly })) }
+      } catch (error) {
+        if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')
+        return { who: null, payload: encodeRelayFailure(asLogical(error, log)) }
+      }
+    },
+    bootstrap: refuse,
+    echo: refuse,
+    streamWals: refuse,
+    conflictingPages: refuse,
+    subPageHashes: refuse,
+    fetchKeys: () => {
+      throw refusalError('forbidden', 'a node of the cluster has no use for this')
+    },
+    ping: refuse,
+    commonPosition: refuse,
+  }
+}
+
+/** A bug is told here; the client learns nothing of it. */
+const asLogical = (error: unknown, log: Log): LogicalError => {
+  if (error instanceof LogicalError) return error
+  log.error('a request failed inside', { error })
+  return new LogicalError('internal', 'internal error')
+}

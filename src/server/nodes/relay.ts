@@ -1,0 +1,98 @@
+import { LIMITS } from '../../base/limits.js'
+import { turnFor } from '../../base/turn.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import { isWrite } from '../../logical/request.js'
+import { decodeRelayedAnswer } from '../../replication/forwarding/relayed-answer.js'
+import { encodeRelayed } from '../../replication/forwarding/relayed-request.js'
+import { refusalCodeOf } from '../../replication/rpc/refusal.js'
+import type { PrimaryConnection } from '../../replication/rpc/transport.js'
+import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
+
+/** The largest request that fits into a message between nodes beside the other fields of it. */
+const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
+
+const NO_ACTIVE_NODE = 'local node not active but active cluster node not found'
+
+interface RelayOptions {
+  /** The active node, as far as it is known: undefined where it is this one, too. */
+  readonly activeNode: () => LeaderRecord | undefined
+  /** Resolves when another node than that of the term is active, or when that took too long. */
+  readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
+  readonly connect: (clusterAddress: string) => Promise<PrimaryConnection>
+  readonly timeoutMs: number
+}
+
+/** What became of one attempt to have the active node answer. */
+type Attempt =
+  | { readonly is: 'answered'; readonly payload: Buffer }
+  /** Nobody has taken the request: it is as if it had not been sent. */
+  | { readonly is: 'untaken'; readonly term: number; readonly cause: unknown }
+  /** It was sent, and there will be no answer. */
+  | { readonly is: 'lost'; readonly term: number; readonly cause: unknown }
+
+/** Hands requests on to the active node. */
+export class Relay {
+  readonly #options: RelayOptions
+
+  constructor(options: RelayOptions) {
+    this.#options = options
+  }
+
+  get isActiveKnown(): boolean {
+    return this.#options.activeNode() !== undefined
+  }
+
+  /** The active node. Throws LogicalError 503 where none is known. */
+  requireActive(): LeaderRecord {
+    const active = this.#options.activeNode()
+    if (!active) throw new LogicalError('unavailable', NO_ACTIVE_NODE)
+    return active
+  }
+
+  /**
+   * The answer of the active node; rejects with its error, with 503 where it cannot be asked, and with 502 for a write that it
+   * may have done. `isRightsOnly`: it only says whether that may be done.
+   */
+  async send(request: IncomingRequest, { isRightsOnly = false } = {}): Promise<Rendered> {
+    const payload = await encodeRelayed({ request, isRightsOnly })
+    if (payload.length > PAYLOAD_BYTES_MAX) throw new LogicalError('body-too-large', 'http: request body too large')
+    await turnFor(payload.length)
+    const last = await this.#attempts(request, payload)
+    if (last.is === 'answered') return decodeRelayedAnswer(last.payload)
+    throw last.is === 'lost' && isWrite(request.operation) ? outcomeUnknown(last.cause) : unreachable(last.cause)
+  }
+
+  /** What nobody has taken waits for another active node; a read that was lost is tried once more. */
+  async #attempts(request: IncomingRequest, payload: Buffer): Promise<Attempt> {
+    let attempt = await this.#attempt(payload)
+    if (attempt.is === 'lost' && !isWrite(request.operation)) attempt = await this.#attempt(payload)
+    if (attempt.is !== 'untaken') return attempt
+    await this.#options.awaitOther(request, attempt.term)
+    return this.#attempt(payload)
+  }
+
+  async #attempt(payload: Buffer): Promise<Attempt> {
+    const { clusterAddress, term } = this.requireActive()
+    let connection: PrimaryConnection
+    try {
+      connection = await this.#options.connect(clusterAddress)
+    } catch (cause) {
+      return { is: 'untaken', term, cause }
+    }
+    try {
+      const reply = await connection.call('forward', { who: null, payload }, { timeoutMs: this.#options.timeoutMs })
+      return { is: 'answered', payload: reply.payload }
+    } catch (cause) {
+      return { is: refusalCodeOf(cause) === undefined ? 'lost' : 'untaken', term, cause }
+    }
+  }
+}
+
+const unreachable = (cause: unknown): LogicalError =>
+  new LogicalError('unavailable', `the active node of the cluster cannot be reached: ${textOf(cause)}`, { cause })
+
+const outcomeUnknown = (cause: unknown): LogicalError =>
+  new LogicalError('bad-gateway', `the active node of the cluster gave no answer: outcome unknown`, { cause })
+
+const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

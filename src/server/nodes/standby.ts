@@ -1,0 +1,59 @@
+import { isServedWhile } from '../../core/pipeline/gate.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import type { PathRules } from '../../logical/path-rules.js'
+import type { NodeSeat } from '../runtime/node-seat.js'
+import type { WaitingRoom } from '../runtime/waiting-room.js'
+import type { Relay } from './relay.js'
+
+interface StandbyOptions {
+  readonly seat: Pick<NodeSeat, 'isServing' | 'isTakingOver'>
+  readonly relay: Relay
+  readonly room: WaitingRoom
+  readonly rulesOf: (path: string) => PathRules
+  /** Answers what concerns this node alone. */
+  readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
+}
+
+/** Seals the node that is asked, with the rights that the active node knows of. */
+const SEAL_PATH = 'sys/seal'
+const NO_FORWARDING = 'x-vault-no-request-forwarding'
+
+/** What a node that is not active does with the requests of its clients. */
+export class Standby {
+  readonly #options: StandbyOptions
+
+  constructor(options: StandbyOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when some node is active, this one or another, or when that took too long. */
+  async awaitActive(request: IncomingRequest): Promise<void> {
+    const { seat, relay, room } = this.#options
+    if (seat.isServing || this.#isAnsweredHere(request)) return
+    await room.pass(request, () => !(seat.isServing || seat.isTakingOver || relay.isActiveKnown))
+  }
+
+  async answer(request: IncomingRequest): Promise<Rendered> {
+    const { relay, rulesOf, answerHere } = this.#options
+    if (this.#isAnsweredHere(request)) return answerHere(request)
+    if (request.path === SEAL_PATH) {
+      await relay.send(request, { isRightsOnly: true })
+      return answerHere(request)
+    }
+    // A file does not fit into a message between nodes.
+    const isRedirected = rulesOf(request.path).body === 'file' || (request.headers[NO_FORWARDING] ?? '') !== ''
+    return isRedirected ? this.#redirect(request) : relay.send(request)
+  }
+
+  #isAnsweredHere({ path, operation }: IncomingRequest): boolean {
+    return isServedWhile('standby', this.#options.rulesOf(path), operation)
+  }
+
+  #redirect({ target = '' }: IncomingRequest): Rendered {
+    const { apiAddress } = this.#options.relay.requireActive()
+    if (apiAddress === '') throw new LogicalError('unavailable', 'the active node of the cluster has no api_addr')
+    const headers = { Location: `${apiAddress.replace(/\/$/, '')}${target}` }
+    return { status: 307, contentType: 'application/json', body: '', headers }
+  }
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import { prepareCopy } from '../../storage/commit-log/copy.js'
+import { Follower } from '../../storage/commit-log/follower.js'
+import { SharedCommitLog } from '../../storage/commit-log/shared-commit-log.js'
+import type { Leadership, SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { Engine } from '../../storage/engine/engine.js'
+import { openStore, type StoreSurroundings } from '../data/open-store.js'
+import type { Store } from '../../storage/store.js'
+
+interface FollowingOptions extends StoreSurroundings {
+  readonly engine: Engine
+  readonly sharedLog: SharedLog
+  /** Called when the log cannot be followed with what is there: everything is to be opened anew. */
+  readonly onBroken: (reason: string) => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Before what could not be followed is opened anew. */
+const PAUSE_MS = 500
+
+/** The store of one node of several, kept in step with the log that they share until it leads or is closed. */
+export class Following {
+  readonly store: Store
+  readonly #follower: Follower
+  readonly #stop = new AbortController()
+  readonly #following: Promise<void>
+
+  private constructor(options: FollowingOptions, store: Store, follower: Follower) {
+    this.store = store
+    this.#follower = follower
+    this.#following = this.#follow(options)
+  }
+
+  /** Reads the cluster's data from the shared log where the engine does not hold any that could be brought up to date. */
+  static async open(options: FollowingOptions, signal: AbortSignal): Promise<Following> {
+    const { engine, sharedLog, log } = options
+    if (await prepareCopy(engine, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
+    const commitLog = new SharedCommitLog(engine)
+    const store = await openStore(engine, { ...options, commitLog })
+    return new Following(options, store, new Follower({ store, commitLog, sharedLog }))
+  }
+
+  /** The number of entries of the shared log that are applied here. */
+  get appliedIndex(): number {
+    return this.#follower.applied.index
+  }
+
+  /** Applies the rest of the log; from then on the store writes. Rejects when the leadership is lost. */
+  lead(leadership: Leadership): Promise<void> {
+    return this.#follower.lead(leadership)
+  }
+
+  /** Applies nothing more. The store is its owner's to close. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the store is closed'))
+    await this.#following
+  }
+
+  async #follow({ clock, log, onBroken }: FollowingOptions): Promise<void> {
+    const { signal } = this.#stop
+    try {
+      await this.#follower.follow(signal)
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn('the shared log cannot be followed with what is here; it is opened anew', { error })
+      await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
+      if (!signal.aborted) onBroken('the shared log could not be followed')
+    }
+  }
+}

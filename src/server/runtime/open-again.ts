@@ -1,0 +1,46 @@
+import { Backoff, STORAGE_BACKOFF } from '../../base/backoff.js'
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import type { Runtime } from './runtime.js'
+
+interface OpenAgainOptions {
+  readonly open: () => Promise<Runtime>
+  /** Undefined: it stays sealed. */
+  readonly rootKey: Buffer | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** Ends the attempts. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * The runtime after a change, as open as the key makes it. A failure, as of a full disk, is logged and tried again: until then
+ * reads of the status say that the cluster restarts. Undefined when the signal has ended that.
+ */
+export const openAgain = async (options: OpenAgainOptions): Promise<Runtime | undefined> => {
+  const { open, clock, random, log, signal } = options
+  const backoff = new Backoff(STORAGE_BACKOFF, random)
+  while (!signal.aborted) {
+    try {
+      const runtime = await open()
+      await unseal(runtime, options)
+      return runtime
+    } catch (error) {
+      const pauseMs = backoff.next()
+      log.error('the cluster could not be started again; it stays closed until the next attempt', { error, pauseMs })
+      await clock.sleep(pauseMs, signal).catch(() => undefined)
+    }
+  }
+  return undefined
+}
+
+/** A cluster that cannot be opened is there all the same, sealed. */
+const unseal = async ({ seal }: Runtime, { rootKey, log }: OpenAgainOptions): Promise<void> => {
+  try {
+    if (rootKey) await seal.openWith(rootKey)
+  } catch (error) {
+    log.error('the cluster could not be opened after a replication change and is sealed', { error })
+  }
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import { GenerationAttempt, type GenerationSlot } from '../../core/seal/generate-root.js'
+import { Rekey } from '../../core/seal/rekey.js'
+import { RekeyBackup } from '../../core/seal/rekey-backup.js'
+import type { SealManager } from '../../core/seal/seal-manager.js'
+import type { SealStorage } from '../../core/seal/seal-records.js'
+import { generateRootPaths } from '../../core/system/generate-root-paths.js'
+import { type Initializer, initPaths } from '../../core/system/init-paths.js'
+import { raftJoinPath } from '../../core/system/raft-paths.js'
+import { rekeyPaths } from '../../core/system/rekey-paths.js'
+import { sealPaths } from '../../core/system/seal-paths.js'
+import { statusPaths } from '../../core/system/status-paths.js'
+import type { PathSpec } from '../../logical/backend.js'
+import type { OpenCluster } from '../wiring/open-cluster.js'
+import type { NodeSeat } from './node-seat.js'
+import type { ShellView } from './shell-view.js'
+
+interface StatePathsOptions {
+  readonly seal: SealManager
+  readonly sealStorage: SealStorage
+  readonly generationSlot: GenerationSlot
+  readonly shell: ShellView
+  readonly seat: NodeSeat | undefined
+  /** Throws where none is open. */
+  readonly openCluster: () => OpenCluster
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** The paths that exist in every state of a server. */
+export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
+  const { seal, sealStorage, generationSlot: slot, shell, seat, openCluster, clock, random } = options
+  const { status } = shell
+  const makeToken = async () => (await openCluster().services.tokens.createRoot()).id
+  const attempt = new GenerationAttempt({ strategy: 'root', slot, seal, random, makeToken })
+  const rekey = new Rekey({ seal, random, isShareOwner: () => !openCluster().replication.isSharedReadOnly })
+  return [
+    ...initPaths(seat ? leadingInitializer(seal, seat) : seal),
+    ...sealPaths({ seal, status, stepDown: seat && (() => seat.stepDown()) }),
+    ...statusPaths({ seal, status, clock }),
+    ...generateRootPaths(attempt),
+    raftJoinPath(),
+    ...rekeyPaths({ rekey, backup: new RekeyBackup(sealStorage), keys: seal.keys }),
+  ]
+}
+
+/** What initialises a cluster of several nodes leads them meanwhile. */
+const leadingInitializer = (seal: SealManager, seat: NodeSeat): Initializer => ({
+  keys: seal.keys,
+  get isInitialized() {
+    return seal.isInitialized
+  },
+  initialize: (config, deliver) => seat.whileLeading(() => seal.initialize(config, deliver)),
+})

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { RawNumber } from '../../../src/base/json.js'
+import { LIMITS } from '../../../src/base/limits.js'
+import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
+import { LogicalError } from '../../../src/logical/errors.js'
+import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
+import {
+  decodeRelayedAnswer,
+  encodeRelayFailure,
+  encodeRendered,
+} from '../../../src/replication/forwarding/relayed-answer.js'
+import { decodeRelayed, encodeRelayed } from '../../../src/replication/forwarding/relayed-request.js'
+import { refusalCodeOf } from '../../../src/replication/rpc/refusal.js'
+
+/** How a request travels from a standby to the active node, and its answer back. */
+
+const REQUEST: IncomingRequest = {
+  id: 'r1',
+  operation: 'list',
+  path: 'ns1/kv/',
+  namespace: ROOT_NAMESPACE,
+  namespaceHeader: 'ns1',
+  data: { a: [1, 'ä', null], big: new RawNumber('12345678901234567890') },
+  headers: { 'x-vault-token': 'hvs.secret', 'x-two': ['a', 'b'] },
+  remoteAddress: '2001:db8::1',
+  remotePort: 65_535,
+  clientToken: 'hvs.secret',
+  wrap: { ttlSeconds: 60, format: 'jwt' },
+  isHead: true,
+  bodyBytes: 17,
+}
+
+test('a request arrives as it came to the standby', async () => {
+  const { request, isRightsOnly } = decodeRelayed(await encodeRelayed({ request: REQUEST, isRightsOnly: true }))
+  expect({ ...request, data: { ...request.data }, headers: { ...request.headers } }).toEqual(REQUEST)
+  expect(Object.getPrototypeOf(request.data)).toBeNull()
+  expect(isRightsOnly).toBe(true)
+})
+
+test('a request without token, namespace and wish for wrapping arrives without', async () => {
+  const bare = { ...REQUEST, clientToken: undefined, namespaceHeader: undefined, wrap: undefined, remoteAddress: '' }
+  const { request, isRightsOnly } = decodeRelayed(await encodeRelayed({ request: bare, isRightsOnly: false }))
+  expect(request).toMatchObject({
+    clientToken: undefined,
+    namespaceHeader: undefined,
+    wrap: undefined,
+    remoteAddress: '',
+  })
+  expect(isRightsOnly).toBe(false)
+})
+
+const JUNK: readonly (readonly [string, unknown])[] = [
+  ['operation', 'constructor'],
+  ['operation', undefined],
+  ['path', 5],
+  ['path', 'x'.repeat(LIMITS.headerBytesMax + 1)],
+  ['remoteAddress', 'here'],
+  ['remotePort', -1],
+  ['clientToken', 5],
+  ['namespaceHeader', {}],
+  ['wrap', { ttlSeconds: '60', format: 'token' }],
+  ['wrap', { ttlSeconds: 60, format: 'other' }],
+  ['data', []],
+  ['headers', 'x'],
+]
+
+test.each(JUNK)('one whose %s is %j is refused with a code', async (name, value) => {
+  const whole = JSON.parse(String(await encodeRelayed({ request: REQUEST, isRightsOnly: false })))
+  try {
+    decodeRelayed(Buffer.from(JSON.stringify({ ...whole, [name]: value })))
+    expect.unreachable()
+  } catch (error) {
+    expect(refusalCodeOf(error)).toBe('invalid')
+  }
+})
+
+const ANSWERS: readonly Rendered[] = [
+  { status: 204, contentType: 'application/json', headers: {}, body: '' },
+  { status: 200, contentType: 'application/json', headers: { 'X-Vault-Index': 'i' }, body: '{"a":"ä\\n"}\n\n' },
+  { status: 200, contentType: 'application/octet-stream', headers: {}, body: Buffer.from([0, 10, 255, 10]) },
+]
+
+test.each(ANSWERS)('an answer %j arrives byte for byte', (answer) => {
+  const { body, ...head } = decodeRelayedAnswer(encodeRendered(answer))
+  const { body: sent, ...sentHead } = answer
+  expect(head).toEqual(sentHead)
+  expect(body).toEqual(Buffer.from(sent as string))
+})
+
+test('an answer that never ends is refused, not cut short', () => {
+  const body = (async function* () {
+    yield Buffer.from('x')
+  })()
+  expect(() => encodeRendered({ status: 200, contentType: 'x', headers: {}, body })).toThrow(LogicalError)
+})
+
+test('an error arrives with everything that its answer is made of', () => {
+  const error = new LogicalError('not-found', 'text', { wrapped: true, data: { keys: [1] }, headers: { A: 'b' } })
+  const { code, message, wrapped, data, headers } = error
+  expect(() => decodeRelayedAnswer(encodeRelayFailure(error))).toThrow(
+    expect.objectContaining({ code, message, wrapped, data, headers }),
+  )
+})

@@ -1,0 +1,177 @@
+import { afterEach, expect, test } from 'vitest'
+import { errorsOf } from '../../../../src/client/api-client.js'
+import { type TestNode, TestNodes } from '../../../support/nodes.js'
+import { until } from '../../../support/until.js'
+
+/** Three servers of one process that are one cluster, over a log in memory. */
+
+const ended: TestNodes[] = []
+afterEach(async () => {
+  for (const nodes of ended.splice(0)) await nodes.close()
+})
+
+const NAMES = ['A', 'B', 'C']
+
+const open = async (names = NAMES, settings: Record<string, string> = {}) => {
+  const nodes = await TestNodes.start(names, settings)
+  ended.push(nodes)
+  await nodes.open()
+  const [a, b, c] = nodes.all as [TestNode, TestNode, TestNode]
+  return { nodes, a, b, c }
+}
+
+test('a cluster that one node has initialised is opened on each with the shares of the first', async () => {
+  const nodes = await TestNodes.start(NAMES)
+  ended.push(nodes)
+  for (const node of nodes.all) expect(await node.health()).toBe(501)
+  await nodes.open()
+  expect(await Promise.all(nodes.all.map((node) => node.health()))).toEqual([200, 429, 429])
+  for (const node of nodes.all) {
+    const again = await node.send('PUT', 'sys/init', { body: { secret_shares: 1, secret_threshold: 1 } })
+    expect([again.status, errorsOf(again)]).toEqual([400, ['Vault is already initialized']])
+  }
+})
+
+test('what a standby says of itself, of the active node, and of all of them', async () => {
+  const { nodes, a, b } = await open()
+  const health = await b.anonymous.send('GET', 'sys/health')
+  expect(health.json).toMatchObject({ initialized: true, sealed: false, standby: true, performance_standby: false })
+  expect((await b.send('GET', 'sys/health', { query: { standbyok: 'true' } })).status).toBe(200)
+  expect((await b.send('GET', 'sys/leader')).json).toMatchObject({
+    ha_enabled: true,
+    is_self: false,
+    leader_address: a.address,
+    leader_cluster_address: a.clusterAddress,
+  })
+  expect((await a.send('GET', 'sys/leader')).json).toMatchObject({ is_self: true, active_time: expect.any(String) })
+  const status = (node: TestNode) => nodes.clientOf(node).read('sys/ha-status')
+  const listed = ((await status(b)).data as { nodes: Record<string, unknown>[] }).nodes
+  expect(
+    listed.map(({ api_address, active_node, last_echo }) => [api_address, active_node, last_echo === null]),
+  ).toEqual([
+    [a.address, true, true],
+    [b.address, false, false],
+    [nodes.all[2]?.address, false, false],
+  ])
+  const cluster = async (node: TestNode) => (await node.anonymous.read('sys/seal-status')).cluster_id
+  expect(await cluster(b)).toBe(await cluster(a))
+})
+
+test('a standby hands everything else on, and the active node sees the client', async () => {
+  const { nodes, a, b, c } = await open()
+  const client = nodes.clientOf(b)
+  await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  const written = await client.send('PUT', 'kv/it', { body: { value: 1 } })
+  expect(written.status).toBe(204)
+  expect((await nodes.clientOf(a).send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
+  expect((await nodes.clientOf(c).send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
+  expect((await nodes.clientOf(c).send('LIST', 'kv/')).json?.data).toEqual({ keys: ['it'] })
+  const wrapped = await nodes.clientOf(c).send('GET', 'kv/it', { headers: { 'X-Vault-Wrap-TTL': '60s' } })
+  const token = (wrapped.json?.wrap_info as { token: string } | undefined)?.token ?? ''
+  const unwrapped = await b.send('POST', 'sys/wrapping/unwrap', { token })
+  expect(unwrapped.json?.data).toEqual({ value: 1 })
+  const bad = await b.send('GET', 'kv/it', { token: 'unknown' })
+  expect([bad.status, errorsOf(bad)]).toEqual([403, errorsOf(await a.send('GET', 'kv/it', { token: 'unknown' }))])
+  const missing = await client.send('GET', 'kv/nothing')
+  expect([missing.status, missing.json]).toEqual([404, { errors: [] }])
+})
+
+test('addresses that a token is bound to are judged by where the client is', async () => {
+  const { nodes, b } = await open()
+  const client = nodes.clientOf(b)
+  await client.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
+  const role = { token_bound_cidrs: ['10.0.0.0/8'], bind_secret_id: false, secret_id_bound_cidrs: [] }
+  const made = await client.send('POST', 'auth/approle/role/far', { body: { ...role, bound_cidr_list: '10.0.0.0/8' } })
+  expect(made.status, JSON.stringify(made.json)).toBe(204)
+  const { data } = (await client.read('auth/approle/role/far/role-id')) as { data: { role_id: string } }
+  const login = await b.send('POST', 'auth/approle/login', { body: { role_id: data.role_id } })
+  expect(login.status).not.toBe(200)
+})
+
+test('a client that wants no forwarding is told where to go', async () => {
+  const { nodes, a, b } = await open()
+  const headers = { 'X-Vault-No-Request-Forwarding': 'true' }
+  const answer = await nodes.clientOf(b).send('GET', 'kv/a b', { headers, query: { version: '2' } })
+  expect([answer.status, answer.headers.location]).toEqual([307, `${a.address}/v1/kv/a%20b?version=2`])
+  expect((await nodes.clientOf(a).send('GET', 'sys/mounts', { headers })).status).toBe(200)
+  const snapshot = await nodes.clientOf(b).send('GET', 'sys/storage/raft/snapshot')
+  expect([snapshot.status, snapshot.headers.location]).toEqual([307, `${a.address}/v1/sys/storage/raft/snapshot`])
+})
+
+test('sys/seal seals the node that is asked, alone', async () => {
+  const { nodes, a, b, c } = await open()
+  const refused = await b.send('PUT', 'sys/seal', { token: 'unknown' })
+  expect(refused.status).toBe(403)
+  expect(await b.health()).toBe(429)
+  expect((await nodes.clientOf(b).send('PUT', 'sys/seal')).status).toBe(204)
+  expect(await Promise.all(nodes.all.map((node) => node.health()))).toEqual([200, 503, 429])
+  const sealed = await nodes.clientOf(b).send('GET', 'sys/mounts')
+  expect([sealed.status, errorsOf(sealed)]).toEqual([503, ['Vault is sealed']])
+  await nodes.unseal(b)
+  expect(await b.health()).toBe(429)
+  expect((await nodes.clientOf(a).send('PUT', 'sys/seal')).status).toBe(204)
+  expect(await a.health()).toBe(503)
+  const active = await nodes.active([b, c])
+  expect((await nodes.clientOf(active).send('GET', 'sys/mounts')).status).toBe(200)
+  await nodes.unseal(a)
+  expect(await a.health()).toBe(429)
+})
+
+test('after sys/step-down another node is active, and the one that stepped down a standby', async () => {
+  const { nodes, a, b, c } = await open()
+  await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  await nodes.clientOf(a).call('PUT', 'kv/it', { body: { value: 1 } })
+  expect((await nodes.clientOf(b).send('PUT', 'sys/step-down')).status).toBe(204)
+  const active = await nodes.active([b, c])
+  expect(await a.health()).toBe(429)
+  expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
+  await until(async () => (await a.send('GET', 'sys/leader')).json?.leader_address === active.address)
+  expect((await nodes.clientOf(a).send('PUT', 'kv/it', { body: { value: 2 } })).status).toBe(204)
+  expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
+})
+
+test('without an active node a standby says so', async () => {
+  const { nodes, a, b } = await open(['A', 'B'], { role_change_wait: '0', step_down_rest: '1h' })
+  for (const node of [a, b]) {
+    expect(await nodes.active()).toBe(node)
+    expect((await nodes.clientOf(node).send('PUT', 'sys/step-down')).status).toBe(204)
+  }
+  for (const node of [a, b]) {
+    await until(async () => (await node.send('GET', 'sys/leader')).json?.leader_address === undefined)
+    expect(await node.health()).toBe(429)
+    const answer = await nodes.clientOf(node).send('GET', 'sys/mounts')
+    const texts = ['local node not active but active cluster node not found']
+    expect([answer.status, errorsOf(answer)]).toEqual([503, texts])
+  }
+})
+
+test('what is not built for several nodes is refused', async () => {
+  const { nodes, b } = await open(['A', 'B'])
+  const client = nodes.clientOf(b)
+  const texts = ['replication of a cluster of several nodes is not supported yet']
+  for (const kind of ['dr', 'performance']) {
+    const primary = await client.send('POST', `sys/replication/${kind}/primary/enable`, { body: {} })
+    expect([primary.status, errorsOf(primary)]).toEqual([400, texts])
+    const body = { token: 'x' }
+    const secondary = await client.send('POST', `sys/replication/${kind}/secondary/enable`, { body })
+    expect([secondary.status, errorsOf(secondary)]).toEqual([400, texts])
+  }
+})
+
+test('with a seal that opens by itself each node does, those that were there before the cluster was', async () => {
+  const key = Buffer.alloc(32, 7).toString('hex')
+  const nodes = await TestNodes.start(NAMES, {}, { seal: { static: { current_key_id: 'k', current_key: key } } })
+  ended.push(nodes)
+  const [a, b, c] = nodes.all as [TestNode, TestNode, TestNode]
+  const body = { recovery_shares: 1, recovery_threshold: 1 }
+  const made = await b.anonymous.call('PUT', 'sys/init', { body })
+  nodes.rootToken = String(made.root_token)
+  const first = await nodes.active()
+  for (const node of nodes.all) await until(async () => [200, 429].includes(await node.health()))
+  expect((await nodes.clientOf(a).send('GET', 'sys/mounts')).status).toBe(200)
+  await first.crash()
+  await nodes.active(nodes.running)
+  await first.start()
+  await until(async () => (await first.health()) === 429)
+  expect((await nodes.clientOf(c).send('GET', 'sys/mounts')).status).toBe(200)
+})

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { findStep, type NodeEvent, type NodeState, TRANSITIONS } from '../../../../src/server/nodes/machine.js'
+
+/** The tables of SPEC.md, held against the code. */
+
+const spec = readFileSync(path.join(import.meta.dirname, '../../../../src/server/nodes/SPEC.md'), 'utf8')
+
+const tableBelow = (heading: string): string[][] => {
+  const [, text = ''] = spec.split(`### ${heading}\n`)
+  const rows = (text.split(/\n#/)[0] ?? '').split('\n').filter((line) => line.startsWith('|'))
+  return rows
+    .filter((line) => !line.startsWith('|---'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+}
+
+const STATES = Object.keys(TRANSITIONS) as NodeState[]
+const EVENTS = Object.keys(TRANSITIONS.sealed) as NodeEvent[]
+
+test('the page has every state and event, and says where they lead', () => {
+  const coded = STATES.map((state) => [state, ...EVENTS.map((event) => findStep(state, event)?.to ?? '-')])
+  const [head, ...rows] = tableBelow('States and events')
+  const columns = (head ?? []).slice(1)
+  expect([...columns].sort()).toEqual([...EVENTS].sort())
+  const inOrder = coded.map(([state = '', ...cells]) => [
+    state,
+    ...columns.map((event) => cells[EVENTS.indexOf(event as NodeEvent)] ?? ''),
+  ])
+  const order = rows.map(([state]) => state)
+  expect(rows).toEqual(inOrder.sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0])))
+  expect(order).toHaveLength(STATES.length)
+})
+
+test('the page says what is done', () => {
+  const coded = new Set(
+    STATES.flatMap((state) =>
+      EVENTS.flatMap((event) => {
+        const effect = findStep(state, event)?.effect
+        return effect ? [`${effect}: ${state} ${event}`] : []
+      }),
+    ),
+  )
+  const [, ...rows] = tableBelow('Effects')
+  const told = rows.flatMap(([effect, of = '']) => of.split(', ').map((cell) => `${effect}: ${cell}`))
+  expect(new Set(told)).toEqual(coded)
+})
+
+test('whatever happens, a node that led ceases before it stands for election again', () => {
+  for (const state of ['taking-over', 'active'] as const) {
+    for (const event of EVENTS) {
+      const to = findStep(state, event)?.to
+      expect([undefined, 'active', 'ceasing'], `${state} ${event}`).toContain(to)
+    }
+  }
+})

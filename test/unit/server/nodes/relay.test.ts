@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest'
+import { LogicalError } from '../../../../src/logical/errors.js'
+import type { IncomingRequest, Rendered } from '../../../../src/logical/incoming.js'
+import { type Operation, ROOT_NAMESPACE } from '../../../../src/logical/request.js'
+import { encodeRelayFailure, encodeRendered } from '../../../../src/replication/forwarding/relayed-answer.js'
+import { refusalError } from '../../../../src/replication/rpc/refusal.js'
+import type { PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
+import { Relay } from '../../../../src/server/nodes/relay.js'
+import type { LeaderRecord } from '../../../../src/storage/commit-log/shared-log.js'
+
+/** What becomes of a request that a standby hands on, by what the active node makes of it. */
+
+const leader = (term: number): LeaderRecord => ({
+  nodeId: `node${term}`,
+  term,
+  apiAddress: `http://127.0.0.${term}:8200`,
+  clusterAddress: `https://127.0.0.${term}:8201`,
+  activeSinceMs: 0,
+})
+
+const request = (operation: Operation): IncomingRequest => ({
+  id: 'r1',
+  operation,
+  path: 'kv/it',
+  namespace: ROOT_NAMESPACE,
+  namespaceHeader: undefined,
+  data: {},
+  headers: {},
+  remoteAddress: '10.0.0.9',
+  remotePort: 1,
+  clientToken: 'hvs.x',
+  wrap: undefined,
+  isHead: false,
+})
+
+const OK: Rendered = { status: 200, contentType: 'application/json', headers: {}, body: '{"data":1}' }
+
+type Step = 'unreachable' | 'not active' | 'cut' | Rendered | LogicalError
+
+/** A relay whose attempts end as the steps say; another node is active as soon as somebody waits for one. */
+const relayOver = (...steps: Step[]) => {
+  const seen = { sent: 0, waited: [] as number[], leader: leader(1) as LeaderRecord | undefined }
+  const call = async () => {
+    seen.sent++
+    const step = steps.shift()
+    if (step === undefined) throw new Error('no more attempts were expected')
+    if (step === 'cut') throw new LogicalError('unavailable', 'the connection was lost')
+    if (step === 'not active') throw refusalError('unavailable', 'this node is not the active one')
+    const payload = step instanceof LogicalError ? encodeRelayFailure(step) : encodeRendered(step as Rendered)
+    return { who: null, payload }
+  }
+  const relay = new Relay({
+    activeNode: () => seen.leader,
+    awaitOther: async (_, term) => {
+      seen.waited.push(term)
+      seen.leader = leader(term + 1)
+    },
+    connect: async () => {
+      if (steps[0] !== 'unreachable') return { call } as unknown as PrimaryConnection
+      steps.shift()
+      throw new LogicalError('unavailable', 'nobody listens there')
+    },
+    timeoutMs: 1000,
+  })
+  return { relay, seen }
+}
+
+describe('a request that a standby hands on', () => {
+  test('is answered as the active node answers it', async () => {
+    const { relay, seen } = relayOver(OK)
+    const answer = await relay.send(request('read'))
+    expect({ ...answer, body: String(answer.body) }).toEqual(OK)
+    expect(seen).toMatchObject({ sent: 1, waited: [] })
+  })
+
+  test('fails with the error of the active node', async () => {
+    const data = { warnings: ['w'] }
+    const error = new LogicalError('permission-denied', 'permission denied', {
+      wrapped: true,
+      data,
+      headers: { a: 'b' },
+    })
+    const { relay, seen } = relayOver(error)
+    await expect(relay.send(request('update'))).rejects.toMatchObject({
+      code: 'permission-denied',
+      message: 'permission denied',
+      wrapped: true,
+      data,
+      headers: { a: 'b' },
+    })
+    expect(seen.sent).toBe(1)
+  })
+
+  test.each(['update', 'delete', 'patch'] as const)(
+    '%s: never sent twice, and its outcome is unknown',
+    async (operation) => {
+      const { relay, seen } = relayOver('cut')
+      await expect(relay.send(request(operation))).rejects.toMatchObject({
+        code: 'bad-gateway',
+        message: expect.stringContaining('outcome unknown'),
+      })
+      expect(seen).toMatchObject({ sent: 1, waited: [] })
+    },
+  )
+
+  test.each(['read', 'list'] as const)('%s: tried once more', async (operation) => {
+    const { relay, seen } = relayOver('cut', OK)
+    expect((await relay.send(request(operation))).status).toBe(200)
+    expect(seen.sent).toBe(2)
+  })
+
+  test('read: refused when it was lost twice', async () => {
+    const { relay, seen } = relayOver('cut', 'cut')
+    await expect(relay.send(request('read'))).rejects.toMatchObject({ code: 'unavailable' })
+    expect(seen.sent).toBe(2)
+  })
+
+  test.each(['unreachable', 'not active'] as const)('%s: waits for another active node, writes too', async (step) => {
+    const { relay, seen } = relayOver(step, OK)
+    expect((await relay.send(request('update'))).status).toBe(200)
+    expect(seen.waited).toEqual([1])
+  })
+
+  test('a write that the second node has taken and not answered is unknown', async () => {
+    const { relay } = relayOver('not active', 'cut')
+    await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'bad-gateway' })
+  })
+
+  test('is refused when nobody has taken it', async () => {
+    const { relay } = relayOver('not active', 'unreachable')
+    await expect(relay.send(request('update'))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('nobody listens there'),
+    })
+  })
+
+  test('is refused in the known words without an active node', async () => {
+    const { relay, seen } = relayOver(OK)
+    seen.leader = undefined
+    await expect(relay.send(request('read'))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'local node not active but active cluster node not found',
+    })
+    expect(seen.sent).toBe(0)
+  })
+})
