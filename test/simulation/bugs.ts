@@ -4,9 +4,9 @@ import type { Bug } from './planted.js'
 export const BUGS: readonly Bug[] = [
   {
     name: 'a write is answered before it is durable',
-    file: 'storage/commit/committer.ts',
-    from: 'await batch.write({ isDurable })',
-    to: 'await batch.write({ isDurable: false })',
+    file: 'storage/engine/memory-engine.ts',
+    from: 'this.#disk.apply(operations, isDurable)',
+    to: 'this.#disk.apply(operations, false)',
   },
   {
     name: 'the trees are not told of what is deleted',
