@@ -17,12 +17,20 @@ export interface Tier {
 /** Where distributions install it. */
 export const CHROMIUM: readonly string[] = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
+/** Where distributions install it; tests of a log in etcd are named as not run where it is not. */
+export const ETCD: readonly string[] = ['/usr/bin/etcd', '/usr/local/bin/etcd']
+
 const never = () => undefined
 const always = (name: string): Tier => ({ name, findObstacle: never })
 
 /** In the order in which they run: what is quick and what others rest on first. */
 export const TIERS: readonly Tier[] = [
-  ...['tidy', 'unit', 'conformance', 'golden', 'simulation', 'api', 'topology'].map(always),
+  ...['tidy', 'unit', 'conformance'].map(always),
+  {
+    name: 'etcd',
+    findObstacle: () => (ETCD.some((file) => existsSync(file)) ? undefined : 'no etcd was found'),
+  },
+  ...['golden', 'simulation', 'api', 'topology'].map(always),
   { ...always('scenarios-in-process'), folder: 'scenarios' },
   always('scenarios'),
   {

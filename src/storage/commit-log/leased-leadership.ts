@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { OwnLease } from './own-lease.js'
-import { LeadershipLost, type Leadership, type LogPosition, OutcomeUnknown } from './shared-log.js'
+import { LeadershipLost, type Leadership, type LogPosition, LogRefused, OutcomeUnknown } from './shared-log.js'
 
 /** What a leader asks of the engine. Each waits for its answer, and is asked again where that does no harm. */
 interface LeaderCalls {
-  /** False when somebody else leads, or nobody: nothing was appended. */
+  /** False when somebody else leads, or nobody: nothing was appended. Rejects with `LogRefused` when that is for another reason. */
   append(index: number, entry: Buffer): Promise<boolean>
   /** False when the lease has ended. */
   renew(): Promise<boolean>
@@ -38,12 +38,16 @@ export class LeasedLeadership implements Leadership {
   #isResigning = false
   /** One append at a time is on its way, so that no order but theirs is possible. */
   #appends: Promise<unknown> = Promise.resolve()
+  #next: number
+  /** What the log has answered to an entry: those behind it cannot be appended either. */
+  #refusal: LogRefused | undefined
 
   constructor(options: LeasedLeadershipOptions) {
     const { clock, leaseMs, sentMs, term, end } = options
     this.#options = options
     this.term = term
     this.end = end
+    this.#next = end.index + 1
     this.lost = new Promise((resolve) => {
       this.#lose = resolve
     })
@@ -79,11 +83,19 @@ export class LeasedLeadership implements Leadership {
 
   async #append(index: number, entry: Buffer): Promise<void> {
     if (!this.#lease.isHeld) throw new LeadershipLost()
+    if (index !== this.#next) throw this.#refusal ?? new Error(`entry ${index} is not the next one`)
     const answer = await Promise.race([
-      this.#options.calls.append(index, entry).catch((cause: unknown) => new OutcomeUnknown(cause)),
+      this.#options.calls.append(index, entry).catch(refusalOf),
       this.lost.then((reason) => new OutcomeUnknown(reason)),
     ])
-    if (answer === true) return
+    if (answer === true) {
+      this.#next = index + 1
+      return
+    }
+    if (answer instanceof LogRefused) {
+      this.#refusal = answer
+      throw answer
+    }
     this.finish(answer === false ? 'another node leads' : 'what became of an entry is not known')
     throw answer === false ? new LeadershipLost() : answer
   }
@@ -102,3 +114,6 @@ export class LeasedLeadership implements Leadership {
     }
   }
 }
+
+const refusalOf = (error: unknown): LogRefused | OutcomeUnknown =>
+  error instanceof LogRefused ? error : new OutcomeUnknown(error)

@@ -93,7 +93,8 @@ export interface Leadership {
   readonly lost: Promise<string>
   /**
    * Appends the entry with this index, the next one. Several may be under way; they resolve in order. Rejects with
-   * `LeadershipLost` when nothing was appended, and with `OutcomeUnknown` when nobody can tell. Either ends the leadership.
+   * `LeadershipLost` when nothing was appended, and with `OutcomeUnknown` when nobody can tell; either ends the leadership. With
+   * `LogRefused` when the log takes nothing now: the same index is the next one then.
    */
   append(index: number, entry: Buffer): Promise<void>
   /** Gives it up when what is under way is answered; another may lead at once. */
@@ -113,6 +114,13 @@ export class LeadershipLost extends LogicalError {
 export class OutcomeUnknown extends LogicalError {
   constructor(cause?: unknown) {
     super('unavailable', `${LOST_TEXT} (outcome unknown)`, { cause })
+  }
+}
+
+/** The log takes nothing more for now, as when its disk is full; nothing was appended. */
+export class LogRefused extends LogicalError {
+  constructor(reason: string, cause?: unknown) {
+    super('unavailable', `the shared storage takes no more writes: ${reason}`, { cause })
   }
 }
 

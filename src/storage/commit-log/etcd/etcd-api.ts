@@ -1,0 +1,136 @@
+import { fileURLToPath } from 'node:url'
+import {
+  type ChannelCredentials,
+  type Client,
+  type ClientDuplexStream,
+  type ClientUnaryCall,
+  loadPackageDefinition,
+  type Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+
+/** The messages of `proto/etcd.proto` as far as they are used. Integers of 64 bits are texts: ids of leases need all of them. */
+export interface KeyValue {
+  readonly key: Buffer
+  readonly create_revision: string
+  readonly value: Buffer
+  readonly lease: string
+}
+
+interface RangeRequest {
+  readonly key: Buffer
+  readonly range_end?: Buffer
+  readonly limit?: number
+  /** Of the past; the newest without it. */
+  readonly revision?: string
+  readonly keys_only?: boolean
+}
+
+export interface RangeResponse {
+  readonly header: { readonly revision: string }
+  readonly kvs: readonly KeyValue[]
+  readonly more: boolean
+}
+
+export type RequestOp =
+  | { readonly request_range: RangeRequest }
+  | { readonly request_put: { readonly key: Buffer; readonly value: Buffer; readonly lease?: string } }
+  | { readonly request_delete_range: { readonly key: Buffer; readonly range_end?: Buffer } }
+
+export interface Compare {
+  readonly target: 'CREATE' | 'VALUE'
+  readonly key: Buffer
+  readonly create_revision?: string
+  readonly value?: Buffer
+}
+
+interface TxnRequest {
+  readonly compare: readonly Compare[]
+  readonly success: readonly RequestOp[]
+  readonly failure?: readonly RequestOp[]
+}
+
+export interface TxnResponse {
+  readonly header: { readonly revision: string }
+  readonly succeeded: boolean
+  readonly responses: readonly { readonly response_range?: RangeResponse | null }[]
+}
+
+export interface WatchResponse {
+  readonly canceled: boolean
+  readonly events: readonly { readonly type: 'PUT' | 'DELETE'; readonly kv: KeyValue }[]
+}
+
+type Answer<T> = (error: ServiceError | null, response: T) => void
+type Unary<Q, A> = (
+  request: Q,
+  metadata: Metadata,
+  options: { readonly deadline: number },
+  answer: Answer<A>,
+) => ClientUnaryCall
+
+/** What is asked and answered once. */
+export interface EtcdCalls {
+  Range: Unary<RangeRequest, RangeResponse>
+  Txn: Unary<TxnRequest, TxnResponse>
+  Compact: Unary<{ readonly revision: string }, unknown>
+  LeaseGrant: Unary<{ readonly TTL: number }, { readonly ID: string }>
+  LeaseRevoke: Unary<{ readonly ID: string }, unknown>
+  Authenticate: Unary<{ readonly name: string; readonly password: string }, { readonly token: string }>
+}
+
+interface EtcdStreams {
+  Watch(metadata: Metadata): ClientDuplexStream<object, WatchResponse>
+  LeaseKeepAlive(metadata: Metadata): ClientDuplexStream<{ readonly ID: string }, { readonly TTL: string }>
+}
+
+/** Clients of the services of one member, over one connection. */
+export type EtcdMember = {
+  readonly [N in keyof EtcdCalls]: (...parameters: Parameters<EtcdCalls[N]>) => ClientUnaryCall
+} & EtcdStreams & { close(): void }
+
+type Service = new (address: string, credentials: ChannelCredentials, options: object) => Client
+
+const SERVICES = ['KV', 'Watch', 'Lease', 'Auth'] as const
+
+const loadServices = (): Record<(typeof SERVICES)[number], Service> => {
+  const definition = loadSync(fileURLToPath(new URL('../../../../proto/etcd.proto', import.meta.url)), {
+    keepCase: true,
+    longs: String,
+    enums: String,
+    bytes: Buffer,
+    defaults: true,
+    oneofs: true,
+  })
+  const loaded = loadPackageDefinition(definition) as unknown as {
+    etcdserverpb: Record<(typeof SERVICES)[number], Service>
+  }
+  return loaded.etcdserverpb
+}
+
+/** Makes clients of members by their addresses. */
+export const createMembers = (): ((
+  address: string,
+  credentials: ChannelCredentials,
+  options: object,
+) => EtcdMember) => {
+  const services = loadServices()
+  return (address, credentials, options) => {
+    const clients = SERVICES.map((name) => new services[name](address, credentials, options))
+    const [kv, watch, lease, auth] = clients as unknown as [EtcdMember, EtcdMember, EtcdMember, EtcdMember]
+    return {
+      Range: kv.Range.bind(kv),
+      Txn: kv.Txn.bind(kv),
+      Compact: kv.Compact.bind(kv),
+      LeaseGrant: lease.LeaseGrant.bind(lease),
+      LeaseRevoke: lease.LeaseRevoke.bind(lease),
+      Authenticate: auth.Authenticate.bind(auth),
+      Watch: watch.Watch.bind(watch),
+      LeaseKeepAlive: lease.LeaseKeepAlive.bind(lease),
+      close: () => {
+        for (const client of clients) client.close()
+      },
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import type { Clock } from '../../../base/clock.js'
+import type { Log } from '../../../base/log.js'
+import { LeasedLeadership } from '../leased-leadership.js'
+import type { Candidate, Leadership } from '../shared-log.js'
+import { type EtcdConnection, isFull } from './etcd-connection.js'
+import { EtcdFolder, type LogBounds } from './etcd-folder.js'
+import { type EtcdLayout, type LogMark, parseMark } from './etcd-layout.js'
+import type { EtcdNews } from './etcd-news.js'
+import type { EtcdReader } from './etcd-reader.js'
+import { EtcdTerm } from './etcd-term.js'
+
+interface EtcdCampaignOptions {
+  readonly connection: EtcdConnection
+  readonly layout: EtcdLayout
+  readonly news: EtcdNews
+  readonly reader: EtcdReader
+  readonly clock: Clock
+  readonly log: Log
+  readonly leaseMs: number
+  readonly bounds: LogBounds
+}
+
+interface Won {
+  readonly term: string
+  readonly lease: string
+  /** The monotonic time before the lease was asked for. */
+  readonly sentMs: number
+  readonly end: LogMark
+}
+
+/** Resolves when this node leads. Rejects with the signal's reason. */
+export const campaign = async (
+  options: EtcdCampaignOptions,
+  candidate: Candidate,
+  signal: AbortSignal,
+): Promise<Leadership> => {
+  const { connection, news, clock, log, leaseMs } = options
+  const ends = AbortSignal.any([signal, connection.ended])
+  for (;;) {
+    ends.throwIfAborted()
+    const changed = news.next(ends)
+    try {
+      const won = news.leader ? undefined : await tryLead(options, candidate, ends)
+      if (won) return begin(options, won)
+    } catch (error) {
+      if (ends.aborted || !isFull(error)) throw error
+      log.warn('etcd has no room for a lease', { error })
+      await clock.sleep(leaseMs, ends)
+      continue
+    }
+    await changed
+  }
+}
+
+/** Undefined when another was first. */
+const tryLead = async (
+  { connection, layout, clock, leaseMs }: EtcdCampaignOptions,
+  candidate: Candidate,
+  ends: AbortSignal,
+): Promise<Won | undefined> => {
+  const sentMs = clock.monotonic()
+  const { ID: lease } = await connection.ask('LeaseGrant', { TTL: Math.ceil(leaseMs / 1000) }, ends)
+  const revoke = () => connection.ask('LeaseRevoke', { ID: lease }).catch(() => undefined)
+  const value = Buffer.from(JSON.stringify({ ...candidate, activeSinceMs: clock.now() }))
+  const read = [layout.leader, layout.end].map((key) => ({ request_range: { key } }))
+  try {
+    const { succeeded, header, responses } = await connection.ask(
+      'Txn',
+      {
+        compare: [{ target: 'CREATE', key: layout.leader, create_revision: '0' }],
+        success: [{ request_put: { key: layout.leader, value, lease } }, ...read.slice(1)],
+        failure: read,
+      },
+      ends,
+    )
+    const [leader, end] = responses.map(({ response_range }) => response_range?.kvs[0])
+    // Asked again after an answer was lost, it is this node itself that was first.
+    if (succeeded || leader?.lease === lease) {
+      const term = succeeded ? header.revision : String(leader?.create_revision)
+      return { term, lease, sentMs, end: parseMark(end?.value) }
+    }
+  } catch (error) {
+    void revoke()
+    throw error
+  }
+  await revoke()
+  return undefined
+}
+
+const begin = (options: EtcdCampaignOptions, { term, lease, sentMs, end }: Won): Leadership => {
+  const { clock, leaseMs } = options
+  const over = new AbortController()
+  const ended = AbortSignal.any([over.signal, options.connection.ended])
+  const folder = new EtcdFolder({ ...options, term, ended }, end)
+  const calls = new EtcdTerm({
+    ...options,
+    term,
+    lease,
+    end,
+    whenRoom: () => folder.whenRoom(),
+    onAppend: (mark) => folder.appended(mark),
+  })
+  const { index, hash } = end
+  const leadership = new LeasedLeadership({ clock, leaseMs, sentMs, term: Number(term), end: { index, hash }, calls })
+  void leadership.lost.then(() => over.abort(new Error('the term is over')))
+  void folder.run()
+  return leadership
+}

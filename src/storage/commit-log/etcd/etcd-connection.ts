@@ -1,0 +1,202 @@
+import { type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import { Backoff } from '../../../base/backoff.js'
+import type { Clock } from '../../../base/clock.js'
+import type { Random } from '../../../base/random.js'
+import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } from './etcd-api.js'
+
+export interface EtcdConnectionOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** `host:port` of members, of which one after the other is asked. */
+  readonly addresses: readonly string[]
+  /** Undefined speaks plain HTTP/2. */
+  readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer } | undefined
+  readonly login?: { readonly name: string; readonly password: string } | undefined
+  /** A member that has not answered by then is given up for another. */
+  readonly requestTimeoutMs: number
+}
+
+type Request<N extends keyof EtcdCalls> = Parameters<EtcdCalls[N]>[0]
+type Response<N extends keyof EtcdCalls> = NonNullable<Parameters<Parameters<EtcdCalls[N]>[3]>[1]>
+
+/** A member that cannot be reached is tried again soon: there may be no other. */
+const RECONNECT = { initialMs: 20, maxMs: 500 }
+/** More often is refused by etcd. */
+const KEEPALIVE_MS = 10_000
+
+/** Failures of the way to a member, or of the member: another may answer. */
+const IS_OF_WAY: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED,
+  status.UNKNOWN,
+  status.INTERNAL,
+])
+
+/** What etcd answers when the bounds of its own disk are reached. */
+export const isFull = (error: unknown): boolean => isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED
+
+const isServiceError = (error: unknown): error is ServiceError => error instanceof Error && 'code' in error
+
+/** Questions to an etcd of several members: they go to one of them, and to the next when it does not answer. */
+export class EtcdConnection {
+  readonly #options: EtcdConnectionOptions
+  readonly #members: readonly EtcdMember[]
+  readonly #ended = new AbortController()
+  #at = 0
+  #token: Promise<string> | undefined
+
+  constructor(options: EtcdConnectionOptions) {
+    this.#options = options
+    const makeMember = createMembers()
+    const { tls } = options
+    const trust = tls ? credentials.createSsl(tls.ca, tls.key, tls.cert) : credentials.createInsecure()
+    this.#members = options.addresses.map((address) =>
+      makeMember(address, trust, {
+        'grpc.max_receive_message_length': -1,
+        'grpc.keepalive_time_ms': KEEPALIVE_MS,
+        'grpc.keepalive_timeout_ms': options.requestTimeoutMs,
+        'grpc.enable_retries': 0,
+        'grpc.enable_channelz': 0,
+        'grpc.enable_http_proxy': 0,
+        'grpc.service_config_disable_resolution': 1,
+        'grpc.initial_reconnect_backoff_ms': RECONNECT.initialMs,
+        'grpc.min_reconnect_backoff_ms': RECONNECT.initialMs,
+        'grpc.max_reconnect_backoff_ms': RECONNECT.maxMs,
+      }),
+    )
+  }
+
+  /** Aborted when it is closed. */
+  get ended(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  get requestTimeoutMs(): number {
+    return this.#options.requestTimeoutMs
+  }
+
+  /**
+   * Asks until a member answers: what is asked may happen more than once, and may have happened when the signal, or `close`,
+   * ends it, with whose reason it rejects then. Rejects with etcd's answer when it refuses. `onRetry` is told when there is more
+   * than one question.
+   */
+  async ask<N extends keyof EtcdCalls>(
+    name: N,
+    request: Request<N>,
+    signal?: AbortSignal,
+    onRetry: () => void = () => undefined,
+  ): Promise<Response<N>> {
+    const ends = signal ? AbortSignal.any([signal, this.ended]) : this.ended
+    const backoff = new Backoff(RECONNECT, this.#options.random)
+    for (;;) {
+      ends.throwIfAborted()
+      try {
+        return await this.#askOnce(name, request, ends)
+      } catch (error) {
+        ends.throwIfAborted()
+        if (isServiceError(error) && isOldToken(error)) this.#token = undefined
+        else if (!isServiceError(error) || !IS_OF_WAY.has(error.code)) throw error
+        this.#at++
+      }
+      onRetry()
+      await this.#options.clock.sleep(backoff.next(), ends)
+    }
+  }
+
+  async watch(): Promise<ClientDuplexStream<object, WatchResponse>> {
+    const metadata = await this.#metadata()
+    this.ended.throwIfAborted()
+    return this.#member.Watch(metadata)
+  }
+
+  /** Renews a lease, once: the seconds that it goes on for, 0 when it has ended. Rejects when there is no answer in time. */
+  async keepAlive(lease: string, timeoutMs: number): Promise<number> {
+    const metadata = await this.#metadata()
+    this.ended.throwIfAborted()
+    const stream = this.#member.LeaseKeepAlive(metadata)
+    return new Promise<number>((resolve, reject) => {
+      const end = () => stream.cancel()
+      const timer = this.#options.clock.setTimer(timeoutMs, end)
+      this.ended.addEventListener('abort', end, { once: true })
+      const done = () => {
+        timer.cancel()
+        this.ended.removeEventListener('abort', end)
+        stream.cancel()
+      }
+      stream.on('data', ({ TTL }) => {
+        resolve(Number(TTL))
+        done()
+      })
+      stream.on('error', (error: ServiceError) => {
+        if (isOldToken(error)) this.#token = undefined
+        this.#at++
+        reject(error)
+        done()
+      })
+      stream.write({ ID: lease })
+    })
+  }
+
+  /** What was not answered rejects. */
+  close(): void {
+    this.#ended.abort(new Error('the connection to etcd is closed'))
+    for (const member of this.#members) member.close()
+  }
+
+  /** The next member is asked from now on. */
+  skip(): void {
+    this.#at++
+  }
+
+  get #member(): EtcdMember {
+    const member = this.#members[this.#at % this.#members.length]
+    if (!member) throw new Error('an etcd without an address')
+    return member
+  }
+
+  async #askOnce<N extends keyof EtcdCalls>(name: N, request: Request<N>, ends: AbortSignal): Promise<Response<N>> {
+    const metadata = name === 'Authenticate' ? new Metadata() : await this.#metadata()
+    return this.#call(name, request, metadata, ends)
+  }
+
+  #call<N extends keyof EtcdCalls>(
+    name: N,
+    request: Request<N>,
+    metadata: Metadata,
+    ends: AbortSignal,
+  ): Promise<Response<N>> {
+    const deadline = this.#options.clock.now() + this.#options.requestTimeoutMs
+    const ask = this.#member[name] as unknown as (
+      request: Request<N>,
+      metadata: Metadata,
+      options: { deadline: number },
+      answer: (error: ServiceError | null, response: Response<N>) => void,
+    ) => { cancel(): void }
+    return new Promise((resolve, reject) => {
+      const call = ask(request, metadata, { deadline }, (error, response) => {
+        ends.removeEventListener('abort', end)
+        if (error) reject(error)
+        else resolve(response)
+      })
+      const end = () => call.cancel()
+      ends.addEventListener('abort', end, { once: true })
+    })
+  }
+
+  async #metadata(): Promise<Metadata> {
+    const metadata = new Metadata()
+    const { login } = this.#options
+    if (!login) return metadata
+    this.#token ??= this.ask('Authenticate', login).then(({ token }) => token)
+    this.#token.catch(() => {
+      this.#token = undefined
+    })
+    metadata.set('token', await this.#token)
+    return metadata
+  }
+}
+
+/** Tokens end with time, and with the member that has made them. */
+const isOldToken = ({ code, details }: ServiceError): boolean =>
+  code === status.UNAUTHENTICATED || /invalid auth token/.test(details)

@@ -1,0 +1,208 @@
+import type { Clock } from '../../../base/clock.js'
+import type { Log } from '../../../base/log.js'
+import { decodeBatch, positionOf } from '../raw-batch.js'
+import type { LogEntry } from '../shared-log.js'
+import type { Compare, RequestOp } from './etcd-api.js'
+import type { EtcdConnection } from './etcd-connection.js'
+import { encodeMark, endOf, type EtcdLayout, type LogMark, parseMark, splitValue } from './etcd-layout.js'
+import type { EtcdReader } from './etcd-reader.js'
+
+/** etcd takes 128 operations and 1.5 MiB in a transaction. */
+const OPERATIONS_MAX = 100
+const BYTES_MAX = 1024 * 1024
+/** What is older than this may be forgotten: whoever reads an image has so long for it. */
+const HISTORY_MS = 120_000
+const RETRY_MS = 1000
+
+/** The log between the image and its end: the image is kept up from there on, and writers wait at the bounds. */
+export interface LogBounds {
+  readonly entriesFolded: number
+  readonly bytesFolded: number
+  readonly entriesMax: number
+  readonly bytesMax: number
+}
+
+interface EtcdFolderOptions {
+  readonly connection: EtcdConnection
+  readonly layout: EtcdLayout
+  readonly reader: EtcdReader
+  readonly clock: Clock
+  readonly log: Log
+  readonly term: string
+  readonly bounds: LogBounds
+  /** Aborted when the term is over. */
+  readonly ended: AbortSignal
+}
+
+/**
+ * Keeps the image up while this node leads: takes the oldest entries into it in many small transactions, each of which may happen
+ * twice, then says so, and removes them. Whoever reads it meanwhile applies the entries again.
+ */
+export class EtcdFolder {
+  readonly #options: EtcdFolderOptions
+  /** Keys whose values lie in parts, and in how many. */
+  readonly #parts = new Map<string, number>()
+  #base: LogMark
+  #end: LogMark
+  #wake: () => void = () => undefined
+  #onRoom: (() => void)[] = []
+  /** What may be forgotten when the time has come. */
+  #history: { readonly revision: string; readonly atMs: number } | undefined
+
+  constructor(options: EtcdFolderOptions, end: LogMark) {
+    this.#options = options
+    this.#base = end
+    this.#end = end
+  }
+
+  /** Runs until the term is over. */
+  async run(): Promise<void> {
+    const { ended, log, clock } = this.#options
+    while (!ended.aborted) {
+      try {
+        await this.#begin()
+        while (!ended.aborted) await this.#step()
+      } catch (error) {
+        if (ended.aborted) break
+        log.warn('the image in etcd could not be kept up', { error })
+        await clock.sleep(RETRY_MS, ended).catch(() => undefined)
+      }
+    }
+    for (const onRoom of this.#onRoom.splice(0)) onRoom()
+  }
+
+  /** The log goes on to here. */
+  appended(end: LogMark): void {
+    this.#end = end
+    this.#wake()
+  }
+
+  /** Resolves while there is room in the log, or when the term is over. */
+  async whenRoom(): Promise<void> {
+    const { bounds, ended } = this.#options
+    while (!ended.aborted && this.#isOver(bounds.entriesMax, bounds.bytesMax)) {
+      await new Promise<void>((resolve) => this.#onRoom.push(resolve))
+    }
+  }
+
+  #isOver(entries: number, bytes: number): boolean {
+    return this.#end.index - this.#base.index >= entries || this.#end.bytes - this.#base.bytes >= bytes
+  }
+
+  async #begin(): Promise<void> {
+    const { connection, layout, ended } = this.#options
+    const { kvs } = await connection.ask('Range', { key: layout.base }, ended)
+    this.#base = parseMark(kvs[0]?.value)
+    const start = layout.data('', 1)
+    const range_end = endOf(layout.data('').subarray(0, -'0000/'.length))
+    const parts = await connection.ask('Range', { key: start, range_end, keys_only: true }, ended)
+    this.#parts.clear()
+    for (const { key } of parts.kvs) {
+      const rawKey = layout.rawKeyOf(key)
+      this.#parts.set(rawKey, (this.#parts.get(rawKey) ?? 0) + 1)
+    }
+  }
+
+  async #step(): Promise<void> {
+    const { bounds, reader, ended } = this.#options
+    if (this.#isOver(bounds.entriesFolded, bounds.bytesFolded)) {
+      await this.#fold(await reader.entriesAfter(this.#base, ended))
+      return
+    }
+    const woken = new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    const end = () => this.#wake()
+    ended.addEventListener('abort', end, { once: true })
+    if (!ended.aborted) await woken
+    ended.removeEventListener('abort', end)
+  }
+
+  async #fold(entries: readonly LogEntry[]): Promise<void> {
+    const last = entries.at(-1)
+    if (!last) return
+    const values = new Map(
+      entries.flatMap((entry) => decodeBatch(entry).map(({ key, value }) => [key, value] as const)),
+    )
+    let operations: RequestOp[] = []
+    let bytes = 0
+    for (const [key, value] of values) {
+      for (const { operation, size } of this.#operationsOf(key, value)) {
+        if (operations.length === OPERATIONS_MAX || (bytes + size > BYTES_MAX && operations.length > 0)) {
+          await this.#change(operations)
+          operations = []
+          bytes = 0
+        }
+        operations.push(operation)
+        bytes += size
+      }
+    }
+    if (operations.length > 0) await this.#change(operations)
+    await this.#advance({
+      ...positionOf(last),
+      bytes: entries.reduce((sum, entry) => sum + entry.bytes.length, this.#base.bytes),
+    })
+  }
+
+  /** Puts or deletes a key of the image, and the parts that its value has not any more. */
+  *#operationsOf(key: string, value: Buffer | undefined): Generator<{ operation: RequestOp; size: number }> {
+    const { layout } = this.#options
+    const before = this.#parts.get(key) ?? 0
+    const { first, rest } = value ? splitValue(value) : { first: undefined, rest: [] }
+    for (const [at, part] of rest.entries()) {
+      yield {
+        operation: { request_put: { key: layout.data(key, at + 1), value: part } },
+        size: part.length + key.length,
+      }
+    }
+    const place = layout.data(key)
+    yield first
+      ? { operation: { request_put: { key: place, value: first } }, size: first.length + key.length }
+      : { operation: { request_delete_range: { key: place } }, size: key.length }
+    for (let part = rest.length + 1; part <= before; part++) {
+      yield { operation: { request_delete_range: { key: layout.data(key, part) } }, size: key.length }
+    }
+    if (rest.length > 0) this.#parts.set(key, rest.length)
+    else this.#parts.delete(key)
+  }
+
+  /** The image stands for more, and the entries of it go. */
+  async #advance(base: LogMark): Promise<void> {
+    const { layout } = this.#options
+    const start = layout.log(0)
+    const operations = [
+      { request_put: { key: layout.base, value: encodeMark(base) } },
+      { request_delete_range: { key: start, range_end: layout.log(base.index + 1) } },
+      { request_delete_range: { key: layout.part(0, 0), range_end: layout.afterParts(base.index) } },
+    ]
+    const revision = await this.#change(operations)
+    this.#base = base
+    for (const onRoom of this.#onRoom.splice(0)) onRoom()
+    await this.#forget(revision)
+  }
+
+  /** etcd keeps what was until it is told that nobody needs it. */
+  async #forget(revision: string): Promise<void> {
+    const { clock, connection, log, ended } = this.#options
+    const nowMs = clock.monotonic()
+    if (this.#history && nowMs - this.#history.atMs < HISTORY_MS) return
+    const known = this.#history
+    this.#history = { revision, atMs: nowMs }
+    if (!known) return
+    await connection.ask('Compact', { revision: known.revision }, ended).catch((error: unknown) => {
+      // Somebody else may have.
+      if (!ended.aborted && !(error instanceof Error && /compacted/.test(error.message))) {
+        log.warn('etcd keeps more of its history than is needed', { error })
+      }
+    })
+  }
+
+  /** Resolves to the revision of the change. Rejects when this node does not lead any more. */
+  async #change(success: readonly RequestOp[]): Promise<string> {
+    const { connection, layout, term, ended } = this.#options
+    const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }
+    const { succeeded, header } = await connection.ask('Txn', { compare: [leads], success }, ended)
+    if (!succeeded) throw new Error('another node leads')
+    return header.revision
+  }
+}

@@ -1,0 +1,127 @@
+import { LogicalError } from '../../../logical/errors.js'
+import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
+import { LOG_START } from '../raw-batch.js'
+import type { LogPosition } from '../shared-log.js'
+
+/**
+ * What lies in etcd below the prefix of a cluster:
+ *
+ * - `base`, `end`: where the image stands, and where the log ends: index, hash, bytes appended so far
+ * - `leader`: who leads, bound to a lease; the revision of its creation is the term
+ * - `log/` + 14 hex digits: an entry, or that it lies in so many parts
+ * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
+ * - `data/` + 4 hex digits + `/` + raw key: the image: the part of the value of a key, from 0; the first says how many there are
+ * - `nodes/` + id: a node, bound to its lease
+ */
+export class EtcdLayout {
+  readonly base: Buffer
+  readonly end: Buffer
+  readonly leader: Buffer
+  readonly #prefix: string
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+    this.base = this.#key('base')
+    this.end = this.#key('end')
+    this.leader = this.#key('leader')
+  }
+
+  log(index: number): Buffer {
+    return this.#key(`log/${hex(index, 14)}`)
+  }
+
+  logIndexOf(key: Buffer): number {
+    return Number.parseInt(key.toString('utf8').slice(-14), 16)
+  }
+
+  part(index: number, part: number): Buffer {
+    return this.#key(`parts/${hex(index, 14)}/${hex(part, 4)}`)
+  }
+
+  /** Behind all parts of an entry and those before it. */
+  afterParts(index: number): Buffer {
+    return this.#key(`parts/${hex(index + 1, 14)}/`)
+  }
+
+  data(rawKey: string, part = 0): Buffer {
+    return this.#key(`data/${hex(part, 4)}/${rawKey}`)
+  }
+
+  rawKeyOf(key: Buffer): string {
+    return key.toString('utf8').slice(this.#prefix.length + DATA_START)
+  }
+
+  node(id: string): Buffer {
+    return this.#key(`nodes/${id}`)
+  }
+
+  #key(name: string): Buffer {
+    return Buffer.from(this.#prefix + name)
+  }
+}
+
+const DATA_START = 'data/0000/'.length
+
+const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
+
+/** Behind all keys that begin so. */
+export const endOf = (prefix: Buffer): Buffer => {
+  const end = Buffer.from(prefix)
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1
+  return end
+}
+
+/** Directly behind a key. */
+export const after = (key: Buffer): Buffer => Buffer.concat([key, Buffer.alloc(1)])
+
+/** A place in the log, and how many bytes were ever appended up to it. */
+export interface LogMark extends LogPosition {
+  readonly bytes: number
+}
+
+export const START_MARK: LogMark = { ...LOG_START, bytes: 0 }
+
+export const encodeMark = ({ index, hash, bytes }: LogMark): Buffer =>
+  Buffer.from(JSON.stringify({ format: 1, index, hash: hash.toString('hex'), bytes }))
+
+/** `LOG_START` where there is none. Throws LogicalError `internal` for what another version has written. */
+export const parseMark = (value: Buffer | undefined): LogMark => {
+  if (!value) return START_MARK
+  const { format, index, hash, bytes } = JSON.parse(value.toString('utf8')) as {
+    format: number
+    index: number
+    hash: string
+    bytes: number
+  }
+  if (format !== 1)
+    throw new LogicalError('internal', `etcd holds data of format ${format}, which is of another version`)
+  return { index, hash: Buffer.from(hash, 'hex'), bytes }
+}
+
+/** What lies in etcd under one key: within its limit for a request, with room for what goes along. */
+const PART_BYTES = 1024 * 1024
+
+const WHOLE = 0
+const IN_PARTS = 1
+
+/** A value as it lies in etcd: the first piece, and those that lie elsewhere. */
+export const splitValue = (value: Buffer): { readonly first: Buffer; readonly rest: readonly Buffer[] } => {
+  if (value.length <= PART_BYTES) return { first: Buffer.concat([Buffer.from([WHOLE]), value]), rest: [] }
+  const rest: Buffer[] = []
+  for (let at = 0; at < value.length; at += PART_BYTES) rest.push(value.subarray(at, at + PART_BYTES))
+  const first = Buffer.alloc(5 + SHORT_HASH_BYTES)
+  first[0] = IN_PARTS
+  first.writeUInt32BE(rest.length, 1)
+  value.copy(first, 5, 0, SHORT_HASH_BYTES)
+  return { first, rest }
+}
+
+/** The value, or how many parts it lies in. */
+export const openValue = (first: Buffer): Buffer | number =>
+  first[0] === IN_PARTS ? first.readUInt32BE(1) : first.subarray(1)
+
+/** The hash of an entry, which is its beginning. */
+export const entryHashOf = (first: Buffer): Buffer => {
+  const start = first[0] === IN_PARTS ? 5 : 1
+  return first.subarray(start, start + SHORT_HASH_BYTES)
+}

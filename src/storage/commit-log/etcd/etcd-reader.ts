@@ -1,0 +1,127 @@
+import type { Entry } from '../../engine/engine.js'
+import { previousHashOf, positionOf } from '../raw-batch.js'
+import { ImageNeeded, type LogEntry, type LogImage, type LogPosition } from '../shared-log.js'
+import type { KeyValue, RangeResponse } from './etcd-api.js'
+import type { EtcdConnection } from './etcd-connection.js'
+import { endOf, entryHashOf, type EtcdLayout, type LogMark, openValue, parseMark } from './etcd-layout.js'
+
+/** Entries asked for at once: each is a megabyte at most. */
+const PAGE_ENTRIES = 32
+/** Keys of the image asked for at once: more of them as long as they are small. */
+const PAGE_KEYS = { min: 32, max: 2048 }
+const PAGE_BYTES = 4 * 1024 * 1024
+
+/** Reads the log and the image that lie in etcd. */
+export class EtcdReader {
+  readonly #connection: EtcdConnection
+  readonly #layout: EtcdLayout
+
+  constructor(connection: EtcdConnection, layout: EtcdLayout) {
+    this.#connection = connection
+    this.#layout = layout
+  }
+
+  async reaches({ index, hash }: LogPosition, signal?: AbortSignal): Promise<boolean> {
+    const { base, found } = await this.#readWithBase({ key: this.#layout.log(index) }, signal)
+    const first = found.kvs[0]
+    if (base.index === index) return base.hash.equals(hash)
+    return first !== undefined && entryHashOf(first.value).equals(hash)
+  }
+
+  /** The next entries behind a position, and where the image stands. Throws `ImageNeeded` when they are not there any more. */
+  async entriesAfter(position: LogPosition, signal?: AbortSignal): Promise<readonly LogEntry[]> {
+    const range = {
+      key: this.#layout.log(position.index + 1),
+      range_end: endOf(this.#layout.log(0).subarray(0, -14)),
+      limit: PAGE_ENTRIES,
+    }
+    const { base, found } = await this.#readWithBase(range, signal)
+    if (base.index > position.index) throw new ImageNeeded(`the log begins behind entry ${base.index}`)
+    const entries: LogEntry[] = []
+    let before = position
+    for (const { key, value } of found.kvs) {
+      const index = this.#layout.logIndexOf(key)
+      const entry = { index, bytes: await this.#open(index, value, signal) }
+      if (index !== before.index + 1 || !previousHashOf(entry.bytes).equals(before.hash)) {
+        throw new ImageNeeded(`entry ${index} does not follow entry ${before.index}`)
+      }
+      before = positionOf(entry)
+      entries.push(entry)
+    }
+    return entries
+  }
+
+  async readImage(): Promise<LogImage> {
+    const { base, end } = this.#layout
+    const success = [base, end].map((key) => ({ request_range: { key } }))
+    const { responses, header } = await this.#connection.ask('Txn', { compare: [], success })
+    const [from, to] = responses.map(({ response_range }) => parseMark(response_range?.kvs[0]?.value))
+    if (!from || !to) throw new Error('an answer is missing')
+    return { position: from, wholeAt: to.index, chunks: () => this.#chunks(header.revision) }
+  }
+
+  async *#chunks(revision: string): AsyncGenerator<readonly Entry[]> {
+    const start = this.#layout.data('')
+    let key = start
+    for (let limit = PAGE_KEYS.min; ; ) {
+      const { kvs, more } = await this.#askPast({ key, range_end: endOf(start), limit, revision })
+      const entries: Entry[] = []
+      for (const kv of kvs) entries.push(await this.#openData(kv, revision))
+      if (entries.length > 0) yield entries
+      const last = kvs.at(-1)
+      if (!more || !last) return
+      key = Buffer.concat([last.key, Buffer.alloc(1)])
+      const bytes = kvs.reduce((sum, { value }) => sum + value.length, 0)
+      limit = bytes < PAGE_BYTES ? Math.min(limit * 2, PAGE_KEYS.max) : PAGE_KEYS.min
+    }
+  }
+
+  /** A value whose parts are of different moments is put right by the entries that are applied to the image. */
+  async #openData({ key, value }: KeyValue, revision: string): Promise<Entry> {
+    const rawKey = this.#layout.rawKeyOf(key)
+    const opened = openValue(value)
+    if (typeof opened !== 'number') return { key: rawKey, value: opened }
+    const parts: Buffer[] = []
+    for (let part = 1; part <= opened; part++) {
+      const { kvs } = await this.#askPast({ key: this.#layout.data(rawKey, part), revision })
+      parts.push(kvs[0]?.value ?? Buffer.alloc(0))
+    }
+    return { key: rawKey, value: Buffer.concat(parts) }
+  }
+
+  /** What was so at a revision; it may be forgotten there meanwhile. */
+  async #askPast(request: Parameters<EtcdConnection['ask']>[1] & { key: Buffer }): Promise<RangeResponse> {
+    try {
+      return await this.#connection.ask('Range', request)
+    } catch (cause) {
+      if (cause instanceof Error && /compacted/.test(cause.message)) {
+        throw new ImageNeeded('the image has changed while it was read', { cause })
+      }
+      throw cause
+    }
+  }
+
+  async #open(index: number, first: Buffer, signal?: AbortSignal): Promise<Buffer> {
+    const opened = openValue(first)
+    if (typeof opened !== 'number') return opened
+    const parts: Buffer[] = []
+    for (let part = 0; part < opened; part++) {
+      const { kvs } = await this.#connection.ask('Range', { key: this.#layout.part(index, part) }, signal)
+      const value = kvs[0]?.value
+      if (!value) throw new ImageNeeded(`entry ${index} is not in the log any more`)
+      parts.push(value)
+    }
+    return Buffer.concat(parts)
+  }
+
+  async #readWithBase(
+    range: { readonly key: Buffer; readonly range_end?: Buffer; readonly limit?: number },
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly base: LogMark; readonly found: RangeResponse }> {
+    const success = [{ request_range: { key: this.#layout.base } }, { request_range: range }]
+    const { responses } = await this.#connection.ask('Txn', { compare: [], success }, signal)
+    const [base, found] = responses.map(({ response_range }) => response_range)
+    if (!base || !found) throw new Error('an answer is missing')
+    return { base: parseMark(base.kvs[0]?.value), found }
+  }
+}

@@ -1,0 +1,143 @@
+import type { Log } from '../../../base/log.js'
+import { positionOf } from '../raw-batch.js'
+import {
+  type AnnouncedNode,
+  type Candidate,
+  ImageNeeded,
+  type LeaderRecord,
+  type Leadership,
+  type LogEntry,
+  type LogImage,
+  type LogPosition,
+  type NodeRecord,
+  type SharedLog,
+} from '../shared-log.js'
+import { EtcdAnnouncement } from './etcd-announcement.js'
+import { campaign } from './etcd-campaign.js'
+import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
+import type { LogBounds } from './etcd-folder.js'
+import { EtcdLayout } from './etcd-layout.js'
+import { EtcdNews } from './etcd-news.js'
+import { EtcdReader } from './etcd-reader.js'
+
+export interface EtcdSharedLogOptions extends EtcdConnectionOptions {
+  readonly log: Log
+  /** Of all keys of the cluster. */
+  readonly prefix: string
+  readonly leaseMs: number
+  readonly bounds?: Partial<LogBounds>
+}
+
+const MIB = 1024 * 1024
+const BOUNDS: LogBounds = { entriesFolded: 8192, bytesFolded: 64 * MIB, entriesMax: 65_536, bytesMax: 256 * MIB }
+
+/** A node's connection to the log of its cluster in an etcd, 3.4 or newer. */
+export class EtcdSharedLog implements SharedLog {
+  readonly #options: EtcdSharedLogOptions
+  readonly #layout: EtcdLayout
+  readonly #connection: EtcdConnection
+  readonly #news: EtcdNews
+  readonly #reader: EtcdReader
+  readonly #announcement: EtcdAnnouncement
+  #leadership: Leadership | undefined
+
+  private constructor(options: EtcdSharedLogOptions) {
+    const { clock, leaseMs } = options
+    this.#options = options
+    this.#layout = new EtcdLayout(options.prefix)
+    this.#connection = new EtcdConnection(options)
+    this.#news = new EtcdNews({ connection: this.#connection, layout: this.#layout, clock, pollMs: leaseMs })
+    this.#reader = new EtcdReader(this.#connection, this.#layout)
+    this.#announcement = new EtcdAnnouncement(this.#connection, this.#layout, clock, leaseMs)
+  }
+
+  /** Resolves when a member has answered. Rejects with the signal's reason, or with what etcd refuses. */
+  static async open(options: EtcdSharedLogOptions, signal: AbortSignal): Promise<EtcdSharedLog> {
+    const shared = new EtcdSharedLog(options)
+    const end = () => shared.#connection.close()
+    signal.addEventListener('abort', end, { once: true })
+    try {
+      signal.throwIfAborted()
+      await shared.#news.start()
+      return shared
+    } catch (error) {
+      shared.#stop()
+      throw signal.aborted ? signal.reason : error
+    } finally {
+      signal.removeEventListener('abort', end)
+    }
+  }
+
+  get leader(): LeaderRecord | undefined {
+    return this.#news.leader
+  }
+
+  onLeader(listener: (leader: LeaderRecord | undefined) => void): () => void {
+    let term = this.leader?.term
+    return this.#news.onNews(() => {
+      if (this.leader?.term === term) return
+      term = this.leader?.term
+      listener(this.leader)
+    })
+  }
+
+  announce(node: NodeRecord): Promise<void> {
+    return this.#announcement.announce(node)
+  }
+
+  nodes(): Promise<readonly AnnouncedNode[]> {
+    return this.#announcement.nodes()
+  }
+
+  async campaign(candidate: Candidate, signal: AbortSignal): Promise<Leadership> {
+    const parts = { connection: this.#connection, layout: this.#layout, news: this.#news, reader: this.#reader }
+    const { clock, log, leaseMs, bounds } = this.#options
+    const options = { ...parts, clock, log, leaseMs, bounds: { ...BOUNDS, ...bounds } }
+    this.#leadership = await campaign(options, candidate, signal)
+    return this.#leadership
+  }
+
+  async *follow(after: LogPosition, signal: AbortSignal): AsyncGenerator<LogEntry> {
+    const ends = AbortSignal.any([signal, this.#connection.ended])
+    try {
+      if (!(await this.#reader.reaches(after, ends))) {
+        throw new ImageNeeded(`the log does not reach back to entry ${after.index}`)
+      }
+      for (let position = after; ; ) {
+        const news = this.#news.next(ends)
+        for (const entry of await this.#reader.entriesAfter(position, ends)) {
+          if (ends.aborted) return
+          position = positionOf(entry)
+          yield entry
+        }
+        if (ends.aborted) return
+        if (this.#news.end.index <= position.index) await news
+      }
+    } catch (error) {
+      if (!ends.aborted) throw error
+    }
+  }
+
+  reaches(applied: LogPosition): Promise<boolean> {
+    return this.#reader.reaches(applied)
+  }
+
+  readImage(): Promise<LogImage> {
+    return this.#reader.readImage()
+  }
+
+  async close(): Promise<void> {
+    if (this.#connection.ended.aborted) return
+    const late = new AbortController()
+    const patience = this.#options.clock.setTimer(this.#options.requestTimeoutMs, () => late.abort())
+    await this.#announcement.end(late.signal)
+    patience.cancel()
+    if (this.#leadership?.isHeld) await this.#leadership.resign()
+    this.#stop()
+  }
+
+  #stop(): void {
+    this.#news.stop()
+    this.#connection.close()
+  }
+}

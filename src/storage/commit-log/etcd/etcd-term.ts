@@ -1,0 +1,114 @@
+import type { Clock } from '../../../base/clock.js'
+import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
+import { LogRefused } from '../shared-log.js'
+import type { Compare, RequestOp, TxnResponse } from './etcd-api.js'
+import { type EtcdConnection, isFull } from './etcd-connection.js'
+import { encodeMark, entryHashOf, type EtcdLayout, type LogMark, parseMark, splitValue } from './etcd-layout.js'
+
+interface EtcdTermOptions {
+  readonly connection: EtcdConnection
+  readonly layout: EtcdLayout
+  readonly clock: Clock
+  /** The revision at which the leader was made this node. */
+  readonly term: string
+  readonly lease: string
+  readonly leaseMs: number
+  readonly end: LogMark
+  /** Waits while the log between the image and the end is as long as it may be. */
+  readonly whenRoom: () => Promise<void>
+  readonly onAppend: (end: LogMark) => void
+}
+
+/** What one leader asks of etcd: each change depends on that it leads still. */
+export class EtcdTerm {
+  readonly #options: EtcdTermOptions
+  #end: LogMark
+
+  constructor(options: EtcdTermOptions) {
+    this.#options = options
+    this.#end = options.end
+  }
+
+  /**
+   * The end of the log goes on by one entry, or nothing happens. What is asked again after an answer was lost is answered by what is
+   * in the log.
+   */
+  async append(index: number, entry: Buffer): Promise<boolean> {
+    await this.#options.whenRoom()
+    const { layout } = this.#options
+    const hash = Buffer.from(entry.subarray(0, SHORT_HASH_BYTES))
+    const end = { index, hash, bytes: this.#end.bytes + entry.length }
+    const { first, rest } = splitValue(entry)
+    for (const [at, value] of rest.entries()) {
+      const part = await this.#change([], [{ request_put: { key: layout.part(index, at), value } }]).catch(
+        refuseWhenFull,
+      )
+      if (!part.succeeded) return false
+    }
+    if (!(await this.#put(first, end))) return false
+    this.#end = end
+    this.#options.onAppend(end)
+    return true
+  }
+
+  async renew(): Promise<boolean> {
+    const { connection, lease, leaseMs } = this.#options
+    return (await connection.keepAlive(lease, leaseMs / 3)) > 0
+  }
+
+  async release(): Promise<void> {
+    await this.#options.connection.ask('LeaseRevoke', { ID: this.#options.lease })
+  }
+
+  async #put(first: Buffer, end: LogMark): Promise<boolean> {
+    const { connection, layout } = this.#options
+    const key = layout.log(end.index)
+    const puts = [{ request_put: { key, value: first } }, { request_put: { key: layout.end, value: encodeMark(end) } }]
+    const reads = [{ request_range: { key } }, { request_range: { key: layout.end } }]
+    let isRetried = false
+    try {
+      const { succeeded, responses } = await this.#change([this.#isEnd()], puts, reads, () => {
+        isRetried = true
+      })
+      return succeeded || isThere(responses, end)
+    } catch (error) {
+      if (!isFull(error)) throw error
+      // It says so of what it has done, too, when that was the last for which there was room.
+      const { responses } = await connection.ask('Txn', { compare: [], success: reads })
+      if (isThere(responses, end)) return true
+      // A question that was not answered may arrive yet.
+      return isRetried ? Promise.reject(error) : refuseWhenFull(error)
+    }
+  }
+
+  /** Changes something if this node leads still and what is compared is so. */
+  #change(
+    compare: readonly Compare[],
+    success: readonly RequestOp[],
+    failure: readonly RequestOp[] = [],
+    onRetry?: () => void,
+  ): Promise<TxnResponse> {
+    const { connection, layout, term } = this.#options
+    const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }
+    return connection.ask('Txn', { compare: [leads, ...compare], success, failure }, undefined, onRetry)
+  }
+
+  #isEnd(): Compare {
+    const { end } = this.#options.layout
+    return this.#end.index === 0
+      ? { target: 'CREATE', key: end, create_revision: '0' }
+      : { target: 'VALUE', key: end, value: encodeMark(this.#end) }
+  }
+}
+
+const refuseWhenFull = (error: unknown): never => {
+  throw isFull(error) && error instanceof Error ? new LogRefused(error.message, error) : error
+}
+
+/** Whether an entry is in the log although it was not appended by this answer. Throws when it cannot be told any more. */
+const isThere = (responses: TxnResponse['responses'], wanted: LogMark): boolean => {
+  const [found, end] = responses.map(({ response_range }) => response_range?.kvs[0]?.value)
+  if (found) return entryHashOf(found).equals(wanted.hash)
+  if (parseMark(end).index < wanted.index) return false
+  throw new Error(`entry ${wanted.index} is part of the image already`)
+}

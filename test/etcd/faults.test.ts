@@ -1,0 +1,186 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { LeadershipLost, LogRefused, OutcomeUnknown } from '../../src/storage/commit-log/shared-log.js'
+import { EtcdProcess } from '../support/etcd.js'
+import { EtcdNode } from '../support/etcd-node.js'
+import { contentOf } from '../unit/storage/node-world.js'
+
+const cleanups: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+const startEtcd = async (...flags: string[]): Promise<EtcdProcess> => {
+  const etcd = await EtcdProcess.start(...flags)
+  cleanups.push(() => etcd.destroy())
+  return etcd
+}
+
+const startNode = async (etcd: EtcdProcess, options = {}): Promise<EtcdNode> => {
+  const node = await EtcdNode.start({ addresses: [etcd.address], ...options })
+  cleanups.push(() => node.close())
+  return node
+}
+
+const put = (node: EtcdNode, key: string, value: Buffer | string) =>
+  node.store.write((tx) => tx.put(`logical/${key}`, Buffer.from(value)))
+
+/** Writes one key after another until one is refused; resolves to those that were acknowledged. */
+const writeUntilRefused = async (node: EtcdNode, name: string): Promise<{ names: string[]; error: unknown }> => {
+  const names: string[] = []
+  for (;;) {
+    const next = `${name}-${names.length}`
+    try {
+      await put(node, next, next)
+      names.push(next)
+    } catch (error) {
+      return { names, error }
+    }
+  }
+}
+
+const missingIn = (node: EtcdNode, names: readonly string[]) =>
+  names.filter((name) => node.store.get(`logical/${name}`)?.toString() !== name)
+
+/** A question to etcd itself. */
+const ask = async (etcd: EtcdProcess, path: string, body: object): Promise<Record<string, unknown>> => {
+  const answer = await fetch(`http://${etcd.address}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) })
+  return (await answer.json()) as Record<string, unknown>
+}
+
+describe('stores that share a log in etcd', () => {
+  it('end equal, from the log and from the image, with values larger than etcd takes at once', async () => {
+    const etcd = await startEtcd()
+    const leader = await startNode(etcd, { bounds: { entriesFolded: 10 } })
+    // The first address is nobody's.
+    const follower = await startNode(etcd, { addresses: ['127.0.0.1:1', etcd.address] })
+    await leader.lead()
+    for (let i = 0; i < 30; i++) await put(leader, `k${i % 12}`, `value ${i}`)
+    await put(leader, 'large', Buffer.alloc(3_500_000, 'large'))
+    await put(leader, 'shrinks', Buffer.alloc(2_500_000, 'x'))
+    await put(leader, 'shrinks', 'small')
+    await put(leader, 'goes', Buffer.alloc(2_500_000, 'x'))
+    await leader.store.write((tx) => tx.delete('logical/goes'))
+    for (let i = 0; i < 40; i++) await put(leader, `k${i % 12}`, `value ${i}`)
+    await expect.poll(() => follower.applied).toBe(leader.applied)
+    expect(contentOf(follower.disk)).toEqual(contentOf(leader.disk))
+    await expect.poll(async () => (await leader.shared.readImage()).position.index).toBeGreaterThan(40)
+    const late = await startNode(etcd)
+    expect(late.hasReadImage).toBe(true)
+    await expect.poll(() => late.applied).toBe(leader.applied)
+    expect(contentOf(late.disk)).toEqual(contentOf(leader.disk))
+  })
+
+  it('lose nothing that was acknowledged when etcd is killed, and go on when it is back', async () => {
+    const etcd = await startEtcd()
+    const node = await startNode(etcd)
+    const other = await startNode(etcd)
+    const acknowledged: string[] = []
+    for (let round = 0; round < 2; round++) {
+      const leadership = await node.lead()
+      const writing = writeUntilRefused(node, `round-${round}`)
+      await expect.poll(() => node.store.get(`logical/round-${round}-5`)).toBeDefined()
+      await etcd.kill()
+      const { names, error } = await writing
+      expect([LeadershipLost, OutcomeUnknown].some((kind) => error instanceof kind)).toBe(true)
+      expect(leadership.isHeld).toBe(false)
+      acknowledged.push(...names)
+      expect(missingIn(node, acknowledged)).toEqual([])
+      await etcd.run()
+    }
+    await node.lead()
+    await put(node, 'last', 'last')
+    acknowledged.push('last')
+    await expect.poll(() => other.applied).toBe(node.applied)
+    expect(missingIn(other, acknowledged)).toEqual([])
+    expect(contentOf(other.disk)).toEqual(contentOf(node.disk))
+  })
+
+  it('keep the lead over a short end of etcd, with the writes that wait for it', async () => {
+    const etcd = await startEtcd()
+    const node = await startNode(etcd, { leaseMs: 60_000 })
+    const leadership = await node.lead()
+    await etcd.kill()
+    const written = put(node, 'a', 'waited')
+    await etcd.run()
+    await written
+    expect(leadership.isHeld).toBe(true)
+    const other = await startNode(etcd)
+    await expect.poll(() => other.applied).toBe(node.applied)
+    expect(other.store.get('logical/a')?.toString()).toBe('waited')
+  })
+
+  it('refuse writes while etcd is stopped, still show what they have, and go on', async () => {
+    const etcd = await startEtcd()
+    const node = await startNode(etcd)
+    const leadership = await node.lead()
+    await put(node, 'a', 'a')
+    etcd.signal('SIGSTOP')
+    cleanups.push(async () => etcd.signal('SIGCONT'))
+    await expect(put(node, 'b', 'b')).rejects.toThrow(OutcomeUnknown)
+    expect(leadership.isHeld).toBe(false)
+    await expect(put(node, 'c', 'c')).rejects.toThrow(LeadershipLost)
+    expect(missingIn(node, ['a'])).toEqual([])
+    etcd.signal('SIGCONT')
+    await node.lead()
+    await put(node, 'd', 'd')
+    expect(missingIn(node, ['a', 'd'])).toEqual([])
+    expect(node.store.get('logical/c')).toBeUndefined()
+  })
+
+  it('refuse writes when etcd is full, with nothing lost, and take them when there is room again', async () => {
+    const etcd = await startEtcd('--quota-backend-bytes', String(6 * 1024 * 1024))
+    const node = await startNode(etcd, { bounds: { entriesFolded: 4 } })
+    const leadership = await node.lead()
+    const names: string[] = []
+    let refusal: unknown
+    while (!refusal) {
+      const name = `k${names.length}`
+      await node.store
+        .write((tx) => {
+          tx.put(`logical/${name}`, Buffer.from(name))
+          tx.put('logical/filler', Buffer.alloc(200_000, names.length))
+        })
+        .then(
+          () => names.push(name),
+          (error: unknown) => {
+            refusal = error
+          },
+        )
+    }
+    expect(refusal).toBeInstanceOf(LogRefused)
+    expect(String(refusal)).toContain('database space exceeded')
+    expect(leadership.isHeld).toBe(true)
+    expect(missingIn(node, names)).toEqual([])
+    const { header } = (await ask(etcd, 'kv/range', { key: 'AA==' })) as { header: { revision: string } }
+    await ask(etcd, 'kv/compaction', { revision: header.revision, physical: true })
+    await ask(etcd, 'maintenance/defragment', {})
+    const { alarms } = (await ask(etcd, 'maintenance/alarm', { action: 'GET' })) as { alarms: object[] }
+    for (const alarm of alarms) await ask(etcd, 'maintenance/alarm', { ...alarm, action: 'DEACTIVATE' })
+    await put(node, 'after', 'after')
+    expect(leadership.isHeld).toBe(true)
+    const other = await startNode(etcd)
+    await expect.poll(() => other.applied).toBe(node.applied)
+    expect(missingIn(other, [...names, 'after'])).toEqual([])
+  })
+
+  it('log in where etcd wants that, again when it has forgotten who they are', async () => {
+    const etcd = await startEtcd()
+    await ask(etcd, 'auth/user/add', { name: 'root', password: 'secret' })
+    await ask(etcd, 'auth/role/add', { name: 'root' })
+    await ask(etcd, 'auth/user/grant', { user: 'root', role: 'root' })
+    await ask(etcd, 'auth/enable', {})
+    const login = { name: 'root', password: 'secret' }
+    await expect(startNode(etcd, { login: { ...login, password: 'wrong' } })).rejects.toThrow('authentication failed')
+    await expect(startNode(etcd)).rejects.toThrow('user name is empty')
+    const node = await startNode(etcd, { login, leaseMs: 60_000 })
+    await node.lead()
+    await put(node, 'a', 'a')
+    await etcd.kill()
+    await etcd.run()
+    await put(node, 'b', 'b')
+    const other = await startNode(etcd, { login })
+    await expect.poll(() => other.applied).toBe(node.applied)
+    expect(missingIn(other, ['a', 'b'])).toEqual([])
+  })
+})

@@ -1,0 +1,86 @@
+import { systemClock } from '../../src/base/clock.js'
+import { silentLog } from '../../src/base/log.js'
+import { createSystemRandom } from '../../src/base/random.js'
+import { prepareCopy } from '../../src/storage/commit-log/copy.js'
+import { EtcdSharedLog, type EtcdSharedLogOptions } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
+import { Follower } from '../../src/storage/commit-log/follower.js'
+import { SharedCommitLog } from '../../src/storage/commit-log/shared-commit-log.js'
+import type { Leadership } from '../../src/storage/commit-log/shared-log.js'
+import { MemoryDisk, MemoryEngine } from '../../src/storage/engine/memory-engine.js'
+import { Store } from '../../src/storage/store.js'
+
+const never = new AbortController().signal
+
+export const openEtcdLog = (options: Partial<EtcdSharedLogOptions> & Pick<EtcdSharedLogOptions, 'addresses'>) =>
+  EtcdSharedLog.open(
+    {
+      clock: systemClock,
+      random: createSystemRandom(),
+      log: silentLog,
+      requestTimeoutMs: 500,
+      prefix: '/nodes/',
+      leaseMs: 4000,
+      ...options,
+    },
+    never,
+  )
+
+/** A node whose store shares its log in an etcd, over a disk in memory. */
+export class EtcdNode {
+  readonly disk = new MemoryDisk()
+  readonly shared: EtcdSharedLog
+  readonly store: Store
+  readonly #follower: Follower
+  /** Whether the image was read at its start. */
+  readonly hasReadImage: boolean
+
+  private constructor(shared: EtcdSharedLog, disk: MemoryDisk, store: Store, parts: [Follower, boolean]) {
+    this.shared = shared
+    this.disk = disk
+    this.store = store
+    ;[this.#follower, this.hasReadImage] = parts
+  }
+
+  static async start(...[options]: Parameters<typeof openEtcdLog>): Promise<EtcdNode> {
+    const shared = await openEtcdLog(options)
+    const disk = new MemoryDisk()
+    const engine = new MemoryEngine(disk)
+    const hasReadImage = await prepareCopy(engine, shared, never)
+    const commitLog = new SharedCommitLog(engine)
+    const store = await Store.open({
+      engine,
+      commitLog,
+      clock: systemClock,
+      log: silentLog,
+      syncWrites: true,
+      walRetentionEntries: 1000,
+      walRetentionBytes: 1 << 30,
+      ringBytes: 1 << 20,
+    })
+    const follower = new Follower({ store, commitLog, sharedLog: shared })
+    const node = new EtcdNode(shared, disk, store, [follower, hasReadImage])
+    node.#follow()
+    return node
+  }
+
+  get applied(): number {
+    return this.#follower.applied.index
+  }
+
+  /** Resolves when its store takes writes. What it loses by itself it follows again. */
+  async lead(): Promise<Leadership> {
+    const leadership = await this.shared.campaign({ nodeId: 'node', apiAddress: '', clusterAddress: '' }, never)
+    void leadership.lost.then(() => this.#follow())
+    await this.#follower.lead(leadership)
+    return leadership
+  }
+
+  async close(): Promise<void> {
+    await this.store.close()
+    await this.shared.close()
+  }
+
+  #follow(): void {
+    this.#follower.follow(never).catch(() => undefined)
+  }
+}

@@ -1,0 +1,154 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { ETCD } from '../../scripts/support/tiers.js'
+
+/** Below those that the system gives out by itself: nobody takes it while the process of it is dead. */
+const PORTS = { from: 20_000, count: 12_000 }
+
+const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = net.createServer().on('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+    })
+    if (isFree) return port
+  }
+}
+
+/** An etcd of one member as a process, with a directory that outlives it. */
+export class EtcdProcess {
+  readonly port: number
+  readonly #peerPort: number
+  readonly #directory: string
+  readonly #flags: readonly string[]
+  #child: ChildProcess | undefined
+
+  private constructor(ports: readonly [number, number], directory: string, flags: readonly string[]) {
+    ;[this.port, this.#peerPort] = ports
+    this.#directory = directory
+    this.#flags = flags
+  }
+
+  static async start(...flags: string[]): Promise<EtcdProcess> {
+    const directory = await mkdtemp(path.join(tmpdir(), 'understudy-etcd-'))
+    const etcd = new EtcdProcess([await freePort(), await freePort()], directory, flags)
+    await etcd.run()
+    return etcd
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`
+  }
+
+  /** Starts the process, again after a kill, and resolves when it answers. */
+  async run(): Promise<void> {
+    const program = ETCD.find((file) => existsSync(file))
+    if (!program) throw new Error('no etcd was found')
+    const [client, peer] = [`http://${this.address}`, `http://127.0.0.1:${this.#peerPort}`]
+    const child = spawn(
+      program,
+      [
+        ...['--name', 'one', '--data-dir', this.#directory, '--log-level', 'error', '--logger', 'zap'],
+        ...['--listen-client-urls', client, '--advertise-client-urls', client],
+        ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `one=${peer}`],
+        ...this.#flags,
+      ],
+      { stdio: 'ignore' },
+    )
+    this.#child = child
+    const ended = new Promise<never>((_, reject) => {
+      child.once('exit', (code) => reject(new Error(`etcd has ended with ${code}`)))
+    })
+    ended.catch(() => undefined)
+    await Promise.race([this.#whenHealthy(), ended])
+  }
+
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    this.#child?.kill(signal)
+  }
+
+  /** As kill -9 does. */
+  async kill(): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  async destroy(): Promise<void> {
+    await this.kill()
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  async #whenHealthy(): Promise<void> {
+    for (;;) {
+      const answer = await fetch(`http://${this.address}/health`).catch(() => undefined)
+      if (answer?.ok) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+}
+
+/** A way to a port that can be held in either direction: what is sent meanwhile arrives when it is let go. */
+export class HeldWay {
+  readonly port: number
+  readonly #server: net.Server
+  readonly #pairs = new Set<{ readonly near: net.Socket; readonly far: net.Socket }>()
+  #isAskHeld = false
+  #isAnswerHeld = false
+
+  private constructor(server: net.Server) {
+    this.#server = server
+    this.port = (server.address() as net.AddressInfo).port
+  }
+
+  static async to(port: number): Promise<HeldWay> {
+    const server = net.createServer({ pauseOnConnect: true })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const way = new HeldWay(server)
+    server.on('connection', (near) => way.#join(near, net.connect(port, '127.0.0.1')))
+    return way
+  }
+
+  hold(what: { readonly asks: boolean; readonly answers: boolean }): void {
+    this.#isAskHeld = what.asks
+    this.#isAnswerHeld = what.answers
+    for (const pair of this.#pairs) this.#apply(pair)
+  }
+
+  close(): void {
+    this.#server.close()
+    for (const { near, far } of this.#pairs) {
+      near.destroy()
+      far.destroy()
+    }
+  }
+
+  #join(near: net.Socket, far: net.Socket): void {
+    const pair = { near, far }
+    this.#pairs.add(pair)
+    const end = () => {
+      near.destroy()
+      far.destroy()
+      this.#pairs.delete(pair)
+    }
+    for (const socket of [near, far]) socket.setNoDelay(true).on('error', end).on('close', end)
+    near.on('data', (bytes) => far.write(bytes))
+    far.on('data', (bytes) => near.write(bytes))
+    this.#apply(pair)
+  }
+
+  #apply({ near, far }: { readonly near: net.Socket; readonly far: net.Socket }): void {
+    if (this.#isAskHeld) near.pause()
+    else near.resume()
+    if (this.#isAnswerHeld) far.pause()
+    else far.resume()
+  }
+}
