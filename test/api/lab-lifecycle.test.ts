@@ -130,8 +130,22 @@ describe('a lab', () => {
     for (const { logFile, dataDir } of home.record('one').clusters.slice(0, 1)) {
       expect([existsSync(logFile), existsSync(dataDir)]).toEqual([true, false])
     }
+    for (const words of ['status', 'start', 'env A', 'wait', 'fault ls', 'failover A B', 'reset', 'probe'])
+      expect(await home.run(...words.split(' '), '--name', 'one'), words).toMatchObject({
+        status: 5,
+        stderr: expect.stringContaining('the lab "one" failed to start, and nothing of it runs'),
+      })
+    expect(home.processes()).toEqual([])
+    expect((await home.run('logs', '--name', 'one')).status).toBe(0)
     expect((await home.run('up', 'single', ...UP)).status).toBe(0)
     expect((await home.run('down', 'one')).status).toBe(0)
+  })
+
+  it('begins nothing where its data can be kept nowhere', async () => {
+    await using home = new LabHome()
+    const { status, stderr } = await home.run('up', 'single', ...UP, '--data-dir', '/proc/none')
+    expect([status, stderr]).toEqual([1, expect.stringContaining('give --data-dir another directory')])
+    expect([home.left(), stderr]).toEqual([[], expect.not.stringContaining('taking down')])
   })
 
   it('goes on with its data after servers were killed, stopped or frozen, and after "down --keep"', async () => {

@@ -23,21 +23,15 @@ export const labDirectory = (name: string): string => {
  * Makes a directory and those above it. One by one, because the recursive form never returns where the system takes back
  * what it has just allowed, as below `/proc`.
  */
-export const makeDirectories = (directory: string): void => {
+export const makeDirectories = (directory: string, mend = 'set XDG_STATE_HOME to a directory of your own'): void => {
   if (existsSync(directory)) return
-  makeDirectories(path.dirname(directory))
+  makeDirectories(path.dirname(directory), mend)
   try {
     mkdirSync(directory, { mode: 0o700 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     const reason = error instanceof Error ? error.message : String(error)
-    throw new LabError(
-      'usage',
-      `${directory} cannot be made: ${reason}; set XDG_STATE_HOME to a directory of your own`,
-      {
-        cause: error,
-      },
-    )
+    throw new LabError('usage', `${directory} cannot be made: ${reason}; ${mend}`, { cause: error })
   }
 }
 
@@ -60,19 +54,30 @@ export const findLab = (name: string): AnyLab | undefined => {
   return lab
 }
 
-/**
- * A lab with servers of its own. One that is attached is refused with the reason why what is asked is not for it.
- */
-export const requireLab = (
-  name: string,
-  why = "its servers are somebody else's, so this has to be done where they run",
-): LabRecord => {
-  const lab = requireAnyLab(name)
+const ELSEWHERE = "its servers are somebody else's, so this has to be done where they run"
+
+/** A lab with servers of its own. One that is attached is refused with the reason why what is asked is not for it. */
+export const requireLab = (name: string, why = ELSEWHERE): LabRecord => refuseFailed(requireOwnLab(name, why))
+
+/** As `requireLab`, and also one whose start failed, of which nothing is left but its logs. */
+export const requireOwnLab = (name: string, why = ELSEWHERE): LabRecord => {
+  const lab = requireRecord(name)
   if (isAttached(lab)) throw new LabError('usage', `the lab "${name}" is attached: ${why}`)
   return lab
 }
 
-export const requireAnyLab = (name: string): AnyLab => {
+export const requireAnyLab = (name: string): AnyLab => refuseFailed(requireRecord(name))
+
+const refuseFailed = <T extends AnyLab>(lab: T): T => {
+  if (lab.state !== 'failed') return lab
+  const [logs, up, down] = [commandIn(lab.name, 'logs'), commandIn(lab.name, 'up'), `understudy down ${lab.name}`]
+  throw new LabError(
+    'conflict',
+    `the lab "${lab.name}" failed to start, and nothing of it runs: "${logs}" has what its servers said, "${up}" with a topology starts it anew, "${down}" removes it`,
+  )
+}
+
+const requireRecord = (name: string): AnyLab => {
   const lab = findLab(name)
   if (lab) return lab
   const text = describeMissing(name)

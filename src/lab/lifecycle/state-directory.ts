@@ -1,10 +1,17 @@
 import { readdirSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, userInfo } from 'node:os'
 import path from 'node:path'
 
-/** Everything that is remembered from one command to the next. */
-export const stateDirectory = (): string =>
-  path.join(process.env.XDG_STATE_HOME || path.join(homedir(), '.local', 'state'), 'understudy')
+/**
+ * Everything that is remembered from one command to the next. A relative path would be another place in every directory that
+ * a command is typed in, and its labs lost: one in XDG_STATE_HOME is ignored, as its specification wants, and so is an empty HOME.
+ */
+export const stateDirectory = (): string => {
+  const { XDG_STATE_HOME: wanted = '' } = process.env
+  return path.join(path.isAbsolute(wanted) ? wanted : path.join(homeDirectory(), '.local', 'state'), 'understudy')
+}
+
+const homeDirectory = (): string => (path.isAbsolute(homedir()) ? homedir() : userInfo().homedir)
 
 export const labsDirectory = (): string => path.join(stateDirectory(), 'labs')
 

@@ -1,4 +1,5 @@
 import { cpSync } from 'node:fs'
+import path from 'node:path'
 import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
 import type { ClusterRecord, LabRecord } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
@@ -16,7 +17,7 @@ import { type LabPlan, planLab, writeFiles } from './plan.js'
 import { claimLab } from './claim.js'
 import { stopLab } from './down.js'
 import { launchCluster } from './cluster-server.js'
-import { findLab, removeData, removeLab, saveLab } from './lab-directory.js'
+import { findLab, makeDirectories, removeData, removeLab, saveLab } from './lab-directory.js'
 import { removeSocket, startKeeper } from './keeper-process.js'
 import type { LabHost } from './lab-host.js'
 
@@ -54,6 +55,7 @@ const ENDING_HEARD_MS = 50
 export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecord> => {
   const { name } = options
   refuseFrozen(options)
+  if (options.dataDir !== undefined) makeDirectories(path.resolve(options.dataDir), 'give --data-dir another directory')
   const claim = claimLab(name, 'started', host.me, host.table)
   try {
     refuseWhenThere(name, host)

@@ -3,7 +3,7 @@ import type { ClusterAccess, LabRecord } from '../cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
-import { requireLab, saveLab } from '../lifecycle/lab-directory.js'
+import { requireLab, requireOwnLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { workOnServers } from '../lifecycle/servers.js'
 import { type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
@@ -34,11 +34,11 @@ class ProcessDriver implements LabDriver {
   }
 
   clusters(): readonly ClusterAccess[] {
-    return requireLab(this.name).clusters
+    return requireOwnLab(this.name).clusters
   }
 
   keepKeys(name: string, keys: ClusterKeyChange): void {
-    const lab = requireLab(this.name)
+    const lab = requireOwnLab(this.name)
     saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })
   }
 

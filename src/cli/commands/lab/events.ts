@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../../base/clock.js'
 import { describeEvent } from '../../../lab/events/describe.js'
 import type { LabEvent } from '../../../lab/events/event.js'
 import { followEvents, listEvents } from '../../../lab/events/reading.js'
-import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { requireOwnLab } from '../../../lab/lifecycle/lab-directory.js'
 import { examples } from '../../help.js'
 import { withInterrupt } from '../../interrupt.js'
 import { onReaderGone, type Output } from '../../output.js'
@@ -26,7 +26,7 @@ export const eventsCommand = (output: Output, clock: Clock = systemClock): Comma
     .option('--since <duration>', 'only of the last so long, such as 10m')
     .addHelpText('after', examples('events --since 10m', 'events -f --name drill --json'))
     .action(async (flags: EventFlags) => {
-      const lab = requireLab(flags.name, 'what happens in it is noted by nobody')
+      const lab = requireOwnLab(flags.name, 'what happens in it is noted by nobody')
       const sinceMs = flags.since === undefined ? 0 : clock.now() - parseTimeout(flags.since)
       const print = (event: LabEvent) => output.data(flags.json ? JSON.stringify(event) : describeEvent(event))
       const past = await listEvents(lab)

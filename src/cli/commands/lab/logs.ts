@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
 import { LabError } from '../../../lab/lab-error.js'
-import { findLab, requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { findLab, requireOwnLab } from '../../../lab/lifecycle/lab-directory.js'
 import {
   exportLogs,
   isOfRequest,
@@ -45,7 +45,7 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
       '\nExamples:\n  understudy logs A C --since 1m\n  understudy logs -f\n  understudy logs --all --export ci-artifacts/',
     )
     .action(async (clusters: string[], flags: LogFlags) => {
-      const lab = requireLab(flags.name, 'its servers log where they run')
+      const lab = requireOwnLab(flags.name, 'its servers log where they run')
       chooseClusters(lab, clusters)
       const sources = logSources(lab, clusters, flags.all === true || flags.export !== undefined)
       if (flags.export !== undefined) {

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from 'commander'
-import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
+import { requireOwnLab } from '../../../lab/lifecycle/lab-directory.js'
 import { listLabs } from '../../../lab/lifecycle/state-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/ports.js'
@@ -103,7 +103,7 @@ const load = async (given: string, flags: Flags, output: Output, host: LabHost):
   await withInterrupt(({ signal, hurry }) =>
     withSnapshot(given, host, async (directory, manifest) => {
       signal.throwIfAborted()
-      const isThere = listLabs().includes(flags.name) && requireLab(flags.name).state === 'running'
+      const isThere = listLabs().includes(flags.name) && requireOwnLab(flags.name).state === 'running'
       if (isThere) await loadOver(flags.name, directory, manifest, { timeoutMs, signal }, host)
       else {
         const options = { name: flags.name, timeoutMs, portChoice, onProgress: output.progress, signal, hurry }

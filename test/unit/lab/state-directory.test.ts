@@ -1,0 +1,25 @@
+import { userInfo } from 'node:os'
+import path from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { stateDirectory } from '../../../src/lab/lifecycle/state-directory.js'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+const from = (stateHome: string, home: string): string => {
+  vi.stubEnv('XDG_STATE_HOME', stateHome)
+  vi.stubEnv('HOME', home)
+  return stateDirectory()
+}
+
+test('labs are remembered in the directory that the user chose', () => {
+  expect(from('/state', '/home/ann')).toBe('/state/understudy')
+  expect(from('', '/home/ann')).toBe('/home/ann/.local/state/understudy')
+})
+
+test('labs are in one place whatever directory a command is typed in', () => {
+  expect(from('state', '/home/ann')).toBe('/home/ann/.local/state/understudy')
+  expect(from('', '')).toBe(path.join(userInfo().homedir, '.local/state/understudy'))
+  expect(from('', 'ann')).toBe(path.join(userInfo().homedir, '.local/state/understudy'))
+})
