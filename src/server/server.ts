@@ -206,6 +206,7 @@ export class Server implements ShellView {
     this.host.adopt(source)
     this.#clusterPort = await this.transport.listen(config.clusterBindAddress)
     const runtime = await this.#openSound(source)
+    void this.#nodes?.node.announce()
     requireLicensedRoles(config.own.license, runtime.store)
     for (const listener of config.listeners) await this.#listeners.open(listener)
     if (config.dev) this.#devSecrets = await openDev(runtime, config, log)

@@ -9,7 +9,8 @@ import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.
 import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
 import { until } from './until.js'
 
-const LEASE_MS = 1000
+/** Long enough for a machine that stands still for a while: nobody is to lose it by chance. */
+const LEASE_MS = 20_000
 
 type Settings = Readonly<Record<string, string>>
 
@@ -98,6 +99,14 @@ export class TestNode {
   }
 }
 
+interface NodesOptions {
+  /** How long a leader that is gone is waited for. */
+  readonly leaseMs?: number
+  readonly settings?: Settings
+  /** The rest of the configuration. */
+  readonly more?: object
+}
+
 /** A cluster of several nodes in this process, over a log in memory. */
 export class TestNodes {
   readonly all: readonly TestNode[]
@@ -108,8 +117,9 @@ export class TestNodes {
     this.all = all
   }
 
-  static async start(names: readonly string[], settings: Settings = {}, more: object = {}): Promise<TestNodes> {
-    const log = new MemoryLog({ clock: systemClock, leaseMs: LEASE_MS })
+  static async start(names: readonly string[], options: NodesOptions = {}): Promise<TestNodes> {
+    const { leaseMs = LEASE_MS, settings = {}, more = {} } = options
+    const log = new MemoryLog({ clock: systemClock, leaseMs })
     const ports = await randomPorts([...names])
     const all = names.map((name) => {
       const pair = ports.get(name)

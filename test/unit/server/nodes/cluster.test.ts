@@ -13,7 +13,7 @@ afterEach(async () => {
 const NAMES = ['A', 'B', 'C']
 
 const open = async (names = NAMES, settings: Record<string, string> = {}) => {
-  const nodes = await TestNodes.start(names, settings)
+  const nodes = await TestNodes.start(names, { settings })
   ended.push(nodes)
   await nodes.open()
   const [a, b, c] = nodes.all as [TestNode, TestNode, TestNode]
@@ -160,7 +160,7 @@ test('what is not built for several nodes is refused', async () => {
 
 test('with a seal that opens by itself each node does, those that were there before the cluster was', async () => {
   const key = Buffer.alloc(32, 7).toString('hex')
-  const nodes = await TestNodes.start(NAMES, {}, { seal: { static: { current_key_id: 'k', current_key: key } } })
+  const nodes = await TestNodes.start(NAMES, { more: { seal: { static: { current_key_id: 'k', current_key: key } } } })
   ended.push(nodes)
   const [a, b, c] = nodes.all as [TestNode, TestNode, TestNode]
   const body = { recovery_shares: 1, recovery_threshold: 1 }
@@ -169,7 +169,7 @@ test('with a seal that opens by itself each node does, those that were there bef
   const first = await nodes.active()
   for (const node of nodes.all) await until(async () => [200, 429].includes(await node.health()))
   expect((await nodes.clientOf(a).send('GET', 'sys/mounts')).status).toBe(200)
-  await first.crash()
+  await first.stop()
   await nodes.active(nodes.running)
   await first.start()
   await until(async () => (await first.health()) === 429)
