@@ -1,5 +1,8 @@
 import { render } from 'preact'
-import { useEffect, useMemo, useReducer } from 'preact/hooks'
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
+import { ActionDialog } from './actions/action-dialog.js'
+import { offersOf, type Subject } from './actions/offers.js'
+import { Works } from './actions/works.js'
 import { connect } from './feed/connect.js'
 import { BEGIN, type PageState, reduce } from './feed/state.js'
 import { ClusterTable } from './picture/cluster-table.js'
@@ -15,8 +18,11 @@ const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
 
 const App = () => {
   const [state, dispatch] = useReducer(reduce, BEGIN)
+  const [asked, ask] = useState<Subject | undefined>()
   useEffect(() => connect(dispatch), [])
-  const { survey, events } = state
+  const { survey, events, primaries, works } = state
+  const isStale = state.connection !== 'live'
+  const onAsk = survey && survey.verbs.length > 0 && !isStale && state.gone === undefined ? ask : undefined
   useEffect(() => {
     document.title = survey ? `${survey.lab} · Understudy` : 'Understudy'
   }, [survey?.lab])
@@ -28,29 +34,56 @@ const App = () => {
   )
   return (
     <>
-      <Header state={state} />
+      <Header state={state} onAsk={onAsk} />
       <main>
         <section class="picture-side" aria-labelledby="picture-title">
           <h2 id="picture-title" class="unseen">
             Clusters
           </h2>
           <Verdict state={state} />
-          {survey && <Picture survey={survey} primaries={state.primaries} isStale={state.connection !== 'live'} />}
+          {survey && <Picture survey={survey} primaries={primaries} isStale={isStale} onAsk={onAsk} />}
           {survey && survey.problems.length > 1 && <Problems problems={survey.problems} />}
           {survey && <ClusterTable survey={survey} />}
         </section>
-        {timeline}
+        <div class="side">
+          {useMemo(
+            () => (
+              <Works works={works} />
+            ),
+            [works],
+          )}
+          {timeline}
+        </div>
       </main>
+      {asked && survey && (
+        <ActionDialog
+          subject={asked}
+          offers={offersOf(asked, survey, primaries)}
+          topology={survey.topology}
+          onClose={() => ask(undefined)}
+        />
+      )}
     </>
   )
 }
 
-const Header = ({ state: { survey, connection } }: { readonly state: PageState }) => (
+interface HeaderProps {
+  readonly state: PageState
+  /** Absent where nothing can be done. */
+  readonly onAsk: ((subject: Subject) => void) | undefined
+}
+
+const Header = ({ state: { survey, connection }, onAsk }: HeaderProps) => (
   <header>
     <h1>
       Understudy{survey && <span class="lab"> {survey.lab}</span>}
       {survey && survey.topology !== survey.lab && <span class="topology"> {survey.topology}</span>}
     </h1>
+    {onAsk && (
+      <button type="button" class="of-lab" onClick={() => onAsk({ of: 'lab' })}>
+        Drill, snapshot, reset …
+      </button>
+    )}
     <p class={`connection ${connection}`} role="status">
       <span aria-hidden="true">{connection === 'live' ? '●' : '○'}</span> {CONNECTION_TEXTS[connection]}
     </p>

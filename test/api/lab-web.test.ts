@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
-import http from 'node:http'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
-import type { PageEvent, PageSurvey } from '../../src/lab/web/page-facts.js'
 import { LabHome } from '../support/lab-home.js'
+import { ask, Listener } from '../support/page-client.js'
 import type { Program } from '../support/program.js'
 import { until } from '../support/until.js'
 
@@ -13,63 +12,6 @@ import { until } from '../support/until.js'
 
 const WEB = path.join(import.meta.dirname, '..', '..', 'dist', 'web')
 const BUNDLE_BYTES_MAX = 120 * 1024
-
-interface Answer {
-  readonly status: number
-  readonly headers: http.IncomingHttpHeaders
-  readonly text: string
-}
-
-const ask = (link: string, headers: http.OutgoingHttpHeaders = {}, method = 'GET'): Promise<Answer> =>
-  new Promise((resolve, reject) => {
-    const request = http.request(link, { method, headers, agent: false }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part: string) => {
-        text += part
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
-    })
-    request.on('error', reject)
-    request.end()
-  })
-
-/** What the feed sends, until it is closed. */
-class Listener implements Disposable {
-  survey: PageSurvey | undefined
-  gone: { reason: string } | undefined
-  readonly events: PageEvent[] = []
-  text = ''
-  #rest = ''
-  readonly #request: http.ClientRequest
-
-  constructor(url: string, headers: http.OutgoingHttpHeaders) {
-    this.#request = http.request(url, { headers, agent: false }, (response) => {
-      response.on('error', () => undefined)
-      response.setEncoding('utf8').on('data', (part: string) => this.#read(part))
-    })
-    this.#request.on('error', () => undefined)
-    this.#request.end()
-  }
-
-  #read(part: string): void {
-    this.text += part
-    const messages = (this.#rest + part).split('\n\n')
-    this.#rest = messages.pop() ?? ''
-    for (const message of messages) {
-      const fields = new Map(
-        message.split('\n').map((line) => [line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]),
-      )
-      const value = JSON.parse(fields.get('data') ?? '{}')
-      if (fields.get('event') === 'survey') this.survey = value
-      if (fields.get('event') === 'gone') this.gone = value
-      if (fields.get('event') === 'events') this.events.push(...value)
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.#request.destroy()
-  }
-}
 
 let home: LabHome
 let program: Program
@@ -159,7 +101,7 @@ describe('who may look', () => {
     expect((await ask(origin)).headers['content-security-policy']).toBe(policy)
   })
 
-  it('knows nothing but its own files and takes nothing but questions', async () => {
+  it('knows nothing but its own files, and takes nothing but questions for them', async () => {
     expect(await ask(`${origin}/../package.json`, { cookie })).toMatchObject({ status: 404 })
     expect(await ask(`${origin}/constructor`, { cookie })).toMatchObject({ status: 404 })
     expect(await ask(`${origin}/_understudy/v1/events`, { cookie, origin }, 'POST')).toMatchObject({ status: 405 })

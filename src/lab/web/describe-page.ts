@@ -7,10 +7,10 @@ import type { ClusterView, RoleView } from '../status/cluster-view.js'
 import { CUT, signOf } from '../status/draw.js'
 import type { Survey } from '../survey.js'
 import { topologyOf } from '../topology/catalogue.js'
-import type { PageCluster, PageEvent, PageFault, PageRole, PageSurvey } from './page-facts.js'
+import type { PageCluster, PageEvent, PageFault, PageRole, PageSurvey, PageVerb } from './page-facts.js'
 
-/** What of a survey the page shows. */
-export const describeSurvey = (lab: AnyLab, survey: Survey): PageSurvey => ({
+/** What of a survey the page shows. `verbs`: what can be done from it. */
+export const describeSurvey = (lab: AnyLab, survey: Survey, verbs: readonly PageVerb[]): PageSurvey => ({
   lab: survey.name,
   topology: survey.topology,
   planned: (topologyOf(lab)?.links ?? []).map(({ kind, primary, secondary }) => ({ kind, primary, secondary })),
@@ -21,6 +21,7 @@ export const describeSurvey = (lab: AnyLab, survey: Survey): PageSurvey => ({
   faults: survey.faults?.map(describeActive) ?? null,
   problems: survey.problems,
   hasEvents: !isAttached(lab),
+  verbs,
 })
 
 const describeCluster = (view: ClusterView): PageCluster => ({

@@ -7,13 +7,17 @@ import { requireAnyLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { surveyLab } from '../survey.js'
 import { describeHappened, describeSurvey } from './describe-page.js'
-import type { PAGE_MESSAGES, PageEvent } from './page-facts.js'
+import { verbsOf } from './actions/verbs-of-lab.js'
+import type { PAGE_MESSAGES, PageEvent, PageWork } from './page-facts.js'
 
 /** Lag grows without any event. */
 const LOOK_EVERY_MS = 1000
 
 /** Nobody reads more of them on a page. */
 const EVENTS_KEPT = 500
+
+/** What was done from the page, for those who come later. */
+const WORKS_KEPT = 20
 
 /** A page that was loaded asks for the feed within this time. */
 const EXPECTED_MS = 3000
@@ -33,15 +37,18 @@ export class Feed {
   readonly #name: string
   readonly #host: LabHost
   readonly #viewers = new Set<http.ServerResponse>()
+  readonly #isReadOnly: boolean
   #events: readonly PageEvent[] = []
+  #works: readonly PageWork[] = []
   #wake = new AbortController()
   /** What was sent last of the clusters, and when. */
   #last = { text: '', atMs: Number.NEGATIVE_INFINITY }
   #expectedUntilMs = Number.NEGATIVE_INFINITY
 
-  constructor(name: string, host: LabHost) {
+  constructor(name: string, host: LabHost, { isReadOnly = false }: { readonly isReadOnly?: boolean } = {}) {
     this.#name = name
     this.#host = host
+    this.#isReadOnly = isReadOnly
   }
 
   /** Until `signal` is aborted; every viewer is let go then. */
@@ -70,8 +77,18 @@ export class Feed {
     response.write(`retry: ${LOOK_EVERY_MS}\n\n`)
     const missed = this.#events.filter(({ id }) => id > after)
     if (missed.length > 0) response.write(encode('events', missed))
+    for (const work of this.#works) response.write(encode('work', work))
     if (this.#clock.monotonic() - this.#last.atMs < LOOK_EVERY_MS) response.write(this.#last.text)
     else this.#wake.abort()
+  }
+
+  /** Something is done, or has come a step further; everybody who looks is told. */
+  tellWork(work: PageWork): void {
+    const isKnown = this.#works.some(({ id }) => id === work.id)
+    this.#works = isKnown
+      ? this.#works.map((one) => (one.id === work.id ? work : one))
+      : [...this.#works, work].slice(-WORKS_KEPT)
+    this.#send('work', work)
   }
 
   #send(message: Message, value: unknown): void {
@@ -94,7 +111,8 @@ export class Feed {
   async #tell(): Promise<void> {
     try {
       const lab = requireAnyLab(this.#name)
-      this.#send('survey', describeSurvey(lab, await surveyLab(lab, this.#host)))
+      const survey = await surveyLab(lab, this.#host)
+      this.#send('survey', describeSurvey(lab, survey, this.#isReadOnly ? [] : verbsOf(lab)))
     } catch (error) {
       this.#send('gone', { reason: error instanceof Error ? error.message : String(error) })
     }

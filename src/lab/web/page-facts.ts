@@ -15,9 +15,11 @@ export interface PageSurvey {
   readonly problems: readonly string[]
   /** False where nobody notes what happens, as in a lab of servers that somebody else runs. */
   readonly hasEvents: boolean
+  /** What can be done to this lab from the page; nothing where the page is only for looking. */
+  readonly verbs: readonly PageVerb[]
 }
 
-type PageKind = 'dr' | 'performance'
+export type PageKind = 'dr' | 'performance'
 
 export interface PlannedLink {
   readonly kind: PageKind
@@ -76,5 +78,96 @@ export interface PageEvent {
   readonly command: string | null
 }
 
-/** Names of what is sent, each with JSON of one kind: a PageSurvey, PageEvents, why there is no lab, nothing. */
-export const PAGE_MESSAGES = ['survey', 'events', 'gone', 'reset'] as const
+/** What somebody can have done. Those of servers and of clusters are the words of the command line. */
+export type PageVerb =
+  | ('start' | 'stop' | 'crash' | 'pause' | 'resume' | 'seal' | 'unseal')
+  | ('cut' | 'latency' | 'heal')
+  | ('promote' | 'demote' | 'failover' | 'switchover' | 'rejoin')
+  | ('drill' | 'save' | 'load' | 'reset')
+
+/** Something to be done, with what its verb takes. */
+export interface PageAction {
+  readonly verb: PageVerb
+  /** The cluster, the two ends of a link, or who hands over and who takes over; none for what concerns the lab. */
+  readonly clusters: readonly string[]
+  readonly kind?: PageKind
+  /** Of a latency. */
+  readonly ms?: number
+  readonly isForced?: boolean
+  /** Of a drill or a snapshot. */
+  readonly name?: string
+}
+
+/** What would be done. */
+export interface PagePlan {
+  readonly title: string
+  /** Whether somebody has to say once more that it is wanted. */
+  readonly isDestructive: boolean
+  /** What becomes of the lab by it. */
+  readonly consequence: string
+  /** The line of a shell that does the same; null where only the calls do. */
+  readonly command: string | null
+  /** The calls that it makes, or the steps of a drill. */
+  readonly lines: readonly string[]
+}
+
+/** What there is to choose from. */
+export interface PageChoices {
+  readonly drills: readonly PageDrillChoice[]
+  readonly snapshots: readonly string[]
+}
+
+interface PageDrillChoice {
+  readonly name: string
+  readonly purpose: string
+  /** What it was written for; on another one it may expect what is not so. */
+  readonly topology: string
+}
+
+export interface PageLine {
+  /** `call`: a line of a shell that makes it by hand. */
+  readonly kind: 'said' | 'call'
+  readonly text: string
+}
+
+/** Something that is done from the page, and what came of it. */
+export interface PageWork {
+  readonly id: number
+  readonly title: string
+  readonly command: string | null
+  readonly state: 'running' | 'done' | 'failed' | 'stopped'
+  /** The newest at the end. */
+  readonly lines: readonly PageLine[]
+  /** What came of it, or why nothing did; empty while it runs. */
+  readonly outcome: string
+  /** Null while it runs. */
+  readonly tookMs: number | null
+  readonly canBeStopped: boolean
+  readonly drill: PageDrill | null
+}
+
+export interface PageDrill {
+  readonly name: string
+  readonly purpose: string
+  readonly steps: readonly PageStep[]
+  readonly expectations: readonly {
+    readonly text: string
+    readonly passed: boolean
+    readonly evidence: readonly string[]
+  }[]
+}
+
+export interface PageStep {
+  readonly name: string
+  readonly state: 'waiting' | 'running' | 'passed' | 'failed' | 'skipped'
+  /** Null before its end. */
+  readonly tookMs: number | null
+  readonly error: string | null
+  readonly commands: readonly string[]
+}
+
+/**
+ * Names of what is sent, each with JSON of one kind: a PageSurvey, PageEvents, a PageWork that is new or has changed, why there
+ * is no lab, nothing.
+ */
+export const PAGE_MESSAGES = ['survey', 'events', 'work', 'gone', 'reset'] as const

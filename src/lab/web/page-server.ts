@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net'
 import type { Random } from '../../base/random.js'
 import { LabError } from '../lab-error.js'
 import { Access, findStranger } from './access.js'
+import type { Workbench } from './actions/workbench.js'
+import { answerActions, isOfActions } from './page-api.js'
+import { type Reply, refusal } from './reply.js'
 import type { Feed } from './feed.js'
 
 interface PageOptions {
@@ -11,6 +14,8 @@ interface PageOptions {
   readonly port: number
   readonly random: Random
   readonly feed: Feed
+  /** Absent where the page is only to look at. */
+  readonly workbench?: Workbench | undefined
 }
 
 export interface PageServer extends AsyncDisposable {
@@ -46,7 +51,7 @@ const CONNECTIONS_MAX = 100
  * Serves the page of a lab on 127.0.0.1, to whoever opens one of its links. Rejects with a conflict when the port is taken.
  * Whoever opens it closes it; the feed is somebody else's.
  */
-export const servePage = async ({ port, random, feed }: PageOptions): Promise<PageServer> => {
+export const servePage = async ({ port, random, feed, workbench }: PageOptions): Promise<PageServer> => {
   const files = readAssets()
   const server = http.createServer()
   server.maxConnections = CONNECTIONS_MAX
@@ -64,8 +69,9 @@ export const servePage = async ({ port, random, feed }: PageOptions): Promise<Pa
   const access = new Access(random, own)
   server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-    const reply = answer({ access, feed, files, port: own }, request, response)
-    if (reply) response.writeHead(reply.status, reply.headers).end(reply.body)
+    void answer({ access, feed, workbench, files, port: own }, request, response).then((reply) => {
+      if (reply) response.writeHead(reply.status, reply.headers).end(reply.body)
+    })
   })
   return {
     newLink: () => `http://127.0.0.1:${own}/?token=${access.newToken()}`,
@@ -76,28 +82,25 @@ export const servePage = async ({ port, random, feed }: PageOptions): Promise<Pa
   }
 }
 
-interface Page {
+interface Page extends Pick<PageOptions, 'workbench'> {
   readonly access: Access
   readonly feed: Feed
   readonly files: ReadonlyMap<string, Buffer>
   readonly port: number
 }
 
-interface Reply {
-  readonly status: number
-  readonly headers: http.OutgoingHttpHeaders
-  readonly body?: string | Buffer
-}
-
 /** Undefined where the answer goes on by itself. */
-const answer = (
-  { access, feed, files, port }: Page,
-  { method, url = '/', headers }: http.IncomingMessage,
+const answer = async (
+  { access, feed, workbench, files, port }: Page,
+  request: http.IncomingMessage,
   response: http.ServerResponse,
-): Reply | undefined => {
+): Promise<Reply | undefined> => {
+  const { method, url = '/', headers } = request
   const [pathname = '/', query = ''] = url.split('?', 2)
   const stranger = findStranger(headers, port, method === 'GET' && pathname === '/')
   if (stranger !== undefined) return refusal(403, stranger)
+  if (isOfActions(pathname))
+    return access.hasSession(headers) ? answerActions(workbench, request, pathname) : refusal(401, NO_SESSION)
   if (method !== 'GET') return refusal(405, 'this can only be read')
   const token = pathname === '/' ? new URLSearchParams(query).get('token') : null
   if (token !== null) return enter(access, token, headers)
@@ -125,15 +128,9 @@ const enter = (access: Access, token: string, headers: http.IncomingHttpHeaders)
   return {
     status: 200,
     headers: { 'Content-Type': 'text/html; charset=utf-8', ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }) },
-    body: '<!doctype html><meta http-equiv="refresh" content="0;url=/">',
+    body: '<!doctype html><link rel="icon" href="/icon.svg"><meta http-equiv="refresh" content="0;url=/">',
   }
 }
-
-const refusal = (status: number, text: string): Reply => ({
-  status,
-  headers: { 'Content-Type': 'text/plain; charset=utf-8' },
-  body: `${text}\n`,
-})
 
 /** They lie in the package beside the compiled modules; who runs from the sources has none until it is built. */
 const readAssets = (): ReadonlyMap<string, Buffer> => {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../logical/json.js'
 import { KEEPER_OPERATIONS } from './keeper-operations.js'
+import { PAGE_OPERATIONS } from './page-operations.js'
 import type { Described, OwnOperation } from './operation.js'
 import { SERVER_OPERATIONS } from './server-operations.js'
 
@@ -8,18 +9,25 @@ const OWN_ROOT = '/_understudy/v1'
 
 const JSON_TYPE = 'application/json'
 
-/** The OpenAPI document of everything that is ours: of a server, and of the keeper of a lab. */
+/** The OpenAPI document of everything that is ours: of a server, of the keeper of a lab, and of its page. */
 export const describeOwnApi = (version: string): JsonObject => ({
   openapi: '3.1.0',
   info: {
     title: 'Understudy: endpoints of its own',
     version,
     description:
-      'Those below /_understudy/v1 are of every server. The others are of the keeper of a lab, on the socket that is named in lab.json.',
+      'Those below /_understudy/v1 with the tag "server" are of every server, those with the tag "page" of "understudy web". The others are of the keeper of a lab, on the socket that is named in lab.json.',
   },
-  paths: { ...pathsOf(SERVER_OPERATIONS, OWN_ROOT, 'server'), ...pathsOf(KEEPER_OPERATIONS, '', 'keeper') },
+  paths: {
+    ...pathsOf(SERVER_OPERATIONS, OWN_ROOT, 'server'),
+    ...pathsOf(PAGE_OPERATIONS, OWN_ROOT, 'page'),
+    ...pathsOf(KEEPER_OPERATIONS, '', 'keeper'),
+  },
   components: {
-    securitySchemes: { labToken: { type: 'apiKey', in: 'header', name: 'X-Understudy-Token' } },
+    securitySchemes: {
+      pageSession: { type: 'apiKey', in: 'cookie', name: 'understudy_page_PORT' },
+      labToken: { type: 'apiKey', in: 'header', name: 'X-Understudy-Token' },
+    },
     schemas: {
       Errors: {
         type: 'object',
@@ -30,11 +38,15 @@ export const describeOwnApi = (version: string): JsonObject => ({
   },
 })
 
-const pathsOf = (
-  operations: Readonly<Record<string, OwnOperation>>,
-  root: string,
-  tag: 'server' | 'keeper',
-): JsonObject => {
+type Tag = 'server' | 'page' | 'keeper'
+
+/** Those that are not of the server which serves the document. */
+const OTHER_SERVERS: Readonly<Partial<Record<Tag, JsonObject>>> = {
+  keeper: { url: 'http://keeper', description: 'the unix socket of a lab' },
+  page: { url: 'http://127.0.0.1', description: 'where "understudy web" listens' },
+}
+
+const pathsOf = (operations: Readonly<Record<string, OwnOperation>>, root: string, tag: Tag): JsonObject => {
   const paths: Record<string, Record<string, JsonObject>> = {}
   for (const [name, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = name.split(' ')
@@ -44,10 +56,11 @@ const pathsOf = (
   return paths
 }
 
-const describeOperation = (operation: OwnOperation, path: string, tag: 'server' | 'keeper'): JsonObject => ({
+const describeOperation = (operation: OwnOperation, path: string, tag: Tag): JsonObject => ({
   tags: [tag],
   summary: operation.summary,
-  ...(tag === 'keeper' ? { servers: [{ url: 'http://keeper', description: 'the unix socket of a lab' }] } : {}),
+  ...(OTHER_SERVERS[tag] ? { servers: [OTHER_SERVERS[tag]] } : {}),
+  ...(tag === 'page' ? { security: [{ pageSession: [] }] } : {}),
   ...(operation.isLabOnly ? { security: [{}, { labToken: [] }] } : {}),
   ...parametersOf(operation, path),
   ...(operation.body ? { requestBody: { required: true, content: contentOf(operation.body) } } : {}),
@@ -75,6 +88,13 @@ const answerOf = ({ answer }: OwnOperation): JsonObject => {
   if (answer === undefined) return { '204': { description: 'done' } }
   if (answer === 'text')
     return { '200': { description: 'text', content: { 'text/plain': { schema: { type: 'string' } } } } }
+  if (answer === 'events')
+    return {
+      '200': {
+        description: 'events, until it is closed',
+        content: { 'text/event-stream': { schema: { type: 'string' } } },
+      },
+    }
   return { '200': { description: 'the answer', content: contentOf(answer) } }
 }
 

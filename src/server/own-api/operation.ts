@@ -7,8 +7,8 @@ export interface OwnOperation {
   readonly isLabOnly?: true
   readonly query?: readonly QueryParameter[]
   readonly body?: Described
-  /** Absent: 204, without a body. A text is one for Prometheus. */
-  readonly answer?: Described | 'text'
+  /** Absent: 204, without a body. A text is one for Prometheus; `events` are server-sent, and go on. */
+  readonly answer?: Described | 'text' | 'events'
 }
 
 interface QueryParameter {

@@ -1,4 +1,4 @@
-import type { PageEvent, PageSurvey } from '../../lab/web/page-facts.js'
+import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
 import type { PageMessage } from './state.js'
 
 const EVENTS = '/_understudy/v1/events'
@@ -28,8 +28,10 @@ export const connect = (dispatch: (message: PageMessage) => void): (() => void) 
       })
     on<PageSurvey>('survey', (survey) => ({ type: 'survey', survey }))
     on<PageEvent[]>('events', (events) => ({ type: 'events', events }))
+    on<PageWork>('work', (work) => ({ type: 'work', work }))
     on<{ reason: string }>('gone', ({ reason }) => ({ type: 'gone', reason }))
     on<object>('reset', () => ({ type: 'reset' }))
+    own.onopen = () => dispatch({ type: 'opened' })
     own.onerror = () => {
       // A connection that was refused is tried again by the browser; one that was answered with an error is not.
       const isRefused = own.readyState === EventSource.CLOSED

@@ -1,4 +1,4 @@
-import type { PageEvent, PageLink, PageSurvey } from '../../lab/web/page-facts.js'
+import type { PageEvent, PageLink, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
 
 /** Everything that the page knows, and how it changes with what it is sent. Nothing in it grows without bound. */
 export interface PageState {
@@ -8,6 +8,8 @@ export interface PageState {
   readonly gone?: string
   /** Oldest first. */
   readonly events: readonly PageEvent[]
+  /** What is and was done from the page, oldest first. */
+  readonly works: readonly PageWork[]
   /** Whom each follower, by kind and name, followed when that could last be told. */
   readonly primaries: Readonly<Record<string, string>>
 }
@@ -16,12 +18,16 @@ export type PageMessage =
   | { readonly type: 'connection'; readonly is: PageState['connection'] }
   | { readonly type: 'survey'; readonly survey: PageSurvey }
   | { readonly type: 'events'; readonly events: readonly PageEvent[] }
+  | { readonly type: 'work'; readonly work: PageWork }
+  /** The server tells from the beginning what it knows of what was done. */
+  | { readonly type: 'opened' }
   | { readonly type: 'gone'; readonly reason: string }
   | { readonly type: 'reset' }
 
-export const BEGIN: PageState = { connection: 'connecting', events: [], primaries: {} }
+export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], primaries: {} }
 
 const EVENTS_KEPT = 500
+const WORKS_KEPT = 20
 
 export const reduce = (state: PageState, message: PageMessage): PageState => {
   switch (message.type) {
@@ -34,12 +40,21 @@ export const reduce = (state: PageState, message: PageMessage): PageState => {
     }
     case 'events':
       return { ...state, connection: 'live', events: join(state.events, message.events) }
+    case 'work':
+      return { ...state, works: withWork(state.works, message.work) }
+    case 'opened':
+      return { ...state, works: [] }
     case 'gone':
       return { ...state, connection: 'live', gone: message.reason }
     case 'reset':
-      return { ...state, events: [], primaries: {} }
+      return { ...state, events: [], works: [], primaries: {} }
   }
 }
+
+const withWork = (works: readonly PageWork[], work: PageWork): readonly PageWork[] =>
+  works.some(({ id }) => id === work.id)
+    ? works.map((one) => (one.id === work.id ? work : one))
+    : [...works, work].slice(-WORKS_KEPT)
 
 /** What came twice, since the connection broke in between, is there once. */
 const join = (known: readonly PageEvent[], more: readonly PageEvent[]): readonly PageEvent[] => {

@@ -11,6 +11,8 @@ interface ArrowPath {
   readonly words: Point
   /** The words stand on the line, which goes across, instead of amid it. */
   readonly isAbove?: true
+  /** The line goes down, and there is room on both sides. */
+  readonly isDown?: true
 }
 
 /** Room for the head of an arrow, which is drawn beyond its line. */
@@ -38,7 +40,7 @@ const straightDown = (from: Box, to: Box, lane: number): ArrowPath => {
   const isDown = to.y > from.y
   const start = isDown ? from.y + from.height : from.y
   const end = isDown ? to.y - HEAD : to.y + to.height + HEAD
-  return { line: `M${x} ${start} L${x} ${end}`, words: { x, y: (start + end) / 2 } }
+  return { line: `M${x} ${start} L${x} ${end}`, words: { x, y: (start + end) / 2 }, isDown: true }
 }
 
 const across = (from: Box, to: Box, lane: number): ArrowPath => {

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { PageCluster, PageSurvey } from '../../lab/web/page-facts.js'
+import type { Subject } from '../actions/offers.js'
 import { type Layout, layOut } from './layout.js'
 import { pathBetween } from './paths.js'
 import { placeClusters } from './places.js'
@@ -10,10 +11,17 @@ interface PictureProps {
   readonly primaries: Readonly<Record<string, string>>
   /** What is shown may not be so any more. */
   readonly isStale: boolean
+  /** Absent where nothing can be done. */
+  readonly onAsk: OnAsk
 }
 
-/** Clusters by place and arrows from primaries to those that follow. The table beside it says the same to who cannot see it. */
-export const Picture = ({ survey, primaries, isStale }: PictureProps) => {
+type OnAsk = ((subject: Subject) => void) | undefined
+
+/**
+ * Clusters by place and arrows from primaries to those that follow. The table below it says the same to who cannot see it, and of
+ * the picture there are only the buttons then.
+ */
+export const Picture = ({ survey, primaries, isStale, onAsk }: PictureProps) => {
   const [element, width] = useWidth()
   const planned = survey.planned.map(({ kind, primary, secondary }) => `${kind} ${primary} ${secondary}`).join('\n')
   const names = survey.clusters.map(({ name }) => name).join('\n')
@@ -30,15 +38,15 @@ export const Picture = ({ survey, primaries, isStale }: PictureProps) => {
   )
   const arrows = arrowsOf(survey, primaries)
   return (
-    <div class={`picture ${isStale ? 'stale' : ''}`} ref={element} aria-hidden="true">
+    <div class={`picture ${isStale ? 'stale' : ''}`} ref={element}>
       {width > 0 && (
         <div class="stage" style={{ height: `${layout.height}px` }}>
           <Arrows arrows={arrows} layout={layout} />
           {survey.clusters.map((cluster) => (
-            <ClusterBox key={cluster.name} cluster={cluster} layout={layout} arrows={arrows} />
+            <ClusterBox key={cluster.name} cluster={cluster} layout={layout} arrows={arrows} onAsk={onAsk} />
           ))}
           {arrows.map((arrow) => (
-            <ArrowWords key={arrow.key} arrow={arrow} layout={layout} arrows={arrows} />
+            <ArrowWords key={arrow.key} arrow={arrow} layout={layout} arrows={arrows} onAsk={onAsk} />
           ))}
         </div>
       )}
@@ -108,33 +116,50 @@ interface ArrowWordsProps {
   readonly arrow: Arrow
   readonly arrows: readonly Arrow[]
   readonly layout: Layout
+  readonly onAsk: OnAsk
 }
 
-const ArrowWords = ({ arrow, arrows, layout }: ArrowWordsProps) => {
+const ArrowWords = ({ arrow, arrows, layout, onAsk }: ArrowWordsProps) => {
   const path = pathOf(arrow, arrows, layout)
   if (!path) return null
   const signs = signsOf(arrow)
-  const look = layout.isStacked ? 'narrow' : path.isAbove ? 'above' : ''
+  const look = layout.isStacked ? 'narrow' : path.isAbove ? 'above' : path.isDown ? 'down' : ''
   return (
     <div class={`words ${arrow.state} ${look}`} style={{ left: `${path.words.x}px`, top: `${path.words.y}px` }}>
-      {signs !== '' && <strong>{signs}</strong>}
-      {!layout.isStacked && (
-        <span>
-          <span class="part">{KIND_WORDS[arrow.kind]}</span> <span class="part">{arrow.lag}</span>
-        </span>
+      <div class="state" aria-hidden="true">
+        {signs !== '' && <strong>{signs}</strong>}
+        {!layout.isStacked && (
+          <span>
+            <span class="part">{KIND_WORDS[arrow.kind]}</span> <span class="part">{arrow.lag}</span>
+          </span>
+        )}
+        {arrow.stateWords !== '' && <span>{arrow.stateWords}</span>}
+      </div>
+      {onAsk && (
+        <Do
+          what={`the ${KIND_WORDS[arrow.kind]} link from ${arrow.primary} to ${arrow.secondary}`}
+          onClick={() => onAsk({ of: 'link', between: [arrow.primary, arrow.secondary] })}
+        />
       )}
-      {arrow.stateWords !== '' && <span>{arrow.stateWords}</span>}
     </div>
   )
 }
+
+/** The box or the words that it stands in can be clicked all over. */
+const Do = ({ what, onClick }: { readonly what: string; readonly onClick: () => void }) => (
+  <button type="button" class="do" aria-label={`do something to ${what}`} onClick={onClick}>
+    <span aria-hidden="true">⋯</span>
+  </button>
+)
 
 interface ClusterBoxProps {
   readonly cluster: PageCluster
   readonly layout: Layout
   readonly arrows: readonly Arrow[]
+  readonly onAsk: OnAsk
 }
 
-const ClusterBox = ({ cluster, layout, arrows }: ClusterBoxProps) => {
+const ClusterBox = ({ cluster, layout, arrows, onAsk }: ClusterBoxProps) => {
   const box = layout.boxes.get(cluster.name)
   if (!box) return null
   const { word, look } = standingOf(cluster)
@@ -144,12 +169,17 @@ const ClusterBox = ({ cluster, layout, arrows }: ClusterBoxProps) => {
   const place = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }
   return (
     <div class={`cluster ${look}`} style={place} data-cluster={cluster.name}>
-      <div class="top">
+      {onAsk && (
+        <Do what={`cluster ${cluster.name}, ${word}`} onClick={() => onAsk({ of: 'cluster', name: cluster.name })} />
+      )}
+      <div class="top" aria-hidden="true">
         <span class="name">{cluster.name}</span>
         <span class="word">{word}</span>
       </div>
-      <span class="roles">{detailOf(cluster)}</span>
-      <span class="facts">
+      <span class="roles" aria-hidden="true">
+        {detailOf(cluster)}
+      </span>
+      <span class="facts" aria-hidden="true">
         {lags.map(({ kind, lag, primary }) => (
           <span key={kind}>{`${primary} → ${cluster.name}: ${lag}`}</span>
         ))}{' '}

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { PageEvent } from '../../lab/web/page-facts.js'
+import { Copy } from '../copy.js'
 import { type Filter, filterEvents, GROUPS, type Group, groupOf } from './filter.js'
 
 interface TimelineProps {
@@ -90,24 +91,3 @@ const Row = ({ event: { time, cluster, kind, text, command } }: { readonly event
     {command !== null && text !== command && <code>{command}</code>}
   </li>
 )
-
-/** How long it says that it was copied. */
-const SAID_MS = 1500
-
-const Copy = ({ command }: { readonly command: string }) => {
-  const [said, setSaid] = useState('copy')
-  const say = (word: string) => {
-    setSaid(word)
-    window.setTimeout(() => setSaid('copy'), SAID_MS)
-  }
-  const copy = () =>
-    navigator.clipboard.writeText(command).then(
-      () => say('copied'),
-      () => say('select it'),
-    )
-  return (
-    <button type="button" aria-label={`${said}: ${command}`} onClick={copy}>
-      {said}
-    </button>
-  )
-}

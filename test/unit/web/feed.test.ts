@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PageEvent, PageSurvey } from '../../../src/lab/web/page-facts.js'
+import type { PageEvent, PageSurvey, PageWork } from '../../../src/lab/web/page-facts.js'
 import { BEGIN, type PageMessage, type PageState, reduce } from '../../../src/web/feed/state.js'
 import { filterEvents, GROUPS, type Group } from '../../../src/web/timeline/filter.js'
 
@@ -29,6 +29,7 @@ const survey = (primary: string | null): PageSurvey => ({
   faults: [],
   problems: [],
   hasEvents: true,
+  verbs: [],
 })
 
 describe('what the page knows', () => {
@@ -64,6 +65,25 @@ describe('what the page knows', () => {
     const gone = stateAfter({ type: 'survey', survey: survey('A') }, { type: 'gone', reason: 'there is no lab' })
     expect(gone).toMatchObject({ gone: 'there is no lab', connection: 'live' })
     expect(reduce(gone, { type: 'survey', survey: survey('A') })).not.toHaveProperty('gone')
+  })
+
+  it('has each work once, as it was told last, and of a server that begins anew only what that tells', () => {
+    const work = (id: number, state: PageWork['state']) => ({
+      type: 'work' as const,
+      work: {
+        ...{ id, state, title: '', command: null, lines: [], outcome: '', tookMs: null },
+        ...{ canBeStopped: false, drill: null },
+      },
+    })
+    const state = stateAfter(work(1, 'running'), work(2, 'running'), work(1, 'done'))
+    expect(state.works.map(({ id, state }) => [id, state])).toEqual([
+      [1, 'done'],
+      [2, 'running'],
+    ])
+    expect(reduce(state, { type: 'opened' }).works).toEqual([])
+    let many = BEGIN
+    for (let id = 1; id <= 100; id += 1) many = reduce(many, work(id, 'done'))
+    expect([many.works.length, many.works.at(-1)?.id]).toEqual([20, 100])
   })
 
   it('remembers whom a cluster followed while that one does not answer', () => {

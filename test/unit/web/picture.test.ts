@@ -136,6 +136,7 @@ const survey = (more: Partial<PageSurvey>): PageSurvey => ({
   faults: [],
   problems: [],
   hasEvents: true,
+  verbs: [],
   ...more,
 })
 

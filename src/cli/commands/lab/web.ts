@@ -9,30 +9,38 @@ import { parsePort } from './options.js'
 
 interface WebFlags {
   readonly port?: string
+  readonly readOnly?: boolean
 }
 
 /** `understudy web`: one page for all clusters of a lab, until it is interrupted, which is the end that everybody means. */
 export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('web')
-    .description('serve a page on 127.0.0.1 that shows all clusters of a lab and what happens, and print its link')
+    .description('serve a page on 127.0.0.1 that shows all clusters of a lab and steers them, and print its link')
     .argument('[lab]', 'name of the lab', 'default')
     .option('--port <port>', 'where it listens; a free port unless said otherwise')
-    .addHelpText('after', examples('web', 'web drill --port 8299'))
-    .action(async (name: string, { port }: WebFlags) => {
+    .option('--read-only', 'only to look at: nothing can be done from the page')
+    .addHelpText('after', examples('web', 'web drill --port 8299 --read-only'))
+    .action(async (name: string, { port, readOnly = false }: WebFlags) => {
       requireAnyLab(name)
       const at = port === undefined ? 0 : parsePort(port)
       // Loaded only here: no other command needs a server.
-      const [{ Feed }, { servePage }] = await Promise.all([
+      const [{ Feed }, { servePage }, { Workbench }] = await Promise.all([
         import('../../../lab/web/feed.js'),
         import('../../../lab/web/page-server.js'),
+        import('../../../lab/web/actions/workbench.js'),
       ])
       await withInterrupt(async ({ signal }) => {
-        const feed = new Feed(name, makeHost())
-        await using page = await servePage({ port: at, random: createSystemRandom(), feed })
+        const host = makeHost()
+        const feed = new Feed(name, host, { isReadOnly: readOnly })
+        await using workbench = new Workbench(name, host, (work) => feed.tellWork(work))
+        const random = createSystemRandom()
+        await using page = await servePage({ port: at, random, feed, workbench: readOnly ? undefined : workbench })
         output.data(page.newLink())
         output.progress('the link works once, in one browser; Ctrl-C ends the page')
         // A server that does not answer is told of on the page.
         output.hush()
         await feed.run(signal)
+        const { unfinished } = workbench
+        if (unfinished.length > 0) output.complain(`waiting for the end of: ${unfinished.join('; ')}`)
       })
     })

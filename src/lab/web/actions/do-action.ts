@@ -1,0 +1,118 @@
+import { lineOf } from '../../drills/lines.js'
+import { describeStep } from '../../drills/describe.js'
+import { describeFault, describePlace, type LinkFault } from '../../keeper/active-fault.js'
+import { findBetween, healEach } from '../../keeper/heal-faults.js'
+import type { LabHost } from '../../lifecycle/lab-host.js'
+import { workOnServers } from '../../lifecycle/servers.js'
+import type { LiveLab } from '../../live-lab.js'
+import type { ServerVerb } from '../../server-verbs.js'
+import { loadOver, resetLab } from '../../snapshot/reset.js'
+import { saveSnapshot, withSnapshot } from '../../snapshot/save.js'
+import type { PageAction, PageVerb } from '../page-facts.js'
+import { findDrill, playDrill, stepsOf } from './drill-action.js'
+import { findRoleAction } from './role-actions.js'
+import type { Told } from './told.js'
+
+/** Bound on each wait, as the command line has it. */
+const TIMEOUT_MS = 30_000
+
+/** What an action is done with. */
+interface Means {
+  readonly lab: LiveLab
+  readonly host: LabHost
+  readonly told: Told
+  readonly signal: AbortSignal
+  /** The line of a shell that does the same. */
+  readonly command: string | null
+}
+
+/** Does an action by the code of the command line, and says what came of it. Rejects as the command would end. */
+export const doAction = async (action: PageAction, means: Means): Promise<string> => {
+  const { verb } = action
+  return verb in OTHERS ? OTHERS[verb as keyof typeof OTHERS](action, means) : workOn(verb as ServerVerb, action, means)
+}
+
+const workOn = async (verb: ServerVerb, { clusters }: PageAction, { lab, host, told }: Means): Promise<string> => {
+  const { said, say } = listen(told)
+  await workOnServers(lab.name, verb, clusters, { timeoutMs: TIMEOUT_MS, onProgress: say }, host)
+  return said.at(-1) ?? ''
+}
+
+/** The last that is said is what came of it. */
+const listen = (told: Told) => {
+  const said: string[] = []
+  const say = (text: string) => {
+    said.push(text)
+    told.say(text)
+  }
+  return { said, say }
+}
+
+/** The calls that an action would make, or the steps of a drill; none where a command is all there is to it. */
+export const linesOf = async (action: PageAction, { lab }: Pick<Means, 'lab'>): Promise<readonly string[]> => {
+  for (const name of action.clusters) lab.cluster(name)
+  if (action.verb === 'drill') return stepsOf(findDrill(action.name ?? '', lab)).map(describeStep)
+  const change = findRoleAction(action.verb)
+  if (!change) return []
+  const lines: string[] = []
+  const told = { say: () => undefined, call: (line: string) => void lines.push(line) }
+  await change(runbookOf(lab, told, true), action)
+  return lines
+}
+
+const runbookOf = (lab: LiveLab, { say, call }: Pick<Told, 'say' | 'call'>, isDryRun = false) =>
+  lab.runbook({
+    timeoutMs: TIMEOUT_MS,
+    onProgress: say,
+    onCall: (_, step) => call(lineOf(step, lab.cluster(step.cluster).apiAddress)),
+    isDryRun,
+  })
+
+type Doing = (action: PageAction, means: Means) => Promise<string>
+
+const changeRoles: Doing = async (action, { lab, told }) => {
+  const { said, say } = listen(told)
+  await findRoleAction(action.verb)?.(runbookOf(lab, { say, call: told.call }), action)
+  return said.at(-1) ?? ''
+}
+
+const setOnLink =
+  (make: (action: PageAction) => LinkFault): Doing =>
+  async (action, { lab }) => {
+    const [one = '', other = ''] = action.clusters
+    const set = await lab.setFault({ between: [one, other], isOneWay: false, fault: make(action) })
+    return `fault ${set.id}: ${describePlace(set)}, ${describeFault(set)}`
+  }
+
+const heal: Doing = async ({ clusters: [one = '', other = ''] }, { lab }) => {
+  const found = findBetween(await lab.faults(), lab.cluster(one).name, lab.cluster(other).name)
+  const healed = await healEach((id) => lab.heal([id]), found)
+  if (healed.length === 0) return `there is no fault between ${one} and ${other}`
+  return `healed ${healed.map((fault) => `${describePlace(fault)}, ${describeFault(fault)}`).join('; ')}`
+}
+
+const OTHERS = {
+  promote: changeRoles,
+  demote: changeRoles,
+  failover: changeRoles,
+  switchover: changeRoles,
+  rejoin: changeRoles,
+  cut: setOnLink(() => ({ name: 'partition' })),
+  latency: setOnLink(({ ms = 0 }) => ({ name: 'latency', ms })),
+  heal,
+  drill: ({ name = '' }, { lab, told, signal, command }) =>
+    playDrill(lab, findDrill(name, lab), { told, signal, command: command ?? '', timeoutMs: TIMEOUT_MS }),
+  save: async ({ name = '' }, { lab, host, signal }) => {
+    const { file, pausedMs } = await saveSnapshot(lab.name, name, { isForced: false, signal }, host)
+    return `${file}; writes waited for ${pausedMs} ms`
+  },
+  load: ({ name = '' }, { lab, host, signal }) =>
+    withSnapshot(name, host, async (directory, manifest) => {
+      await loadOver(lab.name, directory, manifest, { timeoutMs: TIMEOUT_MS, signal }, host)
+      return `the lab is as it was on ${manifest.savedAt}`
+    }),
+  reset: async (_, { lab, host, signal }) => {
+    const { savedAt } = await resetLab(lab.name, { timeoutMs: TIMEOUT_MS, signal }, host)
+    return `the lab is back at its start, as it was on ${savedAt}`
+  },
+} as const satisfies Readonly<Record<Exclude<PageVerb, ServerVerb>, Doing>>

@@ -1,0 +1,136 @@
+import type { LabHost } from '../../lifecycle/lab-host.js'
+import { requireAnyLab } from '../../lifecycle/lab-directory.js'
+import { openLab } from '../../live/open-lab.js'
+import { LabError } from '../../lab-error.js'
+import { listSnapshots } from '../../snapshot/kept.js'
+import type { PageAction, PageChoices, PageLine, PagePlan, PageWork } from '../page-facts.js'
+import { doAction, linesOf } from './do-action.js'
+import { drillsFor } from './drill-action.js'
+import { verbsOf } from './verbs-of-lab.js'
+import { commandOf, VERBS } from './verbs.js'
+
+/** At once; more than any number of people do. */
+const RUNNING_MAX = 8
+
+const LINES_MAX = 100
+const TEXT_MAX = 2000
+
+interface Running {
+  readonly action: PageAction
+  readonly stop: AbortController
+  readonly done: Promise<void>
+}
+
+/**
+ * Where everything is done that somebody asks for on the page: it goes on when the page is closed, and everybody who looks is
+ * told of it. Whoever opens it ends it: drills are stopped then, and all else is done to its end.
+ */
+export class Workbench implements AsyncDisposable {
+  readonly #name: string
+  readonly #host: LabHost
+  readonly #tell: (work: PageWork) => void
+  readonly #running = new Map<number, Running>()
+  #lastId = 0
+
+  constructor(name: string, host: LabHost, tell: (work: PageWork) => void) {
+    this.#name = name
+    this.#host = host
+    this.#tell = tell
+  }
+
+  /** What an action would do. Rejects where it would be refused. */
+  async plan(action: PageAction): Promise<PagePlan> {
+    this.#requireVerb(action)
+    const { title, consequence, isDestructive = false } = VERBS[action.verb]
+    await using lab = openLab(this.#name, this.#host)
+    return {
+      title: title(action),
+      isDestructive,
+      consequence: consequence(action),
+      command: commandOf(action, this.#name),
+      lines: await linesOf(action, { lab }),
+    }
+  }
+
+  async choices(): Promise<PageChoices> {
+    await using lab = openLab(this.#name, this.#host)
+    return { drills: drillsFor(lab), snapshots: listSnapshots() }
+  }
+
+  /** Begins an action and returns at once; `tell` hears of all that comes of it. Throws where it is refused as it stands. */
+  begin(action: PageAction): PageWork {
+    this.#requireVerb(action)
+    const { title, canBeStopped = false } = VERBS[action.verb]
+    this.#refuseTooMuch(action, title(action))
+    const stop = new AbortController()
+    const id = ++this.#lastId
+    const begun: PageWork = {
+      ...{ id, canBeStopped, title: title(action), command: commandOf(action, this.#name) },
+      ...{ state: 'running', lines: [], outcome: '', tookMs: null, drill: null },
+    }
+    this.#tell(begun)
+    const done = this.#do(action, begun, stop.signal).finally(() => this.#running.delete(id))
+    this.#running.set(id, { action, stop, done })
+    return begun
+  }
+
+  /** Throws a usage error where nothing of this number runs, or it is not to be stopped in the middle. */
+  stop(id: number): void {
+    const running = this.#running.get(id)
+    if (!running) throw new LabError('usage', `there is nothing that runs as ${id}`)
+    if (!VERBS[running.action.verb].canBeStopped)
+      throw new LabError('usage', 'this is not stopped in the middle: it would leave the lab in between')
+    running.stop.abort()
+  }
+
+  /** Titles of what runs. */
+  get unfinished(): readonly string[] {
+    return [...this.#running.values()].map(({ action }) => VERBS[action.verb].title(action))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { action, stop } of this.#running.values()) if (VERBS[action.verb].canBeStopped) stop.abort()
+    await Promise.all([...this.#running.values()].map(({ done }) => done))
+  }
+
+  #requireVerb({ verb }: PageAction): void {
+    if (!verbsOf(requireAnyLab(this.#name)).includes(verb))
+      throw new LabError('usage', `"${verb}" cannot be done to the lab "${this.#name}"`)
+  }
+
+  #refuseTooMuch(action: PageAction, title: string): void {
+    const { isAlone = false } = VERBS[action.verb]
+    const isInTheWay = ({ action: other }: Running) =>
+      (isAlone && VERBS[other.verb].isAlone === true) || VERBS[other.verb].title(other) === title
+    if ([...this.#running.values()].some(isInTheWay) || this.#running.size >= RUNNING_MAX)
+      throw new LabError('conflict', `wait for what runs: ${this.unfinished.join('; ')}`)
+  }
+
+  async #do(action: PageAction, begun: PageWork, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#host
+    const startedMs = clock.monotonic()
+    let work = begun
+    const show = (change: Partial<PageWork>) => {
+      work = { ...work, ...change }
+      this.#tell(work)
+    }
+    const add = (kind: PageLine['kind'], text: string) =>
+      show({ lines: [...work.lines, { kind, text: shorten(text) }].slice(-LINES_MAX) })
+    const told = {
+      say: (text: string) => add('said', text),
+      call: (line: string) => add('call', line),
+      show: (drill: PageWork['drill']) => show({ drill }),
+    }
+    const end = (state: PageWork['state'], outcome: string) =>
+      show({ state, outcome: shorten(outcome), tookMs: clock.monotonic() - startedMs })
+    try {
+      await using lab = openLab(this.#name, this.#host)
+      end('done', await doAction(action, { lab, host: this.#host, told, signal, command: work.command }))
+    } catch (error) {
+      if (signal.aborted) end('stopped', 'it was stopped in the middle; "reset" brings the lab back')
+      else end('failed', error instanceof Error ? error.message : String(error))
+    }
+  }
+}
+
+const shorten = (text: string): string => (text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)} …` : text)

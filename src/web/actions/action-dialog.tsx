@@ -1,0 +1,154 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { PageAction, PageChoices, PagePlan } from '../../lab/web/page-facts.js'
+import { begin, choices, planOf } from './ask.js'
+import { ActionForm, ForceBox } from './action-form.js'
+import { type Offer, type Subject, titleOf } from './offers.js'
+import { PlanView } from './plan-view.js'
+
+interface DialogProps {
+  readonly subject: Subject
+  readonly offers: readonly Offer[]
+  /** What the lab was made as. */
+  readonly topology: string
+  readonly onClose: () => void
+}
+
+/**
+ * Asks what is to be done and, where that is destructive or takes something to be said, once more, with what it would call. By
+ * the keyboard it is a dialog like any other: it holds the focus, Escape leaves it, and the focus goes back where it was.
+ */
+export const ActionDialog = ({ subject, offers, topology, onClose }: DialogProps) => {
+  const element = useRef<HTMLDialogElement>(null)
+  const [offer, setOffer] = useState<Offer | undefined>()
+  useEffect(() => {
+    element.current?.showModal()
+  }, [])
+  return (
+    <dialog ref={element} aria-labelledby="dialog-title" onClose={onClose}>
+      <h2 id="dialog-title">{titleOf(subject)}</h2>
+      {offer ? (
+        <Confirmation
+          offer={offer}
+          topology={topology}
+          onBack={() => setOffer(undefined)}
+          onDone={() => element.current?.close()}
+        />
+      ) : (
+        <>
+          {offers.length === 0 && <p>Nothing can be done to it as it is.</p>}
+          <ul class="offers">
+            {offers.map((one) => (
+              <li key={one.label}>
+                <button type="button" onClick={() => setOffer(one)}>
+                  {one.label}
+                </button>
+              </li>
+            ))}
+          </ul>
+          <p class="buttons">
+            <button type="button" onClick={() => element.current?.close()}>
+              Cancel
+            </button>
+          </p>
+        </>
+      )}
+    </dialog>
+  )
+}
+
+interface ConfirmationProps {
+  readonly offer: Offer
+  readonly topology: string
+  readonly onBack: () => void
+  readonly onDone: () => void
+}
+
+/** What takes no words and destroys nothing is done at once. */
+const isDoneAtOnce = ({ asks }: Offer, plan: PagePlan): boolean => asks === undefined && !plan.isDestructive
+
+const Confirmation = ({ offer, topology, onBack, onDone }: ConfirmationProps) => {
+  const [action, setAction] = useState<PageAction>(offer.action)
+  const [problem, setProblem] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const offered = useChoices(offer, setProblem)
+  const form = useRef<HTMLFormElement>(null)
+  // Before anybody can type: what is typed at once is to arrive there.
+  useLayoutEffect(() => {
+    const { current } = form
+    ;(current?.querySelector<HTMLElement>('input, select') ?? current?.querySelector('button'))?.focus()
+  }, [offered])
+  const isSaid = offer.asks === undefined || action.ms !== undefined || (action.name ?? '') !== ''
+  const doIt = () => {
+    setBusy(true)
+    begin(action).then(onDone, (error: Error) => {
+      setBusy(false)
+      setProblem(error.message)
+    })
+  }
+  const { plan, shown } = usePlan(action, isSaid, (found) => {
+    setProblem(found instanceof Error ? found.message : '')
+    if (!(found instanceof Error) && isDoneAtOnce(offer, found)) doIt()
+  })
+  return (
+    <form
+      ref={form}
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (plan && !isBusy) doIt()
+      }}
+    >
+      <ActionForm offer={offer} topology={topology} action={action} choices={offered} onChange={setAction} />
+      {shown && <PlanView plan={shown} />}
+      {!shown && isSaid && problem === '' && <p>asking what it would do …</p>}
+      {offer.canForce && <ForceBox action={action} onChange={setAction} />}
+      <p role="alert" class="error">
+        {problem}
+      </p>
+      <p class="buttons">
+        <button type="button" onClick={onBack}>
+          Back
+        </button>
+        <button type="submit" class={plan?.isDestructive ? 'danger' : 'main'} disabled={!plan || isBusy}>
+          {plan?.isDestructive ? 'Yes, do it' : 'Do it'}
+        </button>
+      </p>
+    </form>
+  )
+}
+
+/** Asked again whenever something else is said; what was answered before is shown until then. */
+const usePlan = (
+  action: PageAction,
+  isSaid: boolean,
+  onAnswer: (answer: PagePlan | Error) => void,
+): { readonly plan: PagePlan | undefined; readonly shown: PagePlan | undefined } => {
+  const [answered, setAnswered] = useState<{ readonly of: PageAction; readonly plan: PagePlan } | undefined>()
+  useEffect(() => {
+    if (!isSaid) {
+      setAnswered(undefined)
+      return undefined
+    }
+    const ask = new AbortController()
+    const take = (answer: PagePlan | Error) => {
+      if (ask.signal.aborted) return
+      setAnswered(answer instanceof Error ? undefined : { of: action, plan: answer })
+      onAnswer(answer)
+    }
+    planOf(action, ask.signal).then(take, take)
+    return () => ask.abort()
+  }, [action, isSaid])
+  return { plan: answered?.of === action ? answered.plan : undefined, shown: answered?.plan }
+}
+
+const useChoices = ({ asks }: Offer, onProblem: (text: string) => void): PageChoices | undefined => {
+  const [known, setKnown] = useState<PageChoices | undefined>()
+  useEffect(() => {
+    if (asks !== 'drill' && asks !== 'snapshot') return undefined
+    const ask = new AbortController()
+    choices(ask.signal).then(setKnown, (error: Error) => {
+      if (!ask.signal.aborted) onProblem(error.message)
+    })
+    return () => ask.abort()
+  }, [asks])
+  return known
+}

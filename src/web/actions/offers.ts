@@ -1,0 +1,110 @@
+import type { PageAction, PageCluster, PageKind, PageLink, PageSurvey } from '../../lab/web/page-facts.js'
+import { followerKey } from '../feed/state.js'
+import { KIND_WORDS } from '../picture/words.js'
+
+/** What somebody has chosen to do something to. */
+export type Subject =
+  | { readonly of: 'cluster'; readonly name: string }
+  | { readonly of: 'link'; readonly between: readonly [string, string] }
+  | { readonly of: 'lab' }
+
+/** Something that can be done to it now. */
+export interface Offer {
+  readonly label: string
+  readonly action: PageAction
+  /** What has to be said before it can be done. */
+  readonly asks?: 'ms' | 'drill' | 'new-snapshot' | 'snapshot'
+  /** Whether it can be wanted at any price. */
+  readonly canForce?: true
+}
+
+type Known = Pick<PageSurvey, 'clusters' | 'links' | 'verbs'>
+type Primaries = Readonly<Record<string, string>>
+
+export const titleOf = (subject: Subject): string => {
+  if (subject.of === 'cluster') return `Cluster ${subject.name}`
+  return subject.of === 'link' ? `Link between ${subject.between.join(' and ')}` : 'The lab'
+}
+
+/** Only what the lab can do, and what makes sense as it is now. `primaries`: whom each followed when that could last be told. */
+export const offersOf = (subject: Subject, known: Known, primaries: Primaries): readonly Offer[] =>
+  all(subject, known, primaries).filter(({ action }) => known.verbs.includes(action.verb))
+
+const all = (subject: Subject, known: Known, primaries: Primaries): readonly Offer[] => {
+  if (subject.of === 'lab') return LAB
+  if (subject.of === 'link') return linkOffers(subject.between)
+  const cluster = known.clusters.find(({ name }) => name === subject.name)
+  return cluster ? [...roleOffers(cluster, known, primaries), ...serverOffers(cluster)] : []
+}
+
+const LAB: readonly Offer[] = [
+  { label: 'Run a drill …', asks: 'drill', action: { verb: 'drill', clusters: [] } },
+  { label: 'Keep a snapshot …', asks: 'new-snapshot', action: { verb: 'save', clusters: [] } },
+  { label: 'Bring back a snapshot …', asks: 'snapshot', action: { verb: 'load', clusters: [] } },
+  { label: 'Reset …', action: { verb: 'reset', clusters: [] } },
+]
+
+const linkOffers = (clusters: readonly string[]): readonly Offer[] => [
+  { label: 'Cut', action: { verb: 'cut', clusters } },
+  { label: 'Delay …', asks: 'ms', action: { verb: 'latency', clusters } },
+  { label: 'Heal', action: { verb: 'heal', clusters } },
+]
+
+const serverOffers = ({ name, process, isAnswering, isSealed }: PageCluster): readonly Offer[] => {
+  const make = (label: string, verb: PageAction['verb']): Offer => ({ label, action: { verb, clusters: [name] } })
+  if (process === 'stopped') return [make('Start', 'start')]
+  if (process === 'paused') return [make('Let it go on', 'resume'), make('Crash …', 'crash')]
+  const seal = isSealed ? make('Unseal', 'unseal') : make('Seal …', 'seal')
+  const ends = [make('Crash …', 'crash'), make('Stop …', 'stop'), make('Freeze …', 'pause')]
+  return isAnswering ? [...ends, seal] : [...ends, make('Start', 'start')]
+}
+
+const KINDS: readonly PageKind[] = ['dr', 'performance']
+
+const roleOffers = (cluster: PageCluster, known: Known, primaries: Primaries): readonly Offer[] => {
+  if (!cluster.isAnswering || cluster.isSealed) return []
+  const led = known.links.find(({ kind, secondary }) => kind === 'dr' && secondary === cluster.name)
+  const primary = led && (led.primary ?? primaries[followerKey(led)])
+  return [
+    ...(primary === undefined ? [] : takeOvers(cluster.name, primary, led?.primary !== null)),
+    ...newPrimaries(cluster, known).map(
+      (name): Offer => ({
+        label: `Follow ${name} …`,
+        action: { verb: 'rejoin', clusters: [cluster.name, name] },
+      }),
+    ),
+    ...KINDS.flatMap((kind) => changeOf(cluster, kind)),
+  ]
+}
+
+const takeOvers = (name: string, primary: string, isThere: boolean): readonly Offer[] => [
+  { label: `Fail over from ${primary} …`, canForce: true, action: { verb: 'failover', clusters: [primary, name] } },
+  ...(isThere
+    ? [{ label: `Change places with ${primary} …`, action: { verb: 'switchover', clusters: [primary, name] } } as const]
+    : []),
+]
+
+/** Whom a cluster can follow that was the DR primary: those that lead now, while nobody follows it. */
+const newPrimaries = ({ name, dr }: PageCluster, { clusters, links }: Known): readonly string[] => {
+  const ofDr = links.filter(({ kind }) => kind === 'dr')
+  const isLeft = dr.mode === 'primary' ? isNobodys(ofDr, name) : dr.mode === 'secondary' && dr.state === 'idle'
+  return isLeft ? clusters.filter((one) => one.name !== name && one.dr.mode === 'primary').map((one) => one.name) : []
+}
+
+const isNobodys = (links: readonly PageLink[], name: string): boolean => links.every(({ primary }) => primary !== name)
+
+const changeOf = (cluster: PageCluster, kind: PageKind): readonly Offer[] => {
+  const { mode } = cluster[kind]
+  const clusters = [cluster.name]
+  if (mode === 'secondary')
+    return [
+      {
+        label: `Promote to ${KIND_WORDS[kind]} primary …`,
+        canForce: true,
+        action: { verb: 'promote', clusters, kind },
+      },
+    ]
+  return mode === 'primary'
+    ? [{ label: `Demote from ${KIND_WORDS[kind]} primary …`, action: { verb: 'demote', clusters, kind } }]
+    : []
+}

@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks'
+import type { PageDrill, PageLine, PageStep, PageWork } from '../../lab/web/page-facts.js'
+import { Copy } from '../copy.js'
+import { stop } from './ask.js'
+
+const STATE_WORDS: Readonly<Record<PageWork['state'], string>> = {
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  stopped: 'stopped',
+}
+const STATE_SIGNS: Readonly<Record<PageWork['state'], string>> = { running: '▶', done: '✓', failed: '✗', stopped: '■' }
+const STEP_SIGNS: Readonly<Record<PageStep['state'], string>> = {
+  waiting: '·',
+  running: '▶',
+  passed: '✓',
+  failed: '✗',
+  skipped: '–',
+}
+
+/** What is and was done from the page, newest first; nothing as long as nothing was. */
+export const Works = ({ works }: { readonly works: readonly PageWork[] }) => {
+  const newest = works.at(-1)
+  if (!newest) return null
+  return (
+    <section class="works" aria-labelledby="works-title">
+      <h2 id="works-title" class="unseen">
+        What was done from here
+      </h2>
+      <p class="unseen" role="status">
+        {`${newest.title}: ${STATE_WORDS[newest.state]}. ${newest.outcome}`}
+      </p>
+      {works.toReversed().map((work) => (
+        <Work key={work.id} work={work} isNewest={work === newest} />
+      ))}
+    </section>
+  )
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+const Work = ({ work, isNewest }: { readonly work: PageWork; readonly isNewest: boolean }) => (
+  <details class={`work ${work.state}`} open={isNewest}>
+    <summary>
+      <span class="sign" aria-hidden="true">
+        {STATE_SIGNS[work.state]}
+      </span>{' '}
+      {work.title} <span class="state">{STATE_WORDS[work.state]}</span>{' '}
+      {work.tookMs !== null && <span class="took">{seconds(work.tookMs)}</span>}
+    </summary>
+    {work.outcome !== '' && <p class="outcome">{work.outcome}</p>}
+    {work.command !== null && <Line command={work.command} />}
+    {work.state === 'running' && work.canBeStopped && <Stop id={work.id} />}
+    {work.drill && <Drill drill={work.drill} />}
+    <ul>
+      {textsOf(work, 'said').map((text, index) => (
+        <li key={index}>{text}</li>
+      ))}
+    </ul>
+    <Calls lines={callsOf(work)} />
+  </details>
+)
+
+const textsOf = ({ lines, outcome }: PageWork, wanted: PageLine['kind']): readonly string[] =>
+  lines.filter(({ kind, text }) => kind === wanted && text !== outcome).map(({ text }) => text)
+
+const callsOf = (work: PageWork): readonly string[] =>
+  work.drill ? work.drill.steps.flatMap(({ commands }) => commands) : textsOf(work, 'call')
+
+const Calls = ({ lines }: { readonly lines: readonly string[] }) =>
+  lines.length === 0 ? null : (
+    <details class="calls">
+      <summary>{lines.length === 1 ? 'the call that it made' : `the ${lines.length} calls that it made`}</summary>
+      {lines.map((line, index) => (
+        <Line key={index} command={line} />
+      ))}
+    </details>
+  )
+
+const Line = ({ command }: { readonly command: string }) => (
+  <div class="command">
+    <code>{command}</code>
+    <Copy command={command} />
+  </div>
+)
+
+const Stop = ({ id }: { readonly id: number }) => {
+  const [problem, setProblem] = useState('')
+  return (
+    <p>
+      <button type="button" onClick={() => stop(id).catch((error: Error) => setProblem(error.message))}>
+        Stop it
+      </button>{' '}
+      {problem}
+    </p>
+  )
+}
+
+const Drill = ({ drill: { steps, expectations } }: { readonly drill: PageDrill }) => (
+  <>
+    <ol class="steps" aria-label="steps of the drill">
+      {steps.map((step, index) => (
+        <li key={index} class={step.state} aria-current={step.state === 'running' ? 'step' : undefined}>
+          <span aria-hidden="true">{STEP_SIGNS[step.state]}</span> {step.name} <span class="unseen">{step.state}</span>{' '}
+          {step.tookMs !== null && step.state !== 'skipped' && <span class="took">{seconds(step.tookMs)}</span>}
+          {step.error !== null && <p class="error">{step.error}</p>}
+        </li>
+      ))}
+    </ol>
+    {expectations.length > 0 && (
+      <ul class="expectations" aria-label="what was expected">
+        {expectations.map(({ text, passed, evidence }) => (
+          <li key={text} class={passed ? 'passed' : 'failed'}>
+            <span aria-hidden="true">{passed ? '✓' : '✗'}</span> {text}{' '}
+            <span class="unseen">{passed ? 'yes' : 'no'}</span>
+            {evidence.length > 0 && <p>{evidence.join('; ')}</p>}
+          </li>
+        ))}
+      </ul>
+    )}
+  </>
+)

@@ -1,0 +1,296 @@
+import { writeFileSync } from 'node:fs'
+import type http from 'node:http'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeOwnApi } from '../../src/server/own-api/document.js'
+import type { PageAction, PageChoices, PagePlan, PageWork } from '../../src/lab/web/page-facts.js'
+import { findMismatch, type Schema } from '../support/json-schema.js'
+import { LabHome } from '../support/lab-home.js'
+import { ask, Listener, type PageAnswer } from '../support/page-client.js'
+import type { Program } from '../support/program.js'
+import { until } from '../support/until.js'
+
+/** What can be done from the page of a lab, by whom, and that it is what the command line does. */
+
+interface Content {
+  readonly schema: Schema
+  readonly example?: unknown
+}
+interface Operation {
+  readonly requestBody?: { readonly content: { readonly 'application/json': Content } }
+  readonly responses: Readonly<Record<string, { readonly content?: { readonly 'application/json'?: Content } }>>
+}
+const { paths } = describeOwnApi('0') as unknown as { paths: Record<string, Record<string, Operation>> }
+
+const ACTIONS = '/_understudy/v1/actions'
+const EVENTS = '/_understudy/v1/events'
+
+let home: LabHome
+let program: Program
+let origin: string
+let cookie: string
+let listener: Listener
+
+const enter = async (begun: Program): Promise<{ origin: string; cookie: string }> => {
+  await begun.untilPrinted('the link works once')
+  const link = begun.stdout.trim()
+  const [set = ''] = (await ask(link)).headers['set-cookie'] ?? []
+  return { origin: new URL(link).origin, cookie: set.split(';')[0] ?? '' }
+}
+
+const send = (method: string, at: string, body?: unknown, more: http.OutgoingHttpHeaders = {}): Promise<PageAnswer> => {
+  const headers = { cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...more }
+  return ask(origin + ACTIONS + at, headers, method, body === undefined ? undefined : JSON.stringify(body))
+}
+
+/** The answer, which is as its document says. */
+const take = async <T>(method: string, at: string, body?: unknown): Promise<T> => {
+  const { status, text } = await send(method, at, body)
+  expect(status, text).toBe(200)
+  const operation = paths[`${ACTIONS}${at}`]?.[method.toLowerCase()]
+  const schema = operation?.responses['200']?.content?.['application/json']?.schema
+  expect(schema && findMismatch(schema, JSON.parse(text))).toBeUndefined()
+  return JSON.parse(text) as T
+}
+
+/** What came of it at the end. */
+const endOf = async ({ id }: PageWork): Promise<PageWork> => {
+  await until(() => listener.works.get(id)?.state !== 'running' && listener.works.has(id))
+  return listener.works.get(id) as PageWork
+}
+const run = async (action: PageAction): Promise<PageWork> => endOf(await take<PageWork>('POST', '', action))
+const done = async (action: PageAction): Promise<PageWork> => {
+  const work = await run(action)
+  expect(work, work.outcome).toMatchObject({ state: 'done' })
+  return work
+}
+const modeOf = (cluster: string) => listener.survey?.clusters.find(({ name }) => name === cluster)?.dr.mode
+const isWell = () => listener.survey?.problems.length === 0
+
+beforeAll(async () => {
+  home = new LabHome()
+  const up = await home.run('up', 'pr-dr', '--ports', 'random')
+  expect(up.status, up.stderr).toBe(0)
+  program = home.begin('web')
+  ;({ origin, cookie } = await enter(program))
+  listener = new Listener(origin + EVENTS, { cookie })
+  await until(isWell)
+})
+afterAll(async () => {
+  listener?.[Symbol.dispose]()
+  await program?.[Symbol.asyncDispose]()
+  await home.run('down')
+  await home[Symbol.asyncDispose]()
+})
+
+describe('who may do something', () => {
+  const cut: PageAction = { verb: 'cut', clusters: ['A', 'B'] }
+
+  it('is who has the session, from the page itself', async () => {
+    for (const [status, headers] of [
+      [401, { cookie: '' }],
+      [403, { origin: 'http://rebound.example' }],
+      [403, { origin: 'http://127.0.0.1:1' }],
+      [403, { 'sec-fetch-site': 'cross-site' }],
+      [403, { 'sec-fetch-site': 'same-site' }],
+      [403, { host: 'rebound.example' }],
+      [415, { 'content-type': 'text/plain' }],
+      [415, { 'content-type': 'application/x-www-form-urlencoded' }],
+    ] as const)
+      for (const at of ['', '/plan'])
+        expect((await send('POST', at, cut, headers)).status, JSON.stringify(headers)).toBe(status)
+    expect(await send('PUT', '', cut)).toMatchObject({ status: 405 })
+    expect(await send('POST', '/none', cut)).toMatchObject({ status: 404 })
+    expect((await home.run('fault', 'ls')).stderr).toContain('there are no faults')
+    expect(listener.works.size).toBe(0)
+  })
+
+  it('is nobody where the page is only to look at', async () => {
+    await using second = home.begin('web', '--read-only')
+    const only = await enter(second)
+    using watcher = new Listener(only.origin + EVENTS, { cookie: only.cookie })
+    await until(() => watcher.survey !== undefined)
+    expect(watcher.survey?.verbs).toEqual([])
+    const headers = { cookie: only.cookie, 'content-type': 'application/json' }
+    for (const [method, at] of [
+      ['POST', ''],
+      ['POST', '/plan'],
+      ['GET', ''],
+      ['DELETE', '/1'],
+    ] as const)
+      expect(
+        await ask(only.origin + ACTIONS + at, headers, method, method === 'POST' ? JSON.stringify(cut) : undefined),
+      ).toMatchObject({
+        status: 403,
+        text: JSON.stringify({ errors: ['this page is only to look at'] }),
+      })
+  })
+
+  it('is refused what is no action, without any of it done', async () => {
+    const wrong: unknown[] = [
+      [],
+      { verb: 'none', clusters: [] },
+      { verb: 'constructor', clusters: [] },
+      { verb: 'crash', clusters: [] },
+      { verb: 'crash', clusters: 'A' },
+      { verb: 'crash', clusters: ['Q'] },
+      { verb: 'cut', clusters: ['A', 'A'] },
+      { verb: 'cut', clusters: ['A', 'B'], at: 'x' },
+      { verb: 'latency', clusters: ['A', 'B'] },
+      { verb: 'latency', clusters: ['A', 'B'], ms: -1 },
+      { verb: 'promote', clusters: ['B'] },
+      { verb: 'promote', clusters: ['B'], kind: 'none' },
+      { verb: 'drill', clusters: [], name: '../drill.yaml' },
+      { verb: 'drill', clusters: [], name: 'drill.yaml' },
+      { verb: 'save', clusters: [], name: '/tmp/x.snapshot' },
+      { verb: 'save', clusters: [], name: '<img src=x>' },
+    ]
+    for (const action of wrong) {
+      const { status, text } = await send('POST', '/plan', action)
+      expect([status, JSON.parse(text)], JSON.stringify(action)).toEqual([400, { errors: [expect.any(String)] }])
+    }
+    expect(await send('POST', '', undefined, { 'content-type': 'application/json' })).toMatchObject({ status: 400 })
+    expect(await send('DELETE', '/99')).toMatchObject({ status: 400 })
+  })
+})
+
+describe('what would be done', () => {
+  it('is told with the calls, without any secret and without doing it', async () => {
+    const plan = await take<PagePlan>('POST', '/plan', { verb: 'failover', clusters: ['A', 'B'] })
+    expect(plan).toMatchObject({
+      title: 'fail over from A to B',
+      isDestructive: true,
+      command: 'understudy failover A B',
+      lines: [
+        expect.stringContaining('generate-operation-token/attempt'),
+        expect.stringContaining('key="$KEY_SHARE"'),
+        expect.stringContaining('sys/replication/dr/primary/demote'),
+        expect.stringContaining('secondary/promote dr_operation_token="$DR_OPERATION_TOKEN"'),
+      ],
+    })
+    expect([modeOf('A'), modeOf('B')]).toEqual(['primary', 'secondary'])
+  })
+
+  it('is refused in words where it cannot be done', async () => {
+    for (const [action, words] of [
+      [{ verb: 'failover', clusters: ['A', 'C'] }, 'C is not a DR secondary'],
+      [{ verb: 'demote', clusters: ['B'], kind: 'dr' }, 'B is not a DR primary'],
+      [{ verb: 'promote', clusters: ['A'], kind: 'performance' }, 'A is not a performance secondary'],
+    ] as const) {
+      const { status, text } = await send('POST', '/plan', action)
+      expect([status, text], words).toEqual([502, expect.stringContaining(words)])
+      expect(await run(action)).toMatchObject({ state: 'failed', outcome: expect.stringContaining(words) })
+    }
+  })
+
+  it('is chosen among what there is, and no file', async () => {
+    const place = path.join(home.directory, 'understudy', 'snapshots')
+    await done({ verb: 'save', clusters: [], name: 'begin' })
+    writeFileSync(path.join(place, 'broken.snapshot'), '')
+    const { drills, snapshots } = await take<PageChoices>('GET', '')
+    expect(snapshots).toEqual(['begin', 'broken'])
+    expect(drills.map(({ name }) => name)).toContain('dr-failover')
+    expect(drills.find(({ name }) => name === 'dr-failover')?.topology).toBe('pr-dr')
+    expect(await run({ verb: 'load', clusters: [], name: 'broken' })).toMatchObject({ state: 'failed' })
+    expect(await run({ verb: 'save', clusters: [], name: 'begin' })).toMatchObject({
+      state: 'failed',
+      outcome: expect.stringContaining('is there already'),
+    })
+  })
+})
+
+describe('what is done', () => {
+  it('is told to everybody who looks, also to who comes later', async () => {
+    const work = await done({ verb: 'latency', clusters: ['A', 'C'], ms: 30 })
+    expect(work).toMatchObject({
+      command: 'understudy fault latency A C 30ms',
+      outcome: expect.stringContaining('latency 30 ms'),
+      tookMs: expect.any(Number),
+    })
+    using late = new Listener(origin + EVENTS, { cookie })
+    await until(() => late.works.get(work.id)?.state === 'done')
+    await until(() => listener.survey?.faults?.length === 1)
+    await done({ verb: 'heal', clusters: ['C', 'A'] })
+    await until(() => listener.survey?.faults?.length === 0)
+  })
+
+  it('to servers is what the command line does', async () => {
+    for (const [verb, undo, words] of [
+      ['seal', 'unseal', 'is sealed'],
+      ['crash', 'start', 'is stopped'],
+      ['pause', 'resume', 'is paused'],
+      ['stop', 'start', 'is stopped'],
+    ] as const) {
+      await done({ verb, clusters: ['C'] })
+      await until(() => listener.survey?.problems.includes(`C ${words}`) === true)
+      await done({ verb: undo, clusters: ['C'] })
+      await until(isWell)
+    }
+    expect(listener.events.map(({ command }) => command)).toEqual(
+      expect.arrayContaining(['understudy seal C', 'understudy crash C', 'understudy start C']),
+    )
+  })
+
+  it('to roles leads from one primary to another and back', async () => {
+    const over = await done({ verb: 'failover', clusters: ['A', 'B'] })
+    expect(over.outcome).toBe('B is the DR primary now')
+    expect(over.lines.filter(({ kind }) => kind === 'call').length).toBeGreaterThanOrEqual(4)
+    await done({ verb: 'rejoin', clusters: ['A', 'B'] })
+    await until(() => modeOf('A') === 'secondary' && isWell())
+    await done({ verb: 'switchover', clusters: ['B', 'A'] })
+    await until(() => modeOf('A') === 'primary' && isWell())
+    await done({ verb: 'demote', clusters: ['A'], kind: 'dr' })
+    await done({ verb: 'promote', clusters: ['B'], kind: 'dr' })
+    await until(() => modeOf('B') === 'primary')
+  })
+
+  it('to the whole lab brings it back', async () => {
+    await done({ verb: 'reset', clusters: [] })
+    await until(() => modeOf('A') === 'primary' && isWell())
+    await done({ verb: 'cut', clusters: ['A', 'B'] })
+    await done({ verb: 'load', clusters: [], name: 'begin' })
+    await until(() => listener.survey?.faults?.length === 0 && isWell())
+  })
+
+  it('as a drill is told step by step, and a second one waits', async () => {
+    const begun = await take<PageWork>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
+    for (const verb of ['reset', 'drill'] as const)
+      expect(await send('POST', '', { verb, clusters: [], name: 'pr-promote' })).toMatchObject({
+        status: 409,
+        text: expect.stringContaining('run the drill dr-failover'),
+      })
+    await until(() => listener.works.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
+    const { drill, ...work } = await endOf(begun)
+    expect(work, work.outcome).toMatchObject({ state: 'done', outcome: expect.stringMatching(/^RTO .*\npassed after/) })
+    expect(drill?.steps.map(({ state }) => state)).toEqual(drill?.steps.map(() => 'passed'))
+    expect(drill?.expectations.map(({ passed }) => passed)).toEqual(drill?.expectations.map(() => true))
+    await done({ verb: 'reset', clusters: [] })
+  })
+
+  it('as a drill can be stopped, and nothing else can', async () => {
+    const begun = await take<PageWork>('POST', '', { verb: 'drill', clusters: [], name: 'dr-failover' })
+    await until(() => listener.works.get(begun.id)?.drill?.steps.some(({ state }) => state === 'running') === true)
+    expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 204, text: '' })
+    expect(await endOf(begun)).toMatchObject({ state: 'stopped' })
+    expect(await send('DELETE', `/${begun.id}`)).toMatchObject({ status: 400 })
+    const reset = await take<PageWork>('POST', '', { verb: 'reset', clusters: [] })
+    expect(await send('DELETE', `/${reset.id}`)).toMatchObject({ status: 400, text: expect.stringContaining('middle') })
+    expect(await endOf(reset)).toMatchObject({ state: 'done' })
+  })
+
+  it('has told nobody a secret', () => {
+    const secrets = home.record('default').clusters.flatMap(({ rootToken, unsealKeys }) => [rootToken, ...unsealKeys])
+    for (const secret of secrets.filter((one) => one !== '')) expect(listener.text).not.toContain(secret)
+    expect(listener.text).not.toMatch(/hv[sb]\.\w{20}/)
+  })
+
+  it('is done to its end when the page is ended', async () => {
+    await until(isWell)
+    await send('POST', '', { verb: 'failover', clusters: ['A', 'B'] })
+    program.signal('SIGINT')
+    expect(await program.end()).toBe(0)
+    const { stdout } = await home.run('status', '--json')
+    const { clusters } = JSON.parse(stdout) as { clusters: { name: string; dr: { mode: string } }[] }
+    expect(clusters.find(({ name }) => name === 'B')?.dr.mode).toBe('primary')
+  })
+})

@@ -1,0 +1,236 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LabPage } from '../support/lab-page.js'
+
+/** A lab that is steered from its page, in a real browser. One story, told in the order of the tests. */
+
+let lab: LabPage
+
+beforeAll(async () => {
+  lab = await LabPage.open('pr-dr')
+  await lab.see('.verdict.well')
+})
+afterAll(async () => {
+  await lab?.[Symbol.asyncDispose]()
+})
+
+const CLUSTER_A = /cluster A,/
+const CLUSTER_B = /cluster B,/
+const LINK = /the DR link from A to B/
+
+const isClosed = () => lab.page.waitForSelector('dialog', { state: 'detached' })
+/** The newest of what was done. */
+const work = (state: string, title: string) => lab.see(`.works > .work:first-of-type.${state}:has-text("${title}")`)
+const focused = () =>
+  lab.page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent')
+const focusOn = (name: string | RegExp) => lab.page.getByRole('button', { name, exact: true }).focus()
+
+describe('from the page', () => {
+  it('a link is cut and healed, by the keyboard alone', async () => {
+    await focusOn(LINK)
+    await lab.page.keyboard.press('Enter')
+    await lab.see('dialog[open]')
+    expect(await focused()).toBe('Cut')
+    await lab.page.keyboard.press('Enter')
+    await isClosed()
+    expect(await focused(), 'the focus is back where it was').toMatch(LINK)
+    await lab.arrow('A dr B', 'cut')
+    await work('done', 'cut the link between A and B')
+    await lab.see('.works [role=status]:has-text("cut the link between A and B: done")')
+    await lab.page.keyboard.press('Enter')
+    await lab.see('dialog[open]')
+    await lab.page.keyboard.press('Tab')
+    await lab.page.keyboard.press('Tab')
+    expect(await focused()).toBe('Heal')
+    await lab.page.keyboard.press('Enter')
+    await lab.arrow('A dr B', 'well')
+    await work('done', 'heal the link between A and B')
+  })
+
+  it('a link is delayed by as much as is said', async () => {
+    await lab.ask(LINK)
+    await lab.press('Delay …')
+    await lab.see('dialog input:focus')
+    expect(await lab.page.getByRole('button', { name: 'Do it' }).isDisabled()).toBe(true)
+    expect(await lab.page.evaluate('document.activeElement.type')).toBe('number')
+    await lab.page.keyboard.type('80')
+    await lab.see('.plan code:text-is("understudy fault latency A B 80ms")')
+    await lab.press('Do it')
+    await lab.see('.words strong:text-is("80 ms")')
+    await lab.ask(LINK)
+    await lab.press('Heal')
+    await lab.page.waitForSelector('.words strong', { state: 'detached' })
+  })
+
+  it('nothing is destroyed before it is asked once more, and Escape leaves it', async () => {
+    await lab.ask(CLUSTER_B)
+    await lab.shoot('menu')
+    await lab.expectNoBarrier()
+    await lab.press('Crash …')
+    await lab.see('.plan:has-text("It is killed")')
+    expect(await focused()).toBe('Back')
+    await lab.expectNoBarrier()
+    await lab.page.keyboard.press('Escape')
+    await isClosed()
+    expect(await focused()).toMatch(CLUSTER_B)
+    await lab.cluster('B', 'secondary')
+    expect(await lab.page.locator('.work', { hasText: 'crash B' }).count()).toBe(0)
+  })
+
+  it('the line that does the same is copied', async () => {
+    await lab.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await lab.ask(CLUSTER_B)
+    await lab.press('Crash …')
+    await lab.press('copy: understudy crash B')
+    await lab.see('[aria-label="copied: understudy crash B"]')
+    expect(await lab.page.evaluate('navigator.clipboard.readText()')).toBe('understudy crash B')
+    await lab.press('Yes, do it')
+    await isClosed()
+    await lab.cluster('B', 'away')
+    await work('done', 'cluster B was killed')
+    await lab.ask(CLUSTER_B)
+    await lab.press('Start')
+    await lab.cluster('B', 'secondary')
+    await lab.see('.verdict.well')
+  })
+
+  it('what would be refused is refused before, in words', async () => {
+    await lab.ask(LINK)
+    await lab.press('Cut')
+    await lab.see('.verdict.bad:has-text("cut off")')
+    await lab.ask(CLUSTER_B)
+    await lab.press('Fail over from A …')
+    await lab.see('[role=alert]:has-text("A is alive and a DR primary, and B does not stream from it")')
+    expect(await lab.page.getByRole('button', { name: 'Do it' }).isDisabled()).toBe(true)
+    await lab.shoot('refused')
+    await lab.expectNoBarrier()
+    await lab.page.getByRole('checkbox', { name: 'at any price' }).check()
+    await lab.see('.plan:has-text("there are two primaries")')
+    await lab.press('Back')
+    await lab.press('Cancel')
+    await isClosed()
+    await lab.ask(LINK)
+    await lab.press('Heal')
+    await lab.see('.verdict.well')
+  })
+
+  it('a cluster fails over to another one, which is shown with the calls that it made', async () => {
+    await lab.ask(CLUSTER_B)
+    await lab.press('Fail over from A …')
+    await lab.see('.plan li:has-text("sys/replication/dr/secondary/promote")')
+    await lab.shoot('plan')
+    await lab.press('Yes, do it')
+    await isClosed()
+    await lab.cluster('B', 'primary')
+    await work('done', 'B is the DR primary now')
+    await lab.event('call', 'sys/replication/dr/secondary/promote')
+    await lab.page.locator('.work').first().getByText('calls that it made').click()
+    await lab.see('.work .calls code:has-text("sys/replication/dr/primary/demote")')
+    await lab.shoot('failed-over')
+    await lab.expectNoBarrier()
+    await lab.ask(CLUSTER_A)
+    await lab.press('Follow B …')
+    await lab.press('Yes, do it')
+    await lab.arrow('B dr A', 'well')
+  })
+
+  const keep = async (name: string) => {
+    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Keep a snapshot …')
+    await lab.see('dialog input:focus')
+    await lab.page.keyboard.type(name)
+    await lab.press('Do it')
+    await work('done', `${name}.snapshot`)
+  }
+  const bringBack = async (name: string) => {
+    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Bring back a snapshot …')
+    await lab.page.locator('dialog select').selectOption(name)
+    await lab.press('Yes, do it')
+    await work('done', `bring the lab back to the snapshot ${name}`)
+  }
+
+  it('the lab is kept, reset and brought back', async () => {
+    await keep('over')
+    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Reset …')
+    await lab.press('Yes, do it')
+    await work('done', 'the lab is back at its start')
+    await lab.cluster('A', 'primary')
+    await lab.see('.verdict.well')
+    await keep('begin')
+    await bringBack('over')
+    await lab.cluster('B', 'primary')
+    await bringBack('begin')
+    await lab.cluster('A', 'primary')
+    await lab.see('.verdict.well')
+  })
+
+  it('names are shown as what they are, whatever is written in them', async () => {
+    const name = '<img src=x onerror="document.title=1">'
+    writeFileSync(path.join(lab.home.directory, 'understudy', 'snapshots', `${name}.snapshot`), '')
+    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Bring back a snapshot …')
+    await lab.page.locator('dialog select').selectOption(name)
+    expect(await lab.page.locator('dialog option').allTextContents()).toContain(name)
+    await lab.see('[role=alert]:has-text("letters, digits")')
+    await lab.page.keyboard.press('Escape')
+    await isClosed()
+    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Keep a snapshot …')
+    await lab.see('dialog input:focus')
+    await lab.page.keyboard.type('begin')
+    await lab.press('Do it')
+    await work('failed', 'is there already')
+    expect(await lab.page.title()).toBe('default · Understudy')
+    expect(await lab.page.locator('img').count()).toBe(0)
+  })
+
+  it('a drill is run and watched to its verdict', async () => {
+    await lab.press('Drill, snapshot, reset …')
+    await lab.press('Run a drill …')
+    await lab.page.locator('dialog select').selectOption('dr-failover')
+    await lab.see('dialog:has-text("The primary is lost without warning")')
+    await lab.see('.plan li:has-text("crash A")')
+    await lab.shoot('drill')
+    await lab.expectNoBarrier()
+    await lab.press('Yes, do it')
+    await lab.see('.steps [aria-current=step]')
+    await lab.see('.steps .passed:has-text("the primary is lost")')
+    await lab.cluster('A', 'away')
+    await lab.cluster('B', 'primary')
+    await work('done', 'passed after')
+    expect(await lab.page.locator('.expectations .passed').count()).toBe(6)
+    await lab.shoot('drilled')
+    await lab.expectNoBarrier()
+  })
+
+  it('what fails says why', async () => {
+    await lab.run('start', 'A')
+    await lab.cluster('A', 'primary')
+    await lab.ask(CLUSTER_A)
+    await lab.press('Crash …')
+    await lab.see('.plan')
+    // Somebody else was faster.
+    await lab.run('crash', 'A')
+    await lab.press('Yes, do it')
+    await work('failed', 'cluster A is not running')
+    await lab.see('.works [role=status]:has-text("crash A: failed")')
+    await lab.shoot('failed')
+    await lab.expectNoBarrier()
+  })
+
+  it('nothing is done where it is only to look at', async () => {
+    await using second = await lab.serve('--read-only')
+    const page = await lab.context.newPage()
+    await page.goto(second.stdout.trim())
+    await page.waitForSelector('[data-cluster="B"].primary')
+    expect(await page.getByRole('button', { name: /do something|Drill/ }).count()).toBe(0)
+    await page.close()
+  })
+
+  it('gave the browser nothing to complain about', () => {
+    expect(lab.errors).toEqual([])
+  })
+})

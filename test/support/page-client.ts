@@ -1,0 +1,67 @@
+import http from 'node:http'
+import type { PageEvent, PageSurvey, PageWork } from '../../src/lab/web/page-facts.js'
+
+export interface PageAnswer {
+  readonly status: number
+  readonly headers: http.IncomingHttpHeaders
+  readonly text: string
+}
+
+export const ask = (
+  link: string,
+  headers: http.OutgoingHttpHeaders = {},
+  method = 'GET',
+  body?: string,
+): Promise<PageAnswer> =>
+  new Promise((resolve, reject) => {
+    const request = http.request(link, { method, headers, agent: false }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+
+/** What the feed sends, until it is closed. */
+export class Listener implements Disposable {
+  survey: PageSurvey | undefined
+  gone: { reason: string } | undefined
+  readonly events: PageEvent[] = []
+  /** As they were told last, by their numbers. */
+  readonly works = new Map<number, PageWork>()
+  text = ''
+  #rest = ''
+  readonly #request: http.ClientRequest
+
+  constructor(url: string, headers: http.OutgoingHttpHeaders) {
+    this.#request = http.request(url, { headers, agent: false }, (response) => {
+      response.on('error', () => undefined)
+      response.setEncoding('utf8').on('data', (part: string) => this.#read(part))
+    })
+    this.#request.on('error', () => undefined)
+    this.#request.end()
+  }
+
+  #read(part: string): void {
+    this.text += part
+    const messages = (this.#rest + part).split('\n\n')
+    this.#rest = messages.pop() ?? ''
+    for (const message of messages) {
+      const fields = new Map(
+        message.split('\n').map((line) => [line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]),
+      )
+      const value = JSON.parse(fields.get('data') ?? '{}')
+      if (fields.get('event') === 'survey') this.survey = value
+      if (fields.get('event') === 'gone') this.gone = value
+      if (fields.get('event') === 'work') this.works.set((value as PageWork).id, value as PageWork)
+      if (fields.get('event') === 'events') this.events.push(...value)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#request.destroy()
+  }
+}
