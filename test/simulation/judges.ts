@@ -1,8 +1,8 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import { findLagBetween } from '../../src/lab/replication.js'
 import { listStored, verifyStored } from '../../src/storage/inspect.js'
-import { getKv, storedValue } from './kv.js'
 import type { Registers } from './registers.js'
+import { readOf, valueIn } from './values.js'
 import type { Member, World } from './world.js'
 
 /** Everything is open and every secondary has what its primary has. */
@@ -27,12 +27,17 @@ export const judgeLevel = async (
 }
 
 /** What was acknowledged is there. */
-export const judgeWrites = async (world: World, member: Member, registers: Registers): Promise<void> => {
-  for (const path of registers.paths) {
-    const answer = await world.call(member, getKv(path))
+export const judgeWrites = async (
+  world: World,
+  member: Member,
+  registers: Registers,
+  isShown: (path: string) => boolean = () => true,
+): Promise<void> => {
+  for (const path of registers.paths.filter(isShown)) {
+    const answer = await world.call(member, readOf(path))
     if (answer?.status !== 200 && answer?.status !== 404)
       world.fail(`${member.name} does not serve ${path}: ${answer?.status}`)
-    const wrong = registers.findWrong(path, storedValue(answer))
+    const wrong = registers.findWrong(path, valueIn(path, answer))
     if (wrong) world.fail(`${member.name} has lost a write: ${wrong}`)
   }
 }

@@ -1,9 +1,12 @@
+import type { Kind } from '../../src/lab/kinds.js'
 import type { LabSettings } from '../../src/lab/settings.js'
 import { Chance } from './chance.js'
 
 /** What is different from one seed to the next before anything has happened: how fast everything is, and what goes wrong how often. */
 export interface Plan {
   readonly seed: string
+  /** How the second cluster follows the first. */
+  readonly kind: Kind
   readonly networkDelayMsMax: number
   readonly diskDelayMsMax: number
   readonly settings: LabSettings
@@ -49,6 +52,7 @@ export const planOf = (seed: number): Plan => {
   ) as Record<FaultName, number>
   return {
     seed: String(seed),
+    kind: chance.pick(['dr', 'performance']),
     networkDelayMsMax: chance.pick([1, 5, 20, 80]),
     diskDelayMsMax: chance.pick([0.2, 2, 10, 40]),
     settings: {

@@ -4,34 +4,61 @@ interface Register {
   known: string | undefined
   /** Written later, without an answer that says whether it was done. */
   readonly maybe: Set<string | undefined>
+  /** The same, and under way to another cluster, so that it may be done after whatever is written later. */
+  readonly late: Set<string | undefined>
+  /** Everything that was ever written, in order. */
+  readonly written: string[]
 }
 
 /** Values that clients wrote, by path, and what must be found there. */
 export class Registers {
   readonly #all = new Map<string, Register>()
+  /** The newest that each cluster has shown, as its place in the order of what was written. */
+  readonly #shown = new Map<string, number>()
 
   get paths(): readonly string[] {
     return [...this.#all.keys()]
   }
 
+  /** Undefined = deleted. Nobody has answered yet, and it may be done at any moment. */
+  begin(path: string, value: string | undefined): void {
+    const register = this.#of(path)
+    register.maybe.add(value)
+    if (value !== undefined) register.written.push(value)
+  }
+
   acknowledged(path: string, value: string | undefined): void {
-    this.#all.set(path, { known: value, maybe: new Set() })
+    const register = this.#of(path)
+    register.known = value
+    register.maybe.clear()
   }
 
-  /** It may have been done, and may still be done while nobody has answered. */
-  unknown(path: string, value: string | undefined): void {
-    this.#of(path).maybe.add(value)
+  /** Nobody will say what became of it. */
+  lostSight(path: string, value: string | undefined): void {
+    this.#of(path).late.add(value)
   }
 
-  /** What is wrong with this value; undefined when it may be there. */
+  /** Why this cannot be there, where all that was acknowledged is; undefined when it can. */
   findWrong(path: string, found: string | undefined): string | undefined {
-    const { known, maybe } = this.#of(path)
-    if (found === known || maybe.has(found)) return undefined
-    return `${path} holds ${found}; acknowledged was ${known}${maybe.size > 0 ? `, and ${[...maybe].join(' or ')} may be` : ''}`
+    const { known, maybe, late } = this.#of(path)
+    if (found === known || maybe.has(found) || late.has(found)) return undefined
+    const others = [...maybe, ...late]
+    return `${path} holds ${found}; acknowledged was ${known}${others.length > 0 ? `, and ${others.join(' or ')} may be` : ''}`
+  }
+
+  /** The same for a cluster that may be behind: it shows something that was written once, and nothing older than it has shown. */
+  findOlder(server: string, path: string, found: string | undefined): string | undefined {
+    const { written, late } = this.#of(path)
+    if (found === undefined) return undefined
+    const place = written.indexOf(found)
+    if (place < 0) return `${path} holds ${found}, which nobody has written`
+    const shown = this.#shown.get(`${server} ${path}`) ?? 0
+    this.#shown.set(`${server} ${path}`, Math.max(shown, place))
+    return place < shown && !late.has(found) ? `${path} holds ${found} after ${written[shown]}` : undefined
   }
 
   #of(path: string): Register {
-    const found = this.#all.get(path) ?? { known: undefined, maybe: new Set() }
+    const found = this.#all.get(path) ?? { known: undefined, maybe: new Set(), late: new Set(), written: [] }
     this.#all.set(path, found)
     return found
   }

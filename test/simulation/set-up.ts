@@ -1,7 +1,7 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import type { Member, World } from './world.js'
 
-/** New clusters, each initialised with one share, open, and with the mounts that clients write to. */
+/** New clusters, each initialised with one share, and open. */
 export const initialiseAll = async (world: World): Promise<void> => {
   for (const member of world.members) {
     if (!(await member.cluster.start())) world.fail(`${member.name} does not start`)
@@ -13,36 +13,48 @@ export const initialiseAll = async (world: World): Promise<void> => {
   }
 }
 
-export const mountKv = async (world: World, member: Member): Promise<void> => {
-  for (const [name, version] of [
-    ['one', '1'],
-    ['two', '2'],
-  ] as const)
-    await world.demand(member, {
-      method: 'PUT',
-      path: `sys/mounts/${name}`,
-      body: { type: 'kv', options: { version } },
-    })
+const KV_MOUNTS = { one: '1', two: '2', hidden: '1' } as const
+
+const ALLOW_ALL = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo"] }'
+
+/** What clients write to and log in with: on the first cluster, for all that will follow it. */
+export const furnish = async (world: World, member: Member): Promise<void> => {
+  const put = (path: string, body: Record<string, unknown>) => world.demand(member, { method: 'PUT', path, body })
+  for (const [name, version] of Object.entries(KV_MOUNTS))
+    await put(`sys/mounts/${name}`, { type: 'kv', options: { version } })
+  await put('sys/auth/approle', { type: 'approle' })
+  await put('sys/policies/acl/all', { policy: ALLOW_ALL })
+  await put('auth/approle/role/admin', { token_policies: ['all'] })
+  const read = await world.demand(member, { method: 'GET', path: 'auth/approle/role/admin/role-id' })
+  const made = await put('auth/approle/role/admin/secret-id', {})
+  world.admin = { role_id: dataOf(read.json).role_id, secret_id: dataOf(made.json).secret_id }
 }
+
+/** A token that may do everything, of a cluster on which no other one is known. */
+const logIn = async (world: World, member: Member): Promise<void> => {
+  const { json } = await world.demand(member, { method: 'PUT', path: 'auth/approle/login', body: world.admin })
+  member.rootToken = String((json.auth as { client_token: string }).client_token)
+}
+
+const dataOf = (json: Readonly<Record<string, unknown>>) => json.data as Readonly<Record<string, string>>
 
 /** Makes `below` a secondary of `above`, and waits until it has everything. */
 export const join = async (world: World, kind: Kind, above: Member, below: Member): Promise<void> => {
   const base = `sys/replication/${kind}`
-  if ((await world.status(above, kind)).mode !== 'primary') {
-    await world.demand(above, { method: 'PUT', path: `${base}/primary/enable` })
-    await world.until(`${above.name} is to be a primary`, async () => {
-      const { mode } = await world.status(above, kind)
-      return mode === 'primary' ? undefined : `it is ${mode}`
-    })
-  }
+  await world.demand(above, { method: 'PUT', path: `${base}/primary/enable` })
+  await world.until(`${above.name} is to be a primary`, async () => {
+    const { mode } = await world.status(above, kind)
+    return mode === 'primary' ? undefined : `it is ${mode}`
+  })
   const body = { id: below.name.toLowerCase() }
   const issued = await world.demand(above, { method: 'PUT', path: `${base}/primary/secondary-token`, body })
   const { token } = issued.json.wrap_info as { token: string }
   await world.demand(below, { method: 'PUT', path: `${base}/secondary/enable`, body: { token } })
   below.unsealKey = above.unsealKey
-  if (kind === 'dr') below.rootToken = above.rootToken
   await world.until(`${below.name} is to follow ${above.name}`, async () => {
     const { mode, state } = await world.status(below, kind)
     return mode === 'secondary' && state === 'stream-wals' ? undefined : `it is ${mode}, ${state}`
   })
+  if (kind === 'dr') below.rootToken = above.rootToken
+  else await logIn(world, below)
 }

@@ -1,9 +1,5 @@
-import { endFaults, runFaults } from './faults.js'
-import { judgeCopy, judgeLevel, judgeStorage, judgeWrites } from './judges.js'
-import { runClient } from './clients.js'
 import { planOf } from './plan.js'
-import { Registers } from './registers.js'
-import { initialiseAll, join, mountKv } from './set-up.js'
+import { play } from './play.js'
 import { World } from './world.js'
 
 export interface Outcome {
@@ -32,22 +28,4 @@ export const simulate = async (seed: number, isTold = false): Promise<Outcome> =
   for (const { cluster } of world.members) cluster.crash(true)
   const { hash, events, story } = history
   return { seed, hash, events, virtualMs: clock.monotonic(), failure, story }
-}
-
-const play = async (world: World): Promise<void> => {
-  const [above, below] = [world.member('A'), world.member('B')]
-  const registers = new Registers()
-  await initialiseAll(world)
-  await mountKv(world, above)
-  await join(world, 'dr', above, below)
-  const endMs = world.clock.monotonic() + world.plan.activeMs
-  const clients = Array.from({ length: world.plan.clients }, (_, index) =>
-    runClient(world, registers, { index, endMs, findServer: () => above }),
-  )
-  await Promise.all([...clients, runFaults(world, endMs)])
-  await endFaults(world)
-  await judgeLevel(world, [{ kind: 'dr', above, below }])
-  await judgeWrites(world, above, registers)
-  for (const member of world.members) await judgeStorage(world, member)
-  await judgeCopy(world, above, below)
 }

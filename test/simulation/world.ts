@@ -26,6 +26,8 @@ export class World {
   readonly history: History
   readonly network: Network
   readonly members: readonly Member[]
+  /** What logs in where everything is allowed. */
+  admin: Readonly<Record<string, unknown>> = {}
 
   constructor(plan: Plan, names: readonly string[], isTold: boolean) {
     const { seed, networkDelayMsMax, settings, diskDelayMsMax } = plan

@@ -1,0 +1,75 @@
+import { Chance } from './chance.js'
+import type { Answer } from './cluster.js'
+import type { Servers } from './clients.js'
+import { judgeWrites } from './judges.js'
+import type { Registers } from './registers.js'
+import { writeOf } from './values.js'
+import type { Member, World } from './world.js'
+
+const PAUSE_TIMES = 20
+/** Values that are written while the filter is in place. */
+const CANARIES = 3
+const DENY = { mode: 'deny', paths: ['hidden/'] }
+
+const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
+const pathFor = (secondary: Member): string =>
+  `sys/replication/performance/primary/paths-filter/${secondary.name.toLowerCase()}`
+
+const setFilter = async (world: World, primary: Member, secondary: Member, isOn: boolean): Promise<boolean> => {
+  const path = pathFor(secondary)
+  return isGood(await world.call(primary, isOn ? { method: 'PUT', path, body: DENY } : { method: 'DELETE', path }))
+}
+
+/** Puts a filter on the secondary and takes it away again, until the time is over. */
+export const runFilters = async (
+  world: World,
+  { primary, secondary }: Servers & { readonly secondary: Member },
+  endMs: number,
+): Promise<void> => {
+  const { clock, plan } = world
+  const chance = new Chance(`${plan.seed} filters`)
+  for (;;) {
+    await clock.sleep(chance.next() * plan.clientPauseMsMax * PAUSE_TIMES)
+    if (clock.monotonic() >= endMs) return
+    await setFilter(world, primary, secondary, chance.happens(0.5))
+  }
+}
+
+/** With the filter in place nothing of the mount is on the secondary, in no key and in no value; without it everything is. */
+export const judgeFilter = async (
+  world: World,
+  { primary, secondary }: Servers & { readonly secondary: Member },
+  registers: Registers,
+): Promise<void> => {
+  const isOn = new Chance(`${world.plan.seed} filter in the end`).happens(0.6)
+  await world.until('the filter is to be changed', async () =>
+    (await setFilter(world, primary, secondary, isOn)) ? undefined : 'it was not',
+  )
+  await level(world, primary, secondary)
+  const isShown = (path: string) => !isOn || !path.startsWith('hidden/')
+  await judgeWrites(world, secondary, registers, isShown)
+  if (!isOn) return
+  for (let serial = 0; serial < CANARIES; serial++)
+    await world.demand(primary, writeOf(`hidden/canary-${serial}`, `${serial}`))
+  await level(world, primary, secondary)
+  await findCanaries(world, primary, secondary)
+}
+
+const level = (world: World, primary: Member, secondary: Member): Promise<void> =>
+  world.until('the secondary is to follow the filter', async () => {
+    const { merkle_root: ours } = await world.status(primary, 'performance')
+    const { merkle_root: theirs, state } = await world.status(secondary, 'performance')
+    if (ours !== theirs || state !== 'stream-wals') return `its root is ${theirs}, not ${ours}, and it is in ${state}`
+    return secondary.cluster.server?.isPurgePending ? 'it still destroys what was taken away' : undefined
+  })
+
+const findCanaries = async (world: World, primary: Member, secondary: Member): Promise<void> => {
+  const { json } = await world.demand(primary, { method: 'GET', path: 'sys/mounts/hidden' })
+  const { uuid } = json.data as { uuid: string }
+  const engine = secondary.cluster.server?.host.engine
+  if (!engine) world.fail(`${secondary.name} does not run`)
+  for await (const chunk of engine.scan({}))
+    for (const { key, value } of chunk)
+      if (key.includes(`logical/${uuid}`) || value.includes(`logical/${uuid}`))
+        world.fail(`${secondary.name} holds ${JSON.stringify(key)} of a mount that is kept from it`)
+}

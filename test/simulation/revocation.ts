@@ -1,0 +1,27 @@
+import type { Kind } from '../../src/lab/kinds.js'
+import { writeOf } from './values.js'
+import type { Member, World } from './world.js'
+
+const WRITES = 3
+/** Long enough for whatever is still on its way. */
+const SETTLE_MS = 500
+const WATCHED_MS = 10_000
+
+/** A secondary that was revoked gets nothing of what is written from then on. */
+export const judgeRevocation = async (world: World, kind: Kind, primary: Member, secondary: Member): Promise<void> => {
+  const body = { id: secondary.name.toLowerCase() }
+  const path = `sys/replication/${kind}/primary/revoke-secondary`
+  await world.until('the secondary is to be revoked', async () => {
+    const answer = await world.call(primary, { method: 'PUT', path, body })
+    return answer && answer.status < 300 ? undefined : `the answer is ${answer?.status}`
+  })
+  await world.clock.sleep(SETTLE_MS)
+  const before = await lastRemoteWal(world, kind, secondary)
+  for (let serial = 0; serial < WRITES; serial++) await world.demand(primary, writeOf('one/after', `${serial}`))
+  await world.clock.sleep(WATCHED_MS)
+  const after = await lastRemoteWal(world, kind, secondary)
+  if (after > before) world.fail(`${secondary.name} was revoked and got the entries from ${before} to ${after}`)
+}
+
+const lastRemoteWal = async (world: World, kind: Kind, secondary: Member): Promise<number> =>
+  Number((await world.status(secondary, kind)).last_remote_wal)

@@ -1,0 +1,65 @@
+import type { Answer, Call } from './cluster.js'
+
+/** How a value is written and read at one kind of place. The name is the rest of its path. */
+interface Place {
+  readonly put: (name: string, value: string) => Call
+  readonly delete: (name: string) => Call
+  readonly get: (name: string) => Call
+  /** The value in an answer with status 200. */
+  readonly found: (data: Readonly<Record<string, unknown>>) => unknown
+}
+
+const kv1 = (mount: string): Place => ({
+  put: (name, value) => ({ method: 'PUT', path: `${mount}/${name}`, body: { value } }),
+  delete: (name) => ({ method: 'DELETE', path: `${mount}/${name}` }),
+  get: (name) => ({ method: 'GET', path: `${mount}/${name}` }),
+  found: ({ value }) => value,
+})
+
+const kv2 = (mount: string): Place => ({
+  put: (name, value) => ({ method: 'PUT', path: `${mount}/data/${name}`, body: { data: { value } } }),
+  delete: (name) => ({ method: 'DELETE', path: `${mount}/metadata/${name}` }),
+  get: (name) => ({ method: 'GET', path: `${mount}/data/${name}` }),
+  found: ({ data }) => (data as { readonly value?: unknown }).value,
+})
+
+/** Policies are remembered by whoever has read them. */
+const policies: Place = {
+  put: (name, value) => ({ method: 'PUT', path: `sys/policies/acl/${name}`, body: { policy: `# ${value}` } }),
+  delete: (name) => ({ method: 'DELETE', path: `sys/policies/acl/${name}` }),
+  get: (name) => ({ method: 'GET', path: `sys/policies/acl/${name}` }),
+  found: ({ policy }) => String(policy).slice('# '.length),
+}
+
+const PLACES: Readonly<Record<string, Place>> = {
+  one: kv1('one'),
+  two: kv2('two'),
+  hidden: kv1('hidden'),
+  policy: policies,
+}
+
+export const PLACE_NAMES: readonly string[] = Object.keys(PLACES)
+
+const placeOf = (path: string): readonly [Place, string] => {
+  const [first = '', name = ''] = path.split('/')
+  const place = PLACES[first]
+  if (!place) throw new Error(`there is no place ${first}`)
+  return [place, name]
+}
+
+/** Of a value at a path such as `one/a`; undefined deletes it. */
+export const writeOf = (path: string, value: string | undefined): Call => {
+  const [place, name] = placeOf(path)
+  return value === undefined ? place.delete(name) : place.put(name, value)
+}
+
+export const readOf = (path: string): Call => {
+  const [place, name] = placeOf(path)
+  return place.get(name)
+}
+
+/** The value that was found; undefined for none. */
+export const valueIn = (path: string, { json, status }: Answer): string | undefined => {
+  const [place] = placeOf(path)
+  return status === 200 ? String(place.found(json.data as Readonly<Record<string, unknown>>)) : undefined
+}
