@@ -18,7 +18,7 @@ it('wires servers that run already, works on them as a lab, and forgets it witho
   expect(statSync(keys).mode & 0o777).toBe(0o600)
   const on = (...args: string[]) => home.run(...args, '--name', 'boxes')
 
-  expect((await home.run('ls')).stdout).toMatch(/boxes +dr +attached +\S+ +2 /)
+  expect((await home.run('ls')).stdout).toMatch(/boxes +dr +attached +\S+ +- +2 /)
   await until(async () => (await on('status')).status === 0)
   expect(JSON.parse((await on('status', '--json')).stdout).clusters[0]).toMatchObject({
     process: 'elsewhere',

@@ -35,7 +35,10 @@ it('is one process, on which the commands of every lab work', { timeout: 300_000
   const up = await home.run('up', 'pr-dr', ...UP, '--prove')
   expect(up, up.stderr).toMatchObject({ status: 0 })
   expect(home.processes()).toHaveLength(1)
-  expect((await home.run('ls')).stdout).toMatch(/default .*running .*3 of 3/)
+  const [keeper = 0] = home.processes()
+  expect((await home.run('ls')).stdout).toMatch(
+    new RegExp(`default +pr-dr +running +\\w+ +pid ${keeper} +3 of 3 +healthy`),
+  )
   expect((await home.run('status')).status).toBe(0)
 
   expect(await home.run('pause', 'B')).toMatchObject({
@@ -55,7 +58,10 @@ it('is one process, on which the commands of every lab work', { timeout: 300_000
   expect(await call(home, 'A', 'PUT', 'sys/policies/acl/late', POLICY)).toBe(204)
   expect(await home.run('stop', 'C')).toMatchObject({ status: 0 })
   expect((await look(home)).clusters.find(({ name }) => name === 'C')?.process).toBe('stopped')
-  expect((await home.run('ls')).stdout).toMatch(/partly running .*2 of 3/)
+  expect((await home.run('ls')).stdout).toMatch(/partly running .*2 of 3 +\d problem/)
+  expect(JSON.parse((await home.run('ls', '--json')).stdout)).toEqual([
+    expect.objectContaining({ owner: keeper, problems: expect.arrayContaining(['C is stopped']) }),
+  ])
   expect((await home.run('start', 'C')).status).toBe(0)
   expect((await home.run('restart', 'B', 'C')).stderr).toMatch(/cluster B is open at .*\n.*cluster C is open at /)
   expect((await home.run('wait', '--for', 'healthy')).status).toBe(0)

@@ -12,6 +12,8 @@ export interface LabListing {
   readonly topology: string | undefined
   /** `incomplete`: whoever started it is gone. `damaged`: its record cannot be read. */
   readonly state: 'running' | 'partly running' | 'stopped' | 'failed' | 'incomplete' | 'damaged' | 'busy' | 'attached'
+  /** The process that has it in its hands: a command that changes it, else its keeper; undefined when there is none. */
+  readonly owner: number | undefined
   /** ISO 8601. */
   readonly createdAt: string | undefined
   readonly clusters: number
@@ -31,8 +33,10 @@ const describe = (name: string, host: LabHost): LabListing => {
   const running = lab?.isInProcess
     ? lab.clusters.filter((cluster) => findServer(lab, cluster, host)).length
     : host.servers.findAll(files).length
-  const base = { name, topology: lab?.topology, createdAt: lab?.createdAt, clusters: files.length, running }
   const holder = findHolder(name, host.table)
+  const keeper = lab && host.servers.find(lab.keeper.configFile, lab.keeper.process ?? undefined)
+  const owner = holder?.pid ?? keeper?.pid
+  const base = { name, topology: lab?.topology, owner, createdAt: lab?.createdAt, clusters: files.length, running }
   if (holder) return { ...base, state: 'busy', note: `is being ${holder.doing} by process ${holder.pid}` }
   if (record === 'damaged') return { ...base, state: 'damaged', note: `"understudy down ${name}" removes it` }
   if (!lab || lab.state === 'starting') {
@@ -60,6 +64,7 @@ const describeAttached = ({ name, topology, createdAt, clusters }: AttachedLab):
   name,
   topology,
   state: 'attached',
+  owner: undefined,
   createdAt,
   clusters: clusters.length,
   running: 0,

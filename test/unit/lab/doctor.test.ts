@@ -35,6 +35,7 @@ const LEFT: LabListing = {
   name: 'x',
   topology: 'dr',
   state: 'incomplete',
+  owner: undefined,
   createdAt: undefined,
   clusters: 2,
   running: 1,

@@ -1,32 +1,43 @@
 import { Command } from 'commander'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
-import { type LabListing, listLabStates } from '../../../lab/lifecycle/listing.js'
+import { type LabOverview, listLabsWithHealth } from '../../../lab/overview.js'
 import { formatTable, type Output } from '../../output.js'
 
 /** `understudy ls`: every lab that has left anything on this machine. */
 export const lsCommand = (output: Output, makeHost: () => LabHost = thisHost): Command =>
   new Command('ls')
-    .description('list labs: topology, state, age, servers, and what to do about those that are not well')
+    .description(
+      'list labs: topology, state, age, owner, servers, health, and what to do about those that are not well',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  understudy ls\n  understudy ls --json')
-    .action((flags: { json?: true }) => {
+    .action(async (flags: { json?: true }) => {
       const host = makeHost()
-      const labs = listLabStates(host)
+      const labs = await listLabsWithHealth(host)
       if (flags.json) output.data(JSON.stringify(labs, undefined, 2))
       else if (labs.length === 0) output.progress('there are no labs; "understudy up pr-dr" starts one')
       else output.data(formatTable([HEADER, ...labs.map((lab) => toRow(lab, host.clock.now()))]))
     })
 
-const HEADER = ['lab', 'topology', 'state', 'age', 'servers', '']
+const HEADER = ['lab', 'topology', 'state', 'age', 'owner', 'servers', 'health', '']
 
-const toRow = (lab: LabListing, nowMs: number): string[] => [
+const toRow = (lab: LabOverview, nowMs: number): string[] => [
   lab.name,
   lab.topology ?? '-',
   lab.state,
   lab.createdAt === undefined ? '-' : describeAge(nowMs - Date.parse(lab.createdAt)),
+  lab.owner === undefined ? '-' : `pid ${lab.owner}`,
   lab.state === 'attached' ? String(lab.clusters) : `${lab.running} of ${lab.clusters}`,
+  describeHealth(lab),
   lab.note,
 ]
+
+/** What is wrong in it is for `status` to tell. */
+const describeHealth = ({ problems }: LabOverview): string => {
+  if (problems === null) return '-'
+  if (problems.length === 0) return 'healthy'
+  return problems.length === 1 ? '1 problem' : `${problems.length} problems`
+}
 
 const UNITS: readonly [string, number][] = [
   ['d', 86_400_000],
