@@ -17,6 +17,8 @@ type Format = (typeof FORMATS)[number]
 export class ProcessOutput implements Output {
   isQuiet = false
   format: Format = 'table'
+  /** Whether a document was printed: as YAML, every other one is told from the one before. */
+  #hasPrinted = false
   /** When it last said anything, by the clock of whoever asks. */
   spokeAtMs = 0
   readonly #monotonic: () => number
@@ -26,7 +28,10 @@ export class ProcessOutput implements Output {
   }
 
   /** Prints a command's JSON, or the same data as YAML where that is asked for. */
-  readonly data = (text: string): void => this.#write(process.stdout, this.format === 'yaml' ? toYaml(text) : text)
+  readonly data = (text: string): void => {
+    this.#write(process.stdout, this.format === 'yaml' ? this.#toDocument(text) : text)
+    this.#hasPrinted = true
+  }
 
   /** Handed on alone, as a listener. */
   readonly progress = (text: string): void => {
@@ -39,17 +44,23 @@ export class ProcessOutput implements Output {
     this.isQuiet = true
   }
 
+  #toDocument(text: string): string {
+    const yaml = toYaml(text)
+    return this.#hasPrinted && yaml !== undefined ? `---\n${yaml}` : (yaml ?? text)
+  }
+
   #write(stream: NodeJS.WriteStream, text: string): void {
     this.spokeAtMs = this.#monotonic()
     stream.write(`${text}\n`)
   }
 }
 
-const toYaml = (text: string): string => {
+/** Undefined for what is no JSON. */
+const toYaml = (text: string): string | undefined => {
   try {
     return loadYaml().stringify(JSON.parse(text)).trimEnd()
   } catch {
-    return text
+    return undefined
   }
 }
 

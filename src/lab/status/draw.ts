@@ -103,5 +103,6 @@ const describeState = (view: ClusterView): string => {
 /** `0`, or `12 entries, 3.4 s`. */
 const describeLag = ({ lagEntries, lagSeconds }: FollowView): string => {
   if (lagEntries === null) return '?'
-  return lagEntries === 0 ? '0' : `${lagEntries} entries, ${(lagSeconds ?? 0).toFixed(1)} s`
+  if (lagEntries === 0) return '0'
+  return `${lagEntries} ${lagEntries === 1 ? 'entry' : 'entries'}, ${(lagSeconds ?? 0).toFixed(1)} s`
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { formatTable, ProcessOutput } from '../../../src/cli/output.js'
 
 describe('the output of a process', () => {
@@ -9,6 +10,21 @@ describe('the output of a process', () => {
     complain('wrong')
     expect(written.mock.calls.map(([text]) => text)).toEqual(['under way\n', 'wrong\n'])
     written.mockRestore()
+  })
+})
+
+describe('output as YAML', () => {
+  it('is a stream of documents where a command prints several', () => {
+    const written: string[] = []
+    const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+    const output = new ProcessOutput(() => 0)
+    output.format = 'yaml'
+    for (const id of [1, 2]) output.data(JSON.stringify({ id, list: ['a'] }))
+    spy.mockRestore()
+    expect(parseAllDocuments(written.join('')).map((one) => one.toJS())).toEqual([
+      { id: 1, list: ['a'] },
+      { id: 2, list: ['a'] },
+    ])
   })
 })
 
