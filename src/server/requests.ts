@@ -11,6 +11,7 @@ import type { Response } from '../logical/request.js'
 import { LeadershipLost } from '../storage/commit-log/shared-log.js'
 import type { ClusterNode } from './nodes/cluster-node.js'
 import { NotActive } from './nodes/relay-service.js'
+import { OwnTurn } from './nodes/relay.js'
 import type { Standby } from './nodes/standby.js'
 import type { InFlightRequests } from './runtime/in-flight.js'
 import type { RuntimeHost } from './runtime/runtime-host.js'
@@ -67,9 +68,16 @@ export class Requests {
     return renderAnswer(request, await dispatch(state.backend, request, request.path.slice('sys/'.length)))
   }
 
-  #answer(request: IncomingRequest): Promise<Rendered> {
+  async #answer(request: IncomingRequest): Promise<Rendered> {
     const { host, nodes } = this.#options
-    return nodes && host.state.name === 'standby' ? nodes.standby.answer(request) : this.answerHere(request)
+    if (!nodes || host.state.name !== 'standby') return this.answerHere(request)
+    try {
+      return await nodes.standby.answer(request)
+    } catch (error) {
+      if (!(error instanceof OwnTurn)) throw error
+      await host.admit(request)
+      return this.#answer(request)
+    }
   }
 
   async #answerOpen({ name, pipeline }: OpenServerState, request: IncomingRequest): Promise<Rendered> {

@@ -77,6 +77,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
   const relay = new Relay({
     activeNode: () => node.otherActive,
     awaitOther: (request, term) => room.pass(request, () => node.otherActive?.term === term),
+    isOwnTurn: () => node.isServing || node.isTakingOver,
     connect: (address) => link.connect(address),
     timeoutMs: times.forwardingTimeoutMs,
   })

@@ -19,8 +19,15 @@ interface RelayOptions {
   readonly activeNode: () => LeaderRecord | undefined
   /** Resolves when another node than that of the term is active, or when that took too long. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
+  /** True when this node is the active one, or about to be. */
+  readonly isOwnTurn: () => boolean
   readonly connect: (clusterAddress: string) => Promise<PrimaryConnection>
   readonly timeoutMs: number
+}
+
+/** Nobody else has taken the request, and this node is to answer it by now. */
+export class OwnTurn extends Error {
+  override readonly name = 'OwnTurn'
 }
 
 /** What became of one attempt to have the active node answer. */
@@ -51,8 +58,8 @@ export class Relay {
   }
 
   /**
-   * The answer of the active node; rejects with its error, with 503 where it cannot be asked, and with 502 for a write that it
-   * may have done. `isRightsOnly`: it only says whether that may be done.
+   * The answer of the active node; rejects with its error, with 503 where it cannot be asked, with 502 for a write that it may
+   * have done, and with `OwnTurn`. `isRightsOnly`: it only says whether that may be done.
    */
   async send(request: IncomingRequest, { isRightsOnly = false } = {}): Promise<Rendered> {
     const payload = await encodeRelayed({ request, isRightsOnly })
@@ -69,6 +76,7 @@ export class Relay {
     if (attempt.is === 'lost' && !isWrite(request.operation)) attempt = await this.#attempt(payload)
     if (attempt.is !== 'untaken') return attempt
     await this.#options.awaitOther(request, attempt.term)
+    if (this.#options.isOwnTurn()) throw new OwnTurn()
     return this.#attempt(payload)
   }
 

@@ -1,11 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
 import { errorsOf } from '../../../../src/client/api-client.js'
-import { type TestNode, TestNodes } from '../../../support/nodes.js'
+import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
+import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** Three servers of one process that are one cluster, over a log in memory. */
 
-const ended: TestNodes[] = []
+const ended: TestNodes<MemoryNode>[] = []
 afterEach(async () => {
   for (const nodes of ended.splice(0)) await nodes.close()
 })
@@ -13,15 +14,15 @@ afterEach(async () => {
 const NAMES = ['A', 'B', 'C']
 
 const open = async (names = NAMES, settings: Record<string, string> = {}) => {
-  const nodes = await TestNodes.start(names, { settings })
+  const nodes = await startMemoryNodes(names, { settings })
   ended.push(nodes)
   await nodes.open()
-  const [a, b, c] = nodes.all as [TestNode, TestNode, TestNode]
+  const [a, b, c] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
   return { nodes, a, b, c }
 }
 
 test('a cluster that one node has initialised is opened on each with the shares of the first', async () => {
-  const nodes = await TestNodes.start(NAMES)
+  const nodes = await startMemoryNodes(NAMES)
   ended.push(nodes)
   for (const node of nodes.all) expect(await node.health()).toBe(501)
   await nodes.open()
@@ -44,7 +45,7 @@ test('what a standby says of itself, of the active node, and of all of them', as
     leader_cluster_address: a.clusterAddress,
   })
   expect((await a.send('GET', 'sys/leader')).json).toMatchObject({ is_self: true, active_time: expect.any(String) })
-  const status = (node: TestNode) => nodes.clientOf(node).read('sys/ha-status')
+  const status = (node: MemoryNode) => nodes.clientOf(node).read('sys/ha-status')
   const listed = ((await status(b)).data as { nodes: Record<string, unknown>[] }).nodes
   expect(
     listed.map(({ api_address, active_node, last_echo }) => [api_address, active_node, last_echo === null]),
@@ -53,7 +54,7 @@ test('what a standby says of itself, of the active node, and of all of them', as
     [b.address, false, false],
     [nodes.all[2]?.address, false, false],
   ])
-  const cluster = async (node: TestNode) => (await node.anonymous.read('sys/seal-status')).cluster_id
+  const cluster = async (node: MemoryNode) => (await node.anonymous.read('sys/seal-status')).cluster_id
   expect(await cluster(b)).toBe(await cluster(a))
 })
 
@@ -160,9 +161,9 @@ test('what is not built for several nodes is refused', async () => {
 
 test('with a seal that opens by itself each node does, those that were there before the cluster was', async () => {
   const key = Buffer.alloc(32, 7).toString('hex')
-  const nodes = await TestNodes.start(NAMES, { more: { seal: { static: { current_key_id: 'k', current_key: key } } } })
+  const nodes = await startMemoryNodes(NAMES, { more: { seal: { static: { current_key_id: 'k', current_key: key } } } })
   ended.push(nodes)
-  const [a, b, c] = nodes.all as [TestNode, TestNode, TestNode]
+  const [a, b, c] = nodes.all as [MemoryNode, MemoryNode, MemoryNode]
   const body = { recovery_shares: 1, recovery_threshold: 1 }
   const made = await b.anonymous.call('PUT', 'sys/init', { body })
   nodes.rootToken = String(made.root_token)

@@ -1,11 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
-import type { ApiAnswer, ApiClient } from '../../../../src/client/api-client.js'
-import { type TestNode, TestNodes } from '../../../support/nodes.js'
+import { type MemoryNode, startMemoryNodes } from '../../../support/memory-nodes.js'
+import { expectAll, expectUsesCounted, Writers } from '../../../support/node-writers.js'
+import type { TestNodes } from '../../../support/nodes.js'
 import { until } from '../../../support/until.js'
 
 /** The active node goes while clients write, and nothing that was acknowledged is gone or done twice. */
 
-const ended: TestNodes[] = []
+const ended: TestNodes<MemoryNode>[] = []
 afterEach(async () => {
   for (const nodes of ended.splice(0)) await nodes.close()
 })
@@ -14,61 +15,15 @@ afterEach(async () => {
 const LEASE_MS = 2000
 
 const open = async (leaseMs?: number, settings: Record<string, string> = {}) => {
-  const nodes = await TestNodes.start(['A', 'B', 'C'], { settings, ...(leaseMs !== undefined && { leaseMs }) })
+  const nodes = await startMemoryNodes(['A', 'B', 'C'], { settings, ...(leaseMs !== undefined && { leaseMs }) })
   ended.push(nodes)
   await nodes.open()
   const client = nodes.clientOf(await nodes.active())
   await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
-  await client.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
   return { nodes, client }
 }
 
-/** Writes one key after the other through all running nodes until it is told to stop; a failed write is tried no more. */
-class Writers {
-  readonly acknowledged = new Set<string>()
-  readonly #nodes: TestNodes
-  #isOver = false
-  readonly #running: Promise<void>[] = []
-
-  constructor(nodes: TestNodes) {
-    this.#nodes = nodes
-  }
-
-  start(): void {
-    for (const node of this.#nodes.all) this.#running.push(this.#write(node))
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true
-    await Promise.all(this.#running)
-  }
-
-  async #write(node: TestNode): Promise<void> {
-    const client = this.#nodes.clientOf(node)
-    for (let turn = 0; !this.#isOver; turn++) {
-      const key = `${node.name}-${turn}`
-      const answer = await client.send('PUT', `kv/${key}`, { body: { value: key } }).catch(() => undefined)
-      if (answer?.status === 204) this.acknowledged.add(key)
-      else await until(() => node.server !== undefined || this.#isOver)
-    }
-  }
-}
-
-const more = (writers: Writers) => {
-  const before = writers.acknowledged.size
-  return until(() => writers.acknowledged.size >= before + 20)
-}
-
-const expectAll = async (client: ApiClient, { acknowledged }: Writers) => {
-  const { keys } = ((await client.send('LIST', 'kv/')).json?.data ?? {}) as { keys: string[] }
-  const there = new Set(keys)
-  expect([...acknowledged].filter((key) => !there.has(key))).toEqual([])
-  for (const key of [...acknowledged].slice(-10)) {
-    expect((await client.send('GET', `kv/${key}`)).json?.data).toEqual({ value: key })
-  }
-}
-
-const ENDS: readonly (readonly [string, (node: TestNode) => Promise<void>])[] = [
+const ENDS: readonly (readonly [string, (node: MemoryNode) => Promise<void>])[] = [
   ['is killed', (node) => node.crash()],
   ['is stopped', (node) => node.stop()],
   ['is cut off from the log', async (node) => node.shared?.link.cut()],
@@ -77,20 +32,18 @@ const ENDS: readonly (readonly [string, (node: TestNode) => Promise<void>])[] = 
 test.each(ENDS)('nothing acknowledged is lost when the active node %s', async (_, end) => {
   const { nodes } = await open(LEASE_MS)
   const writers = new Writers(nodes)
-  writers.start()
-  await more(writers)
+  await writers.more()
   const first = await nodes.active()
   await end(first)
   const others = nodes.all.filter((node) => node !== first)
   const second = await nodes.active(others)
-  await more(writers)
-  if (!first.server) {
+  await writers.more()
+  if (!first.isRunning) {
     await first.start()
-    await until(async () => (await first.anonymous.read('sys/seal-status')).initialized === true)
     await nodes.unseal(first)
   } else first.shared?.link.heal()
   await until(async () => (await first.health()) === 429)
-  await more(writers)
+  await writers.more()
   await writers.stop()
   for (const node of [second, first]) await expectAll(nodes.clientOf(node), writers)
 })
@@ -101,10 +54,9 @@ test('step-downs one after the other lose nothing, and a token that was made bef
     auth: { client_token: string }
   }
   const writers = new Writers(nodes)
-  writers.start()
   const seen = new Set<string>()
   while (seen.size < nodes.all.length) {
-    await more(writers)
+    await writers.more()
     const active = await nodes.active()
     seen.add(active.name)
     const looked = await nodes.clientOf(active, auth.client_token).send('GET', 'auth/token/lookup-self')
@@ -117,37 +69,13 @@ test('step-downs one after the other lose nothing, and a token that was made bef
 })
 
 test('a limited SecretID is never used more often than it may be, whichever node is asked and whichever is active', async () => {
-  const { nodes, client } = await open(LEASE_MS)
-  const USES = 25
-  const LOGIN = 'auth/approle/login'
-  await client.call('POST', 'auth/approle/role/r', { body: { secret_id_num_uses: USES } })
-  const { data: role } = (await client.read('auth/approle/role/r/role-id')) as { data: { role_id: string } }
-  const made = (await client.call('POST', 'auth/approle/role/r/secret-id')) as { data: { secret_id: string } }
-  const body = { role_id: role.role_id, secret_id: made.data.secret_id }
-  let logins = 0
-  let isSpent = false
-  const logIn = async (node: TestNode): Promise<void> => {
-    while (!isSpent && node.server) {
-      const answer: ApiAnswer | undefined = await node.send('POST', LOGIN, { body }).catch(() => undefined)
-      if (answer?.status === 200) logins++
-      if (answer?.status === 400) isSpent = true
-    }
-  }
-  const running = nodes.all.map((node) => logIn(node))
-  await until(() => logins >= 5 || isSpent)
-  const first = await nodes.active()
-  await first.crash()
-  await nodes.active(nodes.running)
-  await Promise.all(running)
-  expect(logins).toBeGreaterThanOrEqual(5)
-  expect(logins).toBeLessThanOrEqual(USES)
-  const again = await nodes.clientOf(await nodes.active()).send('POST', 'auth/approle/login', { body })
-  expect(again.status).toBe(400)
+  const { nodes } = await open(LEASE_MS)
+  await expectUsesCounted(nodes, (node) => node.crash())
 })
 
 test('caches of the new active node know what the former one has changed', async () => {
   const { nodes, client } = await open()
-  const [a, b] = nodes.all as [TestNode, TestNode]
+  const [a, b] = nodes.all as [MemoryNode, MemoryNode]
   const rules = (path: string) => ({ body: { policy: `path "kv/${path}" { capabilities = ["read"] }` } })
   await client.call('PUT', 'kv/one', { body: { value: 1 } })
   await client.call('PUT', 'kv/two', { body: { value: 2 } })
@@ -155,7 +83,7 @@ test('caches of the new active node know what the former one has changed', async
   const { auth } = (await client.call('POST', 'auth/token/create', { body: { policies: ['p'] } })) as {
     auth: { client_token: string }
   }
-  const statuses = async (node: TestNode) =>
+  const statuses = async (node: MemoryNode) =>
     Promise.all(
       ['one', 'two'].map(
         async (key) => (await nodes.clientOf(node, auth.client_token).send('GET', `kv/${key}`)).status,

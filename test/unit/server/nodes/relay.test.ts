@@ -5,7 +5,7 @@ import { type Operation, ROOT_NAMESPACE } from '../../../../src/logical/request.
 import { encodeRelayFailure, encodeRendered } from '../../../../src/replication/forwarding/relayed-answer.js'
 import { refusalError } from '../../../../src/replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
-import { Relay } from '../../../../src/server/nodes/relay.js'
+import { OwnTurn, Relay } from '../../../../src/server/nodes/relay.js'
 import type { LeaderRecord } from '../../../../src/storage/commit-log/shared-log.js'
 
 /** What becomes of a request that a standby hands on, by what the active node makes of it. */
@@ -39,7 +39,7 @@ type Step = 'unreachable' | 'not active' | 'cut' | Rendered | LogicalError
 
 /** A relay whose attempts end as the steps say; another node is active as soon as somebody waits for one. */
 const relayOver = (...steps: Step[]) => {
-  const seen = { sent: 0, waited: [] as number[], leader: leader(1) as LeaderRecord | undefined }
+  const seen = { sent: 0, waited: [] as number[], becomesActive: false, leader: leader(1) as LeaderRecord | undefined }
   const call = async () => {
     seen.sent++
     const step = steps.shift()
@@ -53,8 +53,9 @@ const relayOver = (...steps: Step[]) => {
     activeNode: () => seen.leader,
     awaitOther: async (_, term) => {
       seen.waited.push(term)
-      seen.leader = leader(term + 1)
+      seen.leader = seen.becomesActive ? undefined : leader(term + 1)
     },
+    isOwnTurn: () => seen.waited.length > 0 && seen.becomesActive,
     connect: async () => {
       if (steps[0] !== 'unreachable') return { call } as unknown as PrimaryConnection
       steps.shift()
@@ -119,6 +120,13 @@ describe('a request that a standby hands on', () => {
     const { relay, seen } = relayOver(step, OK)
     expect((await relay.send(request('update'))).status).toBe(200)
     expect(seen.waited).toEqual([1])
+  })
+
+  test('is for this node to answer when it has become the active one meanwhile', async () => {
+    const { relay, seen } = relayOver('not active')
+    seen.becomesActive = true
+    await expect(relay.send(request('update'))).rejects.toBeInstanceOf(OwnTurn)
+    expect(seen.sent).toBe(1)
   })
 
   test('a write that the second node has taken and not answered is unknown', async () => {

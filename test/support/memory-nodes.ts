@@ -1,0 +1,83 @@
+import { systemClock } from '../../src/base/clock.js'
+import { silentLog } from '../../src/base/log.js'
+import { type PortPair, randomPorts } from '../../src/lab/ports.js'
+import { loadServerConfig } from '../../src/server/config/server-config.js'
+import { Server } from '../../src/server/server.js'
+import { MemoryLog } from '../../src/storage/commit-log/memory-log.js'
+import { MemorySharedLog } from '../../src/storage/commit-log/memory-shared-log.js'
+import { openMemoryGenerations } from '../../src/storage/engine/memory-generations.js'
+import { TestNode, TestNodes } from './nodes.js'
+
+/** Long enough for a machine that stands still for a while: nobody is to lose it by chance. */
+const LEASE_MS = 20_000
+
+interface Options {
+  /** How long a leader that is gone is waited for. */
+  readonly leaseMs?: number
+  /** Of the stanza of our own. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** The rest of the configuration. */
+  readonly more?: object
+}
+
+/** A server in this process over a log in memory, with a disk that is empty at each start. */
+export class MemoryNode extends TestNode {
+  readonly #log: MemoryLog
+  readonly #options: Options
+  shared: MemorySharedLog | undefined
+  #server: Server | undefined
+
+  constructor(name: string, ports: PortPair, log: MemoryLog, options: Options) {
+    super(name, ports)
+    this.#log = log
+    this.#options = options
+  }
+
+  get isRunning(): boolean {
+    return this.#server !== undefined
+  }
+
+  async start(): Promise<void> {
+    const { settings = {}, more = {} } = this.#options
+    const local = { ...this.configOf({ inmem: {} }, settings), ...more }
+    const env = { VAULT_LOCAL_CONFIG: JSON.stringify(local), VAULT_RAFT_NODE_ID: this.name }
+    const { config, problems } = loadServerConfig([], env)
+    if (!config) throw new Error(JSON.stringify(problems))
+    this.shared = new MemorySharedLog(this.#log, systemClock)
+    this.#server = await Server.start({
+      config,
+      log: silentLog,
+      sharedLog: this.shared,
+      openStorage: async () => openMemoryGenerations(),
+    })
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    await server?.close(0)
+  }
+
+  async crash(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    this.shared?.crash()
+    await server?.close(0).catch(() => undefined)
+  }
+}
+
+/** A cluster of several nodes in this process. */
+export const startMemoryNodes = async (
+  names: readonly string[],
+  options: Options = {},
+): Promise<TestNodes<MemoryNode>> => {
+  const log = new MemoryLog({ clock: systemClock, leaseMs: options.leaseMs ?? LEASE_MS })
+  const ports = await randomPorts([...names])
+  const all = names.map((name) => {
+    const pair = ports.get(name)
+    if (!pair) throw new Error(`no ports for ${name}`)
+    return new MemoryNode(name, pair, log, options)
+  })
+  for (const node of all) await node.start()
+  return new TestNodes(all)
+}

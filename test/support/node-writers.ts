@@ -1,0 +1,84 @@
+import { expect } from 'vitest'
+import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
+import type { TestNode, TestNodes } from './nodes.js'
+import { until } from './until.js'
+
+/** Clients that write and log in while nodes come and go, and what must hold of what they were answered. */
+
+/** Writes one key after the other through every node until it is told to stop; a write that failed is not tried again. */
+export class Writers {
+  readonly acknowledged = new Set<string>()
+  readonly #nodes: TestNodes
+  readonly #running: Promise<void>[]
+  #isOver = false
+
+  constructor(nodes: TestNodes) {
+    this.#nodes = nodes
+    this.#running = nodes.all.map((node) => this.#write(node))
+  }
+
+  /** Resolves when more was acknowledged. */
+  more(): Promise<void> {
+    const before = this.acknowledged.size
+    return until(() => this.acknowledged.size >= before + 20)
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#running)
+  }
+
+  async #write(node: TestNode): Promise<void> {
+    const client = this.#nodes.clientOf(node)
+    for (let turn = 0; !this.#isOver; turn++) {
+      const key = `${node.name}-${turn}`
+      const answer = await client.send('PUT', `kv/${key}`, { body: { value: key } }).catch(() => undefined)
+      if (answer?.status === 204) this.acknowledged.add(key)
+      else await until(() => node.isRunning || this.#isOver)
+    }
+  }
+}
+
+/** Everything that was acknowledged is there. */
+export const expectAll = async (client: ApiClient, { acknowledged }: Writers): Promise<void> => {
+  const { keys } = ((await client.send('LIST', 'kv/')).json?.data ?? {}) as { keys: string[] }
+  const there = new Set(keys)
+  expect([...acknowledged].filter((key) => !there.has(key))).toEqual([])
+  for (const key of [...acknowledged].slice(-10)) {
+    expect((await client.send('GET', `kv/${key}`)).json?.data).toEqual({ value: key })
+  }
+}
+
+const LOGIN = 'auth/approle/login'
+
+/** Logs in with a limited SecretID at every node until it is spent, and ends the active node meanwhile: it is not used too often. */
+export const expectUsesCounted = async <N extends TestNode>(
+  nodes: TestNodes<N>,
+  end: (node: N) => Promise<void>,
+): Promise<void> => {
+  const client = nodes.clientOf(await nodes.active())
+  const uses = 25
+  await client.call('POST', 'sys/auth/approle', { body: { type: 'approle' } })
+  await client.call('POST', 'auth/approle/role/r', { body: { secret_id_num_uses: uses } })
+  const { data: role } = (await client.read('auth/approle/role/r/role-id')) as { data: { role_id: string } }
+  const made = (await client.call('POST', 'auth/approle/role/r/secret-id')) as { data: { secret_id: string } }
+  const body = { role_id: role.role_id, secret_id: made.data.secret_id }
+  let logins = 0
+  let isSpent = false
+  const logIn = async (node: TestNode): Promise<void> => {
+    while (!isSpent && node.isRunning) {
+      const answer: ApiAnswer | undefined = await node.send('POST', LOGIN, { body }).catch(() => undefined)
+      if (answer?.status === 200) logins++
+      if (answer?.status === 400) isSpent = true
+    }
+  }
+  const running = nodes.all.map((node) => logIn(node))
+  await until(() => logins >= 5 || isSpent)
+  await end(await nodes.active())
+  await nodes.active()
+  await Promise.all(running)
+  expect(logins).toBeGreaterThanOrEqual(5)
+  expect(logins).toBeLessThanOrEqual(uses)
+  const again = await nodes.clientOf(await nodes.active()).send('POST', LOGIN, { body })
+  expect(again.status).toBe(400)
+}
