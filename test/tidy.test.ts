@@ -78,6 +78,7 @@ const OWNERS: Record<string, readonly string[]> = {
   commander: ['cli'],
   vitest: ['vitest'],
   preact: ['web'],
+  uplot: ['web'],
   testcontainers: ['testcontainers'],
   'node:child_process': ['lab', 'server'],
 }
@@ -208,7 +209,7 @@ describe('the house', () => {
       .flatMap((source) =>
         source.imports
           .filter(({ specifier, isType }) => {
-            if (!specifier.startsWith('.')) return packageOf(specifier) !== 'preact'
+            if (!specifier.startsWith('.')) return !['preact', 'uplot'].includes(packageOf(specifier))
             const target = targetOf(source, specifier)
             return roomOf(target) !== 'web' && !(isType && path.relative(root, target) === PAGE_FACTS)
           })

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { checkGate, isServedWhile } from '../core/pipeline/gate.js'
-import type { Meter } from '../core/status/metrics.js'
+import { HANDLED, type Meter, REFUSED } from '../core/status/metrics.js'
 import { dispatch } from '../logical/dispatch.js'
 import { renderAnswer } from '../logical/envelope.js'
 import { LogicalError } from '../logical/errors.js'
@@ -106,11 +106,14 @@ export class Requests {
     const startedMs = clock.monotonic()
     try {
       return await run()
+    } catch (error) {
+      meter.record(REFUSED, clock.monotonic() - startedMs)
+      throw error
     } finally {
       // The path of a request may hold secrets, and is for audit devices. The id stays when the request is forwarded.
       log.debug('a request was answered', { request_id: request.id, operation: request.operation })
       done()
-      meter.record('vault.core.handle_request', clock.monotonic() - startedMs)
+      meter.record(HANDLED, clock.monotonic() - startedMs)
     }
   }
 }

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/action-dialog.js'
 import { offersOf, type Subject } from './actions/offers.js'
 import { Works } from './actions/works.js'
+import { CurvesView } from './curves/curves.js'
 import { connect } from './feed/connect.js'
 import { BEGIN, type PageState, reduce } from './feed/state.js'
 import { ClusterTable } from './picture/cluster-table.js'
@@ -20,7 +21,7 @@ const App = () => {
   const [state, dispatch] = useReducer(reduce, BEGIN)
   const [asked, ask] = useState<Subject | undefined>()
   useEffect(() => connect(dispatch), [])
-  const { survey, events, primaries, works } = state
+  const { survey, events, primaries, samples, works } = state
   const isStale = state.connection !== 'live'
   const onAsk = survey && survey.verbs.length > 0 && !isStale && state.gone === undefined ? ask : undefined
   useEffect(() => {
@@ -44,6 +45,7 @@ const App = () => {
           {survey && <Picture survey={survey} primaries={primaries} isStale={isStale} onAsk={onAsk} />}
           {survey && survey.problems.length > 1 && <Problems problems={survey.problems} />}
           {survey && <ClusterTable survey={survey} />}
+          {survey && <CurvesView samples={samples} events={events} />}
         </section>
         <div class="side">
           {useMemo(

@@ -264,6 +264,8 @@ describe('what is done', () => {
     expect(work, work.outcome).toMatchObject({ state: 'done', outcome: expect.stringMatching(/^RTO .*\npassed after/) })
     expect(drill?.steps.map(({ state }) => state)).toEqual(drill?.steps.map(() => 'passed'))
     expect(drill?.expectations.map(({ passed }) => passed)).toEqual(drill?.expectations.map(() => true))
+    const phases = listener.events.flatMap(({ step }) => (step ? [step.phase] : []))
+    expect(phases).toEqual(drill?.steps.flatMap(() => ['begins', 'passed']))
     await done({ verb: 'reset', clusters: [] })
   })
 

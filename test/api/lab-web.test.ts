@@ -124,6 +124,12 @@ describe('what is sent', () => {
       ],
       hasEvents: true,
     })
+    const requestsOfA = () => listener.survey?.clusters[0]?.requests
+    const { handled, refused } = requestsOfA() ?? { handled: 0, refused: 0 }
+    expect(handled).toBeGreaterThan(refused)
+    const [A] = home.record('default').clusters
+    expect(await ask(`${A?.apiAddress}/v1/sys/policies/acl`)).toMatchObject({ status: 403 })
+    await until(() => (requestsOfA()?.refused ?? 0) > refused)
     expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(0)
     await until(() => listener.survey?.faults?.[0]?.isCut === true)
     expect((await home.run('heal', '--all')).status).toBe(0)

@@ -202,6 +202,7 @@ describe('from the page', () => {
     await lab.cluster('B', 'primary')
     await work('done', 'passed after')
     expect(await lab.page.locator('.expectations .passed').count()).toBe(6)
+    await lab.see('.curve[data-phases="6"] canvas')
     await lab.shoot('drilled')
     await lab.expectNoBarrier()
   })

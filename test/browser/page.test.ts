@@ -35,10 +35,20 @@ describe('the page of a lab', () => {
     await lab.see('.words strong:text-is("✂ cut")')
     await lab.see('.verdict.bad')
     await lab.event('fault-set', 'A <-> B, partition')
+    const [A] = lab.home.record('default').clusters
+    const written = await fetch(`${A?.apiAddress}/v1/sys/policies/acl/behind`, {
+      method: 'PUT',
+      headers: { 'X-Vault-Token': A?.rootToken ?? '' },
+      body: JSON.stringify({ policy: 'path "x" {}' }),
+    })
+    expect(written.status).toBe(204)
+    await lab.seen(`/A → B, DR: [1-9]/.test(document.querySelector('.curve .unseen').textContent)`)
+    await lab.see('.curve canvas')
     await lab.shoot('cut')
     await lab.run('heal', '--all')
     await lab.arrow('A dr B', 'well')
     await lab.event('fault-healed', 'A <-> B, partition is healed')
+    await lab.seen(`/A → B, DR: 0, at most [1-9]/.test(document.querySelector('.curve .unseen').textContent)`)
   })
 
   it('shows a text as what it is, whatever is written in it', async () => {

@@ -29,6 +29,10 @@ export interface MetricReading {
   readonly counts: readonly MetricCount[]
 }
 
+/** Requests that were answered in whatever way, and those of them that were refused. */
+export const HANDLED = 'vault.core.handle_request'
+export const REFUSED = 'understudy.requests.refused'
+
 /** Counts what happens. Recording costs next to nothing; what a reading shows beside it is read when it is asked for. */
 export class Meter {
   readonly #summaries = new Map<string, { count: number; sum: number; min: number; max: number }>()
@@ -45,6 +49,11 @@ export class Meter {
     summary.sum += ms
     if (ms < summary.min) summary.min = ms
     if (ms > summary.max) summary.max = ms
+  }
+
+  /** How often an event of this name was recorded. */
+  times(name: string): number {
+    return this.#summaries.get(name)?.count ?? 0
   }
 
   /** One event named `name` with these labels. Once there are too many series, new ones are left out. */

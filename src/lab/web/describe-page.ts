@@ -7,14 +7,20 @@ import type { ClusterView, RoleView } from '../status/cluster-view.js'
 import { CUT, signOf } from '../status/draw.js'
 import type { Survey } from '../survey.js'
 import { topologyOf } from '../topology/catalogue.js'
-import type { PageCluster, PageEvent, PageFault, PageRole, PageSurvey, PageVerb } from './page-facts.js'
+import type { PageCluster, PageEvent, PageFault, PageRequests, PageRole, PageSurvey } from './page-facts.js'
 
-/** What of a survey the page shows. `verbs`: what can be done from it. */
-export const describeSurvey = (lab: AnyLab, survey: Survey, verbs: readonly PageVerb[]): PageSurvey => ({
+/** What is known besides a survey. `verbs`: what can be done from the page. */
+interface Besides extends Pick<PageSurvey, 'atMs' | 'verbs'> {
+  readonly requests: ReadonlyMap<string, PageRequests | null>
+}
+
+/** What of a survey the page shows. */
+export const describeSurvey = (lab: AnyLab, survey: Survey, { atMs, verbs, requests }: Besides): PageSurvey => ({
   lab: survey.name,
+  atMs,
   topology: survey.topology,
   planned: (topologyOf(lab)?.links ?? []).map(({ kind, primary, secondary }) => ({ kind, primary, secondary })),
-  clusters: survey.clusters.map(describeCluster),
+  clusters: survey.clusters.map((view) => describeCluster(view, requests.get(view.name) ?? null)),
   links: survey.links.map(({ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds }) => ({
     ...{ kind, primary, secondary, state, connectionState, lagEntries, lagSeconds },
   })),
@@ -24,7 +30,7 @@ export const describeSurvey = (lab: AnyLab, survey: Survey, verbs: readonly Page
   verbs,
 })
 
-const describeCluster = (view: ClusterView): PageCluster => ({
+const describeCluster = (view: ClusterView, requests: PageRequests | null): PageCluster => ({
   name: view.name,
   apiAddress: view.apiAddress,
   process: view.process,
@@ -33,6 +39,7 @@ const describeCluster = (view: ClusterView): PageCluster => ({
   isSealed: view.isSealed,
   dr: describeRole(view.dr),
   performance: describeRole(view.performance),
+  requests,
   problems: view.problems,
 })
 
@@ -56,4 +63,10 @@ export const describeHappened = (event: LabEvent): PageEvent => ({
   kind: event.kind,
   text: wordsOf(event),
   command: event.command ?? null,
+  step: event.kind === 'drill' ? stepOf(event) : null,
+})
+
+const stepOf = ({ details: { step, phase } }: LabEvent): PageEvent['step'] => ({
+  name: String(step),
+  phase: String(phase),
 })

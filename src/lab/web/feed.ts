@@ -6,6 +6,7 @@ import { followEvents, listEvents } from '../events/reading.js'
 import { requireAnyLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
 import { surveyLab } from '../survey.js'
+import { askRequests } from './requests.js'
 import { describeHappened, describeSurvey } from './describe-page.js'
 import { verbsOf } from './actions/verbs-of-lab.js'
 import type { PAGE_MESSAGES, PageEvent, PageWork } from './page-facts.js'
@@ -111,8 +112,9 @@ export class Feed {
   async #tell(): Promise<void> {
     try {
       const lab = requireAnyLab(this.#name)
-      const survey = await surveyLab(lab, this.#host)
-      this.#send('survey', describeSurvey(lab, survey, this.#isReadOnly ? [] : verbsOf(lab)))
+      const [survey, requests] = await Promise.all([surveyLab(lab, this.#host), askRequests(lab)])
+      const verbs = this.#isReadOnly ? [] : verbsOf(lab)
+      this.#send('survey', describeSurvey(lab, survey, { atMs: this.#clock.now(), verbs, requests }))
     } catch (error) {
       this.#send('gone', { reason: error instanceof Error ? error.message : String(error) })
     }

@@ -4,6 +4,8 @@
  */
 export interface PageSurvey {
   readonly lab: string
+  /** When the clusters were asked, in milliseconds since the epoch. */
+  readonly atMs: number
   readonly topology: string
   /** As the lab was made: clusters keep the places that this gives them, whoever leads later. */
   readonly planned: readonly PlannedLink[]
@@ -42,7 +44,16 @@ export interface PageCluster {
   readonly isSealed: boolean
   readonly dr: PageRole
   readonly performance: PageRole
+  /** Null where it does not say. */
+  readonly requests: PageRequests | null
   readonly problems: readonly string[]
+}
+
+/** Counted since the server of the cluster was started. */
+export interface PageRequests {
+  readonly handled: number
+  /** Part of those. */
+  readonly refused: number
 }
 
 export interface PageLink {
@@ -76,6 +87,8 @@ export interface PageEvent {
   readonly text: string
   /** The line of a shell that does the same. */
   readonly command: string | null
+  /** Of a drill: what begins or has ended. */
+  readonly step: { readonly name: string; readonly phase: string } | null
 }
 
 /** What somebody can have done. Those of servers and of clusters are the words of the command line. */

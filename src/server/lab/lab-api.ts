@@ -7,7 +7,7 @@ import type { Rendered, SideRequest } from '../../logical/incoming.js'
 import type { JsonObject } from '../../logical/json.js'
 import { printJson } from '../../base/json-print.js'
 import { parseJson } from '../../logical/json-text.js'
-import { renderPrometheus } from '../../core/status/metrics.js'
+import { HANDLED, REFUSED, renderPrometheus } from '../../core/status/metrics.js'
 import { HOLD_STATES } from '../../replication/holds.js'
 import type { Ahead } from '../../replication/roles/state.js'
 import type { LostEntry } from '../../replication/roles/losses.js'
@@ -126,6 +126,7 @@ async function info(server: LabServer): Promise<JsonObject> {
     ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
     purge_pending: server.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
+    requests: { handled: server.meter.times(HANDLED), refused: server.meter.times(REFUSED) },
   }
 }
 

@@ -13,7 +13,7 @@ const holdState = oneOf(...HOLD_STATES)
  */
 export const SERVER_OPERATIONS = {
   'GET info': {
-    summary: 'Roles, versions, fencing and the generation of the storage; sealed or not',
+    summary: 'Roles, versions, fencing, the generation of the storage, and requests since the start; sealed or not',
     answer: {
       schema: object({
         name: text,
@@ -29,6 +29,7 @@ export const SERVER_OPERATIONS = {
         ),
         purge_pending: flag,
         kinds: object({ dr: text, performance: text }),
+        requests: object({ handled: whole, refused: whole }),
       }),
       example: {
         name: 'A',
@@ -40,6 +41,7 @@ export const SERVER_OPERATIONS = {
         ahead: null,
         purge_pending: false,
         kinds: { dr: 'primary', performance: 'disabled' },
+        requests: { handled: 1724, refused: 3 },
       },
     },
   },

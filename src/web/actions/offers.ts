@@ -1,5 +1,5 @@
 import type { PageAction, PageCluster, PageKind, PageLink, PageSurvey } from '../../lab/web/page-facts.js'
-import { followerKey } from '../feed/state.js'
+import { followerKey } from '../picture/follower-key.js'
 import { KIND_WORDS } from '../picture/words.js'
 
 /** What somebody has chosen to do something to. */

@@ -1,4 +1,6 @@
-import type { PageEvent, PageLink, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
+import { followerKey } from '../picture/follower-key.js'
+import { type Sample, withSurvey } from '../curves/samples.js'
+import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.js'
 
 /** Everything that the page knows, and how it changes with what it is sent. Nothing in it grows without bound. */
 export interface PageState {
@@ -8,6 +10,8 @@ export interface PageState {
   readonly gone?: string
   /** Oldest first. */
   readonly events: readonly PageEvent[]
+  /** Of the last quarter of an hour, oldest first. */
+  readonly samples: readonly Sample[]
   /** What is and was done from the page, oldest first. */
   readonly works: readonly PageWork[]
   /** Whom each follower, by kind and name, followed when that could last be told. */
@@ -24,7 +28,7 @@ export type PageMessage =
   | { readonly type: 'gone'; readonly reason: string }
   | { readonly type: 'reset' }
 
-export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], primaries: {} }
+export const BEGIN: PageState = { connection: 'connecting', events: [], works: [], samples: [], primaries: {} }
 
 const EVENTS_KEPT = 500
 const WORKS_KEPT = 20
@@ -36,7 +40,8 @@ export const reduce = (state: PageState, message: PageMessage): PageState => {
     case 'survey': {
       const { gone: _, ...rest } = state
       const { survey } = message
-      return { ...rest, connection: 'live', survey, primaries: primariesAfter(state, survey) }
+      const samples = withSurvey(state.samples, survey)
+      return { ...rest, connection: 'live', survey, samples, primaries: primariesAfter(state, survey) }
     }
     case 'events':
       return { ...state, connection: 'live', events: join(state.events, message.events) }
@@ -61,8 +66,6 @@ const join = (known: readonly PageEvent[], more: readonly PageEvent[]): readonly
   const last = known.at(-1)?.id ?? 0
   return [...known, ...more.filter(({ id }) => id > last)].slice(-EVENTS_KEPT)
 }
-
-export const followerKey = ({ kind, secondary }: Pick<PageLink, 'kind' | 'secondary'>): string => `${kind} ${secondary}`
 
 /** A primary that does not answer is remembered for as long as somebody would follow it. */
 const primariesAfter = ({ primaries }: PageState, { links }: PageSurvey): PageState['primaries'] =>

@@ -1,5 +1,5 @@
 import type { PageCluster, PageFault, PageLink, PageSurvey } from '../../lab/web/page-facts.js'
-import { followerKey } from '../feed/state.js'
+import { followerKey } from './follower-key.js'
 
 export const KIND_WORDS = { dr: 'DR', performance: 'performance' } as const
 const KINDS = ['dr', 'performance'] as const

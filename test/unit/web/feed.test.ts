@@ -10,6 +10,7 @@ const event = (id: number, more: Partial<PageEvent> = {}): PageEvent => ({
   kind: 'note',
   text: `event ${id}`,
   command: null,
+  step: null,
   ...more,
 })
 const stateAfter = (...messages: PageMessage[]): PageState => messages.reduce(reduce, BEGIN)
@@ -17,6 +18,7 @@ const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => event(first + index))
 const survey = (primary: string | null): PageSurvey => ({
   lab: 'default',
+  atMs: 0,
   topology: 'dr',
   planned: [],
   clusters: [],

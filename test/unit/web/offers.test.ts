@@ -5,7 +5,7 @@ import { type Offer, offersOf, type Subject } from '../../../src/web/actions/off
 const role = (mode: string, state = ''): PageRole => ({ mode, state, lastWal: 0 })
 const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => ({
   ...{ name, apiAddress: 'http://127.0.0.1:1', process: 'running', isAnswering: true },
-  ...{ isInitialised: true, isSealed: false, problems: [] },
+  ...{ isInitialised: true, isSealed: false, requests: null, problems: [] },
   ...{ dr: role('disabled'), performance: role('disabled') },
   ...more,
 })

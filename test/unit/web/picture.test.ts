@@ -86,6 +86,7 @@ const cluster = (name: string, more: Partial<PageCluster> = {}): PageCluster => 
   isSealed: false,
   dr: NONE,
   performance: NONE,
+  requests: null,
   problems: [],
   ...more,
 })
@@ -129,6 +130,7 @@ const link: PageLink = {
 }
 const survey = (more: Partial<PageSurvey>): PageSurvey => ({
   lab: 'default',
+  atMs: 0,
   topology: 'dr',
   planned: [dr('A', 'B')],
   clusters: [cluster('A'), cluster('B')],

@@ -1,0 +1,131 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import { type Curves, describe, type Line, type Phase } from './curves-of.js'
+
+interface CurveProps {
+  readonly title: string
+  /** Behind numbers, in words: `entries`. */
+  readonly unit: string
+  readonly curves: Curves
+  readonly phases: readonly Phase[]
+}
+
+const HEIGHT = 150
+const COLOURS = 6
+const DASHES: readonly number[][] = [[], [8, 4], [2, 3]]
+
+/** One drawing of several curves. What it shows stands beside it in words, for who cannot see it. */
+export const Curve = ({ title, unit, curves, phases }: CurveProps) => {
+  const element = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | undefined>(undefined)
+  const shaded = useRef(phases)
+  shaded.current = phases
+  const names = curves.lines.map(({ name }) => name).join('\n')
+  useEffect(() => {
+    const { current } = element
+    if (!current) return undefined
+    const made = new uPlot(optionsFor(curves.lines, current.clientWidth, shaded), dataOf(curves), current)
+    plot.current = made
+    const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }))
+    observer.observe(current)
+    const scheme = window.matchMedia('(prefers-color-scheme: dark)')
+    const repaint = () => made.redraw()
+    scheme.addEventListener('change', repaint)
+    return () => {
+      scheme.removeEventListener('change', repaint)
+      observer.disconnect()
+      made.destroy()
+    }
+  }, [names])
+  useEffect(() => plot.current?.setData(dataOf(curves)), [curves])
+  return (
+    <figure class="curve" data-samples={curves.times.length} data-phases={phases.length}>
+      <figcaption>{title}</figcaption>
+      <div ref={element} aria-hidden="true" />
+      <ul class="legend" aria-hidden="true">
+        {curves.lines.map((line, index) => (
+          <li key={line.name}>
+            <Sign line={line} index={index} /> {line.name}
+          </li>
+        ))}
+      </ul>
+      <p class="unseen">{describe(curves, unit)}</p>
+    </figure>
+  )
+}
+
+const colourOf = ({ isRefusals }: Line, index: number): string =>
+  isRefusals ? '--bad' : `--curve-${(index % COLOURS) + 1}`
+const dashOf = (index: number): number[] => DASHES[Math.floor(index / COLOURS) % DASHES.length] ?? []
+
+const Sign = ({ line, index }: { readonly line: Line; readonly index: number }) => (
+  <svg width="20" height="8" aria-hidden="true">
+    <path
+      d="M1 4H19"
+      stroke={`var(${colourOf(line, index)})`}
+      stroke-width="3"
+      stroke-dasharray={dashOf(index).join(' ')}
+    />
+  </svg>
+)
+
+const dataOf = ({ times, lines }: Curves): uPlot.AlignedData => [[...times], ...lines.map(({ values }) => [...values])]
+
+/** Asked whenever it is drawn, since light may become dark. */
+const resolved = (name: string) => () => {
+  const probe = document.createElement('span')
+  probe.style.color = `var(${name})`
+  document.body.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}
+
+const optionsFor = (
+  lines: readonly Line[],
+  width: number,
+  phases: { readonly current: readonly Phase[] },
+): uPlot.Options => {
+  const axis = { stroke: resolved('--soft'), grid: { stroke: resolved('--line'), width: 1 }, ticks: { show: false } }
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(1, max) * 1.05] } },
+    axes: [
+      { ...axis, space: 70, font: FONT },
+      { ...axis, size: 46, font: FONT, incrs: WHOLE },
+    ],
+    series: [
+      {},
+      ...lines.map((line, index) => ({
+        label: line.name,
+        stroke: resolved(colourOf(line, index)),
+        width: 2,
+        dash: dashOf(index),
+        points: { show: false },
+      })),
+    ],
+    hooks: { drawClear: [(drawn) => shade(drawn, phases.current)] },
+  }
+}
+
+const FONT = '13px system-ui, sans-serif'
+/** Nobody lacks half an entry. */
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000]
+
+const shade = (drawn: uPlot, phases: readonly Phase[]): void => {
+  const { ctx, bbox } = drawn
+  ctx.save()
+  ctx.beginPath()
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height)
+  ctx.clip()
+  for (const [index, { from, to, hasFailed }] of phases.entries()) {
+    const left = drawn.valToPos(from, 'x', true)
+    ctx.globalAlpha = index % 2 === 0 ? 0.3 : 0.15
+    ctx.fillStyle = resolved(hasFailed ? '--bad' : '--curve-1')()
+    ctx.fillRect(left, bbox.top, Math.max(1, drawn.valToPos(to, 'x', true) - left), bbox.height)
+  }
+  ctx.restore()
+}

@@ -1,0 +1,117 @@
+import type { PageEvent } from '../../lab/web/page-facts.js'
+import type { Sample } from './samples.js'
+
+/** Curves over one another; null is a gap, where nobody knows. */
+export interface Curves {
+  /** Seconds since the epoch. */
+  readonly times: readonly number[]
+  readonly lines: readonly Line[]
+}
+
+export interface Line {
+  readonly name: string
+  readonly values: readonly (number | null)[]
+  readonly isRefusals?: true
+}
+
+/** A time that is shaded, in seconds since the epoch; a step of a drill. */
+export interface Phase {
+  readonly from: number
+  readonly to: number
+  readonly hasFailed: boolean
+}
+
+type Value = (sample: Sample, before: Sample | undefined) => number | null
+
+const draw = (samples: readonly Sample[], names: readonly string[], byName: (name: string) => Value): readonly Line[] =>
+  names.map((name) => {
+    const value = byName(name)
+    return { name, values: samples.map((sample, index) => value(sample, samples[index - 1])) }
+  })
+
+const namesIn = (samples: readonly Sample[], part: 'lag' | 'wal' | 'requests'): readonly string[] =>
+  [...new Set(samples.flatMap((sample) => Object.keys(sample[part])))].sort()
+
+const timesOf = (samples: readonly Sample[]): readonly number[] => samples.map(({ atMs }) => atMs / 1000)
+
+export const lagCurves = (samples: readonly Sample[]): Curves => ({
+  times: timesOf(samples),
+  lines: draw(
+    samples,
+    namesIn(samples, 'lag'),
+    (name) =>
+      ({ lag }) =>
+        lag[name] ?? null,
+  ),
+})
+
+export const walCurves = (samples: readonly Sample[]): Curves => ({
+  times: timesOf(samples),
+  lines: draw(
+    samples,
+    namesIn(samples, 'wal'),
+    (name) =>
+      ({ wal }) =>
+        wal[name] ?? null,
+  ),
+})
+
+/** By second: answered in whatever way, and beside that refused, for the clusters that refused any. */
+export const requestCurves = (samples: readonly Sample[]): Curves => {
+  const names = namesIn(samples, 'requests')
+  const handled = draw(samples, names, (name) => rateOf(name, 'handled'))
+  const refused = draw(samples, names, (name) => rateOf(name, 'refused'))
+  return {
+    times: timesOf(samples),
+    lines: [
+      ...handled,
+      ...refused
+        .filter(({ values }) => values.some((value) => (value ?? 0) > 0))
+        .map(({ name, values }) => ({ name: `${name}, refused`, values, isRefusals: true as const })),
+    ],
+  }
+}
+
+/** A server that was started again counts from the beginning, and nobody knows of what was between. */
+const rateOf =
+  (name: string, what: 'handled' | 'refused'): Value =>
+  ({ atMs, requests }, before) => {
+    const [now, then] = [requests[name]?.[what], before?.requests[name]?.[what]]
+    if (now === undefined || then === undefined || before === undefined || now < then) return null
+    return ((now - then) * 1000) / (atMs - before.atMs)
+  }
+
+/** The steps of drills, one after the other. One that runs lasts until `nowMs`. */
+export const phasesOf = (events: readonly PageEvent[], nowMs: number): readonly Phase[] => {
+  const phases: Phase[] = []
+  let from: number | undefined
+  for (const { step, time } of events) {
+    if (!step) continue
+    const at = Date.parse(time) / 1000
+    if (step.phase === 'begins') from = at
+    else if (from !== undefined) {
+      phases.push({ from, to: at, hasFailed: step.phase === 'failed' })
+      from = undefined
+    }
+  }
+  // A drill that was killed never says that its step has ended.
+  if (from !== undefined && nowMs / 1000 - from < RUNNING_SECONDS_MAX)
+    phases.push({ from, to: nowMs / 1000, hasFailed: false })
+  return phases
+}
+
+const RUNNING_SECONDS_MAX = 120
+
+/** What a curve shows, in words: `A → B, DR: 0, at most 12`. */
+export const describe = ({ lines }: Curves, unit: string): string => {
+  if (lines.length === 0) return 'nothing is known yet'
+  return lines
+    .map(({ name, values }) => {
+      const known = values.filter((value) => value !== null)
+      const now = values.at(-1) ?? null
+      return `${name}: ${now === null ? 'unknown' : round(now)}, at most ${round(Math.max(0, ...known))} ${unit}`
+    })
+    .join('; ')
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10

@@ -1,0 +1,29 @@
+import { useMemo } from 'preact/hooks'
+import type { PageEvent } from '../../lab/web/page-facts.js'
+import { Curve } from './curve.js'
+import { lagCurves, phasesOf, requestCurves, walCurves } from './curves-of.js'
+import type { Sample } from './samples.js'
+
+interface CurvesProps {
+  readonly samples: readonly Sample[]
+  readonly events: readonly PageEvent[]
+}
+
+/** The last quarter of an hour, as far as this page was open. */
+export const CurvesView = ({ samples, events }: CurvesProps) => {
+  const shown = useMemo(
+    () => ({ lag: lagCurves(samples), requests: requestCurves(samples), wal: walCurves(samples) }),
+    [samples],
+  )
+  const phases = useMemo(() => phasesOf(events, samples.at(-1)?.atMs ?? 0), [events, samples])
+  return (
+    <section class="curves" aria-labelledby="curves-title">
+      <h2 id="curves-title" class="unseen">
+        The last 15 minutes
+      </h2>
+      <Curve title="Lag, entries" unit="entries" curves={shown.lag} phases={phases} />
+      <Curve title="Requests per second" unit="per second" curves={shown.requests} phases={phases} />
+      <Curve title="Last entry of the log (WAL)" unit="" curves={shown.wal} phases={phases} />
+    </section>
+  )
+}

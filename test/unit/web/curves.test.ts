@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import type { PageCluster, PageEvent, PageRequests, PageSurvey } from '../../../src/lab/web/page-facts.js'
+import {
+  describe as inWords,
+  lagCurves,
+  phasesOf,
+  requestCurves,
+  walCurves,
+} from '../../../src/web/curves/curves-of.js'
+import { type Sample, withSurvey } from '../../../src/web/curves/samples.js'
+
+const cluster = (name: string, requests: PageRequests | null, lastWal: number | undefined): PageCluster => ({
+  ...{ name, apiAddress: '', process: 'running', isAnswering: true, isInitialised: true, isSealed: false },
+  ...{ problems: [], requests, performance: { mode: 'disabled', state: '', lastWal: 0 } },
+  dr: { mode: lastWal === undefined ? 'disabled' : 'primary', state: '', lastWal: lastWal ?? 0 },
+})
+const survey = (atMs: number, clusters: readonly PageCluster[] = [], lagEntries: number | null = 0): PageSurvey => ({
+  ...{ lab: 'default', topology: 'dr', atMs, planned: [], clusters, faults: [], problems: [] },
+  ...{ hasEvents: true, verbs: [] },
+  links: [
+    {
+      ...{ kind: 'dr', primary: 'A', secondary: 'B', state: 'stream-wals', connectionState: 'ready' },
+      ...{ lagEntries, lagSeconds: 0 },
+    },
+  ],
+})
+const samplesOf = (...surveys: PageSurvey[]): readonly Sample[] => surveys.reduce<readonly Sample[]>(withSurvey, [])
+const MINUTES = 60_000
+
+describe('samples', () => {
+  it('are those of a quarter of an hour, however long the page is open', () => {
+    let samples: readonly Sample[] = []
+    let most = 0
+    const night = 12 * 60 * MINUTES
+    for (let atMs = 0; atMs <= night; atMs += 1000) {
+      samples = withSurvey(samples, survey(atMs))
+      most = Math.max(most, samples.length)
+    }
+    expect(most).toBe(900)
+    expect(samples[0]?.atMs).toBeGreaterThan(night - 15 * MINUTES)
+  })
+
+  it('are no more where much happens, and begin anew where the clock was set back', () => {
+    let samples: readonly Sample[] = []
+    for (let atMs = 0; atMs <= 30 * MINUTES; atMs += 40) samples = withSurvey(samples, survey(atMs))
+    expect(samples.length).toBeLessThanOrEqual(15 * 75)
+    expect(withSurvey(samples, survey(5)).map(({ atMs }) => atMs)).toEqual([5])
+  })
+})
+
+describe('curves', () => {
+  it('have the lag of each link, and a gap where nobody knows', () => {
+    const { times, lines } = lagCurves(samplesOf(survey(1000, [], 3), survey(2000, [], null), survey(3000, [], 0)))
+    expect(times).toEqual([1, 2, 3])
+    expect(lines).toEqual([{ name: 'A → B, DR', values: [3, null, 0] }])
+  })
+
+  it('have the log of each cluster that says it', () => {
+    const { lines } = walCurves(samplesOf(survey(1000, [cluster('A', null, 7), cluster('B', null, undefined)])))
+    expect(lines).toEqual([{ name: 'A', values: [7] }])
+  })
+
+  it('have requests by second, and refusals of those that refused any', () => {
+    const at = (atMs: number, a: PageRequests | null, b: PageRequests | null) =>
+      survey(atMs, [cluster('A', a, 1), cluster('B', b, 1)])
+    const { lines } = requestCurves(
+      samplesOf(
+        at(1000, { handled: 10, refused: 1 }, { handled: 5, refused: 0 }),
+        at(3000, { handled: 30, refused: 1 }, { handled: 7, refused: 0 }),
+        at(4000, null, { handled: 8, refused: 0 }),
+        at(5000, { handled: 1, refused: 0 }, { handled: 9, refused: 0 }),
+        at(6000, { handled: 9, refused: 4 }, { handled: 10, refused: 0 }),
+      ),
+    )
+    expect(lines).toEqual([
+      { name: 'A', values: [null, 10, null, null, 8] },
+      { name: 'B', values: [null, 1, 1, 1, 1] },
+      { name: 'A, refused', values: [null, 0, null, null, 4], isRefusals: true },
+    ])
+  })
+
+  it('do not begin again with a server that does', () => {
+    const at = (atMs: number, handled: number) => survey(atMs, [cluster('A', { handled, refused: 0 }, 1)])
+    expect(requestCurves(samplesOf(at(1000, 90), at(2000, 3), at(3000, 5))).lines[0]?.values).toEqual([null, null, 2])
+  })
+
+  it('are told in words as well', () => {
+    expect(inWords(lagCurves(samplesOf(survey(1000, [], 12), survey(2000, [], 1))), 'entries')).toBe(
+      'A → B, DR: 1, at most 12 entries',
+    )
+    expect(inWords(lagCurves(samplesOf(survey(1000, [], null))), 'entries')).toContain('unknown')
+    expect(inWords(lagCurves([]), 'entries')).toBe('nothing is known yet')
+  })
+})
+
+describe('phases', () => {
+  const event = (seconds: number, phase: string | null): PageEvent => ({
+    ...{ id: seconds, cluster: null, kind: 'drill', text: '', command: null },
+    time: new Date(seconds * 1000).toISOString(),
+    step: phase === null ? null : { name: 'a step', phase },
+  })
+
+  it('last from the beginning of a step to its end, whatever happens meanwhile', () => {
+    const events = [event(1, 'begins'), event(2, null), event(3, 'passed'), event(4, 'begins'), event(6, 'failed')]
+    expect(phasesOf(events, 9000)).toEqual([
+      { from: 1, to: 3, hasFailed: false },
+      { from: 4, to: 6, hasFailed: true },
+    ])
+  })
+
+  it('last until now while the step does, and not for ever where nobody told its end', () => {
+    expect(phasesOf([event(1, 'begins')], 5000)).toEqual([{ from: 1, to: 5, hasFailed: false }])
+    expect(phasesOf([event(1, 'begins')], 500_000)).toEqual([])
+    expect(phasesOf([event(1, 'passed')], 5000), 'its beginning is forgotten').toEqual([])
+  })
+})
