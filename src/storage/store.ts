@@ -139,7 +139,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   }
 
   get firstIndex(): number {
-    return this.#committer.wal.base.index + 1
+    return this.#committer.wal.firstIndex
   }
 
   get trees(): Trees {

@@ -23,6 +23,7 @@ export const stageTrim = (
   for (const index of stale) batch.delete(walKey(index))
   for (const index of excess) batch.delete(walKey(index))
   const base = end === undefined ? state.base : { index: end, hash: requireHash(wal, end) }
+  wal.leave(base)
   const isBehind = state.checkpoint !== undefined && state.checkpoint < base.index
   const saved = isBehind ? trees.putCheckpoint(batch) : undefined
   return {

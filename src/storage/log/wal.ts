@@ -31,6 +31,8 @@ export class Wal {
   #stale: readonly number[] = []
   #base: WalPosition = { index: 0, hash: Buffer.alloc(0) }
   #last: WalPosition = this.#base
+  /** Where the log will begin when a batch is durable that is under way: until then some of it may be gone and some not. */
+  #nextBase: WalPosition = this.#base
 
   constructor(options: WalOptions) {
     this.#engine = options.engine
@@ -43,6 +45,11 @@ export class Wal {
 
   get base(): WalPosition {
     return this.#base
+  }
+
+  /** Everything from here on is there. */
+  get firstIndex(): number {
+    return Math.max(this.#base.index, this.#nextBase.index) + 1
   }
 
   get last(): WalPosition {
@@ -83,6 +90,7 @@ export class Wal {
   reset(base: WalPosition): void {
     this.#stale = [...this.#stale, ...this.#extent.ends()]
     this.#base = base
+    this.#nextBase = base
     this.#last = base
     this.#extent.reset(base.index)
     this.#ring.clear()
@@ -131,6 +139,11 @@ export class Wal {
     }
   }
 
+  /** Frames up to there are about to be removed by a batch: nobody is told any more that the log leads through them. */
+  leave(base: WalPosition): void {
+    this.#nextBase = base
+  }
+
   /** Forgets the oldest `count` frames; the last of them ended at `base`. */
   dropOldest(count: number, base: WalPosition): void {
     this.#extent.dropOldest(count)
@@ -151,6 +164,7 @@ export class Wal {
     if (index === this.#last.index) return this.#last.hash
     if (index === this.#base.index) return this.#base.hash
     if (index < this.#base.index || index > this.#last.index) return undefined
+    if (index === this.#nextBase.index) return this.#nextBase.hash
     return (this.#ring.find(index) ?? this.#readFrame(index))?.hash
   }
 

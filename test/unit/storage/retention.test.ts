@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { until } from '../../support/until.js'
 import { openFixture, put, rootsOf } from './fixture.js'
 
 /** Lets queued writes finish: a write of our own resolves behind them. */
@@ -42,6 +43,24 @@ describe('retention of the log', () => {
     clock.advance(1000)
     await settle(store)
     expect(store.firstIndex).toBe(store.position.index)
+  })
+
+  it('leads through every place that it says to reach, also while frames are being removed', async () => {
+    const { store, clock, engine, disk } = await openFixture({ walRetentionEntries: 16, ringBytes: 1 })
+    const places = [store.position]
+    for (let i = 0; i < 40; i++) {
+      await put(store, `logical/${i}`, 'x')
+      places.push(store.position)
+    }
+    const findUntrue = () => places.filter((place) => place.index + 1 >= store.firstIndex && !store.hasPosition(place))
+    const open = engine.shut('after')
+    clock.advance(1000)
+    await until(() => disk.map.get('w00000000000001') === undefined)
+    expect(findUntrue()).toEqual([])
+    open()
+    await settle(store)
+    expect(store.firstIndex).toBe(25)
+    expect(findUntrue()).toEqual([])
   })
 
   it('waits while a snapshot is open', async () => {
