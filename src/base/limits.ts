@@ -72,6 +72,8 @@ export const LIMITS = {
   lossFrameBytesMax: 32 * 1024 * 1024,
   /** Data of this size is checked as a whole before it is served after a crash; more of it is checked meanwhile. */
   startCheckBytesMax: 64 * 1024 * 1024,
+  /** A node leads for so long at least; etcd knows no shorter lease. */
+  leaderLeaseMsMin: 2000,
   /** Key shares of a seal. */
   sharesMax: 255,
   shareBytesMin: 16,

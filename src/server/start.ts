@@ -1,10 +1,14 @@
+import { systemClock } from '../base/clock.js'
+import { uuid } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { formatHostPort, type Network, parseHostPort, routedNetwork, systemNetwork } from '../base/network.js'
+import { createSystemRandom } from '../base/random.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
 import type { ServerConfig } from './config/config.js'
 import type { DevCertificates } from './dev/dev-tls.js'
 import { describeOwner, findLockOwner, findPortOwner } from './data/owner-of.js'
+import { openCopy, openSharedLog } from './data/shared-storage.js'
 import { Server } from './server.js'
 
 /** Why a server did not start: `taken` means that a port or the data directory belongs to somebody else. */
@@ -31,11 +35,28 @@ export const startServerFrom = async (
   { network = systemNetwork, ...parts }: StartParts = {},
 ): Promise<Server> => {
   try {
-    return await Server.start({ ...parts, config, log, network: routedNetwork(network, config.own.dialRoutes) })
+    const shared = await openShared(config, log)
+    return await Server.start({ ...shared, ...parts, log, network: routedNetwork(network, config.own.dialRoutes) })
   } catch (error) {
     const taken = await describeTaken(error, config)
     const message = error instanceof Error ? error.message : String(error)
     throw new StartFailure(taken === undefined ? 'failed' : 'taken', taken ?? message, error)
+  }
+}
+
+/** For storage that several servers may share: the log of it, and where this node's copy lies. Each life is a node of its own. */
+const openShared = async (
+  config: ServerConfig,
+  log: Log,
+): Promise<Pick<Parameters<typeof Server.start>[0], 'config' | 'sharedLog' | 'openStorage'>> => {
+  const { storage, own } = config
+  if (!storage.etcd) return { config }
+  const random = createSystemRandom()
+  const sharedLog = await openSharedLog(storage.etcd, own.leaderLeaseMs, { clock: systemClock, random, log })
+  return {
+    config: { ...config, storage: { ...storage, nodeId: uuid(random) } },
+    sharedLog,
+    openStorage: () => openCopy(storage.path, log),
   }
 }
 
@@ -64,6 +85,11 @@ const findTakenListener = async ({ listeners }: ServerConfig): Promise<string | 
   return undefined
 }
 
+const describeStorage = ({ label, path, etcd }: ServerConfig['storage']): string => {
+  if (etcd) return `${label} (${etcd.addresses.join(', ')} below ${etcd.prefix})`
+  return `${label} (${path ?? 'in memory'})`
+}
+
 const describeSeal = (seal: ServerConfig['seal']): string => {
   if (seal.type !== 'transit') return seal.type === 'shamir' ? 'shamir' : seal.name
   return `transit (${seal.address}, key ${seal.keyName} of ${seal.mountPath})`
@@ -79,12 +105,7 @@ export const describeServer = (server: Server, config: ServerConfig, certificate
     ]),
     ['Cluster address', `${config.clusterAddress} (bound to ${config.clusterBindAddress})`],
     ['API address', config.apiAddress],
-    [
-      'Storage',
-      config.storage.path === undefined
-        ? `${config.storage.label} (in memory)`
-        : `${config.storage.label} (${config.storage.path})`,
-    ],
+    ['Storage', describeStorage(config.storage)],
     ['Seal', describeSeal(config.seal)],
     ['License', config.own.license],
     ['Log level', config.log.level],

@@ -108,6 +108,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const leadership = await lead(a, 'a')
       expect(leadership.isHeld).toBe(true)
       expect(leadership.end).toEqual(LOG_START)
+      expect(await b.log.lastIndex(never)).toBe(0)
       await expect.poll(() => b.log.leader).toMatchObject({ ...candidate('a'), term: leadership.term })
       await expect.poll(() => a.log.leader).toEqual(b.log.leader)
     })
@@ -197,6 +198,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(second.end).toEqual(end)
       await appendAll(second, end, ['4'])
       expect(await read(a.log, LOG_START, 4)).toEqual(['1', '2', '3', '4'])
+      expect(await a.log.lastIndex(never)).toBe(4)
     })
 
     it('refuses to follow from a place that is not in it', async () => {
@@ -206,7 +208,7 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await expect(read(b.log, foreign, 1)).rejects.toThrow(ImageNeeded)
       await expect(read(b.log, { ...end, index: 9 }, 1)).rejects.toThrow(ImageNeeded)
       const places = [LOG_START, end, foreign, { ...end, index: 9 }, { ...end, index: 0 }, { ...LOG_START, index: 2 }]
-      const reached = await Promise.all(places.map((place) => b.log.reaches(place)))
+      const reached = await Promise.all(places.map((place) => b.log.reaches(place, never)))
       expect(reached).toEqual([true, true, false, false, false, false])
     })
 
@@ -222,9 +224,9 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       const deletion = entryOf(end, 'key-3', undefined)
       await leadership.append(deletion.index, deletion.bytes)
       end = positionOf(deletion)
-      await expect.poll(() => b.log.reaches(LOG_START)).toBe(false)
+      await expect.poll(() => b.log.reaches(LOG_START, never)).toBe(false)
       await expect(read(b.log, LOG_START, 1)).rejects.toThrow(ImageNeeded)
-      const image = await b.log.readImage()
+      const image = await b.log.readImage(never)
       expect(image.position.index).toBeGreaterThan(0)
       const copy = new Map<string, string>()
       for await (const chunk of image.chunks()) for (const { key, value } of chunk) copy.set(key, String(value))
@@ -335,6 +337,16 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       await home.whenDone(appended)
       expect(first.isHeld).toBe(true)
       expect(await read(b.log, LOG_START, 1)).toEqual(['1'])
+    })
+
+    it('ends questions that cannot be answered with the reason of their signal', async () => {
+      a.cut()
+      const stop = new AbortController()
+      const asked = [a.log.lastIndex(stop.signal), a.log.reaches(LOG_START, stop.signal), a.log.readImage(stop.signal)]
+      const answers = Promise.allSettled(asked)
+      stop.abort('it is enough')
+      const ended = { status: 'rejected', reason: 'it is enough' }
+      expect(await answers).toEqual([ended, ended, ended])
     })
 
     it('gives up the lead when it is closed', async () => {

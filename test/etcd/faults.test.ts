@@ -4,6 +4,7 @@ import { EtcdProcess } from '../support/etcd.js'
 import { EtcdNode } from '../support/etcd-node.js'
 import { contentOf } from '../unit/storage/node-world.js'
 
+const never = new AbortController().signal
 const cleanups: (() => Promise<void>)[] = []
 
 afterEach(async () => {
@@ -64,7 +65,7 @@ describe('stores that share a log in etcd', () => {
     for (let i = 0; i < 40; i++) await put(leader, `k${i % 12}`, `value ${i}`)
     await expect.poll(() => follower.applied).toBe(leader.applied)
     expect(contentOf(follower.disk)).toEqual(contentOf(leader.disk))
-    await expect.poll(async () => (await leader.shared.readImage()).position.index).toBeGreaterThan(40)
+    await expect.poll(async () => (await leader.shared.readImage(never)).position.index).toBeGreaterThan(40)
     const late = await startNode(etcd)
     expect(late.hasReadImage).toBe(true)
     await expect.poll(() => late.applied).toBe(leader.applied)

@@ -64,6 +64,22 @@ export interface StorageConfig {
   /** Undefined: in memory. */
   readonly path: string | undefined
   readonly nodeId: string
+  /** Where the data lies, with `path` as that of a copy of it; undefined for every other label. */
+  readonly etcd?: EtcdStorageConfig
+}
+
+/** An etcd of one or more members. Texts are empty where nothing was given. */
+export interface EtcdStorageConfig {
+  /** `host:port` of each. */
+  readonly addresses: readonly string[]
+  readonly isTls: boolean
+  /** Begins and ends with a slash. */
+  readonly prefix: string
+  /** Whether other servers may be nodes of this cluster. */
+  readonly isHaEnabled: boolean
+  readonly login: { readonly name: string; readonly password: string } | undefined
+  readonly tls: { readonly caFile: string; readonly certFile: string; readonly keyFile: string }
+  readonly requestTimeoutMs: number
 }
 
 /** The transit key of another cluster that wraps the root key. Texts are empty where nothing was given. */
@@ -134,6 +150,10 @@ export interface OwnSettings {
   readonly pingTimeoutMs: number
   readonly roleChangeWaitMs: number
   readonly stepDownRestMs: number
+  /** How long a node leads that cannot say any more that it does. */
+  readonly leaderLeaseMs: number
+  /** Of the copy of what lies in a shared storage; empty: a temporary one. */
+  readonly dataDir: string
   readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean

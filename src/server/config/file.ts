@@ -5,6 +5,7 @@ import type { HclBlock } from '../../base/hcl-blocks.js'
 import { type HclBody, HclError } from '../../base/hcl-tree.js'
 import {
   ACCEPTED_BLOCKS,
+  ETCD_STORAGE_KEYS,
   type KeyTable,
   LISTENER_KEYS,
   OWN_KEYS,
@@ -125,7 +126,9 @@ const readStanzas = (body: HclBody, file: string, into: FileSettings, findings: 
     }
   }
   for (const name of ['storage', 'backend']) {
-    for (const block of labelled(name)) into.storage = stanza(block, STORAGE_KEYS)
+    for (const block of labelled(name)) {
+      into.storage = stanza(block, block.labels[0] === 'etcd' ? ETCD_STORAGE_KEYS : STORAGE_KEYS)
+    }
   }
   for (const name of ['ha_storage', 'ha_backend']) {
     for (const block of labelled(name)) into.haStorage = stanza(block, STORAGE_KEYS)

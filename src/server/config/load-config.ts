@@ -35,9 +35,10 @@ export const loadConfig = (flags: ServerFlags, env: Environment): LoadedConfig =
     findings.problems.push({ origin: '-config', text: 'Must specify at least one config path using -config, or -dev' })
   }
   const sources: ConfigSources = { flags, env, files, settled, findings }
-  const storage = resolveStorage(sources)
+  const configured = resolveStorage(sources)
   const own = resolveOwnSettings(sources, dev !== undefined)
   const seal = resolveSeal(sources, own)
+  const storage = configured.etcd ? withCopy(configured, sources, { dev, own, seal }) : configured
   const listeners = resolveListeners(sources)
   const addresses = resolveAddresses(sources, listeners)
   const config = assemble(sources, { dev, storage, own, seal, listeners, addresses })
@@ -52,6 +53,23 @@ interface Parts {
   readonly seal: SealConfig
   readonly listeners: readonly ListenerConfig[]
   readonly addresses: Addresses
+}
+
+/** Where the copy lies of what is in etcd; what cannot be shared by nodes is refused. */
+const withCopy = (
+  storage: StorageConfig,
+  { flags, files, findings }: ConfigSources,
+  { dev, own, seal }: Pick<Parts, 'dev' | 'own' | 'seal'>,
+): StorageConfig => {
+  const origin = files.storage?.origin ?? 'storage'
+  if (dev) findings.problems.push({ origin, text: 'storage "etcd" is for a server without -dev' })
+  if (seal.type === 'auto' && seal.key === undefined) {
+    findings.problems.push({
+      origin,
+      text: 'a simulated seal has its key in a file, which storage "etcd" does not share',
+    })
+  }
+  return { ...storage, path: flags.dataDir || own.dataDir || undefined }
 }
 
 const assemble = (sources: ConfigSources, parts: Parts): ServerConfig => {

@@ -1,4 +1,5 @@
 import type { StorageConfig } from './config.js'
+import { resolveEtcd } from './etcd-storage.js'
 import type { ConfigSources } from './sources.js'
 import { MEMORY_LABELS, STORAGE_LABELS } from './tables.js'
 import type { Stanza } from './tree.js'
@@ -12,7 +13,7 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
   if (files.haStorage) {
     findings.problems.push({
       origin: files.haStorage.origin,
-      text: 'ha_storage is not supported: a cluster has one node',
+      text: 'ha_storage is not supported: what nodes share is one storage, as storage "etcd"',
     })
   }
   const label = stanza?.label ?? (flags.dev && flags.dataDir ? 'leveldb' : 'inmem')
@@ -31,6 +32,7 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
     const known = [...STORAGE_LABELS].filter((name) => name !== 'inmem_ha').join(', ')
     findings.problems.push({ origin, text: `storage "${label}" is not supported; supported are ${known}` })
   }
+  if (label === 'etcd') return { label, path: undefined, nodeId, etcd: resolveEtcd(stanza, sources) }
   refuseForeignJoin(stanza, sources)
   if (MEMORY_LABELS.has(label)) return { label, path: undefined, nodeId }
   const path = settled.text('storage.path', [dataDir, fromVariable(env, 'VAULT_RAFT_PATH'), stanza.values.path])

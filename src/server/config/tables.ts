@@ -65,6 +65,22 @@ export const STORAGE_KEYS: KeyTable = {
   max_entry_size: accepted('any'),
 }
 
+export const ETCD_STORAGE_KEYS: KeyTable = {
+  address: real('string'),
+  path: real('string'),
+  ha_enabled: real('bool'),
+  etcd_api: real('string'),
+  username: real('string'),
+  password: real('string'),
+  tls_ca_file: real('string'),
+  tls_cert_file: real('string'),
+  tls_key_file: real('string'),
+  request_timeout: real('duration'),
+  lock_timeout: accepted('duration'),
+  sync: accepted('any'),
+  discovery_srv: { kind: 'string', refusal: 'discovery_srv is not supported; list the members as address' },
+}
+
 export const STATIC_SEAL_KEYS: KeyTable = {
   current_key_id: real('string'),
   current_key: real('string'),
@@ -114,6 +130,8 @@ export const OWN_KEYS = {
   ping_timeout: real('duration'),
   role_change_wait: real('duration'),
   step_down_rest: real('duration'),
+  leader_lease: real('duration'),
+  data_dir: real('string'),
   demote_drain_timeout: real('duration'),
   fence_client_writes: real('bool'),
   allow_older_secondary: real('bool'),
@@ -181,6 +199,7 @@ export const STORAGE_LABELS: ReadonlySet<string> = new Set([
   'raft',
   'file',
   'leveldb',
+  'etcd',
   'inmem',
   'inmem_transactional',
   'inmem_ha',

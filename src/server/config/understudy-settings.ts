@@ -25,6 +25,10 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
   if (walRetentionEntries < LIMITS.walRetentionEntriesMin) {
     refuse('wal_retention_entries', `wal_retention_entries must be at least ${LIMITS.walRetentionEntriesMin}`)
   }
+  const leaderLeaseMs = time('leader_lease', 10_000)
+  if (leaderLeaseMs < LIMITS.leaderLeaseMsMin) {
+    refuse('leader_lease', `leader_lease must be at least ${LIMITS.leaderLeaseMsMin}ms`)
+  }
   const reportedVersion = text('reported_version', DEFAULT_REPORTED_VERSION)
   if (!/^\d+\.\d+\.\d+(?:[-+].*)?$/.test(reportedVersion)) {
     refuse('reported_version', `"${reportedVersion}" is not a version such as 1.20.4+ent`)
@@ -46,6 +50,8 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
     pingTimeoutMs: time('ping_timeout', 3000),
     roleChangeWaitMs: time('role_change_wait', 2000),
     stepDownRestMs: time('step_down_rest', 10_000),
+    leaderLeaseMs,
+    dataDir: text('data_dir', ''),
     demoteDrainTimeoutMs: time('demote_drain_timeout', 10_000),
     fenceClientWrites: flag('fence_client_writes', false),
     allowOlderSecondary: flag('allow_older_secondary', false),

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js'
 import { prepareCopy } from '../../storage/commit-log/copy.js'
 import { Follower } from '../../storage/commit-log/follower.js'
 import { SharedCommitLog } from '../../storage/commit-log/shared-commit-log.js'
-import type { Leadership, SharedLog } from '../../storage/commit-log/shared-log.js'
+import { ImageNeeded, type Leadership, type SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
 import type { Store } from '../../storage/store.js'
@@ -39,7 +39,16 @@ export class Following {
     if (await prepareCopy(engine, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
     const commitLog = new SharedCommitLog(engine)
     const store = await openStore(engine, { ...options, commitLog })
-    return new Following(options, store, new Follower({ store, commitLog, sharedLog }))
+    const follower = new Follower({ store, commitLog, sharedLog })
+    try {
+      // What has not been applied yet is not to be missed: whether the cluster is initialised, to begin with.
+      await follower.catchUp(signal)
+      return new Following(options, store, follower)
+    } catch (error) {
+      await store.close()
+      if (error instanceof ImageNeeded) return Following.open(options, signal)
+      throw error
+    }
   }
 
   /** The number of entries of the shared log that are applied here. */

@@ -11,9 +11,9 @@ import type { LogImage, LogPosition, SharedLog } from './shared-log.js'
  */
 export const prepareCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
   const applied = await findApplied(engine)
-  if (applied && (await log.reaches(applied))) return false
+  if (applied && (await log.reaches(applied, signal))) return false
   await empty(engine)
-  const image = await log.readImage()
+  const image = await log.readImage(signal)
   await readChunks(engine, image, signal)
   const whole = await replay(engine, log, image, signal)
   const batch = engine.batch()

@@ -40,6 +40,15 @@ export class Follower {
     return this.#next((stop) => this.#follow(AbortSignal.any([signal, stop])))
   }
 
+  /** Applies what there is by now. Rejects as `follow` does. */
+  catchUp(signal: AbortSignal): Promise<void> {
+    return this.#next(async (stop) => {
+      const ends = AbortSignal.any([signal, stop])
+      const last = await this.#options.sharedLog.lastIndex(ends)
+      if (this.applied.index < last) await this.#follow(ends, last)
+    })
+  }
+
   /**
    * Applies what is left of the log and makes the store the writer; the first entry of the term says so. Rejects with
    * `LeadershipLost` when the leadership is lost meanwhile: it may be followed again then.

@@ -93,12 +93,25 @@ export class MemorySharedLog implements SharedLog {
     }
   }
 
-  reaches(applied: LogPosition): Promise<boolean> {
-    return this.link.ask(() => this.#log.reaches(applied))
+  lastIndex(signal: AbortSignal): Promise<number> {
+    return unlessAborted(
+      this.link.ask(() => this.#log.end.index),
+      signal,
+    )
   }
 
-  readImage(): Promise<LogImage> {
-    return this.link.ask(() => this.#log.image())
+  reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean> {
+    return unlessAborted(
+      this.link.ask(() => this.#log.reaches(applied)),
+      signal,
+    )
+  }
+
+  readImage(signal: AbortSignal): Promise<LogImage> {
+    return unlessAborted(
+      this.link.ask(() => this.#log.image()),
+      signal,
+    )
   }
 
   async close(): Promise<void> {

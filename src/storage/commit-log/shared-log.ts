@@ -57,7 +57,7 @@ export interface LogImage {
 
 /**
  * The consensus engine as one node of a cluster sees it: a connection of its own, over which questions wait until they are
- * answered. Implementations pass one conformance suite.
+ * answered, or until a signal ends them, with whose reason they reject then. Implementations pass one conformance suite.
  */
 export interface SharedLog {
   /** The last that is known; undefined while nobody leads. */
@@ -75,9 +75,11 @@ export interface SharedLog {
    * `ImageNeeded` when the log does not reach back so far, or is not the one that the position is of.
    */
   follow(after: LogPosition, signal: AbortSignal): AsyncIterable<LogEntry>
+  /** The index of the last entry, as it is now. */
+  lastIndex(signal: AbortSignal): Promise<number>
   /** Whether a copy that has applied so much can be brought up to date from the log. */
-  reaches(applied: LogPosition): Promise<boolean>
-  readImage(): Promise<LogImage>
+  reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean>
+  readImage(signal: AbortSignal): Promise<LogImage>
   /** Gives up what is led and announced, and ends what follows. */
   close(): Promise<void>
 }

@@ -136,6 +136,20 @@ understudy "mine" {
     ['seal "static" {\n current_key = "env://NOT_SET"\n}', 'the variable NOT_SET is not set'],
     ['max_lease_ttl = "1h"\ndefault_lease_ttl = "2h"', 'default_lease_ttl is greater than max_lease_ttl'],
     ['listener "unix" {}', 'listener "unix" is not supported; supported is tcp'],
+    ['storage "etcd" {\n address = "10.0.0.1:2379,https://10.0.0.2:2379"\n}', 'all http or all https'],
+    ['storage "etcd" {\n address = "nowhere"\n}', 'address must be a list of etcd'],
+    ['storage "etcd" {\n etcd_api = "v2"\n}', 'etcd_api "v2" is not supported; supported is v3'],
+    [
+      'storage "etcd" {\n discovery_srv = "example.com"\n}',
+      'discovery_srv is not supported; list the members as address',
+    ],
+    ['storage "etcd" {\n username = "root"\n}', 'username and password go together'],
+    ['storage "etcd" {\n tls_ca_file = "ca.pem"\n}', 'need an address that begins with https://'],
+    ['storage "etcd" {}\nunderstudy {\n leader_lease = "1s"\n}', 'leader_lease must be at least 2000ms'],
+    [
+      'storage "etcd" {}\nseal "awskms" {}\nunderstudy {\n simulate_seals = true\n}',
+      'a simulated seal has its key in a file, which storage "etcd" does not share',
+    ],
   ])('name what is refused: %s', (text, problem) => {
     expect(load(GOOD + text).problemTexts.join('\n')).toContain(problem)
   })

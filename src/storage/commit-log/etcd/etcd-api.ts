@@ -18,7 +18,7 @@ export interface KeyValue {
   readonly lease: string
 }
 
-interface RangeRequest {
+export interface RangeRequest {
   readonly key: Buffer
   readonly range_end?: Buffer
   readonly limit?: number

@@ -97,6 +97,7 @@ const begin = (options: EtcdCampaignOptions, { term, lease, sentMs, end }: Won):
     term,
     lease,
     end,
+    ended,
     whenRoom: () => folder.whenRoom(),
     onAppend: (mark) => folder.appended(mark),
   })

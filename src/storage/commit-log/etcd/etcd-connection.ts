@@ -10,7 +10,7 @@ export interface EtcdConnectionOptions {
   /** `host:port` of members, of which one after the other is asked. */
   readonly addresses: readonly string[]
   /** Undefined speaks plain HTTP/2. */
-  readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer } | undefined
+  readonly tls?: Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefined>> | undefined
   readonly login?: { readonly name: string; readonly password: string } | undefined
   /** A member that has not answered by then is given up for another. */
   readonly requestTimeoutMs: number

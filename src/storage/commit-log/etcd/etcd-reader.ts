@@ -1,7 +1,7 @@
 import type { Entry } from '../../engine/engine.js'
 import { previousHashOf, positionOf } from '../raw-batch.js'
 import { ImageNeeded, type LogEntry, type LogImage, type LogPosition } from '../shared-log.js'
-import type { KeyValue, RangeResponse } from './etcd-api.js'
+import type { KeyValue, RangeRequest, RangeResponse } from './etcd-api.js'
 import type { EtcdConnection } from './etcd-connection.js'
 import { endOf, entryHashOf, type EtcdLayout, type LogMark, openValue, parseMark } from './etcd-layout.js'
 
@@ -19,6 +19,11 @@ export class EtcdReader {
   constructor(connection: EtcdConnection, layout: EtcdLayout) {
     this.#connection = connection
     this.#layout = layout
+  }
+
+  async lastIndex(signal: AbortSignal): Promise<number> {
+    const { kvs } = await this.#connection.ask('Range', { key: this.#layout.end }, signal)
+    return parseMark(kvs[0]?.value).index
   }
 
   async reaches({ index, hash }: LogPosition, signal?: AbortSignal): Promise<boolean> {
@@ -51,22 +56,23 @@ export class EtcdReader {
     return entries
   }
 
-  async readImage(): Promise<LogImage> {
+  /** The signal is for all of it. */
+  async readImage(signal: AbortSignal): Promise<LogImage> {
     const { base, end } = this.#layout
     const success = [base, end].map((key) => ({ request_range: { key } }))
-    const { responses, header } = await this.#connection.ask('Txn', { compare: [], success })
+    const { responses, header } = await this.#connection.ask('Txn', { compare: [], success }, signal)
     const [from, to] = responses.map(({ response_range }) => parseMark(response_range?.kvs[0]?.value))
     if (!from || !to) throw new Error('an answer is missing')
-    return { position: from, wholeAt: to.index, chunks: () => this.#chunks(header.revision) }
+    return { position: from, wholeAt: to.index, chunks: () => this.#chunks(header.revision, signal) }
   }
 
-  async *#chunks(revision: string): AsyncGenerator<readonly Entry[]> {
+  async *#chunks(revision: string, signal: AbortSignal): AsyncGenerator<readonly Entry[]> {
     const start = this.#layout.data('')
     let key = start
     for (let limit = PAGE_KEYS.min; ; ) {
-      const { kvs, more } = await this.#askPast({ key, range_end: endOf(start), limit, revision })
+      const { kvs, more } = await this.#askPast({ key, range_end: endOf(start), limit, revision }, signal)
       const entries: Entry[] = []
-      for (const kv of kvs) entries.push(await this.#openData(kv, revision))
+      for (const kv of kvs) entries.push(await this.#openData(kv, revision, signal))
       if (entries.length > 0) yield entries
       const last = kvs.at(-1)
       if (!more || !last) return
@@ -77,22 +83,22 @@ export class EtcdReader {
   }
 
   /** A value whose parts are of different moments is put right by the entries that are applied to the image. */
-  async #openData({ key, value }: KeyValue, revision: string): Promise<Entry> {
+  async #openData({ key, value }: KeyValue, revision: string, signal: AbortSignal): Promise<Entry> {
     const rawKey = this.#layout.rawKeyOf(key)
     const opened = openValue(value)
     if (typeof opened !== 'number') return { key: rawKey, value: opened }
     const parts: Buffer[] = []
     for (let part = 1; part <= opened; part++) {
-      const { kvs } = await this.#askPast({ key: this.#layout.data(rawKey, part), revision })
+      const { kvs } = await this.#askPast({ key: this.#layout.data(rawKey, part), revision }, signal)
       parts.push(kvs[0]?.value ?? Buffer.alloc(0))
     }
     return { key: rawKey, value: Buffer.concat(parts) }
   }
 
   /** What was so at a revision; it may be forgotten there meanwhile. */
-  async #askPast(request: Parameters<EtcdConnection['ask']>[1] & { key: Buffer }): Promise<RangeResponse> {
+  async #askPast(request: RangeRequest, signal: AbortSignal): Promise<RangeResponse> {
     try {
-      return await this.#connection.ask('Range', request)
+      return await this.#connection.ask('Range', request, signal)
     } catch (cause) {
       if (cause instanceof Error && /compacted/.test(cause.message)) {
         throw new ImageNeeded('the image has changed while it was read', { cause })

@@ -118,12 +118,16 @@ export class EtcdSharedLog implements SharedLog {
     }
   }
 
-  reaches(applied: LogPosition): Promise<boolean> {
-    return this.#reader.reaches(applied)
+  lastIndex(signal: AbortSignal): Promise<number> {
+    return this.#reader.lastIndex(signal)
   }
 
-  readImage(): Promise<LogImage> {
-    return this.#reader.readImage()
+  reaches(applied: LogPosition, signal: AbortSignal): Promise<boolean> {
+    return this.#reader.reaches(applied, signal)
+  }
+
+  readImage(signal: AbortSignal): Promise<LogImage> {
+    return this.#reader.readImage(signal)
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,8 @@ interface EtcdTermOptions {
   readonly lease: string
   readonly leaseMs: number
   readonly end: LogMark
+  /** Aborted when the term is over: nothing is asked again then, since its writer was told that nobody knows. */
+  readonly ended: AbortSignal
   /** Waits while the log between the image and the end is as long as it may be. */
   readonly whenRoom: () => Promise<void>
   readonly onAppend: (end: LogMark) => void
@@ -61,7 +63,7 @@ export class EtcdTerm {
   }
 
   async #put(first: Buffer, end: LogMark): Promise<boolean> {
-    const { connection, layout } = this.#options
+    const { connection, layout, ended } = this.#options
     const key = layout.log(end.index)
     const puts = [{ request_put: { key, value: first } }, { request_put: { key: layout.end, value: encodeMark(end) } }]
     const reads = [{ request_range: { key } }, { request_range: { key: layout.end } }]
@@ -74,7 +76,7 @@ export class EtcdTerm {
     } catch (error) {
       if (!isFull(error)) throw error
       // It says so of what it has done, too, when that was the last for which there was room.
-      const { responses } = await connection.ask('Txn', { compare: [], success: reads })
+      const { responses } = await connection.ask('Txn', { compare: [], success: reads }, ended)
       if (isThere(responses, end)) return true
       // A question that was not answered may arrive yet.
       return isRetried ? Promise.reject(error) : refuseWhenFull(error)
@@ -88,9 +90,9 @@ export class EtcdTerm {
     failure: readonly RequestOp[] = [],
     onRetry?: () => void,
   ): Promise<TxnResponse> {
-    const { connection, layout, term } = this.#options
+    const { connection, layout, term, ended } = this.#options
     const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }
-    return connection.ask('Txn', { compare: [leads, ...compare], success, failure }, undefined, onRetry)
+    return connection.ask('Txn', { compare: [leads, ...compare], success, failure }, ended, onRetry)
   }
 
   #isEnd(): Compare {

@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Random } from '../../base/random.js'
+import { makeTemporaryDirectory } from '../../base/temporary-directory.js'
+import { LogicalError } from '../../logical/errors.js'
+import { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
+import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { openGenerations } from '../../storage/engine/generations.js'
+import type { EtcdStorageConfig } from '../config/config.js'
+
+interface Surroundings {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** A member has so many times the time of a request to answer for the first time. */
+const FIRST_ANSWER_TIMES = 3
+const LOOK_AGAIN_MS = 200
+
+/**
+ * The log that a server keeps its data in. Rejects with a LogicalError that says why: nobody answers, etcd refuses, or another
+ * server is there already and may not be.
+ */
+export const openSharedLog = async (
+  etcd: EtcdStorageConfig,
+  leaseMs: number,
+  surroundings: Surroundings,
+): Promise<SharedLog> => {
+  const shared = await openEtcd(etcd, leaseMs, surroundings)
+  try {
+    if (!etcd.isHaEnabled) await requireAlone(shared, etcd, leaseMs, surroundings)
+    return shared
+  } catch (error) {
+    await shared.close()
+    throw error
+  }
+}
+
+const openEtcd = async (
+  { addresses, isTls, prefix, login, tls, requestTimeoutMs }: EtcdStorageConfig,
+  leaseMs: number,
+  surroundings: Surroundings,
+): Promise<EtcdSharedLog> => {
+  const read = (file: string) => (file === '' ? undefined : readFileSync(file))
+  const files = { ca: read(tls.caFile), cert: read(tls.certFile), key: read(tls.keyFile) }
+  const late = new AbortController()
+  const timer = surroundings.clock.setTimer(requestTimeoutMs * FIRST_ANSWER_TIMES, () =>
+    late.abort(new Error('no member has answered')),
+  )
+  const options = {
+    ...surroundings,
+    addresses,
+    prefix,
+    login,
+    requestTimeoutMs,
+    leaseMs,
+    tls: isTls ? files : undefined,
+  }
+  try {
+    return await EtcdSharedLog.open(options, late.signal)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : cause
+    throw new LogicalError('unavailable', `the etcd at ${addresses.join(', ')} cannot be used: ${reason}`, { cause })
+  } finally {
+    timer.cancel()
+  }
+}
+
+/** One that was killed is there until its lease has ended. */
+const requireAlone = async (
+  shared: SharedLog,
+  { prefix }: EtcdStorageConfig,
+  leaseMs: number,
+  { clock, log }: Surroundings,
+): Promise<void> => {
+  const endMs = clock.monotonic() + 2 * leaseMs
+  for (let isTold = false; shared.leader || (await shared.nodes()).length > 0; isTold = true) {
+    if (clock.monotonic() >= endMs) {
+      const way = 'with ha_enabled = true each of them is a node of one cluster'
+      throw new LogicalError('unavailable', `another server keeps its data below ${prefix} in this etcd; ${way}`)
+    }
+    if (!isTold) log.info('another server has used this etcd; it is waited for its end', { prefix })
+    await clock.sleep(LOOK_AGAIN_MS)
+  }
+}
+
+/**
+ * The copy that a node has of what is in the shared log, in `directory` or in a temporary one that goes with it. One that was not
+ * closed in order, or cannot be read, is worth nothing: the log has it all.
+ */
+export const openCopy = async (directory: string | undefined, log: Log): Promise<EngineSource> => {
+  const place = directory === undefined ? makeTemporaryDirectory('copy') : path.join(directory, 'copy')
+  const source = await openSound(place, log)
+  return {
+    get generation() {
+      return source.generation
+    },
+    get engine() {
+      return source.engine
+    },
+    isUnchecked: false,
+    replace: (prepare) => source.replace(prepare),
+    begin: () => source.begin(),
+    die: () => source.die(),
+    close: async () => {
+      await source.close()
+      if (directory === undefined) await rm(place, { recursive: true, force: true })
+    },
+  }
+}
+
+const openSound = async (place: string, log: Log): Promise<EngineSource> => {
+  try {
+    const source = await openGenerations(place, log)
+    if (!source.isUnchecked) return source
+    await source.close()
+  } catch (error) {
+    if (!(error instanceof LogicalError) || error.code !== 'internal') throw error
+    log.warn('the copy of the shared storage is damaged and read anew', { error })
+  }
+  await rm(place, { recursive: true, force: true })
+  return openGenerations(place, log)
+}

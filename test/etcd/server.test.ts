@@ -1,0 +1,219 @@
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { silentLog } from '../../src/base/log.js'
+import { ApiClient } from '../../src/client/api-client.js'
+import { type PortPair, randomPorts } from '../../src/lab/ports.js'
+import { loadServerConfig } from '../../src/server/config/server-config.js'
+import type { Server } from '../../src/server/server.js'
+import { startServerFrom } from '../../src/server/start.js'
+import { EtcdProcess } from '../support/etcd.js'
+import { until } from '../support/until.js'
+
+/** Servers that keep their data in an etcd. */
+
+let etcd: EtcdProcess
+let prefixes = 0
+const cleanups: (() => Promise<unknown>)[] = []
+
+beforeAll(async () => {
+  etcd = await EtcdProcess.start()
+})
+
+afterAll(() => etcd.destroy())
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+/** One place for a server, at which one after the other is started. */
+class Place {
+  readonly #ports: PortPair
+  readonly #storage: object
+  readonly #own: object
+  readonly anonymous: ApiClient
+  server: Server | undefined
+
+  constructor(ports: PortPair, storage: object, own: object) {
+    this.#ports = ports
+    this.#storage = storage
+    this.#own = own
+    this.anonymous = new ApiClient({ address: `http://127.0.0.1:${ports.api}`, timeoutMs: 30_000 })
+  }
+
+  async start(): Promise<void> {
+    const local = {
+      listener: {
+        tcp: {
+          address: `127.0.0.1:${this.#ports.api}`,
+          cluster_address: `127.0.0.1:${this.#ports.cluster}`,
+          tls_disable: true,
+        },
+      },
+      storage: { etcd: { address: `http://${etcd.address}`, ...this.#storage } },
+      api_addr: `http://127.0.0.1:${this.#ports.api}`,
+      cluster_addr: `https://127.0.0.1:${this.#ports.cluster}`,
+      understudy: { role_change_wait: '20s', step_down_rest: '1s', leader_lease: '4s', ...this.#own },
+    }
+    const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: JSON.stringify(local) })
+    if (!config) throw new Error(JSON.stringify(problems))
+    this.server = await startServerFrom(config, silentLog)
+  }
+
+  async stop(): Promise<void> {
+    const { server } = this
+    this.server = undefined
+    await server?.close(0)
+  }
+
+  async unseal(key: string): Promise<void> {
+    await until(async () => (await this.anonymous.read('sys/seal-status')).initialized === true)
+    await this.anonymous.call('PUT', 'sys/unseal', { body: { key } })
+    await until(async () => [200, 429].includes(await this.health()))
+  }
+
+  async health(): Promise<number> {
+    return (await this.anonymous.send('GET', 'sys/health')).status
+  }
+
+  async active(): Promise<void> {
+    await until(async () => (await this.health()) === 200)
+  }
+}
+
+const placesFor = async (names: readonly string[], storage: object = {}, own: object = {}): Promise<Place[]> => {
+  const prefix = `/servers-${prefixes++}`
+  const ports = await randomPorts([...names])
+  return names.map((name) => {
+    const pair = ports.get(name)
+    if (!pair) throw new Error(`no ports for ${name}`)
+    const place = new Place(pair, { path: prefix, ...storage }, own)
+    cleanups.push(() => place.stop())
+    return place
+  })
+}
+
+const initialize = async (place: Place): Promise<{ key: string; token: string }> => {
+  const body = { secret_shares: 1, secret_threshold: 1 }
+  const made = await place.anonymous.call('PUT', 'sys/init', { body })
+  const [key] = made.keys as string[]
+  return { key: String(key), token: String(made.root_token) }
+}
+
+const clientOf = (place: Place, token: string) => place.anonymous.with({ token })
+
+test('a server finds its data in etcd again, with an empty disk', async () => {
+  const [place] = (await placesFor(['A'])) as [Place]
+  await place.start()
+  const { key, token } = await initialize(place)
+  await place.unseal(key)
+  await place.active()
+  const client = clientOf(place, token)
+  await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv', options: { version: '2' } } })
+  await client.call('POST', 'kv/data/a', { body: { data: { value: 'kept' } } })
+  const before = await place.anonymous.read('sys/seal-status')
+  expect(before.storage_type).toBe('etcd')
+  await place.stop()
+
+  await place.start()
+  expect(await place.health()).toBe(503)
+  await place.unseal(key)
+  await place.active()
+  expect((await clientOf(place, token).read('kv/data/a')).data).toMatchObject({ data: { value: 'kept' } })
+  expect((await place.anonymous.read('sys/seal-status')).cluster_id).toBe(before.cluster_id)
+})
+
+test('two servers below one prefix are nodes of a cluster, and one goes on when the other has ended', async () => {
+  const [a, b] = (await placesFor(['A', 'B'], { ha_enabled: 'true' })) as [Place, Place]
+  await a.start()
+  const { key, token } = await initialize(a)
+  await a.unseal(key)
+  await a.active()
+  await b.start()
+  await b.unseal(key)
+  expect(await b.health()).toBe(429)
+  await clientOf(b, token).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  await clientOf(b, token).call('POST', 'kv/a', { body: { value: 'by the standby' } })
+  expect((await clientOf(a, token).read('kv/a')).data).toEqual({ value: 'by the standby' })
+  await a.stop()
+  await b.active()
+  expect((await clientOf(b, token).read('kv/a')).data).toEqual({ value: 'by the standby' })
+  await clientOf(b, token).call('POST', 'kv/a', { body: { value: 'by the next' } })
+  await a.start()
+  await a.unseal(key)
+  expect(await a.health()).toBe(429)
+  expect((await clientOf(a, token).read('kv/a')).data).toEqual({ value: 'by the next' })
+})
+
+test('a second server is refused where none is wanted, and may come when the first is gone', async () => {
+  const [a, b] = (await placesFor(['A', 'B'], {}, { leader_lease: '2s' })) as [Place, Place]
+  await a.start()
+  const { key } = await initialize(a)
+  await a.unseal(key)
+  await a.active()
+  await expect(b.start()).rejects.toThrow('with ha_enabled = true each of them is a node of one cluster')
+  expect(await a.health()).toBe(200)
+  await a.stop()
+  await b.start()
+  await b.unseal(key)
+  await b.active()
+})
+
+test('a copy in a directory is read again when it was closed in order, and anew when it is damaged', async () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'understudy-etcd-copy-'))
+  cleanups.push(() => rm(directory, { recursive: true, force: true }))
+  const [place] = (await placesFor(['A'], {}, { data_dir: directory })) as [Place]
+  await place.start()
+  const { key, token } = await initialize(place)
+  await place.unseal(key)
+  await place.active()
+  await clientOf(place, token).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  for (const damage of [false, true]) {
+    await clientOf(place, token).call('POST', 'kv/a', { body: { value: `damage ${damage}` } })
+    await place.stop()
+    const copy = path.join(directory, 'copy')
+    const files = readdirSync(copy, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:log|ldb)$/.test(name))
+    expect(files.length).toBeGreaterThan(0)
+    if (damage) for (const file of files) writeFileSync(path.join(copy, file), 'damaged')
+    await place.start()
+    await place.unseal(key)
+    await place.active()
+    expect((await clientOf(place, token).read('kv/a')).data).toEqual({ value: `damage ${damage}` })
+  }
+})
+
+test('a server says which etcd does not answer', async () => {
+  const nobody = { address: 'http://127.0.0.1:1', request_timeout: '100ms' }
+  const [place] = (await placesFor(['A'], nobody)) as [Place]
+  await expect(place.start()).rejects.toThrow('the etcd at 127.0.0.1:1 cannot be used: no member has answered')
+})
+
+test('a server whose etcd is gone refuses writes, ends when it is told to, and goes on when etcd is back', async () => {
+  const own = await EtcdProcess.start()
+  cleanups.push(() => own.destroy())
+  const storage = { address: `http://${own.address}`, request_timeout: '500ms' }
+  const [place] = (await placesFor(['A'], storage, { role_change_wait: '100ms' })) as [Place]
+  await place.start()
+  const { key, token } = await initialize(place)
+  await place.unseal(key)
+  await place.active()
+  await clientOf(place, token).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  await clientOf(place, token).call('POST', 'kv/a', { body: { value: 'kept' } })
+  await own.kill()
+  const refused = await clientOf(place, token).send('POST', 'kv/a', { body: { value: 'lost' } })
+  expect(refused.status).toBe(503)
+  await until(async () => (await place.health()) !== 200)
+  await own.run()
+  await place.active()
+  expect((await clientOf(place, token).read('kv/a')).data).toEqual({ value: 'kept' })
+  await own.kill()
+  await until(async () => (await place.health()) !== 200)
+  await place.stop()
+  await own.run()
+  await place.start()
+  await place.unseal(key)
+  await place.active()
+  expect((await clientOf(place, token).read('kv/a')).data).toEqual({ value: 'kept' })
+})
