@@ -26,7 +26,8 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
     .option('--all', 'all labs')
     .option('--keep', 'leave data and keys; "understudy start" goes on with them')
     .addHelpText('after', '\nExamples:\n  understudy down\n  understudy down --all')
-    .action(async (given: string | undefined, flags: DownFlags) => {
+    .action(async (given: string | undefined, flags: DownFlags, command: Command) => {
+      requireOneChoice(given, flags, command.getOptionValueSource('name') === 'cli')
       const host = makeHost()
       const names = flags.all ? listLabs() : [given ?? flags.name]
       const failures: unknown[] = []
@@ -52,6 +53,13 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
       if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
       if (failures.length > 0) throw failures[0]
     })
+
+/** Whoever names one lab, and all, or two, may lose one that was not meant. */
+const requireOneChoice = (given: string | undefined, { name, all }: DownFlags, isNamed: boolean): void => {
+  if (all && (given !== undefined || isNamed)) throw new LabError('usage', 'name a lab or give --all, not both')
+  if (given !== undefined && isNamed && given !== name)
+    throw new LabError('usage', `say which lab: "${given}" or "${name}"`)
+}
 
 const describeEnd = (name: string, end: 'down' | 'forgotten' | undefined): string => {
   if (end === 'forgotten') return `the lab "${name}" is forgotten; its servers are as they were`
