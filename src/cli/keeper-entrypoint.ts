@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { systemClock } from '../base/clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
 import { createLooseRandom } from '../base/loose-random.js'
 import { type KeeperConfig, runKeeper } from '../lab/keeper/run-keeper.js'
 import { endWithParent } from '../lab/runner/end-with-parent.js'
+
+/** Asking `performance` for the time would load all that node has for measuring, which takes memory for as long as the lab is up. */
+const clock: Clock = {
+  ...systemClock,
+  monotonic: () => {
+    const [seconds, nanoseconds] = process.hrtime()
+    return seconds * 1000 + nanoseconds / 1_000_000
+  },
+}
 
 /**
  * The background process of a lab, started by `up` with `-config=FILE` and ended by `down`. It is a program of its own,
@@ -10,7 +19,7 @@ import { endWithParent } from '../lab/runner/end-with-parent.js'
  */
 const main = async (file: string): Promise<void> => {
   const config = JSON.parse(readFileSync(file, 'utf8')) as KeeperConfig
-  const keeper = await runKeeper(config, { clock: systemClock, random: createLooseRandom() })
+  const keeper = await runKeeper(config, { clock, random: createLooseRandom() })
   endWithParent()
   await new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, resolve)

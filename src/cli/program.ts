@@ -57,9 +57,16 @@ const findVaultArgs = async (
 
 /** An error in words; where it came from, if nobody expected it, stands in a file. */
 const describeError = async (error: unknown): Promise<string> => {
-  if (error instanceof ApiUnreachable) return (await findReason(error)) ?? error.message
+  const silence = findSilence(error)
+  if (silence) return (await findReason(silence)) ?? (error as Error).message
   const isExpected = error instanceof LabError || exitCodeOf(error) !== EXIT.usage || isOfSystem(error)
   return isExpected ? (error as Error).message : describeUnexpected(error)
+}
+
+/** The failure to reach a server, itself or behind the error that names its cluster. */
+const findSilence = (error: unknown): ApiUnreachable | undefined => {
+  if (error instanceof ApiUnreachable) return error
+  return error instanceof LabError && error.cause instanceof ApiUnreachable ? error.cause : undefined
 }
 
 /** A server of a lab that was paused or stopped is silent for a reason, whichever command asks it. */

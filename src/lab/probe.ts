@@ -2,6 +2,7 @@ import type { ApiClient } from '../client/api-client.js'
 import { LabError } from './lab-error.js'
 import type { LiveLab } from './live-lab.js'
 import { statusOf } from './replication.js'
+import { describeSilence } from './unreachable.js'
 import { waitFor } from './wait.js'
 
 /** How long what was written on the primary took to one other cluster, in milliseconds. */
@@ -121,7 +122,7 @@ const planProbe = async (lab: LiveLab): Promise<Plan> => {
       const [dr, performance] = await Promise.all([statusOf(client, 'dr'), statusOf(client, 'performance')])
       roles.push({ name, dr, performance })
     } catch (error) {
-      skipped.push({ cluster: name, why: error instanceof Error ? error.message : String(error) })
+      skipped.push({ cluster: name, why: describeSilence(error) ?? `failed: ${String(error)}` })
     }
   }
   const isCopy = ({ dr }: Role) => dr.mode === 'secondary'

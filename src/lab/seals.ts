@@ -1,8 +1,9 @@
 import { systemClock } from '../base/clock.js'
-import type { ApiClient } from '../client/api-client.js'
+import { type ApiClient, ApiUnreachable } from '../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
 import { LabError } from './lab-error.js'
 import { unseal } from './replication.js'
+import { nameSilent } from './unreachable.js'
 import { waitFor } from './wait.js'
 
 /** Sealing and unsealing with what a lab holds, wherever its clusters run. Both say what was done. */
@@ -69,7 +70,7 @@ export const waitForAutoUnseal = async (client: ApiClient, name: string, mend: s
 }
 
 export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promise<string> => {
-  const reasons: string[] = []
+  let failure: unknown
   const tokens = new Set([cluster, ...lab.clusters].map(({ rootToken }) => rootToken).filter((token) => token !== ''))
   for (const rootToken of tokens) {
     const client = clientOf({ ...cluster, rootToken })
@@ -77,13 +78,12 @@ export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promi
       await client.write('sys/seal')
       return `cluster ${cluster.name} is sealed`
     } catch (error) {
-      reasons.push(error instanceof Error ? error.message : String(error))
+      if (error instanceof ApiUnreachable) throw nameSilent(cluster, error)
+      failure = error
     } finally {
       client.close()
     }
   }
-  throw new LabError(
-    'remote',
-    `cluster ${cluster.name} could not be sealed: ${reasons.at(-1) ?? 'the lab holds no token'}`,
-  )
+  const reason = failure instanceof Error ? failure.message : 'the lab holds no token'
+  throw new LabError('remote', `cluster ${cluster.name} could not be sealed: ${reason}`)
 }

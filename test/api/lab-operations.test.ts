@@ -45,6 +45,8 @@ it('fails over, rejoins and switches over, and shows the calls', { timeout: 600_
   expect((await on('status')).status).toBe(0)
 
   expect((await on('crash', 'A')).status).toBe(0)
+  for (const words of ['seal A', 'rejoin A B', 'wait --cluster A --timeout 100ms'])
+    expect((await on(...words.split(' '))).stderr).toContain('cluster A is stopped; "understudy start A --name one"')
   const failover = await on('failover', 'A', 'B', '--force', '--explain')
   expect([failover.status, failover.stderr]).toEqual([0, expect.stringContaining('understudy rejoin A B')])
   expect(failover.stdout).toMatch(/sys\/replication\/dr\/secondary\/promote dr_operation_token=hvs?\.\S+ force=true/)

@@ -6,6 +6,7 @@ import { findUnconverged } from '../../lab/convergence.js'
 import { LabError } from '../../lab/lab-error.js'
 import { requireAnyLab } from '../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../lab/lifecycle/lab-host.js'
+import { explainSilence } from '../../lab/lifecycle/silence.js'
 import { chooseClusters } from '../../lab/lifecycle/servers.js'
 import { findMissing, READINESS, type Readiness } from '../../lab/readiness.js'
 import { type Survey, surveyLab } from '../../lab/survey.js'
@@ -93,7 +94,7 @@ const waitForLab = async (lab: AnyLab, wanted: OfLab, { output, host, timeoutMs 
 const waitForServer = async (
   { label, client }: Server,
   wanted: Readiness,
-  { output, host: { clock }, timeoutMs }: Task,
+  { output, host, timeoutMs }: Task,
 ): Promise<void> => {
   const wrong = new AbortController()
   const fact = async () => {
@@ -104,11 +105,13 @@ const waitForServer = async (
       return await findMissing(client, wanted)
     } catch (error) {
       if (isUnknownHost(error)) wrong.abort(new LabError('usage', `${client.address}: there is no such host`))
+      const reason = error instanceof ApiUnreachable ? explainSilence(error.url, host) : undefined
+      if (reason !== undefined) return reason
       throw error
     }
   }
   try {
-    await waitFor(clock, `${label} to be ${wanted}`, fact, timeoutMs, wrong.signal)
+    await waitFor(host.clock, `${label} to be ${wanted}`, fact, timeoutMs, wrong.signal)
   } finally {
     client.close()
   }

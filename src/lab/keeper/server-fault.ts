@@ -71,7 +71,7 @@ export const isSameKnob = (one: ServerFault, other: ServerFault): boolean => {
   return one.state === other.state && (one.kind === other.kind || !one.kind || !other.kind)
 }
 
-type Server = Pick<WatchedCluster, 'apiAddress' | 'labApiToken'>
+type Server = Pick<WatchedCluster, 'name' | 'apiAddress' | 'labApiToken'>
 
 /** Rejects with the server's refusal, or with `remote` when it does not answer. */
 export const setServerFault = (server: Server, fault: ServerFault): Promise<void> => order(server, begin(fault))
@@ -105,14 +105,16 @@ const order = async (server: Server, orders: readonly Order[]): Promise<void> =>
 const describeRefusal = ({ status }: Answer, reason: string, apiAddress: string): string =>
   status === 404 ? `${apiAddress} has no lab endpoints: its setting lab_api is off` : reason
 
-const post = async ({ apiAddress, labApiToken }: Server, path: string, body: unknown): Promise<Answer> => {
+const post = async ({ name, apiAddress, labApiToken }: Server, path: string, body: unknown): Promise<Answer> => {
   const url = `${apiAddress}/_understudy/v1/${path}`
   const headers: Record<string, string> = labApiToken === undefined ? {} : { 'X-Understudy-Token': labApiToken }
   try {
     return await ask({ method: 'POST', url, body, headers, timeoutMs: ANSWER_MS })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new LabError('remote', `${new URL(url).host} does not answer: ${reason}`, { cause: error })
+    throw new LabError('remote', `cluster ${name} does not answer at ${apiAddress}, and has to for this: ${reason}`, {
+      cause: error,
+    })
   }
 }
 

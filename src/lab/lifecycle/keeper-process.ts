@@ -20,8 +20,20 @@ export const KEEPER_PROGRAM = path.join('bundle', 'keeper.cjs')
 /** The keeper with the servers of the lab in its process; see `cli/host-entrypoint.ts`. */
 const HOST_PROGRAM = path.join('cli', 'host-entrypoint.js')
 
-/** The keeper only passes bytes on: little memory is enough, and young garbage is collected in small pieces. */
-export const KEEPER_NODE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=64']
+/** Node 20 can be told to compile what runs often later: by bytes of bytecode that have run, ten times the default. */
+const OPTIMISES_LATE = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1320000'] : []
+
+/**
+ * The keeper only passes bytes on: little memory is enough, and young garbage is collected in small pieces. The compiler
+ * that optimises brings 3 MB of node's own code into memory, and the data of time zones 1 MB more; a lab at rest needs
+ * neither, and all times are in UTC.
+ */
+export const KEEPER_NODE_OPTIONS = [
+  '--max-semi-space-size=1',
+  '--max-old-space-size=64',
+  '--no-icu-timezone-data',
+  ...OPTIMISES_LATE,
+]
 
 export const planKeeper = (directory: string, word: string, routes: readonly Route[]): KeeperRecord => {
   const near = path.join(directory, `keeper-${word.slice(0, 8)}.sock`)

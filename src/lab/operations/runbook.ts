@@ -5,6 +5,7 @@ import type { EventDraft } from '../events/event.js'
 import type { Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { findLagBetween, type Status, statusOf } from '../replication.js'
+import { nameSilent } from '../unreachable.js'
 import { waitFor } from '../wait.js'
 
 /** One request of an operation, as a runbook would have it. Names in `<angle brackets>` stand for what is not known yet. */
@@ -67,7 +68,7 @@ export class Runbook {
         )
         if ('error' in settled && isRestarting(settled.error)) return 'it is restarting after a replication change'
         outcome = () => {
-          if ('error' in settled) throw settled.error
+          if ('error' in settled) throw nameSilent(cluster, settled.error)
           return settled.answer
         }
         return undefined
@@ -111,7 +112,13 @@ export class Runbook {
   /** How a cluster replicates now; in a dry run, how it would after the calls so far. */
   async status(name: string, kind: Kind, timeoutMs?: number): Promise<Status> {
     const supposed = this.#supposed.get(`${name} ${kind}`)
-    return supposed ?? withAnonymousClient(this.cluster(name), (client) => statusOf(client, kind), timeoutMs)
+    if (supposed) return supposed
+    const cluster = this.cluster(name)
+    try {
+      return await withAnonymousClient(cluster, (client) => statusOf(client, kind), timeoutMs)
+    } catch (error) {
+      throw nameSilent(cluster, error)
+    }
   }
 
   /** Why a secondary is behind; undefined when it is replicated. */

@@ -123,6 +123,24 @@ describe('operations', () => {
     expect(await codeAndText(() => dynamic.failover('A', 'Z'))).toMatch(/^usage: .*no cluster Z; it has A, B/)
     expect(await codeAndText(() => lab.failover('A', 'A'))).toBe('usage: name two clusters')
   })
+
+  it('name the cluster that does not answer, and what to do', async () => {
+    await using lab = await startDr()
+    await lab.converged()
+    const work = {
+      failover: () => lab.failover('A', 'B'),
+      switchover: () => lab.switchover('A', 'B'),
+      rejoin: () => lab.rejoin('B', 'A'),
+      activate: () => lab.activate('A', 'B', { kind: 'performance' }),
+      token: () => lab.operationToken('B'),
+    }
+    await lab.B.crash()
+    for (const [name, operation] of Object.entries(work))
+      expect([name, await codeAndText(operation)]).toEqual([
+        name,
+        expect.stringMatching(/^remote: cluster B does not answer \(connection refused.* start it first$/),
+      ])
+  })
 })
 
 describe('whether all is well', () => {

@@ -160,7 +160,9 @@ const STATUS = { data: { dr: { mode: 'disabled' }, performance: { mode: 'disable
 it('gives no number to a fault that it refuses, and says which cluster there is not', async () => {
   const { client } = await startKeeper()
   await expect(client.set({ ...cut, between: ['A', 'Q'] })).rejects.toThrow('there is no cluster "Q"; there is A')
-  await expect(client.set({ cluster: 'A', fault: { name: 'skew', ms: 1 } })).rejects.toThrow('does not answer')
+  await expect(client.set({ cluster: 'A', fault: { name: 'skew', ms: 1 } })).rejects.toThrow(
+    'cluster A does not answer',
+  )
   expect(await client.set(cut)).toMatchObject({ id: 1 })
 })
 
