@@ -139,7 +139,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
   }
 
   get firstIndex(): number {
-    return this.#committer.wal.firstIndex
+    return this.#committer.wal.base.index + 1
   }
 
   get trees(): Trees {
@@ -174,6 +174,10 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
 
   onCommit(listener: CommitListener): () => void {
     return this.#committer.onCommit(listener)
+  }
+
+  isAstray(position: Repl.WalPosition): boolean {
+    return this.#committer.wal.isAstray(position)
   }
 
   hasPosition(position: Repl.WalPosition): boolean {

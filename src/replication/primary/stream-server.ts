@@ -236,7 +236,7 @@ export class StreamServer implements ClusterService {
   #requireNotRewound(secondaryId: string, position: PositionMessage | null): void {
     const { store, hooks, kind, log } = this.#options
     if (!position || position.epoch !== currentEpoch(hooks.who().epochs)?.id) return
-    if (position.index + 1 < store.firstIndex || store.hasPosition(position)) return
+    if (!store.isAstray(position)) return
     const lastIndex = store.position.index
     log.error('a secondary is ahead of this primary, which was put back in time', {
       kind,

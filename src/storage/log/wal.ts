@@ -47,11 +47,6 @@ export class Wal {
     return this.#base
   }
 
-  /** Everything from here on is there. */
-  get firstIndex(): number {
-    return Math.max(this.#base.index, this.#nextBase.index) + 1
-  }
-
   get last(): WalPosition {
     return this.#last
   }
@@ -94,6 +89,11 @@ export class Wal {
     this.#last = base
     this.#extent.reset(base.index)
     this.#ring.clear()
+  }
+
+  /** Of a place where the log, as far as it is kept and goes on being kept, should lead through: whether it does not. */
+  isAstray(position: WalPosition): boolean {
+    return position.index >= Math.max(this.#base.index, this.#nextBase.index) && !this.hasPosition(position)
   }
 
   hasPosition({ index, hash }: WalPosition): boolean {
