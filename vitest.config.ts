@@ -34,7 +34,7 @@ export default defineConfig({
       tier('tidy', ['test/tidy.test.ts'], 60_000),
       tier('unit', ['test/unit/**/*.test.ts'], 120_000, together),
       tier('conformance', ['test/conformance/**/*.test.ts'], 120_000),
-      tier('etcd', ['test/etcd/**/*.test.ts'], 120_000, alone),
+      tier('etcd', ['test/etcd/**/*.test.ts'], 120_000, { ...compiled, ...alone }),
       tier('golden', ['test/golden/**/*.test.ts'], 300_000, compiled),
       tier('api', ['test/api/**/*.test.ts'], 300_000, { ...compiled, ...alone }),
       tier('topology', ['test/topology/**/*.test.ts'], 900_000, { ...compiled, ...alone }),

@@ -34,6 +34,9 @@ interface NodePartsOptions {
   readonly log: Log
 }
 
+/** Between two attempts to reach a node that was elected and is not there yet. */
+const PAUSE_MS = 100
+
 /** What a server has besides its runtime when it is one of several nodes. */
 export interface NodeParts {
   readonly node: ClusterNode
@@ -45,7 +48,13 @@ export interface NodeParts {
 export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions): NodeParts => {
   const { config, status, transport, host, clock, random, log } = options
   const times = replicationTimes(config)
-  const room = new WaitingRoom({ clock, waitMs: config.own.roleChangeWaitMs })
+  const waitMs = config.own.roleChangeWaitMs
+  const room = new WaitingRoom({ clock, waitMs })
+  const pauses = new WaitingRoom({ clock, waitMs: Math.min(waitMs, PAUSE_MS) })
+  const wake = () => {
+    room.wake()
+    pauses.wake()
+  }
   const node = new ClusterNode({
     ...options,
     sharedLog,
@@ -60,7 +69,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     relayService: createRelayService({ serve: options.serve, log }),
     onChange: () => {
       host().wake()
-      room.wake()
+      wake()
     },
   })
   status.join(node)
@@ -74,10 +83,14 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
       return runtime && !runtime.barrier.isSealed ? findAuthority(runtime.barrier) : undefined
     },
   })
+  const isOwnTurn = () => node.isServing || node.isTakingOver
   const relay = new Relay({
+    clock,
+    waitMs,
     activeNode: () => node.otherActive,
-    awaitOther: (request, term) => room.pass(request, () => node.otherActive?.term === term),
-    isOwnTurn: () => node.isServing || node.isTakingOver,
+    awaitOther: (request, term) =>
+      pauses.pass(request, () => !isOwnTurn() && [undefined, term].includes(node.otherActive?.term)),
+    isOwnTurn,
     connect: (address) => link.connect(address),
     timeoutMs: times.forwardingTimeoutMs,
   })
@@ -88,7 +101,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     rulesOf: (path) => systemRulesOf(options.systemRules, path),
     answerHere: options.answerHere,
   })
-  const unsubscribe = sharedLog.onLeader(() => room.wake())
+  const unsubscribe = sharedLog.onLeader(wake)
   return {
     node,
     standby,

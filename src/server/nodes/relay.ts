@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.js'
 import { LIMITS } from '../../base/limits.js'
 import { turnFor } from '../../base/turn.js'
 import { LogicalError } from '../../logical/errors.js'
@@ -12,12 +13,16 @@ import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
 /** The largest request that fits into a message between nodes beside the other fields of it. */
 const PAYLOAD_BYTES_MAX = LIMITS.rpcMessageBytesMax - 64 * 1024
 
-const NO_ACTIVE_NODE = 'local node not active but active cluster node not found'
+const noActiveNode = (): LogicalError =>
+  new LogicalError('unavailable', 'local node not active but active cluster node not found')
 
 interface RelayOptions {
   /** The active node, as far as it is known: undefined where it is this one, too. */
   readonly activeNode: () => LeaderRecord | undefined
-  /** Resolves when another node than that of the term is active, or when that took too long. */
+  readonly clock: Pick<Clock, 'monotonic'>
+  /** How long what nobody has taken is tried again. */
+  readonly waitMs: number
+  /** Resolves when another node than that of the term is active, or after a moment: one that was elected is not there at once. */
   readonly awaitOther: (request: IncomingRequest, term: number) => Promise<void>
   /** True when this node is the active one, or about to be. */
   readonly isOwnTurn: () => boolean
@@ -53,7 +58,7 @@ export class Relay {
   /** The active node. Throws LogicalError 503 where none is known. */
   requireActive(): LeaderRecord {
     const active = this.#options.activeNode()
-    if (!active) throw new LogicalError('unavailable', NO_ACTIVE_NODE)
+    if (!active) throw noActiveNode()
     return active
   }
 
@@ -74,10 +79,15 @@ export class Relay {
   async #attempts(request: IncomingRequest, payload: Buffer): Promise<Attempt> {
     let attempt = await this.#attempt(payload)
     if (attempt.is === 'lost' && !isWrite(request.operation)) attempt = await this.#attempt(payload)
-    if (attempt.is !== 'untaken') return attempt
-    await this.#options.awaitOther(request, attempt.term)
-    if (this.#options.isOwnTurn()) throw new OwnTurn()
-    return this.#attempt(payload)
+    const { clock, waitMs, awaitOther, isOwnTurn } = this.#options
+    const deadlineMs = clock.monotonic() + waitMs
+    for (let isLate = false; attempt.is === 'untaken' && !isLate; ) {
+      isLate = clock.monotonic() >= deadlineMs
+      await awaitOther(request, attempt.term)
+      if (isOwnTurn()) throw new OwnTurn()
+      attempt = this.isActiveKnown ? await this.#attempt(payload) : { ...attempt, cause: noActiveNode() }
+    }
+    return attempt
   }
 
   async #attempt(payload: Buffer): Promise<Attempt> {

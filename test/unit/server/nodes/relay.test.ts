@@ -38,7 +38,10 @@ const OK: Rendered = { status: 200, contentType: 'application/json', headers: {}
 type Step = 'unreachable' | 'not active' | 'cut' | Rendered | LogicalError
 
 /** A relay whose attempts end as the steps say; another node is active as soon as somebody waits for one. */
-const relayOver = (...steps: Step[]) => {
+const relayOver = (...steps: Step[]) => relayFor(1, steps)
+
+/** For so many waits. */
+const relayFor = (waitMs: number, steps: Step[]) => {
   const seen = { sent: 0, waited: [] as number[], becomesActive: false, leader: leader(1) as LeaderRecord | undefined }
   const call = async () => {
     seen.sent++
@@ -50,6 +53,8 @@ const relayOver = (...steps: Step[]) => {
     return { who: null, payload }
   }
   const relay = new Relay({
+    clock: { monotonic: () => seen.waited.length },
+    waitMs,
     activeNode: () => seen.leader,
     awaitOther: async (_, term) => {
       seen.waited.push(term)
@@ -134,8 +139,14 @@ describe('a request that a standby hands on', () => {
     await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'bad-gateway' })
   })
 
+  test('is tried for a while when one who was elected is not there yet', async () => {
+    const { relay, seen } = relayFor(5, ['unreachable', 'unreachable', 'not active', 'unreachable', OK])
+    expect((await relay.send(request('update'))).status).toBe(200)
+    expect(seen).toMatchObject({ sent: 2, waited: [1, 2, 3, 4] })
+  })
+
   test('is refused when nobody has taken it', async () => {
-    const { relay } = relayOver('not active', 'unreachable')
+    const { relay } = relayFor(1, ['not active', 'not active', 'unreachable'])
     await expect(relay.send(request('update'))).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('nobody listens there'),

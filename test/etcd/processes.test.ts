@@ -1,0 +1,97 @@
+import { afterEach, expect, test } from 'vitest'
+import { EtcdProcess } from '../support/etcd.js'
+import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
+import { expectAll, expectUsesCounted, Writers } from '../support/node-writers.js'
+import type { TestNodes } from '../support/nodes.js'
+import { until } from '../support/until.js'
+
+/** Three servers, each a process, that are one cluster over an etcd. */
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+const open = async (names = ['A', 'B', 'C'], settings: object = {}) => {
+  const etcd = await EtcdProcess.start()
+  ended.push(() => etcd.destroy())
+  const nodes = await nodeProcesses(names, etcd.address, settings)
+  for (const node of nodes.all) ended.push(() => node.destroy())
+  await Promise.all(nodes.all.map((node) => node.start()))
+  await nodes.open()
+  await nodes.clientOf(await nodes.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  return { etcd, nodes }
+}
+
+const restart = async (nodes: TestNodes<NodeProcess>, node: NodeProcess): Promise<void> => {
+  await node.start()
+  await nodes.unseal(node)
+}
+
+test('two processes are one cluster, and each goes on where the other has stopped', async () => {
+  const { nodes } = await open(['A', 'B'])
+  const [a, b] = nodes.all as [NodeProcess, NodeProcess]
+  expect([await a.health(), await b.health()]).toEqual([200, 429])
+  await nodes.clientOf(b).call('PUT', 'kv/it', { body: { value: 1 } })
+  expect((await nodes.clientOf(a).send('GET', 'kv/it')).json?.data).toEqual({ value: 1 })
+  const { data } = (await nodes.clientOf(b).read('sys/ha-status')) as { data: { nodes: { api_address: string }[] } }
+  expect(data.nodes.map(({ api_address }) => api_address).sort()).toEqual([a.address, b.address].sort())
+  await a.stop()
+  expect(await nodes.active()).toBe(b)
+  await nodes.clientOf(b).call('PUT', 'kv/it', { body: { value: 2 } })
+  await restart(nodes, a)
+  await b.stop()
+  expect(await nodes.active()).toBe(a)
+  expect((await nodes.clientOf(a).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
+})
+
+test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
+  const { nodes } = await open()
+  const writers = new Writers(nodes)
+  for (let turn = 0; turn < 3; turn++) {
+    await writers.more()
+    const active = await nodes.active()
+    await active.crash()
+    await nodes.active()
+    await writers.more()
+    await restart(nodes, active)
+  }
+  await writers.stop()
+  await expectAll(nodes.clientOf(await nodes.active()), writers)
+})
+
+test('an active node that was frozen for longer than its lease acknowledges nothing when it wakes up', async () => {
+  const { nodes } = await open()
+  const writers = new Writers(nodes)
+  await writers.more()
+  const frozen = await nodes.active()
+  frozen.signal('SIGSTOP')
+  const second = await nodes.active(nodes.without(frozen))
+  await nodes.clientOf(second).call('PUT', 'kv/it', { body: { value: 'new' } })
+  const reading = nodes.clientOf(frozen).send('GET', 'kv/it')
+  frozen.signal('SIGCONT')
+  expect((await reading).json?.data).toEqual({ value: 'new' })
+  await until(async () => (await frozen.health()) === 429)
+  await writers.more()
+  await writers.stop()
+  for (const node of nodes.all) await expectAll(nodes.clientOf(node), writers)
+})
+
+test('a limited SecretID is never used more often than it may be when the active node is killed', async () => {
+  const { nodes } = await open()
+  await expectUsesCounted(nodes, (node) => node.crash())
+})
+
+test('while etcd is away nothing is acknowledged, and all goes on when it is back', async () => {
+  const { etcd, nodes } = await open(['A', 'B'], { role_change_wait: '100ms' })
+  const client = nodes.clientOf(await nodes.active())
+  await client.call('PUT', 'kv/it', { body: { value: 1 } })
+  await etcd.kill()
+  await until(async () => (await client.send('PUT', 'kv/it', { body: { value: 'lost' } })).status === 503)
+  await until(async () => (await nodes.all[0]?.health()) === 429 && (await nodes.all[1]?.health()) === 429)
+  expect((await client.send('GET', 'kv/it')).status).toBe(503)
+  await etcd.run()
+  const active = await nodes.active()
+  await nodes.clientOf(active).call('PUT', 'kv/it', { body: { value: 2 } })
+  expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 2 })
+})
