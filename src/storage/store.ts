@@ -100,8 +100,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     const value = fn(tx)
     const writeSet = new WriteSet(this.#committer.overlay)
     for (const [key, stored] of tx.writes) writeSet.add(key, stored, tx.reads.get(key))
-    const index = await this.#submit('own', writeSet, entriesOfOwn(writeSet.changes), [], undefined)
-    return { value, index }
+    return { value, index: await this.#submit('own', writeSet, entriesOfOwn(writeSet.changes), [], undefined) }
   }
 
   /** Resolves when everything written before survives power loss, and when it is remembered, outside of the data, that it did. */
@@ -244,7 +243,8 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     const copied = step?.copied ?? { keys: [], changes: [] }
     const request = { changes: writeSet.changes, filtered, copied, remote, cutHash: freshHash(this.#random) }
     const stage: StageFunction = (batch, state, trees) => {
-      if (step && step.engineVersion !== this.#options.engine.engineVersion) throw moved()
+      if (step && step.engineVersion !== this.#options.engine.engineVersion)
+        throw new LogicalError('unavailable', 'the storage was moved while a copy was made ready; try again')
       return this.#pinned.stage(stageImport(batch, state, trees, request))
     }
     await this.#committer.run(stage, writeSet.pending, step?.batch)
@@ -291,14 +291,10 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     filtered: readonly SubPageChange[],
     remote: Repl.RemotePosition | undefined,
   ): Promise<number> {
-    let bytes = 0
-    for (const change of writeSet.changes) bytes += changeBytes(change)
     const { changes, pending } = writeSet
+    const bytes = changes.reduce((sum, change) => sum + changeBytes(change), 0)
     return new Promise((resolve, reject) => {
       this.#committer.submit({ joins, bytes, changes, filtered, pending, entries, remote, resolve, reject })
     })
   }
 }
-
-const moved = (): LogicalError =>
-  new LogicalError('unavailable', 'the storage was moved while a copy was made ready; try again')
