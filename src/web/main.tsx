@@ -14,6 +14,7 @@ const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
   connecting: 'connecting …',
   live: 'live',
   lost: 'no answer from "understudy web"; trying again',
+  full: 'there is no place for one more page: close another one, and this one goes on',
   ended: 'this session has ended: open the link that "understudy web" prints',
 }
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
 import { LabPage } from '../support/lab-page.js'
+import { Listener } from '../support/page-client.js'
+import { until } from '../support/until.js'
 
 /** The page of a lab in a real browser, while things happen to the lab. One story, told in the order of the tests. */
 
@@ -92,6 +94,49 @@ describe('the page of a lab', () => {
     await lab.cluster('A', 'secondary')
     await lab.arrow('B dr A', 'well')
     await lab.see('.verdict.well')
+  })
+
+  it('says that nobody answers, and goes on when somebody does again', async () => {
+    lab.program.signal('SIGSTOP')
+    try {
+      await lab.see('.connection.lost')
+      await lab.see('.picture.stale')
+      expect(await lab.page.getByRole('button', { name: /do something/ }).count(), 'nothing can be done').toBe(0)
+      await lab.shoot('silent')
+      await lab.expectNoBarrier()
+    } finally {
+      lab.program.signal('SIGCONT')
+    }
+    await lab.see('.connection.live')
+    await lab.see('.picture:not(.stale)')
+  })
+
+  it('says that its session ended with the command, and goes on by the link of the next one', async () => {
+    const { port } = new URL(lab.page.url())
+    lab.program.signal('SIGINT')
+    expect(await lab.program.end()).toBe(0)
+    await lab.see('.connection.lost')
+    lab.program = await lab.serve('--port', port)
+    await lab.see('.connection.ended')
+    await lab.page.goto(lab.program.stdout.trim())
+    await lab.see('.connection.live')
+  })
+
+  it('says that there is no place for one more, and goes on once there is', async () => {
+    const [{ name, value } = { name: '', value: '' }] = await lab.context.cookies()
+    const { origin } = new URL(lab.page.url())
+    await lab.page.goto('about:blank')
+    const cookie = `${name}=${value}`
+    const others = Array.from({ length: 32 }, () => new Listener(`${origin}/_understudy/v1/events`, { cookie }))
+    try {
+      await until(() => others.every(({ survey }) => survey !== undefined))
+      await lab.page.goto(origin)
+      await lab.see('.connection.full:has-text("no place")')
+      others.pop()?.[Symbol.dispose]()
+      await lab.see('.connection.live')
+    } finally {
+      for (const other of others) other[Symbol.dispose]()
+    }
   })
 
   it('gave the browser nothing to complain about', () => {

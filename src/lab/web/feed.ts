@@ -66,12 +66,12 @@ export class Feed {
 
   /** `after`: the number of the last event that the viewer has. */
   add(response: http.ServerResponse, after: number): void {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    // A browser tells its page no more of a refusal than that there was one.
     if (this.#viewers.size >= VIEWERS_MAX) {
-      response.writeHead(503, { 'Content-Type': 'text/plain' })
-      response.end(`${VIEWERS_MAX} pages are open already\n`)
+      response.end(encode('full', { reason: `${VIEWERS_MAX} pages are open already` }))
       return
     }
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
     response.on('error', () => undefined)
     response.on('close', () => this.#viewers.delete(response))
     this.#viewers.add(response)

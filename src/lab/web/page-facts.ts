@@ -181,6 +181,6 @@ export interface PageStep {
 
 /**
  * Names of what is sent, each with JSON of one kind: a PageSurvey, PageEvents, a PageWork that is new or has changed, why there
- * is no lab, nothing.
+ * is no lab, why there is no place for one more page, nothing.
  */
-export const PAGE_MESSAGES = ['survey', 'events', 'work', 'gone', 'reset'] as const
+export const PAGE_MESSAGES = ['survey', 'events', 'work', 'gone', 'full', 'reset'] as const

@@ -31,6 +31,11 @@ export const connect = (dispatch: (message: PageMessage) => void): (() => void) 
     on<PageWork>('work', (work) => ({ type: 'work', work }))
     on<{ reason: string }>('gone', ({ reason }) => ({ type: 'gone', reason }))
     on<object>('reset', () => ({ type: 'reset' }))
+    on<object>('full', () => {
+      own.close()
+      again = window.setTimeout(open, AGAIN_MS)
+      return { type: 'connection', is: 'full' }
+    })
     own.onopen = () => dispatch({ type: 'opened' })
     own.onerror = () => {
       // A connection that was refused is tried again by the browser; one that was answered with an error is not.

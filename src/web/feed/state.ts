@@ -4,7 +4,7 @@ import type { PageEvent, PageSurvey, PageWork } from '../../lab/web/page-facts.j
 
 /** Everything that the page knows, and how it changes with what it is sent. Nothing in it grows without bound. */
 export interface PageState {
-  readonly connection: 'connecting' | 'live' | 'lost' | 'ended'
+  readonly connection: 'connecting' | 'live' | 'lost' | 'ended' | 'full'
   readonly survey?: PageSurvey
   /** Why there is no lab. */
   readonly gone?: string
