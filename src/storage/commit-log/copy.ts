@@ -2,7 +2,7 @@ import type { Engine } from '../engine/engine.js'
 import { APPLIED_KEY } from '../raw-keys.js'
 import { findApplied, putApplied, putOperations } from './applied.js'
 import { decodeBatch, positionOf } from './raw-batch.js'
-import type { LogImage, LogPosition, SharedLog } from './shared-log.js'
+import { ImageNeeded, type LogImage, type LogPosition, type SharedLog } from './shared-log.js'
 
 /**
  * Makes an engine a copy of the cluster's data that can be brought up to date from the log, before a store is opened on it:
@@ -12,14 +12,25 @@ import type { LogImage, LogPosition, SharedLog } from './shared-log.js'
 export const prepareCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
   const applied = await findApplied(engine)
   if (applied && (await log.reaches(applied, signal))) return false
-  await empty(engine)
-  const image = await log.readImage(signal)
-  await readChunks(engine, image, signal)
-  const whole = await replay(engine, log, image, signal)
+  const whole = await readWhole(engine, log, signal)
   const batch = engine.batch()
   putApplied(batch, whole)
   await batch.write({ isDurable: true })
   return true
+}
+
+const readWhole = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<LogPosition> => {
+  for (;;) {
+    await empty(engine)
+    const image = await log.readImage(signal)
+    await readChunks(engine, image, signal)
+    try {
+      return await replay(engine, log, image, signal)
+    } catch (error) {
+      // The leader has taken more of the log into the image while it was read: there is a newer one.
+      if (!(error instanceof ImageNeeded)) throw error
+    }
+  }
 }
 
 /** What says how much is applied goes first: without it the rest counts for nothing. */
