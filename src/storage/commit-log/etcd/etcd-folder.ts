@@ -1,9 +1,9 @@
 import type { Clock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
 import { decodeBatch, positionOf } from '../raw-batch.js'
-import type { LogEntry } from '../shared-log.js'
+import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
-import type { EtcdConnection } from './etcd-connection.js'
+import { type EtcdConnection, isFull } from './etcd-connection.js'
 import { encodeMark, endOf, type EtcdLayout, type LogMark, parseMark, splitValue } from './etcd-layout.js'
 import type { EtcdReader } from './etcd-reader.js'
 
@@ -46,6 +46,8 @@ export class EtcdFolder {
   #end: LogMark
   #wake: () => void = () => undefined
   #onRoom: (() => void)[] = []
+  /** What etcd last said when it had no room for the image. */
+  #full: Error | undefined
   /** What may be forgotten when the time has come. */
   #history: { readonly revision: string; readonly atMs: number } | undefined
 
@@ -65,10 +67,12 @@ export class EtcdFolder {
       } catch (error) {
         if (ended.aborted) break
         log.warn('the image in etcd could not be kept up', { error })
+        if (isFull(error) && error instanceof Error) this.#full = error
+        this.#wakeWriters()
         await clock.sleep(RETRY_MS, ended).catch(() => undefined)
       }
     }
-    for (const onRoom of this.#onRoom.splice(0)) onRoom()
+    this.#wakeWriters()
   }
 
   /** The log goes on to here. */
@@ -77,12 +81,17 @@ export class EtcdFolder {
     this.#wake()
   }
 
-  /** Resolves while there is room in the log, or when the term is over. */
+  /** Resolves while there is room in the log, or when the term is over. Rejects with `LogRefused` while a full etcd makes none. */
   async whenRoom(): Promise<void> {
     const { bounds, ended } = this.#options
     while (!ended.aborted && this.#isOver(bounds.entriesMax, bounds.bytesMax)) {
+      if (this.#full) throw new LogRefused(this.#full.message, this.#full)
       await new Promise<void>((resolve) => this.#onRoom.push(resolve))
     }
+  }
+
+  #wakeWriters(): void {
+    for (const onRoom of this.#onRoom.splice(0)) onRoom()
   }
 
   #isOver(entries: number, bytes: number): boolean {
@@ -177,7 +186,8 @@ export class EtcdFolder {
     ]
     const revision = await this.#change(operations)
     this.#base = base
-    for (const onRoom of this.#onRoom.splice(0)) onRoom()
+    this.#full = undefined
+    this.#wakeWriters()
     await this.#forget(revision)
   }
 
