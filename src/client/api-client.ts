@@ -4,8 +4,8 @@ import { systemClock } from '../base/clock.js'
 
 /** Where and as whom requests are made. */
 interface ApiClientOptions {
-  /** `http://127.0.0.1:8200`. */
-  readonly address: string
+  /** `http://127.0.0.1:8200`; asked for at each request where it may become another one. */
+  readonly address: string | (() => string)
   readonly token?: string | undefined
   /** Asked for a token where none is given; a refusal (403) asks once more. */
   readonly tokens?: TokenSource | undefined
@@ -143,13 +143,11 @@ const TIMEOUT_MS = 60_000
  * client.close()
  */
 export class ApiClient {
-  readonly address: string
   readonly #options: ApiClientOptions
   readonly #agent: http.Agent
 
   constructor(options: ApiClientOptions) {
     this.#options = options
-    this.address = options.address.replace(/\/+$/, '')
     const isTls = this.address.startsWith('https:')
     this.#agent = isTls
       ? new https.Agent({
@@ -161,6 +159,11 @@ export class ApiClient {
           rejectUnauthorized: options.skipVerify !== true,
         })
       : new http.Agent({ keepAlive: true })
+  }
+
+  get address(): string {
+    const { address } = this.#options
+    return (typeof address === 'string' ? address : address()).replace(/\/+$/, '')
   }
 
   /** The same server with other settings, such as a token. */

@@ -1,14 +1,13 @@
-import type { Clock } from '../base/clock.js'
+import { type Clock, systemClock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
-import { type ClusterAccess, clientOf } from './cluster.js'
+import type { ClusterAccess } from './cluster.js'
 import type { EventDraft } from './events/event.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
 import type { ClusterKeys, KeyRing } from './library/key-ring.js'
-import { generateRoot, statusOf, unseal } from './replication.js'
-import type { InProcessServer } from './runner/in-process.js'
-import { waitForAutoUnseal } from './seals.js'
-import { waitFor } from './wait.js'
+import { createLabClient, type LabNode } from './in-process-node.js'
+import { generateRoot, statusOf } from './replication.js'
+import { NEAR_PAUSE_MS, waitFor } from './wait.js'
 
 export type { ClusterKeys } from './library/key-ring.js'
 
@@ -32,11 +31,9 @@ export interface StoppedCluster {
   start(): Promise<LabCluster>
 }
 
-/** The remedy for a cluster that unseals by itself and has not: its keys are recovery keys, which open nothing. */
-const START_ANEW = 'it does so when it starts: stop it first'
-
 interface LabClusterOptions {
-  readonly server: InProcessServer
+  readonly name: string
+  readonly nodes: readonly LabNode[]
   readonly caFile: string | undefined
   readonly clock: Clock
   readonly timeoutMs: number
@@ -61,7 +58,8 @@ export class LabCluster implements ClusterAccess {
   readonly name: string
   /** A PEM file with the certificate authority of its API; undefined without TLS. It is gone when the lab is closed. */
   readonly caFile: string | undefined
-  readonly #server: InProcessServer
+  /** Its servers, `A1` first; one of them is active. */
+  readonly nodes: readonly LabNode[]
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #keys: KeyRing
@@ -69,32 +67,45 @@ export class LabCluster implements ClusterAccess {
   #client: ApiClient | undefined
   #anonymous: ApiClient | undefined
 
-  constructor({ server, caFile, clock, timeoutMs, keys, tell }: LabClusterOptions) {
-    this.name = server.name
+  constructor({ name, nodes, caFile, clock, timeoutMs, keys, tell }: LabClusterOptions) {
+    this.name = name
+    this.nodes = nodes
     this.caFile = caFile
-    this.#server = server
     this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#keys = keys
     this.#tell = tell
   }
 
+  /** Whether one of its servers runs at least. */
   get isRunning(): boolean {
-    return this.#server.isRunning
+    return this.nodes.some((node) => node.isRunning)
   }
 
-  /** `http://127.0.0.1:port`, or `https` where its API speaks TLS; the same after every start. */
+  /** The server that is active; while none is, one that runs. A single one is it always. */
+  get activeNode(): LabNode {
+    const find = (isIt: (node: LabNode) => boolean) => this.nodes.find(isIt)
+    const found = find(({ isActive }) => isActive) ?? find(({ isRunning }) => isRunning) ?? this.nodes[0]
+    if (!found) throw new LabError('usage', `cluster ${this.name} has no servers`)
+    return found
+  }
+
+  /** `http://127.0.0.1:port`, or `https` where its API speaks TLS: of the active node, and of a single one always the same. */
   get address(): string {
-    return this.#server.apiAddress
+    return this.activeNode.address
   }
 
   get apiAddress(): string {
     return this.address
   }
 
-  /** `https://127.0.0.1:port`, as other clusters are told it. */
+  /** `https://127.0.0.1:port`, as other clusters are told it; of the active node. */
   get clusterAddress(): string {
-    return this.#server.clusterAddress
+    return this.activeNode.clusterAddress
+  }
+
+  get clusterAddresses(): readonly string[] {
+    return this.nodes.map(({ clusterAddress }) => clusterAddress)
   }
 
   /** As it was known last; `token` asks the server. Empty where none works, as on a DR secondary. */
@@ -115,7 +126,7 @@ export class LabCluster implements ClusterAccess {
   /**
    * Makes requests with the root token that works here now, through joins, promotions and failovers: where it is refused, the
    * tokens of the other clusters are tried, and one is made of the key shares where none works. On a DR secondary it sends
-   * none. Throws LabError `usage` while the cluster is stopped.
+   * none. Requests go to the node that is active when they are made. Throws LabError `usage` while the cluster is stopped.
    *
    * @example
    * await lab.A.client.write('sys/mounts/kv', { type: 'kv' })
@@ -133,13 +144,8 @@ export class LabCluster implements ClusterAccess {
 
   /** Makes requests without a token, or with the one that a call names. */
   get anonymous(): ApiClient {
-    this.#anonymous ??= clientOf({ apiAddress: this.address, rootToken: '', caFile: this.caFile }).with({
-      onAnswer: async ({ method, path, status }) => {
-        if (method === 'GET' || method === 'LIST') return
-        this.#tell({ kind: 'call', cluster: this.name, details: { method, path, status } })
-        if (status < 300) await this.#keys.noteCall(this.name, path)
-      },
-    })
+    const { name: cluster, caFile } = this
+    this.#anonymous ??= createLabClient(() => this.address, { cluster, caFile, keys: this.#keys, tell: this.#tell })
     return this.#anonymous
   }
 
@@ -172,26 +178,54 @@ export class LabCluster implements ClusterAccess {
   }
 
   /**
-   * Starts on the data that is there, and unseals it with the keys of the lab that fit: after a join those of its primary.
-   * Nothing happens when it runs. Rejects with the server's refusal where none fits.
+   * Starts on the data that is there, and unseals it with the keys of the lab that fit: after a join those of its primary. Of
+   * several nodes all are started, and one is active when it resolves. Nothing happens when it runs. Rejects with the server's
+   * refusal where no key fits.
    */
   async start(): Promise<LabCluster> {
-    await this.#server.start()
-    const { initialized, sealed } = await this.anonymous.read('sys/seal-status')
-    if (initialized === true && sealed === true) await this.#unseal()
+    await Promise.all(this.nodes.map((node) => node.launch()))
+    const { initialized } = await this.anonymous.read('sys/seal-status')
+    if (initialized === true) await this.open()
     return this
   }
 
-  /** Ends as after SIGTERM. The data stays. */
+  /** Unseals every server that runs and is sealed; of several nodes one is active when it resolves. */
+  async open(): Promise<void> {
+    const [first, ...others] = this.nodes.filter(({ isRunning }) => isRunning)
+    await first?.unseal()
+    await this.active()
+    for (const node of others) {
+      await node.initialized()
+      await node.unseal()
+    }
+  }
+
+  /** The active node, once there is one; `except`: another one than that. Rejects with LabError `timeout`. */
+  async active(except?: LabNode): Promise<LabNode> {
+    const find = () => this.nodes.find((node) => node.isActive && node !== except)
+    const fact = async () => (find() ? undefined : 'none of its nodes is active')
+    const what = `cluster ${this.name} to have ${except ? 'another' : 'an'} active node`
+    await waitFor(systemClock, what, fact, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
+    return find() ?? this.active(except)
+  }
+
+  /** The active node of several gives up the lead. Resolves with the one that is active then. */
+  async stepDown(): Promise<LabNode> {
+    const before = await this.active()
+    await this.client.write('sys/step-down')
+    return this.nodes.length > 1 ? this.active(before) : before
+  }
+
+  /** Ends as after SIGTERM, every node. The data stays. */
   async stop(): Promise<StoppedCluster> {
-    await this.#server.stop()
+    await Promise.all(this.nodes.map((node) => node.stop()))
     this.disconnect()
     return this
   }
 
-  /** Ends as after SIGKILL, or with storage in memory as after a loss of power. What was durable stays. */
+  /** Ends as after SIGKILL, every node, or with storage in memory as after a loss of power. What was durable stays. */
   async crash(): Promise<StoppedCluster> {
-    await this.#server.crash()
+    await Promise.all(this.nodes.map((node) => node.crash()))
     this.disconnect()
     return this
   }
@@ -200,20 +234,6 @@ export class LabCluster implements ClusterAccess {
   disconnect(): void {
     this.#client?.close()
     this.#anonymous?.close()
-  }
-
-  async #unseal(): Promise<void> {
-    const { recovery_seal: opensItself } = await this.anonymous.read('sys/seal-status')
-    if (opensItself === true) return waitForAutoUnseal(this.anonymous, this.name, START_ANEW)
-    const candidates = this.#keys.candidatesFor(this.name)
-    for (const [at, keys] of candidates.entries()) {
-      try {
-        await unseal(this.anonymous, keys.unsealKeys.slice(0, keys.threshold))
-        this.useKeys({ unsealKeys: keys.unsealKeys, threshold: keys.threshold })
-        return
-      } catch (error) {
-        if (at === candidates.length - 1) throw error
-      }
-    }
+    for (const node of this.nodes) node.disconnect()
   }
 }

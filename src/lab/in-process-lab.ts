@@ -2,13 +2,16 @@ import path from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
 import type { ServerStorage } from '../server/data/server-storage.js'
+import type { ClusterAccess } from './cluster.js'
 import { LabCluster } from './in-process-cluster.js'
+import { LabNode } from './in-process-node.js'
 import type { OpenRoute } from './keeper/open-routes.js'
 import { LabError } from './lab-error.js'
 import type { ClusterKeys } from './library/key-ring.js'
 import { OperableLab } from './library/operable-lab.js'
 import { type InProcessLabOptions, requireOptions } from './library/options.js'
 import { EventStream } from './library/event-stream.js'
+import { createServers, type Foundation } from './library/in-process-servers.js'
 import { createLabClock, type LabClock } from './library/lab-clock.js'
 import type { Provisions } from './library/provisions.js'
 import { LocalEvents } from './live/local-events.js'
@@ -19,8 +22,7 @@ import type { InProcessServer } from './runner/in-process.js'
 import { findUnreplicatedSince, loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
 import { reachOf } from './keeper/routes.js'
 import { type LabLink, Links } from './links.js'
-import { type ClusterPlan, planOf, type Topology } from './topology.js'
-import type { LabSettings } from './settings.js'
+import { planOf, type Topology, withNodes } from './topology.js'
 import { NEAR_PAUSE_MS, waitFor } from './wait.js'
 import { makeTopology, openCluster, type WireOptions } from './wire.js'
 
@@ -34,16 +36,10 @@ interface InProcessSnapshot {
   readonly skewMs: number
 }
 
+/** `A2`. */
+type NodeName<Names extends string> = `${Names}${number}`
+
 const TIMEOUT_MS = 30_000
-
-type ServerParts = typeof import('./runner/server-parts.js')
-
-/** The parts that are made before the first server. */
-interface Foundation {
-  readonly parts: ServerParts
-  readonly provisions: Provisions
-  readonly randomFor: (name: string) => Random
-}
 
 /**
  * Clusters that run in this process, over real sockets of this machine, as `startLab` starts them. Whoever starts it
@@ -66,44 +62,35 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   readonly #events: LocalEvents
   readonly #stream: EventStream
   readonly #random: Random
-  readonly #parts: ServerParts
-  readonly #servers: readonly InProcessServer[]
+  readonly #servers: InProcessServer[] = []
   #begin: InProcessSnapshot | undefined
   readonly #provisions: Provisions
   readonly #closing: AbortController
   #closed: Promise<void> | undefined
 
-  private constructor(topology: Topology, options: InProcessLabOptions, { parts, provisions, randomFor }: Foundation) {
-    const { storage = 'memory', settings = {}, log, timeoutMs = TIMEOUT_MS } = options
+  private constructor(topology: Topology, options: InProcessLabOptions, foundation: Foundation) {
+    const { timeoutMs = TIMEOUT_MS } = options
+    const { provisions, randomFor } = foundation
     const closing = new AbortController()
     super(topology, timeoutMs, closing.signal)
     this.#closing = closing
     this.clock = createLabClock()
-    this.#parts = parts
     this.#provisions = provisions
     this.#random = randomFor('links')
     this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters)
     this.#stream = new EventStream(this.#events)
-    this.#servers = topology.clusters.map((name) => {
-      const { tls, sealKeyFile, balancer } = provisions.of(name)
-      return new parts.InProcessServer({
-        name,
-        tls,
-        sealKeyFile,
-        balancer: balancer?.ports,
-        storage: typeof storage === 'string' ? this.#storageOf(name, storage) : storage(name),
-        network: this.#links.networkOf(name),
-        clock: this.clock,
-        random: randomFor(name),
-        settings: { ...settingsOf(planOf(topology, name)), ...settings },
-        log,
-      })
-    })
     const { clock, keys } = this
     const tell = this.#events.tell.bind(this.#events)
-    this.clusters = this.#servers.map((server) => {
-      const { caFile } = provisions.of(server.name).tls ?? {}
-      return new LabCluster({ server, caFile, clock, timeoutMs, keys, tell })
+    const around = { ...foundation, links: this.#links, clock }
+    this.clusters = topology.clusters.map((name) => {
+      const { caFile } = provisions.of(name).tls ?? {}
+      const shared = { caFile, timeoutMs, keys, tell }
+      const servers = createServers(topology, name, options, around)
+      this.#servers.push(...servers)
+      const nodes = servers.map(
+        (server, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server }),
+      )
+      return new LabCluster({ ...shared, name, nodes, clock })
     })
   }
 
@@ -113,15 +100,16 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     options: InProcessLabOptions = {},
   ): Promise<InProcessLab<N>> {
     requireOptions(options)
-    const { seed } = options
+    const { seed, nodes } = options
     const randomFor = (name: string): Random =>
       seed === undefined ? createSystemRandom() : createSeededRandom(`${seed}:${name}`)
+    const whole = nodes === undefined ? topology : withNodes(topology, nodes)
     // Most of the time to import the library would go into what only a server needs.
     const parts = await import('./runner/server-parts.js')
-    const provisions = await parts.Provisions.make(topology, { clock: systemClock, randomFor })
+    const provisions = await parts.Provisions.make(whole, { clock: systemClock, randomFor })
     let lab: InProcessLab<N> | undefined
     try {
-      lab = new InProcessLab<N>(topology, options, { parts, provisions, randomFor })
+      lab = new InProcessLab<N>(whole, options, { parts, provisions, randomFor })
       await lab.#start(options)
       return lab
     } catch (error) {
@@ -131,17 +119,28 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
   }
 
   /**
-   * The link between two clusters. Throws LabError `usage`, with the names there are, where there are no such two.
+   * The link between two clusters, or two nodes. Throws LabError `usage`, with the names there are, where there are no such two.
    *
    * @example
    * lab.link('A', 'C').setFault('latency', { ms: 80 })
    */
-  link(one: Names, other: Names): LabLink {
-    this.requireDifferent([one, other])
+  link(one: Names | NodeName<Names>, other: Names | NodeName<Names>): LabLink {
+    const known: string[] = this.clusters.flatMap(({ name, nodes }) => [name, ...nodes.map((node) => node.name)])
+    const unknown = [one, other].find((name) => !known.includes(name))
+    if (unknown !== undefined) this.cluster(unknown as Names)
+    if (one === other) throw new LabError('usage', 'name two clusters')
     return this.#links.between(one, other)
   }
 
-  /** Every proxy between two of the clusters. */
+  /** One server, such as `A2`. Throws LabError `usage`, with the names there are. */
+  node(name: NodeName<Names>): LabNode {
+    const all = this.clusters.flatMap(({ nodes }) => nodes)
+    const found = all.find((node) => node.name === name)
+    if (found) return found
+    throw new LabError('usage', `there is no node ${name}; there are ${all.map((node) => node.name).join(', ')}`)
+  }
+
+  /** Every proxy between two of the servers. */
   get routes(): readonly OpenRoute[] {
     return this.#links.routes
   }
@@ -184,6 +183,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   /** All clusters at one moment, with their keys and the clock of the lab. It is good for this lab, as long as that is open. */
   async snapshot(): Promise<InProcessSnapshot> {
+    if (this.#hasNodes)
+      throw new LabError('usage', 'a lab with several nodes in a cluster has no snapshots and no reset')
     const keys = this.clusters.map(({ name }): [string, ClusterKeys] => [name, this.keys.keysOf(name)])
     return { images: await takeServerImages(this.#servers), keys: new Map(keys), skewMs: this.clock.skewMs }
   }
@@ -241,10 +242,10 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
 
   async #start({ shares = 1, threshold = shares }: InProcessLabOptions): Promise<void> {
     await Promise.all(this.clusters.map((cluster) => cluster.start()))
-    const reaches = this.#servers.map(({ name, ports }) => {
-      const { balancer } = this.#provisions.of(name)
+    const reaches = this.#servers.map(({ name, cluster, ports }) => {
+      const { balancer } = this.#provisions.of(cluster)
       balancer?.leadTo(ports)
-      return [name, reachOf(planOf(this.topology, name), ports, balancer?.ports)] as const
+      return [name, reachOf(planOf(this.topology, cluster), ports, balancer?.ports)] as const
     })
     await this.#links.open(new Map(reaches), { topology: this.topology, clock: systemClock, random: this.#random })
     const options: WireOptions = {
@@ -258,24 +259,23 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     }
     const fresh = this.access().clusters
     const open = await Promise.all(fresh.map((cluster) => openCluster(cluster, options)))
-    for (const opened of open) this.keys.set(opened.name, opened)
-    for (const joined of await makeTopology(open, this.topology, options)) this.keys.set(joined.name, joined)
-    this.#begin = await this.snapshot()
+    await this.#openAll(open)
+    await this.#openAll(await makeTopology(open, this.topology, options))
+    if (!this.#hasNodes) this.#begin = await this.snapshot()
+  }
+
+  /** Takes over the keys, and opens every server that they open: those of a secondary seal themselves when it joins. */
+  async #openAll(known: readonly ClusterAccess[]): Promise<void> {
+    for (const access of known) this.keys.set(access.name, access)
+    await Promise.all(this.clusters.filter(({ nodes }) => nodes.length > 1).map((cluster) => cluster.open()))
+  }
+
+  /** Whether a cluster has several servers. */
+  get #hasNodes(): boolean {
+    return this.clusters.some(({ nodes }) => nodes.length > 1)
   }
 
   protected override findFaultyLinks(): readonly string[] {
     return this.#links.findFaulty()
   }
-
-  #storageOf(name: string, kind: 'memory' | 'disk'): ServerStorage {
-    if (kind === 'memory') return this.#parts.createMemoryStorage()
-    return this.#parts.createDirectoryStorage(path.join(this.#provisions.directory(), name))
-  }
 }
-
-/** The plan of a cluster as settings of its server. */
-const settingsOf = ({ license, version, settings }: ClusterPlan): LabSettings => ({
-  ...(license ? { license } : {}),
-  ...(version ? { reported_version: version } : {}),
-  ...settings,
-})

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import type { Random } from '../base/random.js'
 import { type OpenRoute, openRoutes } from './keeper/open-routes.js'
-import { hiddenFrom, NOWHERE, planLinks, type Reach } from './keeper/routes.js'
+import { hiddenFrom, isRouteOf, NOWHERE, planLinks, type Reach, type Route } from './keeper/routes.js'
 import { LabError } from './lab-error.js'
 import type { FaultName, Faults, Way } from './proxy/fault-types.js'
 import type { Link } from './proxy/link.js'
@@ -150,9 +150,7 @@ export class Links {
   }
 
   between(one: string, other: string): LabLink {
-    const found = this.#routes.filter(
-      ({ from, to }) => (from === one && to === other) || (from === other && to === one),
-    )
+    const found = this.#routes.filter((route) => isBetween(route, one, other) || isBetween(route, other, one))
     if (found.length === 0) throw new LabError('usage', `there is no link between ${one} and ${other}`)
     return new LabLink(
       found.map(({ link }) => link),
@@ -164,9 +162,9 @@ export class Links {
     return this.#routes
   }
 
-  /** Pairs of clusters whose link is cut, held or has a fault, such as `A-C`. */
+  /** Pairs of clusters whose link is cut, held or has a fault, such as `A-C`; within a cluster pairs of nodes. */
   findFaulty(): string[] {
-    const faulty = this.#routes.filter(({ link }) => !link.isClear).map(({ from, to }) => [from, to].sort().join('-'))
+    const faulty = this.#routes.filter(({ link }) => !link.isClear).map(pairOf)
     return [...new Set(faulty)]
   }
 
@@ -201,12 +199,19 @@ export class Links {
     await Promise.all(routes.map(({ link }) => link.close()))
   }
 
-  /** The address that a cluster reaches when it dials `address`. */
+  /** The address that a server reaches when it dials `address`. */
   #addressFor(name: string, address: string): string {
     if (hiddenFrom(this.#reaches, name).includes(address)) return NOWHERE
-    return this.#routes.find((route) => route.from === name && route.address === address)?.link.address ?? address
+    return this.#routes.find((route) => isRouteOf(route, name) && route.address === address)?.link.address ?? address
   }
 }
+
+/** Ends are clusters or nodes. */
+const isBetween = ({ from, fromNode, to, toNode }: Route, one: string, other: string): boolean =>
+  [from, fromNode].includes(one) && [to, toNode].includes(other)
+
+const pairOf = ({ from, fromNode = from, to, toNode = to }: Route): string =>
+  (from === to ? [fromNode, toNode] : [from, to]).sort().join('-')
 
 /** The sockets that a process has open, so that they end together when it is killed. */
 class ProcessSockets {

@@ -1,4 +1,5 @@
 import type { Kind } from './kinds.js'
+import { LabError } from './lab-error.js'
 import type { PortPair } from './ports.js'
 import type { LabSettings } from './settings.js'
 
@@ -89,6 +90,8 @@ export interface MountSeed {
  * await using lab = await startLab({ name: 'one', about: '', clusters: ['A'], links: [], plans: { A: old } })
  */
 export interface ClusterPlan {
+  /** Servers of the cluster, one of which is active; 1 unless said otherwise. */
+  readonly nodes?: NodeCount
   readonly seal?: SealPlan
   readonly license?: 'enterprise' | 'plus' | 'none'
   /** The version it reports. */
@@ -132,3 +135,38 @@ export interface Topology {
 }
 
 export const planOf = ({ plans = {} }: Topology, cluster: string): ClusterPlan => plans[cluster] ?? {}
+
+/** How many servers a cluster may have. */
+export const NODE_COUNTS = [1, 3, 5] as const
+
+/**
+ * How many servers a cluster may have.
+ *
+ * @example
+ * import { type NodeCount, startLab } from 'understudy-lab'
+ *
+ * for (const nodes of [1, 3] satisfies NodeCount[]) {
+ *   await using lab = await startLab('single', { nodes })
+ *   console.log(lab.A.nodes.length)
+ * }
+ */
+export type NodeCount = (typeof NODE_COUNTS)[number]
+
+/** Throws LabError `usage` where a cluster has several servers. `what` does not have them. */
+export const requireSingle = (topology: Topology, what: string): void => {
+  const several = topology.clusters.find((name) => serversOf(topology, name).length > 1)
+  if (several !== undefined)
+    throw new LabError('usage', `cluster ${several} has several nodes, and ${what} has one of each`)
+}
+
+/** The same topology with so many servers in every cluster. */
+export const withNodes = (topology: Topology, nodes: NodeCount): Topology => ({
+  ...topology,
+  plans: Object.fromEntries(topology.clusters.map((name) => [name, { ...planOf(topology, name), nodes }])),
+})
+
+/** The servers of a cluster by name: the cluster's own where it is a single one, else `A1`, `A2` and so on. */
+export const serversOf = (topology: Topology, cluster: string): readonly string[] => {
+  const { nodes = 1 } = planOf(topology, cluster)
+  return nodes === 1 ? [cluster] : Array.from({ length: nodes }, (_, index) => `${cluster}${index + 1}`)
+}

@@ -157,6 +157,11 @@ export class Server implements ShellView {
     return this.#devSecrets?.rootToken
   }
 
+  /** Undefined where it is a cluster alone. */
+  get node(): NodeParts['node'] | undefined {
+    return this.#nodes?.node
+  }
+
   get runtime(): Runtime | undefined {
     return this.host.runtime
   }

@@ -9,7 +9,7 @@ import type { KeyRing } from '../lab/library/key-ring.js'
 import { OperableLab } from '../lab/library/operable-lab.js'
 import { statusOf } from '../lab/replication.js'
 import { LAB_SETTINGS, type LabSettings, requireKeys, requireSettings } from '../lab/settings.js'
-import { planOf, type Topology } from '../lab/topology.js'
+import { planOf, requireSingle, type Topology } from '../lab/topology.js'
 import { loadTopology } from '../lab/topology/catalogue.js'
 import { addressOf, API_PORT, DEFAULT_IMAGE } from './understudy-container.js'
 
@@ -57,6 +57,7 @@ export class UnderstudyLab {
     requireSettings(options.settings ?? {})
     this.#topology = typeof topology === 'string' ? loadTopology(topology) : topology
     this.#options = options
+    requireSingle(this.#topology, 'a lab of containers')
     for (const name of this.#topology.clusters) {
       const { tls, seal } = planOf(this.#topology, name)
       if (tls || seal?.type === 'auto')

@@ -1,6 +1,6 @@
 import { LAB_SETTINGS } from '../settings.js'
 import { labTlsFiles } from '../../server/lab/lab-tls.js'
-import { planOf, type Topology } from '../topology.js'
+import { planOf, serversOf, type Topology } from '../topology.js'
 
 /** One file of an export, by its path below the directory. */
 export interface ExportedFile {
@@ -33,8 +33,10 @@ export const topologyArgument = ({ topology, fileText }: ExportSource): string =
 /** The parts of a topology that an export leaves out, in words. */
 export const describeLeftOut = (topology: Topology): string[] => {
   const reaches = topology.clusters.filter((name) => (planOf(topology, name).reach ?? 'direct') !== 'direct')
+  const several = topology.clusters.filter((name) => serversOf(topology, name).length > 1)
   const delayed = topology.links.filter(({ latencyMs }) => latencyMs !== undefined)
   return [
+    ...several.map((name) => `${name} has one server: the export has no nodes`),
     ...reaches.map((name) => `${name} is reached directly: the export has no load balancer`),
     ...delayed.map(({ primary, secondary }) => `the link ${primary} ${secondary} is as fast as the network is`),
   ]

@@ -8,6 +8,9 @@ import type { ClusterPlan, Topology } from '../topology.js'
 export interface Route {
   readonly from: string
   readonly to: string
+  /** The node of `from` whose proxy it is, and the node of `to` that it leads to, where these are several. */
+  readonly fromNode?: string | undefined
+  readonly toNode?: string | undefined
   /** `host:port`, as `to` has and tells it. */
   readonly address: string
   /** Where the proxy listens on 127.0.0.1. */
@@ -19,8 +22,10 @@ export interface Route {
   readonly jitterMs?: number | undefined
 }
 
-/** How a cluster is reached by the others. */
+/** How a server is reached by the others. */
 export interface Reach {
+  /** The cluster that it is one of several nodes of; without one it is a cluster by itself. */
+  readonly cluster?: string | undefined
   readonly ports: PortPair
   /** Addresses of its own that nobody reaches. */
   readonly hidden: readonly number[]
@@ -28,7 +33,7 @@ export interface Reach {
   readonly balancer?: PortPair | undefined
 }
 
-/** The reach of a cluster with these ports: its plan says which of them are hidden. */
+/** The reach of a server with these ports: the plan of its cluster says which of them are hidden. */
 export const reachOf = (
   { reach = 'direct' }: Pick<ClusterPlan, 'reach'>,
   ports: PortPair,
@@ -54,25 +59,21 @@ const OUTSIDE = 'outside'
 /** A port on which nothing listens: it belongs to the system, and to a service that is no longer run. */
 export const NOWHERE = '127.0.0.1:1'
 
-/** Routes between all clusters, with ports from a list of free ones; with those that the system chooses after its end. */
+/** Routes between all servers, with ports from a list of free ones; with those that the system chooses after its end. */
 export const planLinks = (
   reaches: ReadonlyMap<string, Reach>,
   free: readonly number[],
   topology: Pick<Topology, 'links'> = { links: [] },
 ): Route[] => {
   const left = [...free]
-  return [...reaches.keys()].flatMap((from) =>
-    [...reaches].flatMap(([to, reach]) =>
-      to === from
-        ? []
-        : doorsOf(reach).map((door) => ({
-            from,
-            to,
-            ...door,
-            port: left.pop() ?? 0,
-            ...distanceOf(topology, from, to),
-          })),
-    ),
+  return [...reaches].flatMap(([from, { cluster: near }]) =>
+    [...reaches].flatMap(([to, reach]) => {
+      if (to === from) return []
+      const ends = { from: near ?? from, to: reach.cluster ?? to }
+      const nodes = { ...(near && { fromNode: from }), ...(reach.cluster && { toNode: to }) }
+      const distance = distanceOf(topology, ends.from, ends.to)
+      return doorsOf(reach).map((door) => ({ ...ends, ...nodes, ...door, port: left.pop() ?? 0, ...distance }))
+    }),
   )
 }
 
@@ -106,17 +107,23 @@ const doorsOf = ({ ports, balancer }: Reach): Pick<Route, 'address' | 'target'>[
       : { address: `127.0.0.1:${shown}`, target: `127.0.0.1:${own}` },
   )
 
-/** How many proxies clusters need. */
-export const routeCount = (clusters: number): number => clusters * (clusters - 1) * 2
+/** How many proxies servers need. */
+export const routeCount = (servers: number): number => servers * (servers - 1) * 2
 
-/** The routes of a cluster as its server is configured with them (`dial_routes`). */
-export const dialRoutesOf = (routes: readonly Route[], cluster: string): string[] =>
-  routes.filter(({ from }) => from === cluster).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
+/** Whether the route is that of this server. */
+export const isRouteOf = ({ from, fromNode = from }: Route, server: string): boolean => fromNode === server
 
-/** The addresses that a cluster must not reach. */
-export const hiddenFrom = (reaches: ReadonlyMap<string, Reach>, cluster: string): string[] =>
-  [...reaches].flatMap(([to, { hidden }]) => (to === cluster ? [] : hidden.map((port) => `127.0.0.1:${port}`)))
+/** The routes of a server as it is configured with them (`dial_routes`). */
+export const dialRoutesOf = (routes: readonly Route[], server: string): string[] =>
+  routes.filter((route) => isRouteOf(route, server)).map(({ address, port }) => `${address}=127.0.0.1:${port}`)
+
+/** The addresses that a server must not reach: those of its own cluster are not among them. */
+export const hiddenFrom = (reaches: ReadonlyMap<string, Reach>, server: string): string[] => {
+  const own = reaches.get(server)?.cluster ?? server
+  const others = [...reaches].filter(([to, { cluster = to }]) => cluster !== own)
+  return others.flatMap(([, { hidden }]) => hidden.map((port) => `127.0.0.1:${port}`))
+}
 
 /** Routes of them that lead nowhere. */
-export const hiddenRoutesOf = (reaches: ReadonlyMap<string, Reach>, cluster: string): string[] =>
-  hiddenFrom(reaches, cluster).map((address) => `${address}=${NOWHERE}`)
+export const hiddenRoutesOf = (reaches: ReadonlyMap<string, Reach>, server: string): string[] =>
+  hiddenFrom(reaches, server).map((address) => `${address}=${NOWHERE}`)

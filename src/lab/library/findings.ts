@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { findLag } from '../replication.js'
-import type { KeyOwner } from './key-ring.js'
+import { isAt, type KeyOwner } from './key-ring.js'
 import { findLinks } from '../status/links.js'
 import { findDifferentRoots } from '../status/roots.js'
 import { askCluster, findTwoPrimaries } from '../survey.js'
@@ -47,7 +47,7 @@ const findUnreplicatedKind = async (
   if (mode === 'disabled') return isLinked ? 'it follows no primary: its replication is disabled' : undefined
   if (mode !== 'secondary') return undefined
   if (address === '') return 'it is a secondary that follows no primary'
-  const primary = clusters.find(({ clusterAddress }) => clusterAddress === address)
+  const primary = clusters.find((one) => isAt(one, address))
   if (!primary) return findUnconnected(status)
   if (!primary.isRunning) return `its primary ${primary.name} does not run`
   return findLag(primary.anonymous, cluster.anonymous, kind)
@@ -68,7 +68,7 @@ const findAwaited = async (
   for (const primary of clusters.filter(({ isRunning }) => isRunning)) {
     const { mode, secondaries } = await primary.status(kind)
     if (mode !== 'primary' || !Array.isArray(secondaries)) continue
-    const isKnown = secondaries.some((row: Status) => row.cluster_address === cluster.clusterAddress)
+    const isKnown = secondaries.some((row: Status) => isAt(cluster, row.cluster_address))
     if (isKnown) return `it does not run, and ${primary.name} has it as a secondary`
   }
   return undefined

@@ -27,6 +27,8 @@ export interface KeyOwner {
   readonly name: string
   readonly apiAddress: string
   readonly clusterAddress: string
+  /** Of all its nodes, where it has several. */
+  readonly clusterAddresses?: readonly string[]
   readonly caFile?: string | undefined
   readonly isRunning: boolean
   readonly anonymous: ApiClient
@@ -189,7 +191,7 @@ export class KeyRing {
       const found = this.#owners().find((owner) => {
         const theirs = roles.get(owner.name)?.[kind]
         const isOfSet = theirs?.mode === 'primary' && theirs.cluster_id === role.cluster_id
-        return owner.name !== name && (isOfSet || owner.clusterAddress === role.primary_cluster_addr)
+        return owner.name !== name && (isOfSet || isAt(owner, role.primary_cluster_addr))
       })
       if (found) return found.name
     }
@@ -200,6 +202,12 @@ export class KeyRing {
     return this.#holdings.get(name) ?? { rootToken: '', unsealKeys: [], threshold: 0, isCurrent: false }
   }
 }
+
+/** Whether a cluster is reached at an address: that of any node stands for all of them. */
+export const isAt = (
+  { clusterAddress, clusterAddresses = [clusterAddress] }: Pick<KeyOwner, 'clusterAddress' | 'clusterAddresses'>,
+  address: unknown,
+): boolean => clusterAddresses.some((one) => one === address)
 
 const rolesOf = async (client: ApiClient): Promise<Roles> => {
   const [dr, performance] = await Promise.all(KINDS.map((kind) => statusOf(client, kind)))

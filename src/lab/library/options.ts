@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
 import { LabError } from '../lab-error.js'
+import { NODE_COUNTS, type NodeCount } from '../topology.js'
 import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
 
 /**
@@ -15,8 +16,10 @@ import { type LabSettings, requireKeys, requireSettings } from '../settings.js'
 export interface InProcessLabOptions {
   /** Makes identifiers, keys and faults repeatable. Without it they are the system's random numbers. */
   readonly seed?: number | string | undefined
-  /** `memory` by default; `disk` is LevelDB in a temporary directory; or what each cluster is to have. */
+  /** `memory` by default; `disk` is LevelDB in a temporary directory; or what each cluster, or each of several nodes, is to have. */
   readonly storage?: 'memory' | 'disk' | ((cluster: string) => ServerStorage) | undefined
+  /** Servers of each cluster, one of which is active: 1, 3 or 5; as the topology says by default, which is 1. */
+  readonly nodes?: NodeCount | undefined
   /** Settings of the stanza `understudy`, for all clusters. */
   readonly settings?: LabSettings | undefined
   /** Key shares of each cluster, and how many of them open it; 1 by default. */
@@ -30,6 +33,7 @@ export interface InProcessLabOptions {
 
 const KNOWN: { readonly [Name in keyof InProcessLabOptions]-?: true } = {
   seed: true,
+  nodes: true,
   storage: true,
   settings: true,
   shares: true,
@@ -43,9 +47,12 @@ export const requireOptions = (options: InProcessLabOptions): void => {
   if (typeof options !== 'object' || options === null)
     throw new LabError('usage', `the options of a lab are an object, not ${options === null ? 'null' : typeof options}`)
   requireKeys('option of a lab', options, Object.keys(KNOWN))
-  const { storage, timeoutMs, settings = {} } = options
+  const { nodes, storage, timeoutMs, settings = {} } = options
   if (typeof storage === 'string' && storage !== 'memory' && storage !== 'disk') {
     throw new LabError('usage', `storage is "memory", "disk" or a function, not "${String(storage)}"`)
+  }
+  if (nodes !== undefined && !NODE_COUNTS.includes(nodes)) {
+    throw new LabError('usage', `nodes is ${NODE_COUNTS.join(', ')}, not ${nodes}`)
   }
   if (timeoutMs !== undefined && !(timeoutMs > 0)) {
     throw new LabError('usage', `timeoutMs is a number of milliseconds above 0, not ${timeoutMs}`)

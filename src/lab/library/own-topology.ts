@@ -1,7 +1,7 @@
 import { KINDS } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { requireKeys } from '../settings.js'
-import type { Topology } from '../topology.js'
+import type { ClusterPlan, Topology } from '../topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import { findTopologyProblems } from '../topology/judge.js'
 
@@ -28,7 +28,8 @@ export const requireTopologyOf = (given: string | Topology): Topology => {
   requireKeys(`cluster of the topology ${name} to plan`, plans, clusters)
   if (!links.every(isLink))
     throw wrong(`the topology ${name}: a link has a "kind" (dr, performance), a "primary" and a "secondary"`)
-  const file = { clusters: Object.fromEntries(clusters.map((cluster) => [cluster, null])), links: links.map(asJudged) }
+  const judged = clusters.map((cluster) => [cluster, asPlanned(plans[cluster])] as const)
+  const file = { clusters: Object.fromEntries(judged), links: links.map(asJudged) }
   const [problem] = findTopologyProblems(file, () => ({ line: 0, column: 0 }))
   if (problem) throw wrong(`the topology ${name}: ${problem.text}`)
   return given
@@ -40,6 +41,8 @@ const asJudged = ({ kind, primary, secondary, filter }: Topology['links'][number
   secondary,
   filter,
 })
+
+const asPlanned = ({ nodes, reach }: ClusterPlan = {}) => ({ ...(nodes && { nodes }), ...(reach && { reach }) })
 
 const isLink = (link: unknown): boolean => {
   const { kind, primary, secondary } = (link ?? {}) as Partial<Topology['links'][number]>

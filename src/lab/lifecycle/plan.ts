@@ -10,7 +10,7 @@ import { type PortPair, randomSinglePorts } from '../ports.js'
 import { writeServerConfig } from '../runner/child-process.js'
 import { newSealKey } from '../seal-key.js'
 import type { LabSettings } from '../settings.js'
-import { planOf, type Topology } from '../topology.js'
+import { planOf, requireSingle, type Topology } from '../topology.js'
 import type { ImagedCluster, Manifest } from '../snapshot/manifest.js'
 import { planKeeper } from './keeper-process.js'
 import { labDirectory, makeDirectories } from './lab-directory.js'
@@ -40,6 +40,7 @@ export const planLab = async (
   ports: ReadonlyMap<string, PortPair>,
   host: LabHost,
 ): Promise<LabRecord> => {
+  requireSingle(topology, 'a lab of processes')
   const directory = labDirectory(name)
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory

@@ -4,6 +4,7 @@ import { type Log, silentLog } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import { type Entry, fillEngine, type ImageState } from '../../server/lab/cluster-image.js'
 import { Server } from '../../server/server.js'
+import type { SharedMemory, SharedMemoryConnection } from '../../server/data/shared-memory.js'
 import type { ServerStorage } from '../../server/data/server-storage.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
 import { KINDS, type Kind } from '../kinds.js'
@@ -18,6 +19,8 @@ interface InProcessOptions extends ServerPlan {
   /** Ports of the load balancer in front of the server; others are told these instead. */
   readonly balancer?: PortPair | undefined
   readonly storage: ServerStorage
+  /** What it shares with the other nodes of its cluster; its storage is a copy of that. */
+  readonly shared?: SharedMemory | undefined
   readonly network: ClusterNetwork
   readonly clock: Clock
   /** Goes on where it was after a crash, so that no identifier and no nonce comes twice. */
@@ -44,6 +47,7 @@ export class InProcessServer {
   readonly #options: InProcessOptions
   #ports: PortPair | undefined
   #server: Server | undefined
+  #shared: SharedMemoryConnection | undefined
   readonly #turns = new KeyedLock()
   #isOver = false
 
@@ -52,8 +56,18 @@ export class InProcessServer {
     this.#ports = options.ports
   }
 
+  /** Of the server: that of its cluster, unless it is one of several nodes. */
   get name(): string {
+    return this.#options.node ?? this.#options.name
+  }
+
+  get cluster(): string {
     return this.#options.name
+  }
+
+  /** The only one of its cluster, or the active one of its nodes. */
+  get isActive(): boolean {
+    return this.#server !== undefined && this.#server.node?.isServing !== false
   }
 
   get isRunning(): boolean {
@@ -62,7 +76,7 @@ export class InProcessServer {
 
   /** Known from the first start on, at the latest. */
   get ports(): PortPair {
-    if (!this.#ports) throw new LabError('usage', `cluster ${this.#options.name} was never started`)
+    if (!this.#ports) throw new LabError('usage', `${this.name} was never started`)
     return this.#ports
   }
 
@@ -118,6 +132,7 @@ export class InProcessServer {
       this.#server = undefined
       const { storage, network } = this.#options
       storage.kill()
+      this.#shared?.crash()
       network.cut()
       // The closing server meets a dead disk and may say so; only its ports and timers have to go.
       await server?.close(0).catch(() => undefined)
@@ -179,10 +194,10 @@ export class InProcessServer {
   }
 
   async #startFirst(): Promise<void> {
-    const { name } = this.#options
+    const { name } = this
     for (let left = PORT_TRIES; ; left--) {
       const ports = (await randomPorts([name])).get(name)
-      if (!ports) throw new LabError('conflict', `no ports for cluster ${name}`)
+      if (!ports) throw new LabError('conflict', `no ports for ${name}`)
       try {
         this.#server = await this.#open(ports)
         this.#ports = ports
@@ -195,20 +210,23 @@ export class InProcessServer {
   }
 
   #open(ports: PortPair): Promise<Server> {
-    const { name, storage, network, clock, random, balancer, log = silentLog } = this.#options
+    const { name, storage, shared, network, clock, random, balancer, log = silentLog } = this.#options
     const advertised = balancer && {
       advertised: `127.0.0.1:${balancer.cluster}`,
       advertisedApi: `127.0.0.1:${balancer.api}`,
     }
-    const text = JSON.stringify(configOf({ ...this.#options, ...advertised }, ports, storage.path))
-    const { config, problems } = loadServerConfig([], { VAULT_LOCAL_CONFIG: text })
+    const text = JSON.stringify(configOf({ ...this.#options, ...advertised }, ports, shared ? undefined : storage.path))
+    const env = { VAULT_LOCAL_CONFIG: text, VAULT_RAFT_NODE_ID: this.name }
+    const { config, problems } = loadServerConfig([], env)
     if (!config) throw new LabError('usage', problems.map((problem) => problem.text).join('; '))
+    this.#shared = shared?.connect(clock)
     return Server.start({
       config,
-      log: log.with({ cluster: name }),
+      log: log.with({ cluster: name, ...(shared && { node: this.name }) }),
       clock,
       random,
       network: network.begin(),
+      sharedLog: this.#shared,
       openStorage: () => storage.open(),
     })
   }

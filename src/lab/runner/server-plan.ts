@@ -1,9 +1,12 @@
 import type { PortPair } from '../ports.js'
-import { LAB_SETTINGS, type LabSettings } from '../settings.js'
+import { LAB_SETTINGS, type LabSettings, NODE_SETTINGS } from '../settings.js'
 
 /** Settings of a server of a lab, wherever it runs. */
 export interface ServerPlan {
+  /** Of the cluster. */
   readonly name: string
+  /** Of the server, where it is one of several nodes of the cluster. */
+  readonly node?: string | undefined
   /** `host:port` of the cluster port as other clusters are told it, when something stands in front of it. */
   readonly advertised?: string | undefined
   /** The address that its API listens on; 127.0.0.1 unless said otherwise. */
@@ -24,6 +27,7 @@ export interface ServerPlan {
 export const configOf = (
   {
     name,
+    node,
     apiHost = '127.0.0.1',
     advertised,
     advertisedApi,
@@ -43,7 +47,7 @@ export const configOf = (
       ...(tls ? { tls_cert_file: tls.certFile, tls_key_file: tls.keyFile } : { tls_disable: true }),
     },
   },
-  storage: path === undefined ? { inmem: {} } : { raft: { path, node_id: name } },
+  storage: path === undefined ? { inmem: {} } : { raft: { path, node_id: node ?? name } },
   ...(sealKeyFile === undefined
     ? {}
     : { seal: { static: { current_key_id: 'lab', current_key: `file://${sealKeyFile}` } } }),
@@ -51,5 +55,10 @@ export const configOf = (
   cluster_addr: `https://${advertised ?? `127.0.0.1:${ports.cluster}`}`,
   cluster_name: name,
   ...(logLevel ? { log_level: logLevel } : {}),
-  understudy: { ...LAB_SETTINGS, ...(dialRoutes ? { dial_routes: dialRoutes } : {}), ...settings },
+  understudy: {
+    ...LAB_SETTINGS,
+    ...(node === undefined ? {} : NODE_SETTINGS),
+    ...(dialRoutes ? { dial_routes: dialRoutes } : {}),
+    ...settings,
+  },
 })

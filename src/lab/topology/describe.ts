@@ -16,7 +16,18 @@ export const describeTopology = (topology: Topology): string => {
   ].join('\n')
 }
 
-const describePlan = ({ seal, license, version, tls, settings, ports, reach, seed }: ClusterPlan): string[] => [
+const describePlan = ({
+  nodes = 1,
+  seal,
+  license,
+  version,
+  tls,
+  settings,
+  ports,
+  reach,
+  seed,
+}: ClusterPlan): string[] => [
+  ...(nodes > 1 ? [`${nodes} nodes`] : []),
   ...(seal ? [`seal ${seal.type} ${seal.shares}/${seal.threshold}`] : []),
   ...(license ? [`license ${license}`] : []),
   ...(version ? [`reports version ${version}`] : []),

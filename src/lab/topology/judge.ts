@@ -1,4 +1,5 @@
 import type { Kind } from '../kinds.js'
+import { NODE_COUNTS } from '../topology.js'
 import type { Problem } from '../documents/yaml-document.js'
 
 type Path = readonly (string | number)[]
@@ -14,6 +15,7 @@ interface Judged {
 interface Planned {
   readonly nodes?: number
   readonly seal?: string
+  readonly reach?: string
   readonly ports?: { readonly api: number; readonly cluster?: number }
   readonly seed?: { readonly mounts?: object | null; readonly secrets?: object | null }
 }
@@ -50,11 +52,14 @@ export const findTopologyProblems = (file: Judged, placeOf: PlaceOf): Problem[] 
 
 type Report = (path: Path, text: string) => Problem
 
-const judgePlan = ({ nodes = 1, seal = '' }: Planned, path: Path, problem: Report): Problem[] => {
+const judgePlan = ({ nodes = 1, seal = '', reach }: Planned, path: Path, problem: Report): Problem[] => {
   const [, shares = 1, threshold = 1] = (/ (\d+)\/(\d+)$/.exec(seal) ?? []).map(Number)
   return [
-    ...(nodes > 1
-      ? [problem([...path, 'nodes'], 'several nodes of one cluster do not exist yet: nodes must be 1')]
+    ...(NODE_COUNTS.some((one) => one === nodes)
+      ? []
+      : [problem([...path, 'nodes'], `nodes must be ${NODE_COUNTS.join(', ')}`)]),
+    ...(nodes > 1 && reach === 'load-balancer'
+      ? [problem([...path, 'nodes'], 'a load balancer cannot tell several nodes apart: nodes must be 1')]
       : []),
     ...(shares < 1 || shares > SHARES_MAX || threshold < 1 || threshold > shares
       ? [

@@ -6,7 +6,7 @@ import { checkSchema } from '../documents/check-schema.js'
 import { loadYaml, type Problem, readYaml, refuseProblems, type YamlDocument } from '../documents/yaml-document.js'
 import type { Kind } from '../kinds.js'
 import type { LabSettings } from '../settings.js'
-import type { ClusterPlan, Link, SealPlan, Seed, Topology } from '../topology.js'
+import type { ClusterPlan, Link, NodeCount, SealPlan, Seed, Topology } from '../topology.js'
 import { findTopologyProblems } from './judge.js'
 import { TOPOLOGY_SCHEMA } from './schema.js'
 
@@ -20,7 +20,7 @@ interface TopologyFile {
 }
 
 interface PlanFile {
-  readonly nodes?: number
+  readonly nodes?: NodeCount
   readonly seal?: string
   readonly license?: 'enterprise' | 'plus' | 'none'
   readonly version?: string
@@ -71,7 +71,7 @@ const toTopology = ({ name, about = '', defaults = {}, clusters, links = [] }: T
   }
 }
 
-const toPlan = ({ nodes: _, seal, settings = {}, ports, ...rest }: PlanFile & PlaceFile): ClusterPlan => ({
+const toPlan = ({ seal, settings = {}, ports, ...rest }: PlanFile & PlaceFile): ClusterPlan => ({
   ...rest,
   ...(seal === undefined ? {} : { seal: parseSeal(seal) }),
   ...(Object.keys(settings).length === 0 ? {} : { settings }),

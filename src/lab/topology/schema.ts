@@ -68,7 +68,13 @@ const SEED: Schema = {
 }
 
 const PLAN: Readonly<Record<string, Schema>> = {
-  nodes: { type: 'integer', minimum: 1, default: 1, description: 'Servers of the cluster. Only 1 for now.' },
+  nodes: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 5,
+    default: 1,
+    description: 'Servers of the cluster, one of which is active: 1, 3 or 5.',
+  },
   seal: {
     type: 'string',
     pattern: '^(auto|shamir)( \\d{1,3}/\\d{1,3})?$',

@@ -3,6 +3,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openGenerations } from '../../storage/engine/generations.js'
 import { MemoryDirectory, openMemoryGenerations } from '../../storage/engine/memory-generations.js'
+import { openCopy } from './shared-storage.js'
 import { type DiskStep, watchSource } from '../../storage/engine/watched-source.js'
 
 /** Data that outlives the servers which are started on it one after the other, and their sudden end. */
@@ -32,6 +33,14 @@ export const createMemoryStorage = (onStep: StepListener = () => undefined): Ser
 /** LevelDB below `path`. */
 export const createDirectoryStorage = (path: string, onStep: StepListener = () => undefined): ServerStorage =>
   createStorage(path, () => openGenerations(path, silentLog), onStep)
+
+/** The copy that one of several nodes has of what they share: in memory it is empty at each start, else it lies below `path`. */
+export const createCopyStorage = (path?: string): ServerStorage =>
+  createStorage(
+    path,
+    () => (path === undefined ? Promise.resolve(openMemoryGenerations()) : openCopy(path, silentLog)),
+    () => undefined,
+  )
 
 const createStorage = (
   path: string | undefined,

@@ -126,9 +126,14 @@ async function info(server: LabServer): Promise<JsonObject> {
     ahead: (view?.ahead && aheadOf(view.ahead)) ?? null,
     purge_pending: server.isPurgePending,
     kinds: { dr: view?.modes.dr ?? 'unknown', performance: view?.modes.performance ?? 'unknown' },
+    node: nodeOf(server) ?? null,
     requests: { handled: server.meter.times(HANDLED), refused: server.meter.times(REFUSED) },
   }
 }
+
+/** Of one of several nodes, in the words of `server/nodes/SPEC.md`. */
+const nodeOf = ({ node, runtime }: LabServer): JsonObject | undefined =>
+  node && { id: node.id, state: node.state, is_active: node.isServing, applied_index: runtime?.appliedIndex ?? 0 }
 
 /** How far this secondary is ahead of its primary, which was put back in time. */
 const aheadOf = ({ epoch, index, commonIndex, primaryIndex, sinceMs }: Ahead): JsonObject => ({

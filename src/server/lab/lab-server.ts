@@ -1,3 +1,4 @@
+import type { ClusterNode } from '../nodes/cluster-node.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { ShellView } from '../runtime/shell-view.js'
 import type { ClusterImages } from './cluster-images.js'
@@ -9,6 +10,8 @@ export interface LabServer extends Pick<ShellView, 'status' | 'holds' | 'meter'>
   readonly images: ClusterImages
   /** Undefined while it is being replaced. */
   readonly runtime: Runtime | undefined
+  /** Undefined where it is a cluster alone. */
+  readonly node: Pick<ClusterNode, 'id' | 'state' | 'isServing'> | undefined
   readonly storageGeneration: number
   readonly isPurgePending: boolean
 }

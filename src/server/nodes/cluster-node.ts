@@ -66,6 +66,10 @@ export class ClusterNode implements NodeSeat {
     return this.#options.sharedLog
   }
 
+  get id(): string {
+    return this.#options.self.id
+  }
+
   get state(): NodeState {
     return this.#state
   }

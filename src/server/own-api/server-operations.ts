@@ -13,7 +13,8 @@ const holdState = oneOf(...HOLD_STATES)
  */
 export const SERVER_OPERATIONS = {
   'GET info': {
-    summary: 'Roles, versions, fencing, the generation of the storage, and requests since the start; sealed or not',
+    summary:
+      'Roles, versions, fencing, the generation of the storage, the place among several nodes, and requests since the start; sealed or not',
     answer: {
       schema: object({
         name: text,
@@ -29,6 +30,7 @@ export const SERVER_OPERATIONS = {
         ),
         purge_pending: flag,
         kinds: object({ dr: text, performance: text }),
+        node: orNull(object({ id: text, state: text, is_active: flag, applied_index: whole })),
         requests: object({ handled: whole, refused: whole }),
       }),
       example: {
@@ -41,6 +43,7 @@ export const SERVER_OPERATIONS = {
         ahead: null,
         purge_pending: false,
         kinds: { dr: 'primary', performance: 'disabled' },
+        node: null,
         requests: { handled: 1724, refused: 3 },
       },
     },

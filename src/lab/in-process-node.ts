@@ -1,0 +1,168 @@
+import { systemClock } from '../base/clock.js'
+import type { ApiClient } from '../client/api-client.js'
+import { clientOf } from './cluster.js'
+import type { EventDraft } from './events/event.js'
+import { LabError } from './lab-error.js'
+import type { KeyRing } from './library/key-ring.js'
+import { unseal } from './replication.js'
+import type { InProcessServer } from './runner/in-process.js'
+import { waitForAutoUnseal } from './seals.js'
+import { askNode, type NodeView } from './status/node-view.js'
+import { NEAR_PAUSE_MS, waitFor } from './wait.js'
+
+export type { NodeState, NodeView } from './status/node-view.js'
+
+/** The remedy for a server that unseals by itself and has not: its keys are recovery keys, which open nothing. */
+const START_ANEW = 'it does so when it starts: stop it first'
+
+export interface LabNodeOptions {
+  /** `A1`. */
+  readonly name: string
+  /** `A`. */
+  readonly cluster: string
+  readonly server: InProcessServer
+  readonly caFile: string | undefined
+  readonly timeoutMs: number
+  readonly keys: KeyRing
+  readonly tell: (draft: EventDraft) => void
+}
+
+/**
+ * One server of a cluster of a lab: `lab.node('A2')`, or one of `lab.A.nodes`.
+ *
+ * @example
+ * import { type LabNode, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single', { nodes: 3 })
+ * const before: LabNode = lab.A.activeNode
+ * await before.crash()
+ * await lab.A.client.read('sys/mounts') // answered by another one
+ * await before.start()
+ */
+export class LabNode {
+  readonly name: string
+  readonly caFile: string | undefined
+  readonly #options: LabNodeOptions
+  #client: ApiClient | undefined
+  #anonymous: ApiClient | undefined
+
+  constructor(options: LabNodeOptions) {
+    this.name = options.name
+    this.caFile = options.caFile
+    this.#options = options
+  }
+
+  get isRunning(): boolean {
+    return this.#options.server.isRunning
+  }
+
+  /** Whether it is the one that serves; of a single one, whether it runs. */
+  get isActive(): boolean {
+    return this.#options.server.isActive
+  }
+
+  /** `http://127.0.0.1:port`, or `https` where its API speaks TLS; the same after every start. */
+  get address(): string {
+    return this.#options.server.apiAddress
+  }
+
+  /** `https://127.0.0.1:port`, as others are told it. */
+  get clusterAddress(): string {
+    return this.#options.server.clusterAddress
+  }
+
+  /** Makes requests at this very node with the root token that works on its cluster. Throws LabError `usage` while it is stopped. */
+  get client(): ApiClient {
+    if (!this.isRunning)
+      throw new LabError('usage', `${this.name} is stopped and has no client; start() brings it back`)
+    this.#client ??= this.anonymous.with({ tokens: this.#options.keys.tokensOf(this.#options.cluster) })
+    return this.#client
+  }
+
+  /** Makes requests at this very node without a token, or with the one that a call names. */
+  get anonymous(): ApiClient {
+    this.#anonymous ??= createLabClient(() => this.address, this.#options)
+    return this.#anonymous
+  }
+
+  /** How it is now; asked over its API, without a token. */
+  status(): Promise<NodeView> {
+    const { name, address: apiAddress, isRunning } = this
+    return askNode({ name, apiAddress }, isRunning ? this.anonymous : undefined)
+  }
+
+  /** Starts on what the cluster has, and unseals it. Nothing happens when it runs. Rejects with the refusal where no key fits. */
+  async start(): Promise<void> {
+    await this.launch()
+    await this.unseal()
+  }
+
+  /** Starts and leaves it as it comes: sealed, unless it opens by itself. */
+  launch(): Promise<void> {
+    return this.#options.server.start()
+  }
+
+  /** Ends as after SIGTERM. */
+  async stop(): Promise<void> {
+    await this.#options.server.stop()
+    this.disconnect()
+  }
+
+  /** Ends as after SIGKILL: nothing is given up, and nobody is told. */
+  async crash(): Promise<void> {
+    await this.#options.server.crash()
+    this.disconnect()
+  }
+
+  /** Seals this one alone. */
+  async seal(): Promise<void> {
+    await this.client.write('sys/seal')
+  }
+
+  /** Opens it with the keys of the lab that fit, where it is sealed and its cluster is initialised. */
+  async unseal(): Promise<void> {
+    const { initialized, sealed, recovery_seal: opensItself } = await this.anonymous.read('sys/seal-status')
+    if (initialized !== true || sealed !== true) return
+    if (opensItself === true) return waitForAutoUnseal(this.anonymous, this.#options.cluster, START_ANEW)
+    const { keys, cluster } = this.#options
+    const candidates = keys.candidatesFor(cluster)
+    for (const [at, { unsealKeys, threshold }] of candidates.entries()) {
+      try {
+        await unseal(this.anonymous, unsealKeys.slice(0, threshold))
+        keys.set(cluster, { unsealKeys, threshold })
+        return
+      } catch (error) {
+        if (at === candidates.length - 1) throw error
+      }
+    }
+  }
+
+  /** Resolves when it knows that its cluster was initialised. Rejects with LabError `timeout`. */
+  async initialized(): Promise<void> {
+    const fact = async () => {
+      const { initialized } = await this.anonymous.read('sys/seal-status')
+      return initialized === true ? undefined : 'its cluster is not initialised'
+    }
+    await waitFor(systemClock, `${this.name} to have its data`, fact, this.#options.timeoutMs, undefined, NEAR_PAUSE_MS)
+  }
+
+  /** Closes its connections; the next request makes new ones. */
+  disconnect(): void {
+    this.#client?.close()
+    this.#anonymous?.close()
+  }
+}
+
+/** A client without a token; who wants to know is told of what it changes. */
+export const createLabClient = (
+  address: () => string,
+  { cluster, caFile, keys, tell }: Pick<LabNodeOptions, 'cluster' | 'caFile' | 'keys' | 'tell'>,
+): ApiClient =>
+  clientOf({ apiAddress: address(), rootToken: '', caFile }).with({
+    address,
+    onAnswer: async ({ method, path, status }) => {
+      if (method === 'GET' || method === 'LIST') return
+      tell({ kind: 'call', cluster, details: { method, path, status } })
+      if (status < 300) await keys.noteCall(cluster, path)
+    },
+  })

@@ -1,0 +1,82 @@
+import path from 'node:path'
+import { systemClock } from '../../base/clock.js'
+import { parseDurationMs } from '../../base/duration.js'
+import type { Random } from '../../base/random.js'
+import type { ServerStorage } from '../../server/data/server-storage.js'
+import { LabError } from '../lab-error.js'
+import type { Links } from '../links.js'
+import type { InProcessServer } from '../runner/in-process.js'
+import { type LabSettings, NODE_SETTINGS } from '../settings.js'
+import { type ClusterPlan, planOf, serversOf, type Topology } from '../topology.js'
+import type { LabClock } from './lab-clock.js'
+import type { InProcessLabOptions } from './options.js'
+import type { Provisions } from './provisions.js'
+
+type ServerParts = typeof import('../runner/server-parts.js')
+
+/** The parts that are made before the first server. */
+export interface Foundation {
+  readonly parts: ServerParts
+  readonly provisions: Provisions
+  readonly randomFor: (name: string) => Random
+}
+
+interface Around extends Foundation {
+  readonly links: Links
+  readonly clock: LabClock
+}
+
+/** The servers of one cluster of a lab in this process; none of them is started. */
+export const createServers = (
+  topology: Topology,
+  cluster: string,
+  options: Pick<InProcessLabOptions, 'storage' | 'settings' | 'log'>,
+  { parts, provisions, randomFor, links, clock }: Around,
+): readonly InProcessServer[] => {
+  const { storage = 'memory', log } = options
+  const { tls, sealKeyFile, balancer } = provisions.of(cluster)
+  const names = serversOf(topology, cluster)
+  if (balancer && names.length > 1) {
+    throw new LabError(
+      'usage',
+      `cluster ${cluster} has several nodes, which a load balancer in front of it cannot tell apart`,
+    )
+  }
+  const settings = { ...settingsOf(planOf(topology, cluster)), ...options.settings }
+  const shared =
+    names.length > 1 ? new parts.SharedMemory({ clock: systemClock, leaseMs: leaseMsOf(settings) }) : undefined
+  const storageOf = (name: string): ServerStorage => {
+    if (typeof storage !== 'string') return storage(name)
+    const place = storage === 'disk' ? path.join(provisions.directory(), name) : undefined
+    if (shared) return parts.createCopyStorage(place)
+    return place === undefined ? parts.createMemoryStorage() : parts.createDirectoryStorage(place)
+  }
+  return names.map(
+    (name) =>
+      new parts.InProcessServer({
+        name: cluster,
+        node: shared && name,
+        tls,
+        sealKeyFile,
+        balancer: balancer?.ports,
+        storage: storageOf(name),
+        shared,
+        network: links.networkOf(name),
+        clock,
+        random: randomFor(name),
+        settings,
+        log,
+      }),
+  )
+}
+
+/** The plan of a cluster as settings of its servers. */
+const settingsOf = ({ license, version, settings }: ClusterPlan): LabSettings => ({
+  ...(license ? { license } : {}),
+  ...(version ? { reported_version: version } : {}),
+  ...settings,
+})
+
+/** What it cannot read here the server refuses. */
+const leaseMsOf = ({ leader_lease = NODE_SETTINGS.leader_lease }: LabSettings): number =>
+  parseDurationMs(String(leader_lease)) ?? 0

@@ -1,0 +1,53 @@
+import type { ApiClient } from '../../client/api-client.js'
+
+/**
+ * How one server of a cluster is: a single one is `active` while it is open. The others as the nodes of a cluster call
+ * them; `stopped` does not run, and `silent` does not answer.
+ *
+ * @example
+ * import { type NodeView, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single', { nodes: 3 })
+ * const views: NodeView[] = await Promise.all(lab.A.nodes.map((node) => node.status()))
+ * console.log(views.map(({ name, state, appliedIndex }) => `${name} ${state} ${appliedIndex}`))
+ */
+export interface NodeView {
+  readonly name: string
+  readonly apiAddress: string
+  readonly state: NodeState
+  readonly isActive: boolean
+  /** How many entries of the log that the nodes share it has applied; null where that is not known, or there is none. */
+  readonly appliedIndex: number | null
+}
+
+const STATES = ['sealed', 'initializing', 'standby', 'taking-over', 'active', 'ceasing', 'stopped', 'silent'] as const
+
+/**
+ * The state of one server of a cluster.
+ *
+ * @example
+ * import { type NodeState, startLab } from 'understudy-lab'
+ *
+ * await using lab = await startLab('single', { nodes: 3 })
+ * const stateOf = async (name: `A${number}`): Promise<NodeState> => (await lab.node(name).status()).state
+ * console.log(await stateOf('A1')) // active
+ */
+export type NodeState = (typeof STATES)[number]
+
+/** Asks a server what it is among those of its cluster; without a client it is stopped. */
+export const askNode = async (
+  node: Pick<NodeView, 'name' | 'apiAddress'>,
+  client: ApiClient | undefined,
+): Promise<NodeView> => {
+  const without = (state: NodeState): NodeView => ({ ...node, state, isActive: false, appliedIndex: null })
+  if (!client) return without('stopped')
+  const answer = await client.read('/_understudy/v1/info').catch(() => undefined)
+  if (!answer) return without('silent')
+  const place = answer.node as { state: string; is_active: boolean; applied_index: number } | null | undefined
+  if (place) {
+    const state = STATES.find((one) => one === place.state) ?? 'silent'
+    return { ...node, state, isActive: place.is_active, appliedIndex: place.applied_index }
+  }
+  const { sealed } = await client.read('sys/seal-status').catch(() => ({ sealed: true }))
+  return sealed === true ? without('sealed') : { ...without('active'), isActive: true }
+}
