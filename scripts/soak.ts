@@ -12,17 +12,18 @@ interface Soak {
   readonly file: string
   /** As many as are worth the name of a soak. */
   readonly rounds: number
-  /** Has no processes in any tier. */
-  readonly inProcess?: true
+  /** The tier, where it is in one only; else that of the scenarios. */
+  readonly tier?: 'api' | 'scenarios-in-process'
 }
 
 const SOAKS: Readonly<Record<string, Soak>> = {
-  flips: { file: 'test/scenarios/in-process/bit-flips.test.ts', rounds: 600, inProcess: true },
+  flips: { file: 'test/scenarios/in-process/bit-flips.test.ts', rounds: 600, tier: 'scenarios-in-process' },
   forced: { file: 'test/scenarios/forced-failovers.test.ts', rounds: 100 },
   helper: { file: 'test/scenarios/helper.test.ts', rounds: 20 },
-  model: { file: 'test/scenarios/in-process/model.test.ts', rounds: 240, inProcess: true },
-  orders: { file: 'test/scenarios/in-process/orders.test.ts', rounds: 60, inProcess: true },
+  model: { file: 'test/scenarios/in-process/model.test.ts', rounds: 240, tier: 'scenarios-in-process' },
+  orders: { file: 'test/scenarios/in-process/orders.test.ts', rounds: 60, tier: 'scenarios-in-process' },
   planned: { file: 'test/scenarios/planned-failovers.test.ts', rounds: 200 },
+  starts: { file: 'test/api/lab-starts.test.ts', rounds: 100, tier: 'api' },
 }
 
 const ROUNDS_MAX = 10_000
@@ -50,7 +51,7 @@ const main = async (): Promise<number> => {
     console.error(`npm run soak -- ${names} [--rounds 1..${ROUNDS_MAX}] [--seed NUMBER] [--in-process]`)
     return 1
   }
-  const project = values['in-process'] || soak.inProcess ? 'scenarios-in-process' : 'scenarios'
+  const project = soak.tier ?? (values['in-process'] ? 'scenarios-in-process' : 'scenarios')
   const startedMs = performance.now()
   const status = await run('npx', ['vitest', 'run', '--project', project, soak.file], {
     SOAK_ROUNDS: String(rounds),

@@ -23,6 +23,12 @@ export const bytesWritten = (pid: number): number => {
   return Number(/^wchar: (\d+)/m.exec(io)?.[1] ?? 0)
 }
 
+/** How often a process has read and written so far, of whatever kind the file is. */
+export const readsAndWrites = (pid: number): number => {
+  const io = readFileSync(`/proc/${pid}/io`, 'utf8')
+  return Number(/^syscr: (\d+)/m.exec(io)?.[1] ?? 0) + Number(/^syscw: (\d+)/m.exec(io)?.[1] ?? 0)
+}
+
 /** Bytes of all files below a directory. */
 export const directoryBytes = (directory: string): number => {
   let bytes = 0

@@ -113,6 +113,18 @@ it('measures on a lab that is up what somebody else measures there, and leaves i
   expect(Math.abs((result.rto?.ms ?? 0) - outage.ms)).toBeLessThan(4 * outage.resolutionMs + 2000)
   expect(home.left()).toEqual(['one'])
   expect(home.servers()).toHaveLength(1)
+
+  // The roles have moved: nothing is played, and nobody waits for what cannot come.
+  const refused = (why: string) => ({ status: 5, stdout: '', stderr: expect.stringContaining(why) })
+  expect(await home.run('drill', 'run', file, '--name', 'one', '--json')).toMatchObject(
+    refused('is for the topology dr, and in the lab "one" A does not answer'),
+  )
+  expect((await home.run('start', 'A', '--name', 'one')).status).toBe(0)
+  expect(await home.run('drill', 'run', file, '--name', 'one', '--json')).toMatchObject(
+    refused('in the lab "one" B is no dr secondary of A'),
+  )
+  expect((await home.run('reset', '--name', 'one')).status).toBe(0)
+  expect((await home.run('drill', 'run', file, '--name', 'one', '--json')).status).toBe(0)
 })
 
 it('takes its lab down when it is interrupted', { timeout: 600_000 }, async () => {

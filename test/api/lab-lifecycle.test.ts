@@ -7,26 +7,13 @@ import { thisHost } from '../../src/lab/lifecycle/lab-host.js'
 import { upLab } from '../../src/lab/lifecycle/up.js'
 import { randomPorts } from '../../src/lab/ports.js'
 import { requireTopology } from '../../src/lab/topology/catalogue.js'
-import { runInterruptions } from '../support/interrupted-up.js'
 import { LabHome } from '../support/lab-home.js'
 import { runProgram } from '../support/program.js'
 import { until } from '../support/until.js'
 
-/** Starts of labs that are ended at random; two labs each. */
-const ROUNDS = Number(process.env.UNDERSTUDY_INTERRUPTIONS ?? 6)
-
 const UP = ['--ports', 'random', '--name', 'one']
 
 describe('a lab', () => {
-  it('leaves nothing behind when its start is interrupted at any moment', {
-    timeout: 30_000 + ROUNDS * 15_000,
-  }, async () => {
-    const seed = Date.now() % 2 ** 31
-    console.info(`lab-lifecycle: seed ${seed}, ${ROUNDS} rounds`)
-    await using home = new LabHome()
-    await runInterruptions(home, ROUNDS, seed)
-  })
-
   it('belongs to one of two that start it at once, and is refused while it runs', async () => {
     await using home = new LabHome()
     const [one, other] = await Promise.all([home.run('up', 'single', ...UP), home.run('up', 'single', ...UP)])
@@ -113,7 +100,11 @@ describe('a lab', () => {
       expect([status, stderr], args.join(' ')).toEqual([5, expect.stringContaining('lab.json is damaged')])
     }
     expect((await home.run('ls')).stdout).toMatch(/one .*damaged/)
-    expect((await home.run('down', '--all')).status).toBe(0)
+    const down = await home.run('down', '--all', '--json')
+    expect([down.status, JSON.parse(down.stdout)]).toEqual([0, [{ lab: 'one', result: 'down' }]])
+    expect(JSON.parse((await home.run('down', 'one', '-o', 'json')).stdout)).toEqual([
+      { lab: 'one', result: 'missing' },
+    ])
     expect([home.processes(), home.left()]).toEqual([[], []])
   })
 

@@ -92,9 +92,12 @@ it('goes back to the start, whatever was done meanwhile', { timeout: 600_000 }, 
   expect((await home.run('crash', 'A')).status).toBe(0)
   expect((await home.run('failover', 'A', 'B', '--force')).status).toBe(0)
 
-  expect(await home.run('reset')).toMatchObject({
-    status: 0,
-    stderr: expect.stringContaining('is back at its start, as it was on 2'),
+  const reset = await home.run('reset', '--json')
+  expect(reset).toMatchObject({ status: 0, stderr: expect.stringContaining('is back at its start, as it was on 2') })
+  expect(JSON.parse(reset.stdout)).toEqual({
+    lab: 'default',
+    savedAt: expect.stringMatching(/^2/),
+    tookMs: expect.any(Number),
   })
   expect(await home.run('status')).toMatchObject({ status: 0, stderr: '' })
   expect(await read(home, 'default', 'A', 'kv/a')).toBeUndefined()
@@ -152,6 +155,16 @@ it('starts nothing for a file that is not whole, and leaves nothing half when it
     stderr: expect.stringContaining('is damaged: it ends early'),
   })
   expect(await home.run('snapshot', 'load', torn)).toMatchObject({ status: 1 })
+  expect(await home.run('snapshot', 'show', torn)).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringContaining('is damaged: it ends early'),
+  })
+  const shown = await home.run('snapshot', 'show', 'good', '-o', 'json')
+  expect([shown.status, JSON.parse(shown.stdout)]).toEqual([
+    0,
+    expect.objectContaining({ lab: 'default', check: 'whole' }),
+  ])
   expect([home.servers().sort(), home.left()]).toEqual([before, ['default']])
 
   for (let round = 0; round < 6; round++) {

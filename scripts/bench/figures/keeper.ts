@@ -9,7 +9,7 @@ import { KEEPER_NODE_OPTIONS, KEEPER_PROGRAM } from '../../../src/lab/lifecycle/
 import { randomPorts } from '../../../src/lab/ports.js'
 import { waitFor } from '../../../src/lab/wait.js'
 import { becomePrimary, follow, mountEngines, SECRET, waitForReplication } from '../clusters.js'
-import { cpuMs, processorTicks, residentMb } from '../machine.js'
+import { cpuMs, readsAndWrites, residentMb } from '../machine.js'
 import { lastIndex } from '../position.js'
 import type { BenchServer } from '../servers.js'
 import { median } from '../stats.js'
@@ -94,6 +94,32 @@ const writesPerSecond = async (bench: Bench, { primary, secondary }: Pair): Prom
   return (((await lastIndex(primary.client())) - before) * 1000) / (performance.now() - startMs)
 }
 
+const pairMs = ({ primary, secondary }: Pair): number => cpuMs(primary.pid) + cpuMs(secondary.pid)
+
+interface Measured {
+  readonly rate: number
+  /** Processor time of both servers for a write, in microseconds. */
+  readonly pairUs: number
+}
+
+const measurePair = async (bench: Bench, pair: Pair): Promise<Measured> => {
+  const beforeMs = pairMs(pair)
+  const rate = await writesPerSecond(bench, pair)
+  return { rate, pairUs: ((pairMs(pair) - beforeMs) * 1000) / (rate * bench.seconds) }
+}
+
+/** As `measurePair`, with what the keeper between the two took. */
+const measureThrough = async (bench: Bench, pair: Pair, { pid }: RunningKeeper): Promise<Measured> => {
+  const [beforeMs, callsBefore] = [cpuMs(pid), readsAndWrites(pid)]
+  const measured = await measurePair(bench, pair)
+  const writes = measured.rate * bench.seconds
+  const keeperUs = ((cpuMs(pid) - beforeMs) * 1000) / writes
+  bench.note('keeper: its share of the processor time', (100 * keeperUs) / (keeperUs + measured.pairUs), '%')
+  bench.note('keeper: processor time of a write', keeperUs, 'us')
+  bench.note('keeper: reads and writes of it for a write', (readsAndWrites(pid) - callsBefore) / writes, '')
+  return measured
+}
+
 /** Figure 16d: a pair that dials each other, and one with a keeper between them, in turns; both stand all the time. */
 export const measureKeeper = async (bench: Bench): Promise<undefined> => {
   let keeper: RunningKeeper | undefined
@@ -104,32 +130,26 @@ export const measureKeeper = async (bench: Bench): Promise<undefined> => {
   try {
     const through = await openPair(bench, 'through', advertised)
     const direct = await openPair(bench, 'direct')
-    if (!keeper) throw new Error('the server asked for no address')
+    const between = keeper
+    if (!between) throw new Error('the server asked for no address')
     for (const pair of [direct, through]) await writesPerSecond(bench, pair)
     const lost: number[] = []
     for (let round = 0; round < Math.max(bench.rounds, 3); round++) {
-      const directly = await writesPerSecond(bench, direct)
-      const pids = [keeper.pid, through.primary.pid, through.secondary.pid]
-      const before = pids.map(processorTicks)
-      const beforeMs = cpuMs(keeper.pid)
-      const by = await writesPerSecond(bench, through)
-      const used = pids.map(processorTicks).map((after, index) => after - (before[index] ?? 0))
-      bench.note('keeper: writes a second directly', directly, '/s')
-      bench.note('keeper: writes a second by a keeper', by, '/s')
-      bench.note('keeper: share of the processor time of the pair', (100 * (used[0] ?? 0)) / sum(used), '%')
-      bench.note(
-        'keeper: processor time of a write',
-        ((cpuMs(keeper.pid) - beforeMs) * 1000) / (by * bench.seconds),
-        'us',
-      )
-      lost.push(100 * (1 - by / directly))
+      // Whoever is second finds another machine than whoever is first: they change places.
+      const isFirst = round % 2 === 1
+      const before = isFirst ? await measureThrough(bench, through, between) : undefined
+      const directly = await measurePair(bench, direct)
+      const by = before ?? (await measureThrough(bench, through, between))
+      bench.note('keeper: writes a second directly', directly.rate, '/s')
+      bench.note('keeper: writes a second by a keeper', by.rate, '/s')
+      bench.note('keeper: processor time of a write, both servers, directly', directly.pairUs, 'us')
+      bench.note('keeper: the same by a keeper', by.pairUs, 'us')
+      lost.push(100 * (1 - by.rate / directly.rate))
     }
     bench.add('16d', median(lost))
-    bench.note('keeper: memory after all that', residentMb(keeper.pid), 'MB')
+    bench.note('keeper: memory after all that', residentMb(between.pid), 'MB')
   } finally {
     await keeper?.close()
   }
   return undefined
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)

@@ -3,6 +3,7 @@ import { cannot, type LabKind, type LiveLab } from '../live-lab.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'
 import { describeStep } from './describe.js'
 import type { Drill } from './drill.js'
+import { linksOf, Witness } from './picture.js'
 
 /** Whether a drill can be played on a lab that was brought up for something else; throws a usage error that says why not. */
 export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'name' | 'kind'>): void => {
@@ -26,4 +27,36 @@ export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void
     'usage',
     `${message}, and the drill ${name} needs one (${describeStep(faulty)}); play it --on process or --on in-process`,
   )
+}
+
+/** How long a cluster may take to say what it is. One that is stopped refuses at once. */
+const ANSWER_MS = 5000
+
+/**
+ * Whether the clusters follow one another as the drill takes for granted; rejects with a conflict that says what is otherwise.
+ * On a lab where another drill has moved the roles the first steps would wait for what never comes.
+ */
+export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Promise<void> => {
+  const { clusters, links } = loadTopology(topology)
+  const witness = new Witness(lab, ANSWER_MS)
+  try {
+    const testimonies = await witness.ask()
+    const silent = testimonies.filter((one) => clusters.includes(one.name) && !one.statuses)
+    const now = linksOf(testimonies)
+    const missing = links.filter(
+      ({ kind, primary, secondary }) =>
+        !now.some((one) => one.kind === kind && one.primary === primary && one.secondary === secondary),
+    )
+    const problems =
+      silent.length > 0
+        ? silent.map((one) => `${one.name} ${one.health === null ? 'does not answer' : 'is sealed'}`)
+        : missing.map(({ kind, primary, secondary }) => `${secondary} is no ${kind} secondary of ${primary}`)
+    if (problems.length === 0) return
+    throw new LabError(
+      'conflict',
+      `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}" ${problems.join(', ')}; "understudy status" shows what it is now, "understudy reset" brings its start back`,
+    )
+  } finally {
+    witness.close()
+  }
 }

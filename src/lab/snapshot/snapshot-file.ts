@@ -4,6 +4,7 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom } from '../../base/random.js'
 import { checkImage } from '../../server/lab/cluster-image.js'
 import {
+  checkSealedLength,
   keyIdOf,
   openSealedFile,
   readSealedHeader,
@@ -159,6 +160,24 @@ export const unpackSnapshot = async (file: string, directory: string): Promise<M
     return manifest
   } catch (error) {
     rmSync(directory, { recursive: true, force: true })
+    throw explain(error, file)
+  }
+}
+
+/**
+ * Reads all of a snapshot and keeps nothing. Rejects when it was cut or changed; without its key only a cut can be told, and
+ * of those not every one.
+ */
+export const checkSnapshot = async (file: string): Promise<'whole' | 'its key is missing'> => {
+  const header = await readSnapshotHeader(file)
+  try {
+    if (!existsSync(keyPath(file))) {
+      await checkSealedLength(file)
+      return 'its key is missing'
+    }
+    unpacked(await openSealedFile(file, readKey(file, header)), file)
+    return 'whole'
+  } catch (error) {
     throw explain(error, file)
   }
 }

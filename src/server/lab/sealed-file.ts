@@ -90,26 +90,36 @@ export const readSealedHeader = async (file: string): Promise<Record<string, unk
 
 /** Reads the whole content of a sealed file. Rejects with SealedFileError. */
 export const openSealedFile = async (file: string, key: Buffer): Promise<Buffer> => {
-  const bytes = await readFile(file)
-  const line = lineOf(bytes)
-  parseHeader(line)
-  const parts: Buffer[] = []
-  let at = line.length
-  for (let index = 0; at < bytes.length; index++) {
-    if (at + 4 > bytes.length) throw new SealedFileError('ends-early')
-    const end = at + 4 + bytes.readUInt32BE(at)
-    if (end > bytes.length) throw new SealedFileError('ends-early')
-    const sealed = bytes.subarray(at + 4, end)
-    const isLast = end === bytes.length
+  const { line, pieces } = piecesOf(await readFile(file))
+  const parts = pieces.map((sealed, index) => {
+    const isLast = index === pieces.length - 1
     // A piece that was sealed as one that others follow, and has none behind it, is the end of a file that was cut.
     const opened = unseal(sealed, key, index, boundTo(line, isLast))
     if (!opened && isLast && unseal(sealed, key, index, boundTo(line, false))) throw new SealedFileError('ends-early')
     if (!opened) throw new SealedFileError('wrong')
-    parts.push(opened)
+    return opened
+  })
+  return Buffer.concat(parts)
+}
+
+/** All that can be told without the key: whether the file ends where a piece does. Rejects with SealedFileError. */
+export const checkSealedLength = async (file: string): Promise<void> => {
+  piecesOf(await readFile(file))
+}
+
+const piecesOf = (bytes: Buffer): { readonly line: Buffer; readonly pieces: readonly Buffer[] } => {
+  const line = lineOf(bytes)
+  parseHeader(line)
+  const pieces: Buffer[] = []
+  for (let at = line.length; at < bytes.length; ) {
+    if (at + 4 > bytes.length) throw new SealedFileError('ends-early')
+    const end = at + 4 + bytes.readUInt32BE(at)
+    if (end > bytes.length) throw new SealedFileError('ends-early')
+    pieces.push(bytes.subarray(at + 4, end))
     at = end
   }
-  if (parts.length === 0) throw new SealedFileError('ends-early')
-  return Buffer.concat(parts)
+  if (pieces.length === 0) throw new SealedFileError('ends-early')
+  return { line, pieces }
 }
 
 const unseal = (sealed: Buffer, key: Buffer, index: number, bound: Buffer): Buffer | undefined => {

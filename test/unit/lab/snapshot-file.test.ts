@@ -16,7 +16,13 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createSeededRandom } from '../../../src/base/random.js'
 import { createProcessTable } from '../../../src/lab/lifecycle/process-table.js'
 import { imageFile, type Manifest, readManifest, writeManifest } from '../../../src/lab/snapshot/manifest.js'
-import { keyPath, packSnapshot, prepareSnapshot, unpackSnapshot } from '../../../src/lab/snapshot/snapshot-file.js'
+import {
+  checkSnapshot,
+  keyPath,
+  packSnapshot,
+  prepareSnapshot,
+  unpackSnapshot,
+} from '../../../src/lab/snapshot/snapshot-file.js'
 import { findTopology } from '../../../src/lab/topology/catalogue.js'
 import { checkImage, fillEngine, ImageReader, writeImage } from '../../../src/server/lab/cluster-image.js'
 import { MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
@@ -116,6 +122,7 @@ it('refuses a file that was cut anywhere or changed anywhere, and leaves nothing
       name: 'LabError',
     })
     expect(existsSync(target)).toBe(false)
+    await expect(checkSnapshot(file), `cut to ${length}, seed ${SEED}`).rejects.toMatchObject({ name: 'LabError' })
   }
   for (const at of [whole.indexOf(10) + 1, whole.length - 1, ...Array.from({ length: 40 }, place)]) {
     const changed = Buffer.from(whole)
@@ -124,9 +131,21 @@ it('refuses a file that was cut anywhere or changed anywhere, and leaves nothing
     await expect(unpackSnapshot(file, target), `changed at ${at}, seed ${SEED}`).rejects.toMatchObject({
       name: 'LabError',
     })
+    await expect(checkSnapshot(file), `changed at ${at}, seed ${SEED}`).rejects.toMatchObject({ name: 'LabError' })
   }
   writeFileSync(file, Buffer.concat([whole, Buffer.from([0])]))
   await expect(unpackSnapshot(file, target)).rejects.toThrow('is damaged')
+})
+
+it('says whether a file is whole without keeping anything of it, and what it cannot tell without the key', async () => {
+  await packSnapshot(directory, file)
+  const before = readdirSync(directory)
+  expect(await checkSnapshot(file)).toBe('whole')
+  expect(readdirSync(directory)).toEqual(before)
+  rmSync(keyPath(file))
+  expect(await checkSnapshot(file)).toBe('its key is missing')
+  writeFileSync(file, readFileSync(file).subarray(0, -1))
+  await expect(checkSnapshot(file)).rejects.toThrow('is damaged: it ends early')
 })
 
 it('says of other files what they are', async () => {

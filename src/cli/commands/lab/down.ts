@@ -15,6 +15,14 @@ interface DownFlags {
   readonly name: string
   readonly all?: true
   readonly keep?: true
+  readonly json?: true
+}
+
+/** What became of a lab, for programs. */
+interface Ended {
+  readonly lab: string
+  readonly result: 'down' | 'forgotten' | 'missing' | 'failed'
+  readonly problem?: string
 }
 
 /** `understudy down`: stops the servers and removes their data. A lab that is not there is down already. */
@@ -25,21 +33,27 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
     .addOption(nameOption())
     .option('--all', 'all labs')
     .option('--keep', 'leave data and keys; "understudy start" goes on with them')
+    .option('--json', 'print JSON: what became of each lab')
     .addHelpText('after', '\nExamples:\n  understudy down\n  understudy down --all')
     .action(async (given: string | undefined, flags: DownFlags, command: Command) => {
       requireOneChoice(given, flags, command.getOptionValueSource('name') === 'cli')
       const host = makeHost()
       const names = flags.all ? listLabs() : [given ?? flags.name]
       const failures: unknown[] = []
+      const ended: Ended[] = []
       // A signal does not stop it half way: the first is ignored, the second kills what is left.
       await withInterrupt(async ({ hurry }) => {
         for (const name of names) {
           try {
             const options = { keep: flags.keep === true, onProgress: output.progress, hurry }
-            output.progress(describeEnd(name, await downLab(name, options, host)))
+            const result = await downLab(name, options, host)
+            ended.push({ lab: name, result: result ?? 'missing' })
+            output.progress(describeEnd(name, result))
           } catch (error) {
+            const problem = error instanceof Error ? error.message : String(error)
+            ended.push({ lab: name, result: 'failed', problem })
             failures.push(error)
-            if (flags.all) output.complain(error instanceof Error ? error.message : String(error))
+            if (flags.all) output.complain(problem)
           }
         }
       })
@@ -49,6 +63,7 @@ export const downCommand = (output: Output, makeHost: () => LabHost = thisHost):
           output.progress(`removed ${directory}, which a killed process left`)
         }
       }
+      if (flags.json) output.data(JSON.stringify(ended, undefined, 2))
       if (flags.all && names.length === 0) output.progress('there are no labs')
       if (flags.all && failures.length > 0) throw new LabError('conflict', 'not every lab could be taken down')
       if (failures.length > 0) throw failures[0]

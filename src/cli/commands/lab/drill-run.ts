@@ -3,7 +3,7 @@ import { createSystemRandom } from '../../../base/random.js'
 import { loadDrill } from '../../../lab/drills/catalogue.js'
 import { describeStep } from '../../../lab/drills/describe.js'
 import type { Drill, Runner } from '../../../lab/drills/drill.js'
-import { requireFitting } from '../../../lab/drills/fitting.js'
+import { requireFitting, requireRoles } from '../../../lab/drills/fitting.js'
 import { bringUp, type DrillLab } from '../../../lab/drills/lab-for-drill.js'
 import type { DrillResult, ExpectationResult, StepResult } from '../../../lab/drills/result.js'
 import { word } from '../../../lab/drills/lines.js'
@@ -78,6 +78,7 @@ const play = async (
   if (name !== undefined) {
     await using lab = openLab(name, thisHost())
     requireFitting(drill, lab)
+    await requireRoles(drill, lab)
     return await runDrill(lab, drill, options)
   }
   const { seed, timeoutMs } = options

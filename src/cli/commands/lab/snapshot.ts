@@ -6,7 +6,7 @@ import { listLabs } from '../../../lab/lifecycle/state-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { fixedPorts, lastPortOffset, randomPorts } from '../../../lab/ports.js'
 import { loadOver, resetLab } from '../../../lab/snapshot/reset.js'
-import { keyPath, readSnapshotHeader, snapshotPath } from '../../../lab/snapshot/snapshot-file.js'
+import { checkSnapshot, keyPath, readSnapshotHeader, snapshotPath } from '../../../lab/snapshot/snapshot-file.js'
 import { listSnapshots } from '../../../lab/snapshot/kept.js'
 import { saveSnapshot, withSnapshot } from '../../../lab/snapshot/save.js'
 import { upImage } from '../../../lab/snapshot/up-snapshot.js'
@@ -59,12 +59,14 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
       if (all.length === 0) return output.progress('there are no snapshots; "understudy snapshot save NAME" makes one')
       output.data(formatTable([['snapshot', 'lab', 'topology', 'saved', 'size'], ...all.map(toRow)]))
     })
-  add('show', 'show what a snapshot says of itself')
+  add('show', 'show what a snapshot says of itself, and whether it is whole')
     .argument('<snapshot>', 'a name, or a file')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('snapshot show before-the-drill', 'snapshot show ./class.snapshot --json'))
     .action(async (given: string, flags: Flags) => {
-      const found = await describeFile(snapshotPath(given))
+      const file = snapshotPath(given)
+      const check = await checkSnapshot(file)
+      const found = { ...(await describeFile(file)), check: check === 'whole' ? check : `not checked: ${check}` }
       if (flags.json) return output.data(JSON.stringify(found, undefined, 2))
       output.data(formatTable(Object.entries(found).map(([key, value]) => [key, String(value)])))
     })
@@ -77,6 +79,7 @@ export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost)
     .description('bring a lab back to how it was right after "up", or as it was loaded')
     .addOption(nameOption())
     .addOption(timeoutOption())
+    .option('--json', 'print JSON')
     .addHelpText('after', examples('reset', 'reset --name drill'))
     .action(async (flags: Flags) => {
       const host = makeHost()
@@ -84,8 +87,10 @@ export const resetCommand = (output: Output, makeHost: () => LabHost = thisHost)
       const { savedAt } = await withInterrupt(({ signal }) =>
         resetLab(flags.name, { timeoutMs: parseTimeout(flags.timeout), signal }, host),
       )
-      const seconds = ((host.clock.monotonic() - started) / 1000).toFixed(2)
+      const tookMs = Math.round(host.clock.monotonic() - started)
+      const seconds = (tookMs / 1000).toFixed(2)
       output.progress(`the lab "${flags.name}" is back at its start, as it was on ${savedAt}, after ${seconds} s`)
+      if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt, tookMs }, undefined, 2))
     })
 
 const save = async (given: string, flags: Flags, output: Output, host: LabHost): Promise<void> => {

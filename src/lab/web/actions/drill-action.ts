@@ -3,7 +3,7 @@ import { describeStep } from '../../drills/describe.js'
 import { listDrillNames, listDrills, loadDrill } from '../../drills/catalogue.js'
 import type { Drill, Step } from '../../drills/drill.js'
 import type { DrillWatcher } from '../../drills/drill-watcher.js'
-import { requireFitting } from '../../drills/fitting.js'
+import { requireFitting, requireRoles } from '../../drills/fitting.js'
 import type { StepResult } from '../../drills/result.js'
 import { LabError } from '../../lab-error.js'
 import type { LiveLab } from '../../live-lab.js'
@@ -44,6 +44,7 @@ export const playDrill = async (
   drill: Drill,
   { told, command, timeoutMs, signal }: DrillOptions,
 ): Promise<string> => {
+  await requireRoles(drill, lab)
   // Loaded only here: who looks on does not need it.
   const [{ runDrill }, { complaintOf, summaryOf }] = await Promise.all([
     import('../../drills/run-drill.js'),
