@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { parseArgs } from 'node:util'
 import { type Outcome, simulate } from '../test/simulation/simulate.js'
 
@@ -35,7 +36,7 @@ const readSettings = (): Settings | undefined => {
 const tell = ({ seed, hash, events, virtualMs, failure, story }: Outcome): void => {
   for (const line of story) console.log(line)
   const facts = `${hash}  ${events} events in ${(virtualMs / 1000).toFixed(1)} virtual seconds`
-  console.log(`seed ${seed}: ${facts}${failure ? `\n  FAILED: ${failure.stack}` : ''}`)
+  console.log(`seed ${seed}: ${facts}${failure ? `\n  FAILED: ${inspect(failure)}` : ''}`)
 }
 
 const playOne = async (seed: number, isTold: boolean): Promise<number> => {

@@ -1,16 +1,10 @@
 import { Chance } from './chance.js'
 import type { Registers } from './registers.js'
+import type { Servers } from './servers.js'
 import { PLACE_NAMES, readOf, valueIn, writeOf } from './values.js'
 import type { Member, World } from './world.js'
 
 const KEYS_EACH = 4
-
-/** The clusters that serve clients: that which decides, and that which follows it and asks it. */
-export interface Servers {
-  readonly primary: Member
-  /** Undefined where it serves nobody. */
-  readonly secondary: Member | undefined
-}
 
 interface ClientOptions {
   readonly index: number
@@ -32,30 +26,33 @@ export const runClient = async (
     const what = chance.weighed({ put: 6, delete: 1, get: 3 })
     const server = chance.happens(0.6) ? servers.primary : (servers.secondary ?? servers.primary)
     const isForwarded = server === servers.secondary
-    if (what === 'get') await readBack(world, registers, { server, path, isBehind: isForwarded })
-    else
-      await change(world, registers, {
-        server,
-        path,
-        isForwarded,
-        value: what === 'put' ? `${path} ${serial}` : undefined,
-      })
+    const value = what === 'put' ? `${path} ${serial}` : undefined
+    await world.act(`client ${index} ${what}`, () =>
+      what === 'get'
+        ? readBack(world, registers, { server, path, isBehind: isForwarded })
+        : change(world, registers, { servers, server, path, isForwarded, value }),
+    )
   }
+}
+
+interface Change {
+  readonly servers: Servers
+  readonly server: Member
+  readonly path: string
+  readonly value: string | undefined
+  readonly isForwarded: boolean
 }
 
 const change = async (
   world: World,
   registers: Registers,
-  {
-    server,
-    path,
-    value,
-    isForwarded,
-  }: { server: Member; path: string; value: string | undefined; isForwarded: boolean },
+  { servers, server, path, value, isForwarded }: Change,
 ): Promise<void> => {
+  const { term } = servers
   registers.begin(path, value)
   const answer = await world.call(server, writeOf(path, value))
-  if (answer && answer.status < 300) registers.acknowledged(path, value)
+  const isSure = term === servers.term && servers.isSureOf(server)
+  if (answer && answer.status < 300) registers.acknowledged(path, value, isSure)
   else if (isForwarded) registers.lostSight(path, value)
 }
 

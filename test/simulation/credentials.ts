@@ -1,14 +1,28 @@
 import type { Answer } from './cluster.js'
 import { Chance } from './chance.js'
-import type { Servers } from './clients.js'
+import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
 
 /** What is known of tokens and SecretIDs, and must stay true. */
 export class Credentials {
   /** Revoked, and that was answered. */
-  readonly dead: { readonly member: Member; readonly token: string }[] = []
-  readonly live: { readonly member: Member; readonly token: string }[] = []
+  readonly dead: Issued[] = []
+  readonly live: Issued[] = []
 }
+
+/** A copy that takes over has the tokens of the primary; those of the other secondary are its own. */
+interface Issued {
+  readonly isOfSecondary: boolean
+  readonly token: string
+  /** A failover that came later may have lost what became of it, which is listed elsewhere. */
+  readonly term: number
+}
+
+const holderOf = ({ primary, secondary }: Servers, { isOfSecondary }: Issued): Member =>
+  isOfSecondary && secondary ? secondary : primary
+
+/** What is known of it is true yet. */
+const isSure = (servers: Servers, issued: Issued): boolean => issued.isOfSecondary || issued.term === servers.term
 
 /** How many may try at once to use up what allows fewer. */
 const TRIES = 5
@@ -28,82 +42,98 @@ export const runCredentials = async (
 ): Promise<void> => {
   const { clock, plan } = world
   const chance = new Chance(`${plan.seed} credentials`)
-  const all = servers.secondary ? [servers.primary, servers.secondary] : [servers.primary]
   while (clock.monotonic() < endMs) {
     await clock.sleep(chance.next() * plan.clientPauseMsMax * PAUSE_TIMES)
     const what = chance.weighed({ useSecretId: 2, useToken: 2, make: 1, revoke: 2, tryDead: 2 })
-    const member = chance.pick(all)
-    if (what === 'useSecretId') await useSecretId(world, chance, servers.primary, all)
-    else if (what === 'useToken') await useToken(world, chance, member)
-    else if (what === 'make') await make(world, credentials, member)
-    else if (what === 'revoke') await revoke(world, credentials)
-    else await tryDead(world, credentials)
+    const member = chance.pick(servers.serving)
+    await world.act(`credentials ${what}`, () => {
+      if (what === 'useSecretId') return useSecretId(world, chance, servers)
+      if (what === 'useToken') return useToken(world, servers, member, 1 + chance.below(3))
+      if (what === 'make') return make(world, credentials, servers, member)
+      return what === 'revoke'
+        ? revoke(world, credentials, servers)
+        : judgeDead(world, credentials.dead.slice(-3), servers)
+    })
   }
 }
 
 /** Uses beyond those that are allowed are refused, however many try at once, and wherever. */
-const useSecretId = async (world: World, chance: Chance, primary: Member, all: readonly Member[]): Promise<void> => {
+const useSecretId = async (world: World, chance: Chance, servers: Servers): Promise<void> => {
   const uses = 1 + chance.below(3)
   const path = 'auth/approle/role/admin/secret-id'
-  const made = await world.call(primary, { method: 'PUT', path, body: { num_uses: uses } })
+  const made = await world.call(servers.primary, { method: 'PUT', path, body: { num_uses: uses } })
   if (!made || !isGood(made)) return
   const { secret_id } = made.json.data as { secret_id: string }
   const body = { role_id: world.admin.role_id, secret_id }
-  await useUp(world, uses, 'a SecretID', () =>
-    world.call(chance.pick(all), { method: 'PUT', path: 'auth/approle/login', body, token: '' }),
+  await useUp(world, servers, uses, 'a SecretID', () =>
+    world.call(chance.pick(servers.serving), { method: 'PUT', path: 'auth/approle/login', body, token: '' }),
   )
 }
 
-const useToken = async (world: World, chance: Chance, member: Member): Promise<void> => {
-  const uses = 1 + chance.below(3)
+const useToken = async (world: World, servers: Servers, member: Member, uses: number): Promise<void> => {
   const body = { num_uses: uses, policies: ['all'] }
   const made = await world.call(member, { method: 'PUT', path: 'auth/token/create', body })
   const token = tokenOf(made)
   if (token === undefined) return
-  await useUp(world, uses, 'a token', () => world.call(member, { ...LOOK_UP, token }))
+  await useUp(world, servers, uses, 'a token', () => world.call(member, { ...LOOK_UP, token }))
 }
 
 const useUp = async (
   world: World,
+  servers: Servers,
   uses: number,
   what: string,
   attempt: () => Promise<Answer | undefined>,
 ): Promise<void> => {
+  const { term } = servers
   const answers = await Promise.all(Array.from({ length: TRIES }, attempt))
   answers.push(await attempt())
   const good = answers.filter(isGood).length
-  if (good > uses) world.fail(`${what} of ${uses} uses was taken ${good} times`)
+  // A failover that lost uses has brought them back.
+  if (good > uses && term === servers.term) world.fail(`${what} of ${uses} uses was taken ${good} times`)
 }
 
-const make = async (world: World, { live }: Credentials, member: Member): Promise<void> => {
+const make = async (world: World, { live }: Credentials, servers: Servers, member: Member): Promise<void> => {
+  const { term } = servers
   const made = await world.call(member, { method: 'PUT', path: 'auth/token/create', body: { policies: ['all'] } })
   const token = tokenOf(made)
-  if (token !== undefined) live.push({ member, token })
+  if (token !== undefined)
+    live.push({ isOfSecondary: member === servers.secondary, token, term: termOf(servers, term) })
 }
 
 /** Whether it was revoked is known when that is answered; until then it may be either. */
-const revoke = async (world: World, { live, dead }: Credentials): Promise<void> => {
+const revoke = async (world: World, { live, dead }: Credentials, servers: Servers): Promise<void> => {
   const next = live.shift()
   if (!next) return
-  const answer = await world.call(next.member, {
+  const { term } = servers
+  const answer = await world.call(holderOf(servers, next), {
     method: 'PUT',
     path: 'auth/token/revoke',
     body: { token: next.token },
   })
-  if (isGood(answer)) dead.push(next)
+  if (isGood(answer)) dead.push({ ...next, term: termOf(servers, term) })
 }
 
-const tryDead = async (world: World, { dead }: Credentials): Promise<void> => {
-  for (const { member, token } of dead.slice(-3))
-    if (isGood(await world.call(member, { ...LOOK_UP, token }))) world.fail(`${member.name} takes a revoked token`)
+/** Of what was answered: none that lasts while a failover goes on that may lose it. */
+const termOf = (servers: Servers, before: number): number =>
+  servers.isSettled && before === servers.term ? before : LOST_TERM
+
+const LOST_TERM = -1
+
+const judgeDead = async (world: World, dead: readonly Issued[], servers: Servers): Promise<void> => {
+  for (const issued of dead) {
+    const member = holderOf(servers, issued)
+    if (isGood(await world.call(member, { ...LOOK_UP, token: issued.token })) && isSure(servers, issued))
+      world.fail(`${member.name} takes a revoked token`)
+  }
 }
 
 /** In the end, when everything runs: what was revoked is dead, and what was not is good. */
-export const judgeCredentials = async (world: World, { dead, live }: Credentials): Promise<void> => {
-  for (const { member, token } of dead)
-    if (isGood(await world.call(member, { ...LOOK_UP, token }))) world.fail(`${member.name} takes a revoked token`)
-  for (const { member, token } of live) {
-    const answer = await world.call(member, { ...LOOK_UP, token })
+export const judgeCredentials = async (world: World, { dead, live }: Credentials, servers: Servers): Promise<void> => {
+  await judgeDead(world, dead, servers)
+  for (const issued of live.filter((one) => isSure(servers, one))) {
+    const member = holderOf(servers, issued)
+    const answer = await world.call(member, { ...LOOK_UP, token: issued.token })
     if (!isGood(answer)) world.fail(`${member.name} has lost a token: ${answer?.status}`)
   }
 }

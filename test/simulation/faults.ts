@@ -11,7 +11,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   losePower: (world, chance) => chance.pick(world.members).cluster.crash(true),
   stop: (world, chance) => chance.pick(world.members).cluster.stop(),
   start: async (world) => {
-    for (const member of world.members) if (!member.cluster.isRunning) await world.raise(member)
+    for (const member of world.members) await world.raise(member)
   },
   cut: (world, chance) => {
     const [from, to] = pickPair(world, chance)
@@ -32,6 +32,9 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
     const state = faultOf(chance.pick(world.members))
     if (state) state.skewMs = Math.round(chance.between(-60_000, 60_000))
   },
+  seal: async (world, chance) => {
+    await world.call(chance.pick(world.members), { method: 'PUT', path: 'sys/seal' })
+  },
 }
 
 const pickPair = (world: World, chance: Chance): [string, string] => {
@@ -48,8 +51,10 @@ export const runFaults = async (world: World, endMs: number): Promise<void> => {
     await clock.sleep(chance.next() * plan.faultPauseMsMax)
     if (clock.monotonic() >= endMs) return
     const name = chance.weighed(plan.faults)
-    history.add('', `fault: ${name}`)
-    await FAULTS[name](world, chance)
+    await world.act(`fault ${name}`, () => {
+      history.add('', `fault: ${name}`)
+      return FAULTS[name](world, chance)
+    })
   }
 }
 

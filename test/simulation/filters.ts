@@ -1,8 +1,8 @@
 import { Chance } from './chance.js'
 import type { Answer } from './cluster.js'
-import type { Servers } from './clients.js'
 import { judgeWrites } from './judges.js'
 import type { Registers } from './registers.js'
+import type { Servers } from './servers.js'
 import { writeOf } from './values.js'
 import type { Member, World } from './world.js'
 
@@ -21,24 +21,22 @@ const setFilter = async (world: World, primary: Member, secondary: Member, isOn:
 }
 
 /** Puts a filter on the secondary and takes it away again, until the time is over. */
-export const runFilters = async (
-  world: World,
-  { primary, secondary }: Servers & { readonly secondary: Member },
-  endMs: number,
-): Promise<void> => {
+export const runFilters = async (world: World, servers: Servers, secondary: Member, endMs: number): Promise<void> => {
   const { clock, plan } = world
   const chance = new Chance(`${plan.seed} filters`)
   for (;;) {
     await clock.sleep(chance.next() * plan.clientPauseMsMax * PAUSE_TIMES)
     if (clock.monotonic() >= endMs) return
-    await setFilter(world, primary, secondary, chance.happens(0.5))
+    const isOn = chance.happens(0.5)
+    await world.act('filter', async () => void (await setFilter(world, servers.primary, secondary, isOn)))
   }
 }
 
 /** With the filter in place nothing of the mount is on the secondary, in no key and in no value; without it everything is. */
 export const judgeFilter = async (
   world: World,
-  { primary, secondary }: Servers & { readonly secondary: Member },
+  primary: Member,
+  secondary: Member,
   registers: Registers,
 ): Promise<void> => {
   const isOn = new Chance(`${world.plan.seed} filter in the end`).happens(0.6)

@@ -1,15 +1,12 @@
-import type { Kind } from '../../src/lab/kinds.js'
 import { findLagBetween } from '../../src/lab/replication.js'
 import { listStored, verifyStored } from '../../src/storage/inspect.js'
 import type { Registers } from './registers.js'
+import type { Link } from './servers.js'
 import { readOf, valueIn } from './values.js'
 import type { Member, World } from './world.js'
 
 /** Everything is open and every secondary has what its primary has. */
-export const judgeLevel = async (
-  world: World,
-  links: readonly { readonly kind: Kind; readonly above: Member; readonly below: Member }[],
-): Promise<void> => {
+export const judgeLevel = async (world: World, links: readonly Link[]): Promise<void> => {
   for (const member of world.members)
     await world.until(`${member.name} is to be open`, async () => {
       await world.raise(member)
@@ -34,10 +31,7 @@ export const judgeWrites = async (
   isShown: (path: string) => boolean = () => true,
 ): Promise<void> => {
   for (const path of registers.paths.filter(isShown)) {
-    const answer = await world.call(member, readOf(path))
-    if (answer?.status !== 200 && answer?.status !== 404)
-      world.fail(`${member.name} does not serve ${path}: ${answer?.status}`)
-    const wrong = registers.findWrong(path, valueIn(path, answer))
+    const wrong = registers.findWrong(path, valueIn(path, await world.read(member, readOf(path))))
     if (wrong) world.fail(`${member.name} has lost a write: ${wrong}`)
   }
 }

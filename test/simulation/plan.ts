@@ -1,12 +1,11 @@
-import type { Kind } from '../../src/lab/kinds.js'
 import type { LabSettings } from '../../src/lab/settings.js'
 import { Chance } from './chance.js'
+import type { Topology } from './servers.js'
 
 /** What is different from one seed to the next before anything has happened: how fast everything is, and what goes wrong how often. */
 export interface Plan {
   readonly seed: string
-  /** How the second cluster follows the first. */
-  readonly kind: Kind
+  readonly topology: Topology
   readonly networkDelayMsMax: number
   readonly diskDelayMsMax: number
   readonly settings: LabSettings
@@ -17,7 +16,11 @@ export interface Plan {
   readonly clientPauseMsMax: number
   readonly faultPauseMsMax: number
   readonly faults: Readonly<Record<FaultName, number>>
+  /** The changes of primary, one after the other; none without a copy that could take over. */
+  readonly failovers: readonly FailoverName[]
 }
+
+export type FailoverName = 'planned' | 'forced'
 
 export type FaultName =
   | 'kill'
@@ -30,6 +33,7 @@ export type FaultName =
   | 'slowDisk'
   | 'fullDisk'
   | 'skew'
+  | 'seal'
 
 const WEIGHTS: Readonly<Record<FaultName, number>> = {
   kill: 3,
@@ -42,6 +46,7 @@ const WEIGHTS: Readonly<Record<FaultName, number>> = {
   slowDisk: 2,
   fullDisk: 1,
   skew: 1,
+  seal: 1,
 }
 
 export const planOf = (seed: number): Plan => {
@@ -50,9 +55,10 @@ export const planOf = (seed: number): Plan => {
     // Some seeds do without some faults: what else goes wrong is seen longer then.
     Object.entries(WEIGHTS).map(([name, weight]) => [name, chance.happens(0.3) ? 0 : weight * chance.between(0.5, 2)]),
   ) as Record<FaultName, number>
+  const topology = chance.weighed({ dr: 3, performance: 4, both: 3 })
   return {
     seed: String(seed),
-    kind: chance.pick(['dr', 'performance']),
+    topology,
     networkDelayMsMax: chance.pick([1, 5, 20, 80]),
     diskDelayMsMax: chance.pick([0.2, 2, 10, 40]),
     settings: {
@@ -69,5 +75,9 @@ export const planOf = (seed: number): Plan => {
     faultPauseMsMax: chance.pick([200, 800, 2_000]),
     // Whatever went wrong has to come to an end now and then.
     faults: { ...faults, start: WEIGHTS.start, heal: WEIGHTS.heal },
+    failovers: topology === 'performance' ? [] : failoversOf(chance),
   }
 }
+
+const failoversOf = (chance: Chance): readonly FailoverName[] =>
+  Array.from({ length: chance.pick([0, 1, 1, 1, 2, 2]) }, () => chance.pick(['planned', 'forced']))

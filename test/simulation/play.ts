@@ -1,46 +1,57 @@
-import { runClient, type Servers } from './clients.js'
+import { runClient } from './clients.js'
 import { Credentials, judgeCredentials, runCredentials } from './credentials.js'
+import { runFailovers } from './failovers.js'
 import { endFaults, runFaults } from './faults.js'
 import { judgeFilter, runFilters } from './filters.js'
 import { judgeCopy, judgeLevel, judgeStorage, judgeWrites } from './judges.js'
+import { judgeLosses, Losses } from './losses.js'
 import { Registers } from './registers.js'
 import { judgeRevocation } from './revocation.js'
+import { Servers } from './servers.js'
 import { furnish, initialiseAll, join } from './set-up.js'
 import type { World } from './world.js'
 
 /** From new clusters to the last judgement. */
 export const play = async (world: World): Promise<void> => {
-  const { kind } = world.plan
-  const [above, below] = [world.member('A'), world.member('B')]
+  const servers = new Servers(world)
   await initialiseAll(world)
-  await furnish(world, above)
-  await join(world, kind, above, below)
+  await furnish(world, servers.primary)
+  for (const link of servers.links) await join(world, link)
   const registers = new Registers()
   const credentials = new Credentials()
-  const servers: Servers = { primary: above, secondary: kind === 'performance' ? below : undefined }
-  await act(world, servers, registers, credentials)
-  await endFaults(world)
-  await judgeLevel(world, [{ kind, above, below }])
-  await judgeWrites(world, above, registers)
-  await judgeCredentials(world, credentials)
-  if (servers.secondary) await judgeFilter(world, { primary: above, secondary: below }, registers)
-  else await judgeCopy(world, above, below)
+  const losses = new Losses()
+  await act(world, { servers, registers, credentials, losses })
+  const { primary, secondary, copy } = servers
+  await judgeLevel(world, servers.links)
+  await judgeWrites(world, primary, registers)
+  await judgeLosses(world, primary, registers, losses)
+  await judgeCredentials(world, credentials, servers)
+  if (secondary) await judgeFilter(world, primary, secondary, registers)
+  if (copy) await judgeCopy(world, primary, copy)
   for (const member of world.members) await judgeStorage(world, member)
-  await judgeRevocation(world, kind, above, below)
+  for (const link of servers.links) await judgeRevocation(world, link)
 }
 
-/** Everybody at once, until the time is over. */
-const act = async (world: World, servers: Servers, registers: Registers, credentials: Credentials): Promise<void> => {
+interface Parts {
+  readonly servers: Servers
+  readonly registers: Registers
+  readonly credentials: Credentials
+  readonly losses: Losses
+}
+
+/** Everybody at once, until the time is over; a failover that has begun is brought to its end. */
+const act = async (world: World, { servers, registers, credentials, losses }: Parts): Promise<void> => {
   const { clock, plan } = world
   const endMs = clock.monotonic() + plan.activeMs
-  const { primary, secondary } = servers
+  const { secondary } = servers
   const clients = Array.from({ length: plan.clients }, (_, index) =>
     runClient(world, registers, { index, endMs, servers }),
   )
   await Promise.all([
     ...clients,
     runCredentials(world, credentials, { endMs, servers }),
-    ...(secondary ? [runFilters(world, { primary, secondary }, endMs)] : []),
-    runFaults(world, endMs),
+    ...(secondary ? [runFilters(world, servers, secondary, endMs)] : []),
+    runFailovers(world, { servers, registers, losses, endMs }),
+    runFaults(world, endMs).then(() => endFaults(world)),
   ])
 }

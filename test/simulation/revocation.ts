@@ -1,5 +1,6 @@
 import type { Kind } from '../../src/lab/kinds.js'
 import { writeOf } from './values.js'
+import type { Link } from './servers.js'
 import type { Member, World } from './world.js'
 
 const WRITES = 3
@@ -8,19 +9,19 @@ const SETTLE_MS = 500
 const WATCHED_MS = 10_000
 
 /** A secondary that was revoked gets nothing of what is written from then on. */
-export const judgeRevocation = async (world: World, kind: Kind, primary: Member, secondary: Member): Promise<void> => {
-  const body = { id: secondary.name.toLowerCase() }
+export const judgeRevocation = async (world: World, { kind, above, below }: Link): Promise<void> => {
+  const body = { id: below.name.toLowerCase() }
   const path = `sys/replication/${kind}/primary/revoke-secondary`
   await world.until('the secondary is to be revoked', async () => {
-    const answer = await world.call(primary, { method: 'PUT', path, body })
+    const answer = await world.call(above, { method: 'PUT', path, body })
     return answer && answer.status < 300 ? undefined : `the answer is ${answer?.status}`
   })
   await world.clock.sleep(SETTLE_MS)
-  const before = await lastRemoteWal(world, kind, secondary)
-  for (let serial = 0; serial < WRITES; serial++) await world.demand(primary, writeOf('one/after', `${serial}`))
+  const before = await lastRemoteWal(world, kind, below)
+  for (let serial = 0; serial < WRITES; serial++) await world.demand(above, writeOf('one/after', `${serial}`))
   await world.clock.sleep(WATCHED_MS)
-  const after = await lastRemoteWal(world, kind, secondary)
-  if (after > before) world.fail(`${secondary.name} was revoked and got the entries from ${before} to ${after}`)
+  const after = await lastRemoteWal(world, kind, below)
+  if (after > before) world.fail(`${below.name} was revoked and got the entries from ${before} to ${after}`)
 }
 
 const lastRemoteWal = async (world: World, kind: Kind, secondary: Member): Promise<number> =>

@@ -1,4 +1,4 @@
-import type { Kind } from '../../src/lab/kinds.js'
+import type { Link } from './servers.js'
 import type { Member, World } from './world.js'
 
 /** New clusters, each initialised with one share, and open. */
@@ -22,6 +22,8 @@ export const furnish = async (world: World, member: Member): Promise<void> => {
   const put = (path: string, body: Record<string, unknown>) => world.demand(member, { method: 'PUT', path, body })
   for (const [name, version] of Object.entries(KV_MOUNTS))
     await put(`sys/mounts/${name}`, { type: 'kv', options: { version } })
+  await put('sys/namespaces/team', {})
+  await put('team/sys/mounts/kv', { type: 'kv', options: { version: '1' } })
   await put('sys/auth/approle', { type: 'approle' })
   await put('sys/policies/acl/all', { policy: ALLOW_ALL })
   await put('auth/approle/role/admin', { token_policies: ['all'] })
@@ -39,7 +41,7 @@ const logIn = async (world: World, member: Member): Promise<void> => {
 const dataOf = (json: Readonly<Record<string, unknown>>) => json.data as Readonly<Record<string, string>>
 
 /** Makes `below` a secondary of `above`, and waits until it has everything. */
-export const join = async (world: World, kind: Kind, above: Member, below: Member): Promise<void> => {
+export const join = async (world: World, { kind, above, below }: Link): Promise<void> => {
   const base = `sys/replication/${kind}`
   await world.demand(above, { method: 'PUT', path: `${base}/primary/enable` })
   await world.until(`${above.name} is to be a primary`, async () => {

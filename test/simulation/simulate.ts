@@ -1,5 +1,6 @@
 import { planOf } from './plan.js'
 import { play } from './play.js'
+import { namesOf } from './servers.js'
 import { World } from './world.js'
 
 export interface Outcome {
@@ -19,13 +20,28 @@ const VIRTUAL_MS_MAX = 3_600_000
 
 /** Plays one seed from its beginning to its end. The same seed has the same history each time. */
 export const simulate = async (seed: number, isTold = false): Promise<Outcome> => {
-  const world = new World(planOf(seed), ['A', 'B'], isTold)
+  const plan = planOf(seed)
+  const world = new World(plan, namesOf(plan.topology), isTold)
   const { clock, history } = world
-  const failure = await clock.run(play(world), VIRTUAL_MS_MAX).then(
+  const failure = await watched(clock.run(play(world), VIRTUAL_MS_MAX)).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
   )
   for (const { cluster } of world.members) cluster.crash(true)
   const { hash, events, story } = history
   return { seed, hash, events, virtualMs: clock.monotonic(), failure, story }
+}
+
+/** What rejects and is awaited by nobody would end a process of the product: here it ends the simulation. */
+const watched = async (playing: Promise<void>): Promise<void> => {
+  let onUnhandled: (error: unknown) => void = () => undefined
+  const unhandled = new Promise<never>((_, reject) => {
+    onUnhandled = (error) => reject(new Error('a rejection was handled by nobody', { cause: error }))
+  })
+  process.on('unhandledRejection', onUnhandled)
+  try {
+    await Promise.race([playing, unhandled])
+  } finally {
+    process.off('unhandledRejection', onUnhandled)
+  }
 }

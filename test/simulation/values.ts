@@ -35,6 +35,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   one: kv1('one'),
   two: kv2('two'),
   hidden: kv1('hidden'),
+  team: kv1('team/kv'),
   policy: policies,
 }
 

@@ -28,8 +28,13 @@ export class World {
   readonly members: readonly Member[]
   /** What logs in where everything is allowed. */
   admin: Readonly<Record<string, unknown>> = {}
+  /** What was done, in order; with the names that leave it out of a story. */
+  readonly acts: string[] = []
+  readonly #omitted: ReadonlySet<string>
+  readonly #counts = new Map<string, number>()
 
-  constructor(plan: Plan, names: readonly string[], isTold: boolean) {
+  constructor(plan: Plan, names: readonly string[], isTold: boolean, omitted: ReadonlySet<string> = new Set()) {
+    this.#omitted = omitted
     const { seed, networkDelayMsMax, settings, diskDelayMsMax } = plan
     const chance = new Chance(`${seed} schedule`)
     this.plan = plan
@@ -54,6 +59,16 @@ export class World {
     }))
   }
 
+  /** One act of the story, unless it is left out of it. The name says whose it is; the same acts get the same names again. */
+  async act(name: string, work: () => Promise<void> | void): Promise<void> {
+    const count = (this.#counts.get(name) ?? 0) + 1
+    this.#counts.set(name, count)
+    const act = `${name} #${count}`
+    if (this.#omitted.has(act)) return
+    this.acts.push(act)
+    await work()
+  }
+
   member(name: string): Member {
     const found = this.members.find((member) => member.name === name)
     if (!found) throw new Error(`there is no cluster ${name}`)
@@ -71,6 +86,26 @@ export class World {
     if (answer?.status === 500)
       this.fail(`${name} answers 500 to ${call.method} ${call.path}: ${JSON.stringify(answer.json)}`)
     return answer
+  }
+
+  /** For what must be answered, if only with nothing. */
+  async read(member: Member, call: Call): Promise<Answer> {
+    const answer = await this.call(member, call)
+    if (answer?.status !== 200 && answer?.status !== 404)
+      this.fail(`${member.name} does not serve ${call.path}: ${answer?.status}`)
+    return answer
+  }
+
+  /** Asks until it is granted, whatever goes wrong meanwhile. */
+  async persist(member: Member, call: Call): Promise<Answer> {
+    let granted: Answer | undefined
+    await this.until(`${call.method} ${call.path} on ${member.name}`, async () => {
+      const answer = await this.call(member, call)
+      if (answer && answer.status < 300) granted = answer
+      return granted ? undefined : `the answer is ${answer?.status} ${JSON.stringify(answer?.json)}`
+    })
+    if (!granted) throw new Error('nothing was granted')
+    return granted
   }
 
   /** For what must be granted while nothing goes wrong. */

@@ -15,7 +15,7 @@ const TOLD_PAUSE_HEARTBEATS = 10
 
 interface FormerPrimaryOptions {
   readonly kind: Kind
-  readonly host: Pick<ReplicationHost, 'clock' | 'random' | 'settings'>
+  readonly host: Pick<ReplicationHost, 'clock' | 'random' | 'settings' | 'log'>
   readonly roles: RoleRecords
   readonly fences: Fences
   readonly dataPlane: DataPlane
@@ -40,7 +40,7 @@ export const tellFormerPrimary = async (options: FormerPrimaryOptions): Promise<
   while (!signal.aborted) {
     const { isHeard, overtaker } = await dataPlane.tell({ ...call, who: hooks.who() })
     if (overtaker) fences.meet(kind, { ...hooks.who(), ...overtaker })
-    if (hasJoined(options, former.primaryAddresses)) return forget(options)
+    if (hasJoined(options, former.primaryAddresses) && (await isForgotten(options))) return
     await host.clock.sleep(pauseMs, signal).catch(() => undefined)
     pauseMs = isHeard ? heartbeatIntervalMs * TOLD_PAUSE_HEARTBEATS : backoff.next()
   }
@@ -51,9 +51,18 @@ const hasJoined = ({ registry }: FormerPrimaryOptions, addresses: readonly strin
   return registry.views().some((view) => view.clusterAddresses.some((address) => known.has(withoutScheme(address))))
 }
 
-const forget = ({ roles, kind }: FormerPrimaryOptions): Promise<void> =>
-  roles.update(kind, (latest) => {
-    if (latest.mode !== 'primary') return latest
-    const { former: _, ...rest } = latest
-    return rest
-  })
+/** A record that cannot be written now is tried again. */
+const isForgotten = ({ roles, kind, host }: FormerPrimaryOptions): Promise<boolean> =>
+  roles
+    .update(kind, (latest) => {
+      if (latest.mode !== 'primary') return latest
+      const { former: _, ...rest } = latest
+      return rest
+    })
+    .then(
+      () => true,
+      (error: unknown) => {
+        host.log.warn('the former primary, which has joined, is not forgotten yet', { kind, error })
+        return false
+      },
+    )

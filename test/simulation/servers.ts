@@ -1,0 +1,86 @@
+import type { Kind } from '../../src/lab/kinds.js'
+import type { Member, World } from './world.js'
+
+/** Which secondaries there are: one for disaster recovery, one that serves clients, or one of each. */
+export type Topology = 'dr' | 'performance' | 'both'
+
+export interface Link {
+  readonly kind: Kind
+  readonly above: Member
+  readonly below: Member
+}
+
+/** Who is what now. A failover has the primary and its copy change places. */
+export class Servers {
+  #primary: Member
+  #copy: Member | undefined
+  /** Serves clients and asks the primary; undefined where there is none. */
+  readonly secondary: Member | undefined
+  #term = 0
+  /** How far a failover is that may lose something. */
+  #stage: 'over' | 'ahead' | 'promoted' = 'over'
+
+  constructor(world: World) {
+    const { topology } = world.plan
+    this.#primary = world.member('A')
+    this.#copy = topology === 'performance' ? undefined : world.member('B')
+    this.secondary = topology === 'dr' ? undefined : world.member(topology === 'both' ? 'C' : 'B')
+  }
+
+  get primary(): Member {
+    return this.#primary
+  }
+
+  /** The copy for disaster recovery. */
+  get copy(): Member | undefined {
+    return this.#copy
+  }
+
+  get serving(): readonly Member[] {
+    return this.secondary ? [this.primary, this.secondary] : [this.primary]
+  }
+
+  get links(): readonly Link[] {
+    const { primary: above, copy, secondary } = this
+    return [
+      ...(copy ? [{ kind: 'dr', above, below: copy } as const] : []),
+      ...(secondary ? [{ kind: 'performance', above, below: secondary } as const] : []),
+    ]
+  }
+
+  /** One more with each failover that may lose something. */
+  get term(): number {
+    return this.#term
+  }
+
+  /** What this one acknowledges now will not be lost by a failover that is under way. */
+  isSureOf(server: Member): boolean {
+    return this.#stage === 'over' || (this.#stage === 'promoted' && server === this.#primary)
+  }
+
+  get isSettled(): boolean {
+    return this.#stage === 'over'
+  }
+
+  /** A failover is ahead that may lose something. */
+  beginTerm(): void {
+    this.#term++
+    this.#stage = 'ahead'
+  }
+
+  /** The copy was promoted. */
+  changePlaces(): void {
+    if (!this.#copy) throw new Error('nobody is there to take over')
+    const before = this.#primary
+    this.#primary = this.#copy
+    this.#copy = before
+    if (this.#stage === 'ahead') this.#stage = 'promoted'
+  }
+
+  /** Everybody follows the new primary. */
+  settle(): void {
+    this.#stage = 'over'
+  }
+}
+
+export const namesOf = (topology: Topology): readonly string[] => (topology === 'both' ? ['A', 'B', 'C'] : ['A', 'B'])
