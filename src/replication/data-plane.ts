@@ -1,5 +1,6 @@
 import type { ReplicationHost, Surroundings } from './host.js'
 import type { ClusterPort, ClusterTransport } from './rpc/transport.js'
+import { atActiveNode } from './rpc/active-node.js'
 import { overtakerIn, refusalCodeOf } from './rpc/refusal.js'
 import { toPeerMessage } from './rpc/peer-identity.js'
 import { StreamServer } from './primary/stream-server.js'
@@ -40,19 +41,22 @@ export const createDataPlane = ({ host, port, transport, shipBatchBytes }: DataP
 const tell = async (call: OneCall, transport: ClusterTransport, times: ReplicationTimes): Promise<Told> => {
   for (const address of call.addresses) {
     try {
-      const connection = await transport.connect(address, { ...call, times })
-      try {
-        await connection.call(
-          'ping',
-          { who: toPeerMessage(call.who) },
-          { timeoutMs: times.pingTimeoutMs, signal: call.signal },
-        )
-      } finally {
-        connection.close()
-      }
+      await atActiveNode(address, async (at) => {
+        const connection = await transport.connect(at, { ...call, times })
+        try {
+          await connection.call(
+            'ping',
+            { who: toPeerMessage(call.who) },
+            { timeoutMs: times.pingTimeoutMs, signal: call.signal },
+          )
+        } finally {
+          connection.close()
+        }
+      })
       return { isHeard: true }
     } catch (error) {
-      if (refusalCodeOf(error) !== undefined) return { isHeard: true, overtaker: overtakerIn(error) }
+      if (![undefined, 'standby'].includes(refusalCodeOf(error)))
+        return { isHeard: true, overtaker: overtakerIn(error) }
     }
   }
   return { isHeard: false }

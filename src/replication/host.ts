@@ -34,6 +34,8 @@ interface OwnCluster {
   readonly identity: ClusterIdentity
   readonly settings: ReplicationSettings
   readonly license: License
+  /** False once another node of this cluster may have written what is not known here. */
+  isLeading(): boolean
 }
 
 interface StoredData {
@@ -132,6 +134,8 @@ interface ClusterIdentity {
   readonly apiAddress: string
   /** The advertised address of the cluster port as `https://host:port`; never what it is bound to. */
   readonly clusterAddress: string
+  /** Those of all nodes of this cluster, this one first. */
+  readonly clusterAddresses: readonly string[]
   readonly reportedVersion: string
 }
 
@@ -143,7 +147,7 @@ export interface ReplicationSettings {
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean
   readonly isDevelopment: boolean
-  /** The cluster has several nodes: replication is not built for such yet. */
+  /** The cluster has several nodes, or may have. */
   readonly hasSeveralNodes: boolean
 }
 

@@ -147,6 +147,11 @@ export class Replication {
     return !this.#purge.isSettled
   }
 
+  /** Another node of this cluster came, went or moved. */
+  addressesChanged(): void {
+    for (const kind of KINDS) this.context.running[kind].primary?.addressesChanged()
+  }
+
   #filterChanged(): void {
     this.#purge.check()
     this.#renameSettled().catch((error: unknown) =>

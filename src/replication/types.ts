@@ -57,6 +57,8 @@ export type RefusalCode =
   | 'superseded'
   /** The caller is ahead of us in our own epoch: we were put back in time. */
   | 'rewound'
+  /** The node is not the active one of its cluster. */
+  | 'standby'
   /** Not possible now; may be tried again. */
   | 'unavailable'
   /** The message is none that a member of the set would send. */
@@ -108,7 +110,7 @@ export interface PrimaryHooks {
   who(): PeerIdentity
   /** Called for every call with the caller's certificate name, before anything else. */
   admit(call: { readonly method: RpcMethod; readonly commonName: string; readonly who: PeerIdentity }): Admission
-  /** The addresses told to secondaries: the own one, then those of connected DR secondaries. */
+  /** The addresses told to secondaries: those of all own nodes, the active one first, then those of connected DR secondaries. */
   primaryAddresses(): readonly string[]
   /** Resolves once the registration of this certificate is durable as taken, which happens once. */
   bootstrap(

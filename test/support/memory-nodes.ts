@@ -22,12 +22,13 @@ interface Options {
 
 /** A server in this process over a log in memory, with a disk that is empty at each start. */
 export class MemoryNode extends TestNode {
-  readonly #log: MemoryLog
+  readonly #log: MemoryLog | undefined
   readonly #options: Options
   shared: MemorySharedLog | undefined
   #server: Server | undefined
 
-  constructor(name: string, ports: PortPair, log: MemoryLog, options: Options) {
+  /** Without a log it is a cluster alone. */
+  constructor(name: string, ports: PortPair, log: MemoryLog | undefined, options: Options) {
     super(name, ports)
     this.#log = log
     this.#options = options
@@ -43,7 +44,7 @@ export class MemoryNode extends TestNode {
     const env = { VAULT_LOCAL_CONFIG: JSON.stringify(local), VAULT_RAFT_NODE_ID: this.name }
     const { config, problems } = loadServerConfig([], env)
     if (!config) throw new Error(JSON.stringify(problems))
-    this.shared = new MemorySharedLog(this.#log, systemClock)
+    this.shared = this.#log && new MemorySharedLog(this.#log, systemClock)
     this.#server = await Server.start({
       config,
       log: silentLog,
@@ -67,11 +68,18 @@ export class MemoryNode extends TestNode {
 }
 
 /** A cluster of several nodes in this process. */
-export const startMemoryNodes = async (
+export const startMemoryNodes = (names: readonly string[], options: Options = {}): Promise<TestNodes<MemoryNode>> =>
+  startNodes(names, new MemoryLog({ clock: systemClock, leaseMs: options.leaseMs ?? LEASE_MS }), options)
+
+/** A cluster of one server that knows nothing of nodes. */
+export const startLoneNode = (name: string, options: Options = {}): Promise<TestNodes<MemoryNode>> =>
+  startNodes([name], undefined, options)
+
+const startNodes = async (
   names: readonly string[],
-  options: Options = {},
+  log: MemoryLog | undefined,
+  options: Options,
 ): Promise<TestNodes<MemoryNode>> => {
-  const log = new MemoryLog({ clock: systemClock, leaseMs: options.leaseMs ?? LEASE_MS })
   const ports = await randomPorts([...names])
   const all = names.map((name) => {
     const pair = ports.get(name)

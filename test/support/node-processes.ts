@@ -6,14 +6,18 @@ import { type Ending, lastLogLines, launchServer } from '../../src/lab/runner/ch
 import { TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 
-/** A server as a process of its own, whose data lies in an etcd. */
+/** A server as a process of its own, whose data lies in an etcd; without one it is a cluster alone. */
 export class NodeProcess extends TestNode {
   readonly directory: string
-  readonly #etcdAddress: string
+  readonly #etcdAddress: string | undefined
   readonly #settings: object
   #process: { readonly pid: number; readonly ended: Promise<Ending> } | undefined
 
-  constructor(name: string, ports: PortPair, { etcdAddress, settings }: { etcdAddress: string; settings: object }) {
+  constructor(
+    name: string,
+    ports: PortPair,
+    { etcdAddress, settings }: { etcdAddress: string | undefined; settings: object },
+  ) {
     super(name, ports)
     this.directory = mkdtempSync(path.join(tmpdir(), `understudy-node-${name}-`))
     this.#etcdAddress = etcdAddress
@@ -29,9 +33,7 @@ export class NodeProcess extends TestNode {
   }
 
   async start(): Promise<void> {
-    const storage = { etcd: { address: `http://${this.#etcdAddress}`, ha_enabled: 'true', request_timeout: '1s' } }
-    const settings = { leader_lease: '2s', data_dir: path.join(this.directory, 'data'), ...this.#settings }
-    writeFileSync(this.#files.configFile, JSON.stringify(this.configOf(storage, settings)))
+    writeFileSync(this.#files.configFile, JSON.stringify(this.#config))
     const started = launchServer(this.name, this.#files, true)
     this.#process = started
     const ended = started.ended.then((ending) => {
@@ -67,15 +69,22 @@ export class NodeProcess extends TestNode {
     await running.ended
   }
 
+  get #config(): object {
+    const directory = path.join(this.directory, 'data')
+    if (this.#etcdAddress === undefined) return this.configOf({ file: { path: directory } }, this.#settings)
+    const etcd = { address: `http://${this.#etcdAddress}`, ha_enabled: 'true', request_timeout: '1s' }
+    return this.configOf({ etcd }, { leader_lease: '2s', data_dir: directory, ...this.#settings })
+  }
+
   get #files() {
     return { configFile: path.join(this.directory, 'server.json'), logFile: path.join(this.directory, 'server.log') }
   }
 }
 
-/** A cluster of several processes over one etcd. Nothing runs yet. */
+/** A cluster of several processes over one etcd, or of one process without. Nothing runs yet. */
 export const nodeProcesses = async (
   names: readonly string[],
-  etcdAddress: string,
+  etcdAddress: string | undefined,
   settings: object = {},
 ): Promise<TestNodes<NodeProcess>> => {
   const ports = await randomPorts([...names])

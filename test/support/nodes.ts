@@ -56,6 +56,9 @@ export abstract class TestNode {
   }
 }
 
+/** What health says of an active node: of a cluster of its own, a DR secondary, a performance secondary's. */
+const ACTIVE: readonly number[] = [200, 472]
+
 /** A cluster of several nodes. */
 export class TestNodes<N extends TestNode = TestNode> {
   readonly all: readonly N[]
@@ -95,6 +98,12 @@ export class TestNodes<N extends TestNode = TestNode> {
     })
     if (!found) throw new Error('none')
     return found
+  }
+
+  /** The node that says of itself that it is active, of whatever kind the cluster is; undefined while none does. */
+  async serving(): Promise<N | undefined> {
+    for (const node of this.running) if (ACTIVE.includes(await node.health())) return node
+    return undefined
   }
 
   get running(): readonly N[] {

@@ -3,7 +3,6 @@ import type { Response } from '../../logical/request.js'
 import { type Bundle, encodeBundle, parsePublicKey, sealBundle } from '../credentials/activation-token.js'
 import { createCa, issueClientCertificate } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
-import { requireOneNode } from './guard.js'
 import type { PathContext, ReplicationContext } from '../context.js'
 import {
   decideDemote,
@@ -30,7 +29,6 @@ const warned = (...warnings: string[]): Response => ({ data: null, warnings })
 export const enablePrimary = (context: ReplicationContext, kind: Kind, primaryClusterAddr: string): Promise<Response> =>
   context.roles.exclusively(async () => {
     const { host, roles } = context
-    requireOneNode(context)
     const decision = decideEnablePrimary(kind, roles.facts())
     if (!decision.ok) throw refusalToError(decision)
     const address = parsePrimaryClusterAddr(primaryClusterAddr)

@@ -72,6 +72,7 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
       await execute(context, kind, decision)
       return warned(WARNINGS.forgot(kind))
     }
+    requireOneNode(context)
     const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(roles.record(kind)))
     await execute(context, kind, decision, { joining: joiningOf(joined) })
     return warned(WARNINGS.joining)

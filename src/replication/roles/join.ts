@@ -191,7 +191,7 @@ const credentialsOf = (bundle: Bundle): Credentials => {
 const withApiScheme = (address: string): string => (/^[a-z]+:\/\//i.test(address) ? address : `https://${address}`)
 
 const isOwnAddress = (host: Host, address: string): boolean =>
-  address !== '' && withScheme(address) === withScheme(host.identity.clusterAddress)
+  address !== '' && host.identity.clusterAddresses.map(withScheme).includes(withScheme(address))
 
 const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

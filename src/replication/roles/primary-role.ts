@@ -25,7 +25,7 @@ import { findVersionObjection } from '../version.js'
 
 export type PrimaryHost = Pick<
   ReplicationHost,
-  'identity' | 'settings' | 'clock' | 'log' | 'store' | 'exportKeyMaterial'
+  'identity' | 'isLeading' | 'settings' | 'clock' | 'log' | 'store' | 'exportKeyMaterial'
 >
 
 interface PrimaryRoleOptions {
@@ -56,7 +56,7 @@ export class PrimaryRole implements PrimaryHooks {
       version: reportedVersion,
       epochs: record.epochs,
       apiAddress,
-      clusterAddresses: [this.#ownAddress(record)],
+      clusterAddresses: this.#ownAddresses(record),
       isPrimary: true,
     }
   }
@@ -64,7 +64,7 @@ export class PrimaryRole implements PrimaryHooks {
   admit({ method, commonName, who }: { method: RpcMethod; commonName: string; who: PeerIdentity }): Admission {
     const { host, kind } = this.#options
     const record = this.#options.roles.record(kind)
-    if (record.mode !== 'primary' || this.#options.roles.isLeaving) {
+    if (record.mode !== 'primary' || this.#options.roles.isLeaving || !host.isLeading()) {
       return refused('unavailable', 'this cluster is not a primary now')
     }
     const row = record.registrations.find((candidate) => candidate.commonName === commonName)
@@ -103,10 +103,10 @@ export class PrimaryRole implements PrimaryHooks {
   }
 
   primaryAddresses(): readonly string[] {
-    const own = this.#ownAddress(this.#record())
-    if (this.#options.kind === 'dr') return [own]
-    const others = this.#options.standbys().flatMap((view) => view.clusterAddresses.slice(0, 1))
-    return [...new Set([own, ...others.map(withScheme)])]
+    const own = this.#ownAddresses(this.#record())
+    if (this.#options.kind === 'dr') return own
+    const others = this.#options.standbys().flatMap((view) => view.clusterAddresses)
+    return [...new Set([...own, ...others.map(withScheme)])]
   }
 
   async bootstrap(
@@ -173,8 +173,12 @@ export class PrimaryRole implements PrimaryHooks {
     return record
   }
 
-  #ownAddress(record: PrimaryRecord): string {
-    return withScheme(record.primaryClusterAddr || this.#options.host.identity.clusterAddress)
+  /** Of several nodes the active one is best, wherever a token was told to send those that use it. */
+  #ownAddresses({ primaryClusterAddr }: PrimaryRecord): readonly string[] {
+    const { identity, settings } = this.#options.host
+    if (!settings.hasSeveralNodes) return [withScheme(primaryClusterAddr || identity.clusterAddress)]
+    const all = [...identity.clusterAddresses, primaryClusterAddr].filter((address) => address !== '')
+    return [...new Set(all.map(withScheme))]
   }
 
   /** Keeps where a secondary lives for the time when it is away, and which of two with one id counts. */

@@ -163,7 +163,7 @@ const whoOfSecondary = (
   version: host.identity.reportedVersion,
   epochs: record.epochs,
   apiAddress: host.identity.apiAddress,
-  clusterAddresses: host.identity.clusterAddress === '' ? [] : [host.identity.clusterAddress],
+  clusterAddresses: host.identity.clusterAddresses.filter((address) => address !== ''),
   incarnation: record.incarnation,
 })
 

@@ -16,6 +16,7 @@ const CODES: Readonly<Record<RefusalCode, true>> = {
   set: true,
   superseded: true,
   rewound: true,
+  standby: true,
   unavailable: true,
   invalid: true,
   forbidden: true,

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
+import { atActiveNode } from '../rpc/active-node.js'
 import { withoutScheme } from '../rpc/addresses.js'
 import type { ClusterTransport, ConnectOptions, PrimaryConnection } from '../rpc/transport.js'
 import { refusalCodeOf } from '../rpc/refusal.js'
@@ -59,7 +60,22 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 
 const fetchOnce = async (options: BootstrapOptions, signal: AbortSignal): Promise<Bootstrapped> => {
   signal.throwIfAborted()
-  const connection = await connectFirst({ ...options, signal })
+  const first = await connectFirst({ ...options, signal })
+  return atActiveNode(first.address, async (address) =>
+    bootstrapOver(
+      address === first.address ? first : await options.transport.connect(address, { ...options, signal }),
+      {
+        ...options,
+        signal,
+      },
+    ),
+  )
+}
+
+const bootstrapOver = async (
+  connection: PrimaryConnection,
+  { signal, ...options }: BootstrapOptions,
+): Promise<Bootstrapped> => {
   try {
     const request = { who: toPeerMessage(options.who), wants_dev_root: options.wantsDevRoot ?? false }
     const reply = await connection.call('bootstrap', request, { signal }).catch((error: unknown) => {

@@ -4,6 +4,7 @@ import type { EpochChain } from '../roles/epoch.js'
 import type { ForwardReply } from '../services.js'
 import { PRIMARY_UNREACHABLE_TEXT } from '../guard-texts.js'
 import type { PrimaryConnection } from '../rpc/transport.js'
+import { atActiveNode } from '../rpc/active-node.js'
 import { overtakerIn, refusalCodeOf, refusalError } from '../rpc/refusal.js'
 import type {
   ConnectionState,
@@ -194,9 +195,11 @@ export class Follower {
     this.#stop.signal.addEventListener('abort', onStop)
     this.#link({ on: 'dial', redial })
     try {
-      const connection = await this.#options.transport.connect(address, { ...this.#options, signal: redial.signal })
-      const events = { ...this.#eventsOf(connection), heartbeat: this.#heartbeat }
-      return await followOver(connection, this.#options, events, redial.signal)
+      return await atActiveNode(address, async (at) => {
+        const connection = await this.#options.transport.connect(at, { ...this.#options, signal: redial.signal })
+        const events = { ...this.#eventsOf(connection), heartbeat: this.#heartbeat }
+        return followOver(connection, this.#options, events, redial.signal)
+      })
     } catch (error) {
       const wasConnected = this.#following.is === 'connected'
       if (!redial.signal.aborted) this.#failed(address, error)

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ClusterTransport, ConnectOptions } from '../rpc/transport.js'
+import { atActiveNode } from '../rpc/active-node.js'
 import { parsePeer, toPeerMessage } from '../rpc/peer-identity.js'
 import type { ReplicationTimes, PeerIdentity } from '../types.js'
 
@@ -14,7 +15,7 @@ interface PingOptions extends Omit<ConnectOptions, 'times'> {
 }
 
 export interface Pong {
-  /** The address that answered, as it was given. */
+  /** The address that answered: as it was given, or of the active node that the one given has named. */
   readonly address: string
   readonly primary: PeerIdentity
 }
@@ -28,7 +29,7 @@ export const pingPrimaries = async (addresses: readonly string[], options: PingO
   for (const address of addresses) {
     options.signal.throwIfAborted()
     try {
-      return { address, primary: await ping(address, options) }
+      return await atActiveNode(address, async (at) => ({ address: at, primary: await ping(at, options) }))
     } catch (error) {
       failures.push(`${address}: ${error instanceof Error ? error.message : String(error)}`)
     }

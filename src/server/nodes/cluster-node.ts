@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../base/clock.js'
+import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import type { ActiveNode, NodeFacts } from '../../core/status/cluster-status.js'
@@ -12,6 +12,7 @@ import type { RuntimeHost } from '../runtime/runtime-host.js'
 import { Candidacy } from './candidacy.js'
 import { findStep, type NodeEffect, type NodeEvent, type NodeState } from './machine.js'
 import { ensureAuthority } from './node-authority.js'
+import { Presence } from './presence.js'
 
 interface ClusterNodeOptions {
   readonly sharedLog: SharedLog
@@ -29,14 +30,11 @@ interface ClusterNodeOptions {
   readonly log: Log
 }
 
-/** How often a node says that it is there. */
-const ECHO_MS = 5000
-
 /** One node of several: goes through the states of `machine.ts`, one event at a time, and does what they ask for. */
 export class ClusterNode implements NodeSeat {
   readonly #options: ClusterNodeOptions
   readonly #effects: Readonly<Record<NodeEffect, () => void>>
-  readonly #echo: Timer
+  readonly #presence: Presence
   readonly #candidacy: Candidacy
   #state: NodeState = 'sealed'
   #leadership: Leadership | undefined
@@ -58,8 +56,9 @@ export class ClusterNode implements NodeSeat {
         this.#candidacy.rest()
         this.#cease({ isDrained: true })
       },
+      resign: () => void this.#resign(),
     }
-    this.#echo = options.clock.setRepeating(ECHO_MS, () => void this.announce())
+    this.#presence = new Presence({ ...options, onEcho: () => void this.announce() })
   }
 
   get sharedLog(): SharedLog {
@@ -84,15 +83,15 @@ export class ClusterNode implements NodeSeat {
   }
 
   get isTakingOver(): boolean {
-    return this.#state === 'taking-over'
+    return this.#state === 'taking-over' || this.#state === 'changing'
   }
 
   get isStandby(): boolean {
-    return !this.isServing
+    return !(this.isServing || (this.#state === 'changing' && this.isLeading))
   }
 
   get activeNode(): ActiveNode | undefined {
-    return this.isServing ? this.#options.self : this.otherActive
+    return this.isStandby ? this.otherActive : this.#options.self
   }
 
   /** Another node that leads, as far as is known here. */
@@ -101,26 +100,18 @@ export class ClusterNode implements NodeSeat {
     return sharedLog.leader?.nodeId === self.id ? undefined : sharedLog.leader
   }
 
-  readonly nodes = async (): Promise<readonly NodeFacts[]> => {
-    const { sharedLog, self } = this.#options
-    const activeId = this.isServing ? self.id : this.otherActive?.nodeId
-    return (await sharedLog.nodes()).map(({ id, hostname, apiAddress, clusterAddress, version, lastEchoMs }) => {
-      const isActive = id === activeId
-      return { hostname, apiAddress, clusterAddress, version, isActive, lastEchoMs: isActive ? undefined : lastEchoMs }
-    })
+  get otherAddresses(): readonly string[] {
+    return this.#presence.otherAddresses
   }
 
-  /** Tells the other nodes how this one is. */
-  async announce(): Promise<void> {
-    const { sharedLog, self, host, log } = this.#options
-    const runtime = host().runtime
-    const { appliedIndex = 0, seal } = runtime ?? {}
-    try {
-      await sharedLog.announce({ ...self, isSealed: seal?.isSealed ?? true, appliedIndex })
-    } catch (error) {
-      if (!this.#isClosed) log.debug('the other nodes could not be told of this one', { error })
-    }
+  readonly onOthers = (listener: () => void): (() => void) => this.#presence.onOthers(listener)
+
+  readonly nodes = (): Promise<readonly NodeFacts[]> => {
+    const activeId = this.isStandby ? this.otherActive?.nodeId : this.#options.self.id
+    return this.#presence.nodes(activeId)
   }
+
+  readonly announce = (): Promise<void> => this.#presence.announce(this.#options.host().runtime)
 
   unsealed(): void {
     this.#on('unsealed')
@@ -142,6 +133,15 @@ export class ClusterNode implements NodeSeat {
     if (!this.#on('stepped-down')) throw new LogicalError('unavailable', 'this node is not the active one')
   }
 
+  changing(): void {
+    this.#on('changing')
+  }
+
+  changed(): void {
+    if (this.#state === 'changing') this.#followed()
+    else this.#options.onChange()
+  }
+
   async whileLeading<T>(work: () => Promise<T>): Promise<T> {
     if (this.otherActive || !this.#on('initializing')) {
       throw new LogicalError('unavailable', 'another node of the cluster leads, or it is being initialised')
@@ -160,7 +160,7 @@ export class ClusterNode implements NodeSeat {
   /** When the runtime is closed: gives up what is led. */
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#echo.cancel()
+    this.#presence.end()
     this.#candidacy.withdraw()
     await this.#leadership?.resign().catch(() => undefined)
     await this.#options.sharedLog.close()
@@ -226,8 +226,18 @@ export class ClusterNode implements NodeSeat {
     const { host } = this.#options
     await host().followAnew(reason, { isDrained, release: () => leadership.resign() })
     this.#leadership = undefined
-    const { runtime } = host()
+    this.#followed()
+  }
+
+  #followed(): void {
+    const { runtime } = this.#options.host()
     if (runtime) this.#on(runtime.seal.isSealed ? 'followed-sealed' : 'followed-unsealed')
+  }
+
+  async #resign(): Promise<void> {
+    const leadership = this.#leadership
+    this.#leadership = undefined
+    await leadership?.resign()
   }
 
   #requireRuntime(): Runtime {

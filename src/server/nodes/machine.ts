@@ -2,7 +2,7 @@
  * The states of one node of a cluster of several, what can happen to it, and where that leads. SPEC.md tells the story; these
  * tables are the law. Pure: nothing here knows a runtime or a log.
  */
-export type NodeState = 'sealed' | 'initializing' | 'standby' | 'taking-over' | 'active' | 'ceasing'
+export type NodeState = 'sealed' | 'initializing' | 'standby' | 'taking-over' | 'active' | 'changing' | 'ceasing'
 
 export type NodeEvent =
   /** It leads to write what makes a cluster. */
@@ -18,6 +18,8 @@ export type NodeEvent =
   /** An operator wants another node to be active. */
   | 'stepped-down'
   | 'sealed'
+  /** A role of the cluster has changed: the runtime is about to be built anew. */
+  | 'changing'
   /** A runtime that follows the log is in place of the one that led, sealed or not. */
   | 'followed-sealed'
   | 'followed-unsealed'
@@ -31,6 +33,8 @@ export type NodeEffect =
   | 'cease'
   /** The same, and stand for election only after a while. */
   | 'cease-and-rest'
+  /** Give up leading: nothing is open. */
+  | 'resign'
 
 interface Step {
   readonly to: NodeState
@@ -53,6 +57,7 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     lost: REJECTED,
     'stepped-down': REJECTED,
     sealed: { to: 'sealed' },
+    changing: REJECTED,
     'followed-sealed': REJECTED,
     'followed-unsealed': REJECTED,
   },
@@ -64,6 +69,7 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     lost: { to: 'initializing' },
     'stepped-down': REJECTED,
     sealed: { to: 'initializing' },
+    changing: REJECTED,
     'followed-sealed': { to: 'sealed' },
     'followed-unsealed': { to: 'standby', effect: 'campaign' },
   },
@@ -75,6 +81,7 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     lost: REJECTED,
     'stepped-down': REJECTED,
     sealed: { to: 'sealed', effect: 'withdraw' },
+    changing: REJECTED,
     'followed-sealed': REJECTED,
     'followed-unsealed': REJECTED,
   },
@@ -86,6 +93,7 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     lost: CEASE,
     'stepped-down': REJECTED,
     sealed: CEASE,
+    changing: REJECTED,
     'followed-sealed': REJECTED,
     'followed-unsealed': REJECTED,
   },
@@ -97,8 +105,21 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     lost: CEASE,
     'stepped-down': REST,
     sealed: CEASE,
+    changing: { to: 'changing' },
     'followed-sealed': REJECTED,
     'followed-unsealed': REJECTED,
+  },
+  changing: {
+    initializing: REJECTED,
+    unsealed: REJECTED,
+    elected: REJECTED,
+    opened: REJECTED,
+    lost: CEASE,
+    'stepped-down': REJECTED,
+    sealed: CEASE,
+    changing: REJECTED,
+    'followed-sealed': { to: 'sealed', effect: 'resign' },
+    'followed-unsealed': { to: 'taking-over', effect: 'take-over' },
   },
   ceasing: {
     initializing: REJECTED,
@@ -108,6 +129,7 @@ export const TRANSITIONS: Readonly<Record<NodeState, Readonly<Record<NodeEvent, 
     lost: STAY_CEASING,
     'stepped-down': STAY_CEASING,
     sealed: STAY_CEASING,
+    changing: REJECTED,
     'followed-sealed': { to: 'sealed' },
     'followed-unsealed': { to: 'standby', effect: 'campaign' },
   },

@@ -17,6 +17,7 @@ import { findAuthority } from './node-authority.js'
 import { Relay } from './relay.js'
 import { createRelayService } from './relay-service.js'
 import { Standby } from './standby.js'
+import { StandbyPort } from './standby-port.js'
 
 interface NodePartsOptions {
   readonly config: ServerConfig
@@ -70,7 +71,13 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     onChange: () => {
       host().wake()
       wake()
+      standbyPort.update()
     },
+  })
+  const standbyPort = new StandbyPort({
+    port: options.port,
+    following: () => (node.state === 'standby' ? host().runtime : undefined),
+    activeNode: () => node.otherActive,
   })
   status.join(node)
   const link = new ActiveLink({

@@ -4,6 +4,7 @@ import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { encodeRelayFailure, encodeRendered } from '../../replication/forwarding/relayed-answer.js'
 import { decodeRelayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalError } from '../../replication/rpc/refusal.js'
+import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
 
 interface RelayServiceOptions {
@@ -19,10 +20,9 @@ export class NotActive extends Error {
 
 /** The calls that the active node answers to the standbys of its cluster. */
 export const createRelayService = ({ serve, log }: RelayServiceOptions): ClusterService => {
-  const refuse = async (): Promise<never> => {
-    throw refusalError('forbidden', 'a node of the cluster has no use for this')
-  }
+  const refusing = refusingService(() => refusalError('forbidden', 'a node of the cluster has no use for this'))
   return {
+    ...refusing,
     forward: async (_, { payload }) => {
       const { request, isRightsOnly } = decodeRelayed(payload)
       try {
@@ -32,16 +32,6 @@ export const createRelayService = ({ serve, log }: RelayServiceOptions): Cluster
         return { who: null, payload: encodeRelayFailure(asLogical(error, log)) }
       }
     },
-    bootstrap: refuse,
-    echo: refuse,
-    streamWals: refuse,
-    conflictingPages: refuse,
-    subPageHashes: refuse,
-    fetchKeys: () => {
-      throw refusalError('forbidden', 'a node of the cluster has no use for this')
-    },
-    ping: refuse,
-    commonPosition: refuse,
   }
 }
 

@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.js'
 import { AutoUnsealing } from '../../core/seal/auto-unsealing.js'
 import { NODES_REFUSAL, RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import type { BodyAllowance, BodySender } from '../../logical/incoming.js'
+import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import type { FreshStart } from '../../replication/host.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
 import type { Engine } from '../../storage/engine/engine.js'
@@ -16,7 +16,6 @@ import { Admission } from './admission.js'
 import type { InFlightRequests } from './in-flight.js'
 import { openAgain } from './open-again.js'
 import { RestartView } from './restart-view.js'
-import type { IncomingRequest } from '../../logical/incoming.js'
 import { Runtime } from './runtime.js'
 import type { NodeSeat } from './node-seat.js'
 import type { Ceasing, NewData, RuntimeChanges } from './runtime-changes.js'
@@ -130,10 +129,13 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   restart(reason: string): void {
+    const { seat } = this.#options
+    seat?.changing()
     this.#change(reason, async () => {
       // The answer that announces the change still goes through the runtime that made it.
-      await this.#settle()
+      await this.#options.inFlight.settle(SETTLE_MS)
       await this.#rebuild()
+      seat?.changed()
     })
   }
 
@@ -143,7 +145,7 @@ export class RuntimeHost implements RuntimeChanges {
    */
   async followAnew(reason: string, { isDrained, release }: Ceasing): Promise<void> {
     this.#change(reason, async () => {
-      if (isDrained) await this.#settle()
+      if (isDrained) await this.#options.inFlight.settle(SETTLE_MS)
       await this.#rebuild(release)
     })
     await this.#changing
@@ -284,10 +286,6 @@ export class RuntimeHost implements RuntimeChanges {
     const { signal } = this.#stop
     const source = this.#requireSource()
     return Runtime.open({ ...this.#options, autoSeal: this.#autoSeal, changes: this, source, signal })
-  }
-
-  #settle(): Promise<void> {
-    return this.#options.inFlight.settle(SETTLE_MS)
   }
 
   #requireSource(): EngineSource {

@@ -227,7 +227,6 @@ export class Runtime implements RuntimeParts {
       ...this.#options,
       runtime: this,
       statePaths: this.#statePaths,
-      hasSeveralNodes: this.#options.seat !== undefined,
     })
   }
 }

@@ -30,7 +30,7 @@ export const serverStateOf = (
   standIn: Backend | undefined,
   seat: NodeSeat | undefined,
 ): ServerState => {
-  if (standIn) return { name: seat ? 'standby' : 'restarting', backend: standIn }
+  if (standIn) return { name: seat && !seat.isTakingOver ? 'standby' : 'restarting', backend: standIn }
   if (!runtime) return { name: 'stopping', backend: NOTHING }
   const { seal, cluster, closedBackend } = runtime
   if (!seal.isSealed && seat && !(cluster && seat.isServing)) return { name: 'standby', backend: closedBackend }

@@ -5,6 +5,7 @@ import type { Random } from '../../base/random.js'
 import type { PathSpec } from '../../logical/backend.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import type { ServerConfig } from '../config/config.js'
+import type { NodeSeat } from '../runtime/node-seat.js'
 import type { RuntimeChanges } from '../runtime/runtime-changes.js'
 import type { RuntimeParts } from '../runtime/runtime-parts.js'
 import type { ShellView } from '../runtime/shell-view.js'
@@ -15,7 +16,8 @@ export interface OpenClusterOptions {
   readonly source: EngineSource
   readonly shell: ShellView
   readonly changes: RuntimeChanges
-  readonly hasSeveralNodes: boolean
+  /** The place among the nodes of the cluster; undefined for one that is a cluster alone. */
+  readonly seat: NodeSeat | undefined
   /** The paths that exist in every state. */
   readonly statePaths: readonly PathSpec[]
   readonly clock: Clock

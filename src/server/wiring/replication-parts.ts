@@ -45,6 +45,7 @@ export class ReplicationParts {
   readonly forwarder: RequestForwarder
   readonly destruction: GenerationMove
   readonly #options: PartsOptions
+  #unfollow: (() => void) | undefined
 
   constructor(options: PartsOptions) {
     this.#options = options
@@ -101,10 +102,12 @@ export class ReplicationParts {
   }
 
   start(services: RoleServices): Promise<void> {
+    this.#unfollow = this.#options.seat?.onOthers(() => this.replication.addressesChanged())
     return this.replication.start(services)
   }
 
   async stop(): Promise<void> {
+    this.#unfollow?.()
     try {
       await this.replication.stop()
     } finally {
@@ -133,15 +136,19 @@ export class ReplicationParts {
   }
 
   #createHost(): ReplicationHost {
-    const { config, runtime, shell, changes, tables, clock, random, network, log } = this.#options
+    const { config, runtime, shell, changes, tables, seat, clock, random, network, log } = this.#options
     const { barrier, store, seal, identity } = runtime
     return {
       identity: {
         ...identity,
         apiAddress: config.apiAddress,
         clusterAddress: config.clusterAddress,
+        get clusterAddresses() {
+          return [config.clusterAddress, ...(seat?.otherAddresses ?? [])]
+        },
         reportedVersion: config.own.reportedVersion,
       },
+      isLeading: () => seat?.isLeading ?? true,
       settings: {
         times: replicationTimes(config),
         bestEffortWalWaitMs: config.replication.bestEffortWalWaitMs,
@@ -149,7 +156,7 @@ export class ReplicationParts {
         fenceClientWrites: config.own.fenceClientWrites,
         allowOlderSecondary: config.own.allowOlderSecondary,
         isDevelopment: config.dev !== undefined,
-        hasSeveralNodes: this.#options.hasSeveralNodes,
+        hasSeveralNodes: seat !== undefined,
       },
       license: config.own.license,
       clock,

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { OwnLease } from './own-lease.js'
+import { positionOf } from './raw-batch.js'
 import { LeadershipLost, type Leadership, type LogPosition, LogRefused, OutcomeUnknown } from './shared-log.js'
 
 /** What a leader asks of the engine. Each waits for its answer, and is asked again where that does no harm. */
@@ -28,7 +29,6 @@ interface LeasedLeadershipOptions {
  */
 export class LeasedLeadership implements Leadership {
   readonly term: number
-  readonly end: LogPosition
   readonly lost: Promise<string>
   readonly #options: LeasedLeadershipOptions
   readonly #lease: OwnLease
@@ -38,7 +38,7 @@ export class LeasedLeadership implements Leadership {
   #isResigning = false
   /** One append at a time is on its way, so that no order but theirs is possible. */
   #appends: Promise<unknown> = Promise.resolve()
-  #next: number
+  #end: LogPosition
   /** What the log has answered to an entry: those behind it cannot be appended either. */
   #refusal: LogRefused | undefined
 
@@ -46,13 +46,16 @@ export class LeasedLeadership implements Leadership {
     const { clock, leaseMs, sentMs, term, end } = options
     this.#options = options
     this.term = term
-    this.end = end
-    this.#next = end.index + 1
+    this.#end = end
     this.lost = new Promise((resolve) => {
       this.#lose = resolve
     })
     this.#lease = new OwnLease(clock, leaseMs, sentMs, () => this.finish('its lease could not be renewed in time'))
     this.#renewal = clock.setRepeating(leaseMs / 3, () => void this.#renew())
+  }
+
+  get end(): LogPosition {
+    return this.#end
   }
 
   get isHeld(): boolean {
@@ -83,13 +86,13 @@ export class LeasedLeadership implements Leadership {
 
   async #append(index: number, entry: Buffer): Promise<void> {
     if (!this.#lease.isHeld) throw new LeadershipLost()
-    if (index !== this.#next) throw this.#refusal ?? new Error(`entry ${index} is not the next one`)
+    if (index !== this.#end.index + 1) throw this.#refusal ?? new Error(`entry ${index} is not the next one`)
     const answer = await Promise.race([
       this.#options.calls.append(index, entry).catch(refusalOf),
       this.lost.then((reason) => new OutcomeUnknown(reason)),
     ])
     if (answer === true) {
-      this.#next = index + 1
+      this.#end = positionOf({ index, bytes: entry })
       return
     }
     if (answer instanceof LogRefused) {

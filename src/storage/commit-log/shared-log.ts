@@ -87,7 +87,7 @@ export interface SharedLog {
 /** The right of one node to append, for as long as nobody else can have it. */
 export interface Leadership {
   readonly term: number
-  /** The end of the log when it began: nobody else has appended since. */
+  /** The end of the log: nobody else has appended since it began. */
   readonly end: LogPosition
   /** By this node's own monotonic clock alone; false before the lease can have ended elsewhere. */
   readonly isHeld: boolean

@@ -10,6 +10,7 @@ const STATUS_OF: Readonly<Record<RefusalCode, status>> = {
   set: status.FAILED_PRECONDITION,
   superseded: status.ABORTED,
   rewound: status.OUT_OF_RANGE,
+  standby: status.UNAVAILABLE,
   unavailable: status.UNAVAILABLE,
   invalid: status.INVALID_ARGUMENT,
   forbidden: status.PERMISSION_DENIED,

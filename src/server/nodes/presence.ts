@@ -1,0 +1,76 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { NodeFacts } from '../../core/status/cluster-status.js'
+import type { NodeRecord, SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+interface PresenceOptions {
+  readonly sharedLog: SharedLog
+  readonly self: Pick<NodeRecord, 'id' | 'hostname' | 'apiAddress' | 'clusterAddress' | 'version'>
+  /** Called whenever it is time to be announced again. */
+  readonly onEcho: () => void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** How often a node says that it is there. */
+const ECHO_MS = 5000
+
+/** How a node shows itself to the others, and what it sees of them. */
+export class Presence {
+  readonly #options: PresenceOptions
+  readonly #echo: Timer
+  readonly #listeners = new Set<() => void>()
+  #otherAddresses: readonly string[] = []
+  #isOver = false
+
+  constructor(options: PresenceOptions) {
+    this.#options = options
+    this.#echo = options.clock.setRepeating(ECHO_MS, options.onEcho)
+  }
+
+  /** The cluster addresses of the other nodes, as far as they are known. */
+  get otherAddresses(): readonly string[] {
+    return this.#otherAddresses
+  }
+
+  /** Called when those have changed. Returns the unsubscribe function. */
+  onOthers(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async nodes(activeId: string | undefined): Promise<readonly NodeFacts[]> {
+    const all = await this.#options.sharedLog.nodes()
+    return all.map(({ id, hostname, apiAddress, clusterAddress, version, lastEchoMs }) => {
+      const isActive = id === activeId
+      return { hostname, apiAddress, clusterAddress, version, isActive, lastEchoMs: isActive ? undefined : lastEchoMs }
+    })
+  }
+
+  /** Tells the other nodes how this one is, and looks who is there. Never rejects. */
+  async announce(runtime: Pick<Runtime, 'seal' | 'appliedIndex'> | undefined): Promise<void> {
+    const { sharedLog, self, log } = this.#options
+    const { appliedIndex = 0, seal } = runtime ?? {}
+    try {
+      await sharedLog.announce({ ...self, isSealed: seal?.isSealed ?? true, appliedIndex })
+      await this.#lookAround()
+    } catch (error) {
+      if (!this.#isOver) log.debug('the other nodes could not be told of this one', { error })
+    }
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#echo.cancel()
+  }
+
+  async #lookAround(): Promise<void> {
+    const { sharedLog, self } = this.#options
+    const others = (await sharedLog.nodes()).filter(({ id, clusterAddress }) => id !== self.id && clusterAddress !== '')
+    const addresses = others.map(({ clusterAddress }) => clusterAddress)
+    if (String(addresses) === String(this.#otherAddresses)) return
+    this.#otherAddresses = addresses
+    for (const listener of [...this.#listeners]) listener()
+  }
+}

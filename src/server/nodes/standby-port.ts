@@ -1,0 +1,54 @@
+import { standbyRefusal } from '../../replication/rpc/active-node.js'
+import { refusingService } from '../../replication/rpc/refusing-service.js'
+import type { ClusterPort } from '../../replication/rpc/transport.js'
+import { serverIdentityOf } from '../../replication/credentials/ca.js'
+import { KINDS } from '../../replication/roles/role-records.js'
+import { readRecord } from '../../replication/roles/state.js'
+import type { ServerIdentity } from '../../replication/types.js'
+import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
+import type { Runtime } from '../runtime/runtime.js'
+
+interface StandbyPortOptions {
+  readonly port: () => ClusterPort
+  /** Undefined where this node is no standby: it says nothing then. */
+  readonly following: () => Pick<Runtime, 'store' | 'barrier'> | undefined
+  readonly activeNode: () => LeaderRecord | undefined
+}
+
+/** The cluster port of a standby as the secondaries of its cluster see it: whoever calls is told where the active node is. */
+export class StandbyPort {
+  readonly #options: StandbyPortOptions
+  #served: readonly string[] = []
+  #followed: { readonly store: Runtime['store']; readonly end: () => void } | undefined
+
+  constructor(options: StandbyPortOptions) {
+    this.#options = options
+  }
+
+  /** To be called when this node has become a standby, or ceased to be one. */
+  update(): void {
+    const store = this.#options.following()?.store
+    if (store === this.#followed?.store) return
+    this.#followed?.end()
+    this.#followed = store && { store, end: store.onChange({ roles: () => this.#serve() }) }
+    this.#serve()
+  }
+
+  #serve(): void {
+    const { port, activeNode } = this.#options
+    const identities = this.#identities()
+    const names = identities.map(({ serverName }) => serverName)
+    for (const name of this.#served) if (!names.includes(name)) port().withdraw(name)
+    const service = refusingService(() => standbyRefusal(activeNode()))
+    for (const identity of identities) if (!this.#served.includes(identity.serverName)) port().serve(identity, service)
+    this.#served = names
+  }
+
+  /** Those that the active node shows to its secondaries. */
+  #identities(): readonly ServerIdentity[] {
+    const { barrier } = this.#options.following() ?? {}
+    if (!barrier || barrier.isSealed) return []
+    const records = KINDS.map((kind) => readRecord(barrier.view(''), kind))
+    return records.flatMap((record) => (record.mode === 'primary' ? [serverIdentityOf(record.ca)] : []))
+  }
+}

@@ -1,0 +1,57 @@
+import { afterEach, expect, test } from 'vitest'
+import { EtcdProcess } from '../support/etcd.js'
+import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
+import { expectStreamedAlone, joinNodes, level } from '../support/node-replication.js'
+import { expectAll, Writers } from '../support/node-writers.js'
+import type { TestNodes } from '../support/nodes.js'
+
+/** Clusters of processes that replicate while their active nodes are killed. */
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+const SETTINGS = { heartbeat_interval: '200ms', backoff_initial: '50ms', backoff_max: '500ms' }
+
+const start = async (names: readonly string[], etcdAddress: string | undefined): Promise<TestNodes<NodeProcess>> => {
+  const nodes = await nodeProcesses(names, etcdAddress, SETTINGS)
+  for (const node of nodes.all) ended.push(() => node.destroy())
+  await Promise.all(nodes.all.map((node) => node.start()))
+  await nodes.open()
+  return nodes
+}
+
+const startShared = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
+  const etcd = await EtcdProcess.start()
+  ended.push(() => etcd.destroy())
+  return start(names, etcd.address)
+}
+
+const KINDS = ['dr', 'performance'] as const
+
+test.each(KINDS)(
+  'a %s secondary follows whichever node of its primary is active, and compares nothing',
+  async (kind) => {
+    const primary = await startShared(['A', 'B', 'C'])
+    const secondary = await start(['S'], undefined)
+    await primary.clientOf(await primary.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+    await joinNodes(primary, secondary, kind)
+    const writers = new Writers(primary)
+    for (let turn = 0; turn < 2; turn++) {
+      await writers.more()
+      const killed = await primary.active()
+      await killed.crash()
+      const next = await primary.active()
+      expect(next).not.toBe(killed)
+      await writers.more()
+      await level(primary, secondary, kind)
+      await expectStreamedAlone(next, primary)
+      await killed.start()
+      await primary.unseal(killed)
+    }
+    await writers.stop()
+    await level(primary, secondary, kind)
+    await expectAll(primary.clientOf(await primary.active()), writers)
+  },
+)
