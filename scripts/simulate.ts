@@ -1,5 +1,5 @@
-import { inspect } from 'node:util'
-import { parseArgs } from 'node:util'
+import { inspect, parseArgs } from 'node:util'
+import { shrink } from '../test/simulation/shrink.js'
 import { type Outcome, simulate } from '../test/simulation/simulate.js'
 
 /**
@@ -8,14 +8,16 @@ import { type Outcome, simulate } from '../test/simulation/simulate.js'
  *
  *   npm run simulate -- --seeds 200 [--from 1]   one seed after the other
  *   npm run simulate -- --seed 17 [--trace]      one of them, as a story
+ *   npm run simulate -- --seed 17 --shrink       the shortest story of it that still fails; with --trace whole
  */
-const USAGE = 'npm run simulate -- (--seeds N [--from SEED] | --seed SEED [--trace])'
+const USAGE = 'npm run simulate -- (--seeds N [--from SEED] | --seed SEED [--shrink] [--trace])'
 
 interface Settings {
   readonly seed: number | undefined
   readonly seeds: number
   readonly from: number
   readonly isTold: boolean
+  readonly isShrunk: boolean
 }
 
 const readSettings = (): Settings | undefined => {
@@ -25,12 +27,19 @@ const readSettings = (): Settings | undefined => {
       seeds: { type: 'string' },
       from: { type: 'string', default: '1' },
       trace: { type: 'boolean', default: false },
+      shrink: { type: 'boolean', default: false },
     },
   })
   const [seeds, from, seed] = [Number(values.seeds ?? 1), Number(values.from), Number(values.seed ?? 0)]
   const isOne = values.seed !== undefined
-  const isSound = [seeds, from, seed].every(Number.isSafeInteger) && seeds > 0 && isOne === (values.seeds === undefined)
-  return isSound ? { seed: isOne ? seed : undefined, seeds, from, isTold: values.trace } : undefined
+  const isSound =
+    [seeds, from, seed].every(Number.isSafeInteger) &&
+    seeds > 0 &&
+    isOne === (values.seeds === undefined) &&
+    (isOne || !values.shrink)
+  return isSound
+    ? { seed: isOne ? seed : undefined, seeds, from, isTold: values.trace, isShrunk: values.shrink }
+    : undefined
 }
 
 const tell = ({ seed, hash, events, virtualMs, failure, story }: Outcome): void => {
@@ -39,10 +48,24 @@ const tell = ({ seed, hash, events, virtualMs, failure, story }: Outcome): void 
   console.log(`seed ${seed}: ${facts}${failure ? `\n  FAILED: ${inspect(failure)}` : ''}`)
 }
 
-const playOne = async (seed: number, isTold: boolean): Promise<number> => {
-  const outcome = await simulate(seed, isTold)
+const playOne = async (seed: number, { isTold, isShrunk }: Settings): Promise<number> => {
+  if (isShrunk) return playShrunk(seed, isTold)
+  const outcome = await simulate(seed, { isTold })
   tell(outcome)
   return outcome.failure ? 1 : 0
+}
+
+const playShrunk = async (seed: number, isTold: boolean): Promise<number> => {
+  const shrunk = await shrink(seed)
+  if (!shrunk) {
+    console.log(`seed ${seed} does not fail`)
+    return 0
+  }
+  const { outcome, tries } = shrunk
+  tell(isTold ? outcome : { ...outcome, story: [] })
+  console.log(`  ${outcome.acts.length} acts are left after ${tries} tries:`)
+  for (const { name, atMs } of outcome.acts) console.log(`  ${(atMs / 1000).toFixed(3).padStart(9)} ${name}`)
+  return 1
 }
 
 const playMany = async ({ seeds, from }: Settings): Promise<number> => {
@@ -66,7 +89,7 @@ const playMany = async ({ seeds, from }: Settings): Promise<number> => {
 
 const main = (): Promise<number> | number => {
   const settings = readSettings()
-  if (settings) return settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings.isTold)
+  if (settings) return settings.seed === undefined ? playMany(settings) : playOne(settings.seed, settings)
   console.error(USAGE)
   return 1
 }

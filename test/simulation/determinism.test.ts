@@ -14,7 +14,7 @@ it('has another history for each seed, and the same whether it is told or not', 
   const [one, two] = [await simulate(1), await simulate(2)]
   expect(one.hash).not.toBe(two.hash)
   expect(one.story).toEqual([])
-  const told = await simulate(1, true)
+  const told = await simulate(1, { isTold: true })
   expect(told.hash).toBe(one.hash)
   expect(told.story.length).toBeGreaterThanOrEqual(told.events)
 })

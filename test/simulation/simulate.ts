@@ -1,7 +1,7 @@
 import { planOf } from './plan.js'
 import { play } from './play.js'
 import { namesOf } from './servers.js'
-import { World } from './world.js'
+import { type Act, type Telling, World } from './world.js'
 
 export interface Outcome {
   readonly seed: number
@@ -11,6 +11,7 @@ export interface Outcome {
   readonly virtualMs: number
   /** What ended it before its time: a promise that did not hold, or a bug. */
   readonly failure: Error | undefined
+  readonly acts: readonly Act[]
   /** Empty unless it was asked for. */
   readonly story: readonly string[]
 }
@@ -19,9 +20,9 @@ export interface Outcome {
 const VIRTUAL_MS_MAX = 3_600_000
 
 /** Plays one seed from its beginning to its end. The same seed has the same history each time. */
-export const simulate = async (seed: number, isTold = false): Promise<Outcome> => {
+export const simulate = async (seed: number, telling: Telling = {}): Promise<Outcome> => {
   const plan = planOf(seed)
-  const world = new World(plan, namesOf(plan.topology), isTold)
+  const world = new World(plan, namesOf(plan.topology), telling)
   const { clock, history } = world
   const failure = await watched(clock.run(play(world), VIRTUAL_MS_MAX)).then(
     () => undefined,
@@ -29,7 +30,7 @@ export const simulate = async (seed: number, isTold = false): Promise<Outcome> =
   )
   for (const { cluster } of world.members) cluster.crash(true)
   const { hash, events, story } = history
-  return { seed, hash, events, virtualMs: clock.monotonic(), failure, story }
+  return { seed, hash, events, virtualMs: clock.monotonic(), failure, acts: world.acts, story }
 }
 
 /** What rejects and is awaited by nobody would end a process of the product: here it ends the simulation. */

@@ -19,6 +19,18 @@ export interface Member {
   rootToken: string
 }
 
+export interface Telling {
+  readonly isTold?: boolean
+  /** The names of the acts that are not left out; all of them without it. */
+  readonly only?: ReadonlySet<string>
+}
+
+/** Something that somebody did, and that can be left out. */
+export interface Act {
+  readonly name: string
+  readonly atMs: number
+}
+
 /** Clusters with everything around them, on one clock and under one seed. */
 export class World {
   readonly plan: Plan
@@ -28,13 +40,13 @@ export class World {
   readonly members: readonly Member[]
   /** What logs in where everything is allowed. */
   admin: Readonly<Record<string, unknown>> = {}
-  /** What was done, in order; with the names that leave it out of a story. */
-  readonly acts: string[] = []
-  readonly #omitted: ReadonlySet<string>
+  /** What was done, in order. */
+  readonly acts: Act[] = []
+  readonly #only: ReadonlySet<string> | undefined
   readonly #counts = new Map<string, number>()
 
-  constructor(plan: Plan, names: readonly string[], isTold: boolean, omitted: ReadonlySet<string> = new Set()) {
-    this.#omitted = omitted
+  constructor(plan: Plan, names: readonly string[], { isTold = false, only }: Telling = {}) {
+    this.#only = only
     const { seed, networkDelayMsMax, settings, diskDelayMsMax } = plan
     const chance = new Chance(`${seed} schedule`)
     this.plan = plan
@@ -64,8 +76,8 @@ export class World {
     const count = (this.#counts.get(name) ?? 0) + 1
     this.#counts.set(name, count)
     const act = `${name} #${count}`
-    if (this.#omitted.has(act)) return
-    this.acts.push(act)
+    if (this.#only && !this.#only.has(act)) return
+    this.acts.push({ name: act, atMs: this.clock.monotonic() })
     await work()
   }
 
