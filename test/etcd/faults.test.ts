@@ -49,6 +49,12 @@ const ask = async (etcd: EtcdProcess, path: string, body: object): Promise<Recor
   return (await answer.json()) as Record<string, unknown>
 }
 
+/** How many bytes etcd takes before it is full. It writes in batches, and counts what it has written: a hash makes it write. */
+const roomOf = async (etcd: EtcdProcess, quota: number): Promise<number> => {
+  await ask(etcd, 'maintenance/hash', {})
+  return quota - Number((await ask(etcd, 'maintenance/status', {})).dbSize)
+}
+
 /** What an operator does about a full etcd. It may fill again at once: what waits to be written has its turn, too. */
 const makeRoom = async (etcd: EtcdProcess): Promise<void> => {
   const { header } = (await ask(etcd, 'kv/range', { key: 'AA==' })) as { header: { revision: string } }
@@ -172,6 +178,25 @@ describe('stores that share a log in etcd', () => {
     const other = await startNode(etcd)
     await expect.poll(() => other.applied).toBe(node.applied)
     expect(missingIn(other, [...names, 'after'])).toEqual([])
+  })
+
+  it('refuse a write that waits for room in the log when etcd has none for the image', async () => {
+    const quota = 8 * 1024 * 1024
+    const etcd = await startEtcd('--quota-backend-bytes', String(quota))
+    const node = await startNode(etcd, { bounds: { entriesFolded: 4, entriesMax: 4 } })
+    const leadership = await node.lead()
+    const part = 300_000
+    while (node.applied < 3) await put(node, `k${node.applied}`, Buffer.alloc(part, node.applied))
+    // Room is left for one more entry, and not for the image, which takes three of them at once.
+    for (let left = await roomOf(etcd, quota); left > 3 * part; left = await roomOf(etcd, quota)) {
+      const value = Buffer.alloc(50_000).toString('base64')
+      await ask(etcd, 'kv/put', { key: Buffer.from(`filler/${left}`).toString('base64'), value })
+    }
+    await put(node, 'last', Buffer.alloc(part))
+    const { names, error } = await writeUntilRefused(node, 'waits')
+    expect(error).toBeInstanceOf(LogRefused)
+    expect(names).toEqual([])
+    expect(leadership.isHeld).toBe(true)
   })
 
   it('log in where etcd wants that, again when it has forgotten who they are', async () => {

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest'
+import { prepareCopy } from '../../../src/storage/commit-log/copy.js'
+import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'
+import type { LogImage } from '../../../src/storage/commit-log/shared-log.js'
+import { MemoryDisk, MemoryEngine } from '../../../src/storage/engine/memory-engine.js'
+import { put } from './fixture.js'
+import { contentOf, NodeWorld, TestNode } from './node-world.js'
+
+/** Shows an image as an engine does that keeps it up while it is read: whole only with entries behind its position. */
+class BusyLog extends MemorySharedLog {
+  readonly #world: NodeWorld
+  readonly #meanwhile: () => Promise<void>
+  imagesRead = 0
+
+  constructor(world: NodeWorld, meanwhile: () => Promise<void>) {
+    super(world.log, world.clock)
+    this.#world = world
+    this.#meanwhile = meanwhile
+  }
+
+  override async readImage(signal: AbortSignal): Promise<LogImage> {
+    const image = await super.readImage(signal)
+    const isFirst = this.imagesRead++ === 0
+    const meanwhile = this.#meanwhile
+    return {
+      position: image.position,
+      wholeAt: this.#world.log.end.index,
+      async *chunks() {
+        yield* image.chunks()
+        if (isFirst) await meanwhile()
+      },
+    }
+  }
+}
+
+it('a copy that is read while the leader takes the log into the image past it is read again', async () => {
+  const world = new NodeWorld(5)
+  const leader = new TestNode(world, 'one')
+  await leader.start()
+  await leader.lead()
+  const write = async (round: number) => {
+    for (let at = 0; at < 20; at++) await put(leader.store, `logical/${at}`, `round ${round}`)
+  }
+  await write(1)
+  const shared = new BusyLog(world, () => write(2))
+  const disk = new MemoryDisk()
+  const engine = new MemoryEngine(disk)
+  expect(await prepareCopy(engine, shared, new AbortController().signal)).toBe(true)
+  expect(shared.imagesRead).toBe(2)
+  expect(contentOf(disk)).toEqual(contentOf(leader.disk))
+})
