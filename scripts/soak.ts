@@ -13,7 +13,7 @@ interface Soak {
   /** As many as are worth the name of a soak. */
   readonly rounds: number
   /** The tier, where it is in one only; else that of the scenarios. */
-  readonly tier?: 'api' | 'scenarios-in-process'
+  readonly tier?: 'api' | 'etcd' | 'scenarios-in-process'
 }
 
 const SOAKS: Readonly<Record<string, Soak>> = {
@@ -22,6 +22,7 @@ const SOAKS: Readonly<Record<string, Soak>> = {
   helper: { file: 'test/scenarios/helper.test.ts', rounds: 20 },
   model: { file: 'test/scenarios/in-process/model.test.ts', rounds: 240, tier: 'scenarios-in-process' },
   orders: { file: 'test/scenarios/in-process/orders.test.ts', rounds: 60, tier: 'scenarios-in-process' },
+  nodes: { file: 'test/etcd/linearizable.test.ts', rounds: 100, tier: 'etcd' },
   planned: { file: 'test/scenarios/planned-failovers.test.ts', rounds: 200 },
   starts: { file: 'test/api/lab-starts.test.ts', rounds: 100, tier: 'api' },
 }

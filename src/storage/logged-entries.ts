@@ -1,12 +1,16 @@
 import { type Change, operationOf } from './change.js'
 import type { FrameEntry } from './log/frame.js'
 import type { WalEntry, WalOperation } from './replicable.js'
-import type { LoggedEntry } from './commit/stage.js'
+import type { LoggedEntry, LoggedUnit } from './commit/stage.js'
 
-/** The log entries of transactions of this cluster. */
-export const entriesOfOwn = (changes: readonly Change[]): LoggedEntry[] => {
+/** What the log will hold, and what goes with it. */
+export type Logged = Pick<LoggedUnit, 'entries' | 'filtered' | 'remote'>
+
+/** A transaction of this cluster. */
+export const loggedOfOwn = (changes: readonly Change[]): Logged => {
   const operations = changes.flatMap((change) => operationOf(change) ?? [])
-  return operations.length === 0 ? [] : [entryOf(operations, operations)]
+  const entries = operations.length === 0 ? [] : [entryOf(operations, operations)]
+  return { entries, filtered: [], remote: undefined }
 }
 
 /** The log entries of an entry that another cluster has logged. */

@@ -14,8 +14,8 @@ import { WriteSet } from './commit/overlay.js'
 import type { Category, Tree } from './key-families.js'
 import { dataKey } from './raw-keys.js'
 import type * as Repl from './replicable.js'
-import { entriesOfForeign, entriesOfOwn } from './logged-entries.js'
-import { type LoggedEntry, type StageFunction, stageImport } from './commit/stage.js'
+import { entriesOfForeign, type Logged, loggedOfOwn } from './logged-entries.js'
+import { type StageFunction, stageImport } from './commit/stage.js'
 import { freshHash } from './store-state.js'
 import { PinnedReads } from './sync/pinned-reads.js'
 import { StoreTransaction } from './commit/store-transaction.js'
@@ -93,14 +93,21 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     this.#fenced = new Set()
   }
 
-  /** Rethrows errors of `fn`; then nothing is written. */
+  /** Rethrows errors of `fn`; then nothing is written. Those that tell of what is queued are thrown when that is durable. */
   async write<T>(fn: (tx: Transaction) => T): Promise<Written<T>> {
     this.#committer.requireWritable()
+    const { overlay } = this.#committer
     const tx = new StoreTransaction((key) => this.#getQueued(key), this.#writable, this.#fenced)
-    const value = fn(tx)
-    const writeSet = new WriteSet(this.#committer.overlay)
+    const writeSet = new WriteSet(overlay)
+    let value: T
+    try {
+      value = fn(tx)
+    } catch (error) {
+      if (overlay.hasAnyOf(tx.reads.keys())) await this.#submit('own', writeSet, loggedOfOwn([]))
+      throw error
+    }
     for (const [key, stored] of tx.writes) writeSet.add(key, stored, tx.reads.get(key))
-    return { value, index: await this.#submit('own', writeSet, entriesOfOwn(writeSet.changes), [], undefined) }
+    return { value, index: await this.#submit('own', writeSet, loggedOfOwn(writeSet.changes)) }
   }
 
   /** Resolves when everything written before survives power loss, and when it is remembered, outside of the data, that it did. */
@@ -226,7 +233,7 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
         if (place?.tree !== operation.category || !place.delta.equals(operation.delta)) return false
       }
     }
-    await this.#submit('applied', writeSet, entries.flatMap(entriesOfForeign), filtered, remote)
+    await this.#submit('applied', writeSet, { entries: entries.flatMap(entriesOfForeign), filtered, remote })
     return true
   }
 
@@ -284,17 +291,10 @@ export class Store implements Repl.ReplicableStore, Repl.MaintainedTrees {
     return snapshot ? this.#options.engine.get(dataKey(key), snapshot) : this.#committer.overlay.get(key)
   }
 
-  #submit(
-    joins: 'own' | 'applied',
-    writeSet: WriteSet,
-    entries: readonly LoggedEntry[],
-    filtered: readonly SubPageChange[],
-    remote: Repl.RemotePosition | undefined,
-  ): Promise<number> {
-    const { changes, pending } = writeSet
+  #submit(joins: 'own' | 'applied', { changes, pending }: WriteSet, logged: Logged): Promise<number> {
     const bytes = changes.reduce((sum, change) => sum + changeBytes(change), 0)
     return new Promise((resolve, reject) => {
-      this.#committer.submit({ joins, bytes, changes, filtered, pending, entries, remote, resolve, reject })
+      this.#committer.submit({ ...logged, joins, bytes, changes, pending, resolve, reject })
     })
   }
 }

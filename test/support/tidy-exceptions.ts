@@ -46,7 +46,6 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'src/storage/barrier/barrier-codec.ts': 1,
   'src/storage/log/stage-trim.ts': 1,
   'src/storage/commit/stage.ts': 1,
-  'src/storage/store.ts': 1,
   'src/storage/sync/first-copy.ts': 1,
   'src/storage/view.ts': 1,
 }

@@ -27,6 +27,12 @@ export class Overlay {
     return pending === undefined ? this.#engine.get(dataKey(key)) : pending.value
   }
 
+  /** True when one of them reads otherwise here than it is committed, or may. */
+  hasAnyOf(keys: Iterable<string>): boolean {
+    if (this.#pending.size > 0) for (const key of keys) if (this.#pending.has(key)) return true
+    return false
+  }
+
   leaf: FindLeaf = (key, tree, subPage) => {
     const pending = this.#pending.get(key)
     return pending === undefined ? this.#leaves.find(key, tree, subPage) : pending.leaf

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { LogicalError } from '../../../src/logical/errors.js'
+import type { Transaction } from '../../../src/logical/storage.js'
 import type { Store } from '../../../src/storage/store.js'
 import { bytes, entriesAfter, type Fixture, openFixture, put, textOf } from './fixture.js'
 
 const noSpace = new LogicalError('unavailable', 'no space left on the storage device: nothing can be written')
+
+const refuseIfThere = (tx: Transaction): void => {
+  if (tx.get('logical/a')) throw new LogicalError('invalid-request', 'it is there')
+}
 
 describe('a write', () => {
   it('is readable once it resolves, and not before', async () => {
@@ -64,6 +69,36 @@ describe('a write', () => {
     expect((await store.write((tx) => tx.get('logical/a'))).value).toBeUndefined()
     expect(engine.batches.length).toBe(before)
     expect(store.position.index).toBe(0)
+  })
+
+  it('is not refused for what is queued before that is durable', async () => {
+    const { store, engine } = await openFixture()
+    const open = engine.shut()
+    const first = put(store, 'logical/a', '1')
+    let isRefused = false
+    const refused = store.write(refuseIfThere).catch((error: unknown) => {
+      isRefused = true
+      throw error
+    })
+    const other = store.write((tx) => {
+      tx.get('logical/b')
+      throw new LogicalError('invalid-request', 'of no concern')
+    })
+    await expect(other).rejects.toThrow('of no concern')
+    expect(isRefused).toBe(false)
+    expect(store.get('logical/a')).toBeUndefined()
+    open()
+    await expect(refused).rejects.toThrow('it is there')
+    await first
+    expect(textOf(store, 'logical/a')).toBe('1')
+    expect(engine.batches.length).toBe(2)
+  })
+
+  it('is not refused for what is queued and lost', async () => {
+    const { store, engine } = await openFixture()
+    engine.failure = noSpace
+    const lost = put(store, 'logical/a', '1')
+    await Promise.all([expect(lost).rejects.toBe(noSpace), expect(store.write(refuseIfThere)).rejects.toBe(noSpace)])
   })
 
   it('shares one durable batch with all that wait', async () => {

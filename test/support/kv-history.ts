@@ -1,0 +1,123 @@
+import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
+import { findViolation, type Model, type Timed, type Violation } from './linearizability.js'
+
+/** What clients asked of one key of a KV engine of version 2 that is never deleted, and were answered. */
+export type KvOperation =
+  | { readonly kind: 'read'; readonly version: number; readonly value: string | undefined }
+  /** `version` is undefined where nobody knows whether it was written; in a whole history only where nobody has read it. */
+  | { readonly kind: 'write'; readonly value: string; readonly cas?: number; readonly version: number | undefined }
+  /** A compare-and-set that was refused since another version was there. */
+  | { readonly kind: 'conflict'; readonly cas: number }
+
+interface KvState {
+  /** 0 before the first. */
+  readonly version: number
+  readonly value: string | undefined
+}
+
+const KV_MODEL: Model<KvState, KvOperation> = {
+  initial: { version: 0, value: undefined },
+  step(state, operation) {
+    if (operation.kind === 'read') {
+      return operation.version === state.version && operation.value === state.value ? state : undefined
+    }
+    if (operation.kind === 'conflict') return operation.cas === state.version ? undefined : state
+    const { value, cas = state.version, version = state.version + 1 } = operation
+    return cas === state.version && version === state.version + 1 ? { version, value } : undefined
+  },
+  keyOf: ({ version, value }) => `${version} ${value}`,
+  classOf(operation) {
+    if (operation.kind !== 'write' || operation.version !== undefined) return undefined
+    return `write ${operation.cas ?? 'any'}`
+  },
+}
+
+/** Undefined when an order explains all that was answered about one key. */
+export const findKvViolation = (history: readonly Timed<KvOperation>[]): Violation<KvOperation> | undefined => {
+  const versions = new Map<string, number>()
+  for (const { operation } of history) {
+    if (operation.kind === 'read' && operation.value !== undefined) versions.set(operation.value, operation.version)
+  }
+  const whole = history.map((timed): Timed<KvOperation> => {
+    const { operation } = timed
+    if (operation.kind !== 'write' || operation.version !== undefined) return timed
+    return { ...timed, operation: { ...operation, version: versions.get(operation.value) } }
+  })
+  return findViolation(KV_MODEL, whole)
+}
+
+/** The history of several keys: each is an object of its own. */
+export class KvHistory {
+  readonly #byKey = new Map<string, Timed<KvOperation>[]>()
+
+  add(key: string, operation: Timed<KvOperation>): void {
+    const known = this.#byKey.get(key)
+    if (known) known.push(operation)
+    else this.#byKey.set(key, [operation])
+  }
+
+  count(isCounted: (operation: KvOperation) => boolean): number {
+    return [...this.#byKey.values()].flat().filter(({ operation }) => isCounted(operation)).length
+  }
+
+  /** The first key whose answers no order explains. */
+  violation(): (Violation<KvOperation> & { readonly key: string }) | undefined {
+    for (const [key, history] of this.#byKey) {
+      const violation = findKvViolation(history)
+      if (violation) return { key, ...violation }
+    }
+    return undefined
+  }
+}
+
+/** One client, which remembers what it asked and was answered. */
+export class KvClient {
+  readonly #client: ApiClient
+  readonly #mount: string
+  readonly #history: KvHistory
+
+  constructor(client: ApiClient, mount: string, history: KvHistory) {
+    this.#client = client
+    this.#mount = mount
+    this.#history = history
+  }
+
+  /** Resolves to the version that is there now; undefined where that was not answered. */
+  async read(key: string): Promise<number | undefined> {
+    const calledMs = performance.now()
+    const answer = await this.#client.send('GET', `${this.#mount}/data/${key}`).catch(() => undefined)
+    if (answer?.status !== 200 && answer?.status !== 404) return undefined
+    const { data, metadata } = (answer.json?.data ?? {}) as { data?: { v: string }; metadata?: { version: number } }
+    const version = metadata?.version ?? 0
+    this.#add(key, calledMs, { kind: 'read', version, value: data?.v })
+    return version
+  }
+
+  /** With `cas` a compare-and-set. False where it was not answered: this client should ask something else then. */
+  async write(key: string, value: string, cas?: number): Promise<boolean> {
+    const calledMs = performance.now()
+    const body = { data: { v: value }, ...(cas === undefined ? {} : { options: { cas } }) }
+    const answer = await this.#client.send('PUT', `${this.#mount}/data/${key}`, { body }).catch(() => undefined)
+    const write = { kind: 'write', value, ...(cas === undefined ? {} : { cas }) } as const
+    if (answer?.status === 200) {
+      const { version } = (answer.json?.data ?? {}) as { version: number }
+      this.#add(key, calledMs, { ...write, version })
+      return true
+    }
+    if (answer?.status === 400 && cas !== undefined) {
+      this.#add(key, calledMs, { kind: 'conflict', cas })
+      return true
+    }
+    if (!isRefused(answer))
+      this.#history.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
+    return false
+  }
+
+  #add(key: string, calledMs: number, operation: KvOperation): void {
+    this.#history.add(key, { operation, calledMs, answeredMs: performance.now() })
+  }
+}
+
+/** A write that a server says it has not done: if a reader finds it nevertheless, no order explains that. */
+const isRefused = (answer: ApiAnswer | undefined): boolean =>
+  answer?.status === 503 && !JSON.stringify(answer.json ?? '').includes('outcome unknown')
