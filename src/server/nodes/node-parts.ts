@@ -78,6 +78,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     port: options.port,
     following: () => (node.state === 'standby' ? host().runtime : undefined),
     activeNode: () => node.otherActive,
+    log,
   })
   status.join(node)
   const link = new ActiveLink({

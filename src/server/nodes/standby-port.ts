@@ -1,3 +1,4 @@
+import type { Log } from '../../base/log.js'
 import { standbyRefusal } from '../../replication/rpc/active-node.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterPort } from '../../replication/rpc/transport.js'
@@ -13,6 +14,7 @@ interface StandbyPortOptions {
   /** Undefined where this node is no standby: it says nothing then. */
   readonly following: () => Pick<Runtime, 'store' | 'barrier'> | undefined
   readonly activeNode: () => LeaderRecord | undefined
+  readonly log: Log
 }
 
 /** The cluster port of a standby as the secondaries of its cluster see it: whoever calls is told where the active node is. */
@@ -36,12 +38,23 @@ export class StandbyPort {
 
   #serve(): void {
     const { port, activeNode } = this.#options
-    const identities = this.#identities()
+    const identities = this.#findIdentities()
+    if (!identities) return
     const names = identities.map(({ serverName }) => serverName)
     for (const name of this.#served) if (!names.includes(name)) port().withdraw(name)
     const service = refusingService(() => standbyRefusal(activeNode()))
     for (const identity of identities) if (!this.#served.includes(identity.serverName)) port().serve(identity, service)
     this.#served = names
+  }
+
+  /** Undefined where the storage cannot be read, as at the end of a server: what is served stays. */
+  #findIdentities(): readonly ServerIdentity[] | undefined {
+    try {
+      return this.#identities()
+    } catch (error) {
+      this.#options.log.warn('the authorities of the cluster could not be read', { error })
+      return undefined
+    }
   }
 
   /** Those that the active node shows to its secondaries. */
