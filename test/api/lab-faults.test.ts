@@ -67,7 +67,11 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
     [6, { name: 'slicer', averageBytes: 64_000, delayMs: 1 }],
     [7, { name: 'slow_close', ms: 10 }],
   ])
-  expect((await home.run('heal', '5', ...NAMED)).status).toBe(0)
+  expect(JSON.parse((await home.run('heal', '5', '--json', ...NAMED)).stdout)).toMatchObject([{ id: 5 }])
+  const hold = await home.run('fault', 'hold', 'A', 'C', '-o', 'json', ...NAMED)
+  expect(JSON.parse(hold.stdout)).toMatchObject({ id: 8, between: ['A', 'C'], fault: { name: 'hold' } })
+  const released = await home.run('fault', 'release', 'C', 'A', '--json', ...NAMED)
+  expect(JSON.parse(released.stdout)).toMatchObject([{ id: 8 }])
   expect((await home.run('heal', '--all', ...NAMED)).status).toBe(0)
   expect(await faults(home)).toEqual([])
   expect((await home.run('wait', '--for', 'replicated', ...NAMED)).status).toBe(0)
@@ -80,6 +84,8 @@ it('cuts and heals one link of a lab of processes, and no other', async () => {
     [['fault', 'partition', 'A', 'C', '--for', '30'], '"30" has no unit'],
     [['heal'], 'say which'],
     [['heal', '77'], 'there is no fault 77'],
+    [['release', 'Q'], 'has no cluster "Q"; it has A, B, C'],
+    [['release', 'A', 'C', '--state', 'reindex'], '--state goes with one cluster'],
     [['heal', 'Q'], 'has no cluster "Q"; it has A, B, C'],
   ]
   for (const [args, text] of refusals) {

@@ -143,6 +143,11 @@ describe('a server', () => {
 describe('a keeper', () => {
   it('takes what the document says and answers as it says', async () => {
     expect((await ask(keeper, 'GET', '/openapi.json')).status).toBe(200)
+    expect(await listed(keeper)).toEqual(
+      of('keeper')
+        .filter((one) => !isOfHost(one))
+        .map(nameOf),
+    )
     const wrong: unknown[] = []
     // What is set is healed one by one first, then all of it.
     const [hosted, here] = [isOfHost, (one: Named) => !isOfHost(one)].map((isOne) => of('keeper').filter(isOne))
@@ -162,6 +167,7 @@ describe('a keeper', () => {
     const up = await home.run('up', 'single', '--in-process', '--name', 'hosted', '--ports', 'random')
     expect(up.status, up.stderr).toBe(0)
     const target = { socketPath: home.record('hosted').keeper.socket }
+    expect(await listed(target)).toEqual(of('keeper').map(nameOf))
     for (const one of of('keeper').filter(isOfHost)) {
       const at = one.path.replace('{cluster}', 'A')
       const example = one.operation.requestBody?.content['application/json'].example
@@ -176,6 +182,15 @@ describe('a keeper', () => {
     expect((await home.run('down', 'hosted')).status).toBe(0)
   })
 })
+
+/** What a keeper says that it has. */
+const listed = async (target: http.RequestOptions): Promise<string[]> => {
+  const { text } = await ask(target, 'GET', '/')
+  const { endpoints } = JSON.parse(text) as { endpoints: { method: string; path: string }[] }
+  return endpoints.map(nameOf)
+}
+
+const nameOf = ({ method, path }: { readonly method: string; readonly path: string }): string => `${method} ${path}`
 
 interface Named {
   readonly path: string

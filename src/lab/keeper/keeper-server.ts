@@ -3,7 +3,7 @@ import http from 'node:http'
 import { type EventDraft, isEventKind } from '../events/event.js'
 import type { EventLog } from '../events/event-log.js'
 import { packageVersion } from '../../base/package-version.js'
-import { describeOwnApi } from '../../server/own-api/document.js'
+import { describeOwnApi, listKeeperApi } from '../../server/own-api/document.js'
 import { LabError } from '../lab-error.js'
 import { EventStreams } from './event-streams.js'
 import type { FaultRequest, LinkFaultRequest, ServerFaultRequest } from './active-fault.js'
@@ -44,6 +44,7 @@ interface Incoming {
  * `GET /faults` lists, `POST /faults` sets one (a FaultRequest), `DELETE /faults` heals all, `DELETE /faults/<id>` one.
  * `GET /toxiproxy` says where toxiproxy's control listens (`port`, null: nowhere), `POST /toxiproxy` sets it.
  * `POST /servers/<cluster>` does something (`verb`) to a server that shares the process.
+ * `GET /` lists all of these, and `/openapi.json` describes them.
  * `GET /events?after=<id>` lists what is kept, with `&follow=1` as lines that go on; `POST /events` adds one (an EventDraft).
  */
 export const serveKeeper = async (kept: Kept, socket: string): Promise<{ close(): Promise<void> }> => {
@@ -84,6 +85,7 @@ const answer = async (
   const incoming = { method, query, request, response }
   const [, room, id] = pathname.split('/')
   if (method === 'GET' && pathname === '/openapi.json') return { status: 200, body: describeOwnApi(packageVersion()) }
+  if (method === 'GET' && pathname === '/') return { status: 200, body: listKeeperApi(control.servers !== undefined) }
   if (room === 'faults') return answerFaults(control, incoming, id)
   if (room === 'events' && id === undefined) return answerEvents(control, incoming)
   if (room === 'toxiproxy' && id === undefined) return answerToxiproxy(control, incoming)

@@ -101,12 +101,23 @@ const answerOf = ({ answer }: OwnOperation): JsonObject => {
 const contentOf = ({ schema, example }: Described): JsonObject => ({ [JSON_TYPE]: { schema, example } })
 
 /** The answer of `GET /_understudy/v1/`: the operations that are there now, and where all of them are described. */
-export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonObject => ({
-  description: `${OWN_ROOT}/openapi.json`,
-  endpoints: Object.entries<OwnOperation>(SERVER_OPERATIONS)
-    .filter(([, operation]) => isThere(operation))
-    .map(([name, { summary }]) => {
-      const [method = '', path = ''] = name.split(' ')
-      return { method, path: `${OWN_ROOT}/${path}`, summary }
-    }),
+export const listOwnApi = (isThere: (operation: OwnOperation) => boolean): JsonObject =>
+  listOf(
+    OWN_ROOT,
+    Object.entries<OwnOperation>(SERVER_OPERATIONS).filter(([, operation]) => isThere(operation)),
+  )
+
+/** The answer of `GET /` at a keeper, as `listOwnApi`; one that has no servers in its process takes no verbs for them. */
+export const listKeeperApi = (hasServers: boolean): JsonObject =>
+  listOf(
+    '',
+    Object.entries<OwnOperation>(KEEPER_OPERATIONS).filter(([name]) => hasServers || !name.includes(' servers/')),
+  )
+
+const listOf = (root: string, operations: readonly (readonly [string, OwnOperation])[]): JsonObject => ({
+  description: `${root}/openapi.json`,
+  endpoints: operations.map(([name, { summary }]) => {
+    const [method = '', path = ''] = name.split(' ')
+    return { method, path: `${root}/${path}`, summary }
+  }),
 })

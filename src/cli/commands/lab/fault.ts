@@ -23,6 +23,7 @@ import { kindOption, type SetServerFault, serverFaultCommands, STATES } from './
 
 interface FaultFlags extends LinkFaultFlags {
   readonly name: string
+  readonly json?: true
   readonly oneWay?: true
   readonly for?: string
 }
@@ -41,7 +42,8 @@ export const faultCommand = (output: Output, clock: Clock = systemClock): Comman
   for (const [name, kind] of Object.entries(LINK_FAULTS))
     command.addCommand((name === 'hold' ? makeHold(output) : makeLinkFault(name, kind, output)).exitOverride())
   for (const one of serverFaultCommands(setterOf(output)))
-    command.addCommand(one.addOption(nameOption()).exitOverride())
+    command.addCommand(one.addOption(nameOption()).addOption(jsonOption('the fault with its id')).exitOverride())
+  command.addCommand(releaseCommand(output).exitOverride())
   command.addCommand(
     new Command('ls')
       .alias('list')
@@ -92,6 +94,9 @@ const addLinkFlags = (command: Command): Command =>
     .addOption(nameOption())
     .option('--one-way', 'only what the first cluster sends to the other')
     .option('--for <duration>', 'heal it after so long')
+    .addOption(jsonOption('the fault with its id'))
+
+const jsonOption = (what: string): Option => new Option('--json', `print JSON: ${what}`)
 
 /** `hold` stops the link between two clusters, or the replication of one cluster when it enters a state. */
 const makeHold = (output: Output): Command =>
@@ -142,12 +147,13 @@ const setterOf =
 
 const setAndSay = async (
   request: FaultRequest,
-  flags: { readonly name: string; readonly for?: string },
+  flags: { readonly name: string; readonly for?: string; readonly json?: true },
   output: Output,
 ): Promise<void> => {
   const forMs = flags.for === undefined ? undefined : milliseconds(flags.for)
   const set = await keeperOf(flags.name).set({ ...request, forMs })
   output.progress(`fault ${set.id}: ${describeActive(set)}${flags.for ? ` for ${flags.for}` : ''}`)
+  if (flags.json) output.data(JSON.stringify(set, undefined, 2))
 }
 
 /** `understudy heal`: ends one fault, those of a link or a server, or all. */
@@ -157,8 +163,9 @@ export const healCommand = (output: Output): Command =>
     .argument('[what...]', 'an id, one cluster or two')
     .addOption(nameOption())
     .option('--all', 'every fault')
+    .addOption(jsonOption('the faults that were ended'))
     .addHelpText('after', examples('heal 3', 'heal A B', 'heal --all'))
-    .action(async (what: string[], flags: { name: string; all?: true }) => {
+    .action(async (what: string[], flags: HealFlags & { all?: true }) => {
       const keeper = keeperOf(flags.name)
       chooseClusters(
         requireLab(flags.name, NO_LINKS),
@@ -167,35 +174,51 @@ export const healCommand = (output: Output): Command =>
       const heal = (id: number) => keeper.heal(id)
       const isAll = flags.all === true && what.length === 0
       const healed = isAll ? await keeper.heal() : await healEach(heal, chooseFaults(await keeper.list(), what))
-      sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, output)
+      sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, flags, output)
     })
 
 const placeOf = ([one, other]: readonly string[]): string =>
   other === undefined ? `of the server ${one}` : `between ${one} and ${other}`
 
-/** `understudy release`: lets replication go on that is held in a state. */
+interface HealFlags {
+  readonly name: string
+  readonly json?: true
+}
+
+/** `understudy release`, and `understudy fault release`: what is held goes on, a link or the replication of a cluster. */
 export const releaseCommand = (output: Output): Command =>
   new Command('release')
-    .description('let the replication of a cluster go on that "fault hold --state" holds')
+    .description('let go on what "fault hold" holds: the link between two clusters, or the replication of one')
     .argument('<cluster>')
+    .argument('[other]', 'the other end of the link')
     .addOption(nameOption())
     .addOption(new Option('--state <state>', 'only in this state').choices([...STATES]))
-    .addHelpText('after', examples('release C', 'release C --state merkle-sync'))
-    .action(async (cluster: string, flags: { name: string; state?: string }) => {
-      const keeper = keeperOf(flags.name)
-      const chosen = (await keeper.list()).filter(
-        (one) =>
-          !isOfLink(one) &&
-          one.cluster === cluster &&
-          one.fault.name === 'hold-state' &&
-          (flags.state === undefined || one.fault.state === flags.state),
+    .addOption(jsonOption('the faults that were ended'))
+    .addHelpText('after', examples('release C', 'release C --state merkle-sync', 'release A C'))
+    .action(async (cluster: string, other: string | undefined, flags: HealFlags & { state?: string }) => {
+      const { name, state } = flags
+      if (other !== undefined && state !== undefined) throw new LabError('usage', '--state goes with one cluster')
+      const what = other === undefined ? [cluster] : [cluster, other]
+      chooseClusters(requireLab(name, NO_LINKS), what)
+      const keeper = keeperOf(name)
+      const chosen = chooseFaults(await keeper.list(), what).filter(({ fault }) =>
+        other === undefined
+          ? fault.name === 'hold-state' && (state === undefined || fault.state === state)
+          : fault.name === 'hold',
       )
-      sayHealed(await healEach((id) => keeper.heal(id), chosen), `nothing is held on ${cluster}`, output)
+      const place = other === undefined ? `on ${cluster}` : `between ${cluster} and ${other}`
+      sayHealed(await healEach((id) => keeper.heal(id), chosen), `nothing is held ${place}`, flags, output)
     })
 
 const SHOWN_MAX = 10
 
-const sayHealed = (healed: readonly ActiveFault[], nothing: string, output: Output): void => {
+const sayHealed = (
+  healed: readonly ActiveFault[],
+  nothing: string,
+  { json }: Pick<HealFlags, 'json'>,
+  output: Output,
+): void => {
+  if (json) output.data(JSON.stringify(healed, undefined, 2))
   const shown = healed.slice(0, SHOWN_MAX).map(describeActive).join('; ')
   const more = healed.length > SHOWN_MAX ? ` and ${healed.length - SHOWN_MAX} more` : ''
   output.progress(healed.length === 0 ? nothing : `healed ${shown}${more}`)

@@ -15,6 +15,7 @@ interface Flags {
   readonly timeout: string
   readonly explain?: true
   readonly dryRun?: true
+  readonly json?: true
   readonly force?: true
   readonly kind: Kind
   readonly filter?: string
@@ -94,9 +95,10 @@ export const operationCommands = (output: Output, clock: Clock = systemClock): C
     ])
       .addArgument(new Command().createArgument('<what>').choices(['dr-operation']))
       .argument('<cluster>')
+      .option('--json', 'print JSON')
       .action(async (_what: string, cluster: string, flags: Flags) => {
         const token = await operationToken(runbook(flags), cluster)
-        if (!flags.dryRun) output.data(token)
+        if (!flags.dryRun) output.data(flags.json ? JSON.stringify({ token }, undefined, 2) : token)
       }),
   ]
 }

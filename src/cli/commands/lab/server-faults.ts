@@ -9,7 +9,7 @@ import { milliseconds, skew } from './quantities.js'
 export type SetServerFault = (
   cluster: string | undefined,
   fault: ServerFault,
-  flags: { readonly name: string; readonly for?: string },
+  flags: { readonly name: string; readonly for?: string; readonly json?: true },
 ) => Promise<void>
 
 /** States in which the replication of a server can be held. */

@@ -35,6 +35,7 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
     .argument('<snapshot>', 'a name, or a file that ends in .snapshot')
     .addOption(nameOption())
     .option('--force', 'take the place of one that is there')
+    .option('--json', 'print JSON')
     .addHelpText('after', examples('snapshot save before-the-drill', 'snapshot save ./class.snapshot --name one'))
     .action(async (given: string, flags: Flags) => save(given, flags, output, makeHost()))
   add('load', 'bring a lab back as it was kept: over the lab that is up, or as a new one')
@@ -45,6 +46,7 @@ export const snapshotCommand = (output: Output, makeHost: () => LabHost = thisHo
       new Option('--ports <choice>', 'of a new lab; those that it had by default').choices(['fixed', 'random']),
     )
     .option('--port-base <port>', 'first API port with --ports fixed')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       examples('snapshot load before-the-drill', 'snapshot load ./class.snapshot --name two --ports random'),
@@ -98,7 +100,7 @@ const save = async (given: string, flags: Flags, output: Output, host: LabHost):
     saveSnapshot(flags.name, given, { isForced: flags.force === true, signal }, host),
   )
   output.progress(`all clusters were read at one moment; writes waited for ${pausedMs} ms`)
-  output.data(file)
+  output.data(flags.json ? JSON.stringify({ file, key: keyPath(file), pausedMs }, undefined, 2) : file)
   output.progress(`its key is in ${keyPath(file)}; whoever is to load it needs both files`)
 }
 
@@ -115,6 +117,7 @@ const load = async (given: string, flags: Flags, output: Output, host: LabHost):
         await upImage(directory, manifest, options, host)
       }
       output.progress(`the lab "${flags.name}" is as it was on ${manifest.savedAt}`)
+      if (flags.json) output.data(JSON.stringify({ lab: flags.name, savedAt: manifest.savedAt }, undefined, 2))
     }),
   )
 }
