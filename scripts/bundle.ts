@@ -167,7 +167,7 @@ for (const { name, file } of ENTRIES) {
 
 /** Files that are read at run time lie where the compiled modules look for them. */
 for (const name of await readdir(SOURCE, { recursive: true })) {
-  if (name === path.join('web', 'page.css')) continue
+  if (name.startsWith(`web${path.sep}`) && name.endsWith('.css')) continue
   if (/\.(?:yaml|css|html|svg)$|\.schema\.json$/.test(name)) await cp(path.join(SOURCE, name), path.join(dist, name))
 }
 

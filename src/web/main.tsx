@@ -3,11 +3,16 @@ import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { ActionDialog } from './actions/action-dialog.js'
 import { offersOf, type Subject } from './actions/offers.js'
 import { Works } from './actions/works.js'
+import { Inside } from './cluster/inside.js'
+import { FIRST_VIEW, hashOf, type Place } from './cluster/place.js'
+import type { Session } from './cluster/session.js'
+import { usePlace } from './cluster/use-place.js'
 import { CurvesView } from './curves/curves.js'
 import { connect } from './feed/connect.js'
 import { BEGIN, type PageState, reduce } from './feed/state.js'
 import { ClusterTable } from './picture/cluster-table.js'
 import { Picture } from './picture/picture.js'
+import type { PageSurvey } from '../lab/web/page-facts.js'
 import { Timeline } from './timeline/timeline.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
@@ -28,6 +33,9 @@ const App = () => {
   useEffect(() => {
     document.title = survey ? `${survey.lab} · Understudy` : 'Understudy'
   }, [survey?.lab])
+  const [sessions, setSessions] = useState<Readonly<Record<string, Session | undefined>>>({})
+  const place = usePlace()
+  const inside = survey?.clusters.some(({ name }) => name === place?.cluster) ? place : undefined
   const names = survey?.clusters.map(({ name }) => name).join('\n') ?? ''
   // What did not change is not drawn again with each look at the clusters.
   const timeline = useMemo(
@@ -37,7 +45,21 @@ const App = () => {
   return (
     <>
       <Header state={state} onAsk={onAsk} />
-      <main>
+      {survey && <Clusters survey={survey} current={inside?.cluster} />}
+      {inside && (
+        <main class="inside">
+          <h2 class="unseen">{`Cluster ${inside.cluster}`}</h2>
+          <Inside
+            key={inside.cluster}
+            root={`/_understudy/v1/clusters/${encodeURIComponent(inside.cluster)}`}
+            place={inside}
+            session={sessions[inside.cluster]}
+            canWrite={survey !== undefined && survey.verbs.length > 0}
+            onSession={(session) => setSessions((before) => ({ ...before, [inside.cluster]: session }))}
+          />
+        </main>
+      )}
+      <main hidden={inside !== undefined}>
         <section class="picture-side" aria-labelledby="picture-title">
           <h2 id="picture-title" class="unseen">
             Clusters
@@ -69,6 +91,30 @@ const App = () => {
     </>
   )
 }
+
+interface ClustersProps {
+  readonly survey: PageSurvey
+  /** The one that is looked into. */
+  readonly current: Place['cluster'] | undefined
+}
+
+const Clusters = ({ survey: { clusters }, current }: ClustersProps) => (
+  <nav class="clusters" aria-label="clusters">
+    <a href="#/" {...(current === undefined ? { 'aria-current': 'page' } : {})}>
+      All clusters
+    </a>
+    {clusters.map(({ name }) => (
+      <a
+        key={name}
+        href={hashOf({ cluster: name, view: FIRST_VIEW })}
+        {...(name === current ? { 'aria-current': 'page' } : {})}
+      >
+        <span class="unseen">Inside </span>
+        {name}
+      </a>
+    ))}
+  </nav>
+)
 
 interface HeaderProps {
   readonly state: PageState

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { KeeperClient } from '../../src/lab/keeper/keeper-client.js'
 import { LabHome } from '../support/lab-home.js'
-import { ask, Listener } from '../support/page-client.js'
+import { ask, askRaw, Listener } from '../support/page-client.js'
 import type { Program } from '../support/program.js'
 import { until } from '../support/until.js'
 
@@ -105,6 +105,94 @@ describe('who may look', () => {
     expect(await ask(`${origin}/../package.json`, { cookie })).toMatchObject({ status: 404 })
     expect(await ask(`${origin}/constructor`, { cookie })).toMatchObject({ status: 404 })
     expect(await ask(`${origin}/_understudy/v1/events`, { cookie, origin }, 'POST')).toMatchObject({ status: 405 })
+  })
+})
+
+describe('the way to a cluster', () => {
+  const CLUSTERS = '/_understudy/v1/clusters'
+  const tokenOf = () => home.record('default').clusters[0]?.rootToken ?? ''
+  const through = (at: string, headers: Readonly<Record<string, string>> = {}, method = 'GET', body?: string) =>
+    ask(origin + CLUSTERS + at, { cookie, ...headers }, method, body)
+
+  it('is there for the page alone', async () => {
+    const place = `${origin}${CLUSTERS}/A/v1/sys/health`
+    expect(await ask(place)).toMatchObject({ status: 401 })
+    for (const headers of [
+      { origin: 'http://127.0.0.1:1' },
+      { 'sec-fetch-site': 'same-site' },
+      { host: 'rebound.example' },
+    ])
+      expect(await ask(place, { cookie, ...headers })).toMatchObject({ status: 403 })
+    expect(await ask(place, { cookie })).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('"initialized":true'),
+    })
+  })
+
+  it('lends nobody a token, and takes that of whoever asks', async () => {
+    const mounts = '/A/v1/sys/mounts'
+    expect(await through(mounts)).toMatchObject({ status: 403, text: expect.stringContaining('errors') })
+    expect(await through(mounts, { 'x-understudy-token': 'x' })).toMatchObject({ status: 403 })
+    const answer = await through(mounts, { 'x-vault-token': tokenOf() })
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } })
+    expect(answer.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' })
+    const written = await through(
+      '/A/v1/sys/policies/acl/p%20q',
+      { 'x-vault-token': tokenOf() },
+      'POST',
+      '{"policy":"path \\"x\\" {}"}',
+    )
+    expect(written.status).toBe(204)
+    expect((await through('/A/v1/sys/policies/acl/p%20q', { 'x-vault-token': tokenOf() })).text).toContain(
+      '"name":"p q"',
+    )
+  })
+
+  it.each([
+    '/A/v1/../../../_understudy/v1/info',
+    '/A/v1/%2e%2e/_understudy/v1/info',
+    '/A/v1/sys/%2E%2E/%2E%2E/_understudy/v1/info',
+    '/A/v1//_understudy/v1/info',
+    '/A/v1/..%2f_understudy/v1/info',
+    '/A/_understudy/v1/info',
+    '/A/v1/%E0%A4%A',
+    '/Z/v1/sys/health',
+    '/v1/sys/health',
+  ])('leads to the public API and to nothing else: %s', async (at) => {
+    const target = new URL(origin)
+    const { status, text } = await askRaw(target, CLUSTERS + at, cookie)
+    // At most the public API is asked, which refuses whoever has no token.
+    expect([400, 403, 404]).toContain(status)
+    expect(text).toContain('errors')
+  })
+
+  it('takes no other verbs, and no body without end', async () => {
+    expect(await through('/A/v1/sys/health', {}, 'TRACE')).toMatchObject({ status: 405 })
+    expect(await through('/A/v1/kv/x', {}, 'POST', 'x'.repeat(1024 * 1024 + 1))).toMatchObject({ status: 400 })
+  })
+
+  it('is for reading and for logging in where the page is only to look at', async () => {
+    const begun = home.begin('web', '--read-only')
+    await using other = begun
+    await begun.untilPrinted('the link works once')
+    const at = new URL(begun.stdout.trim())
+    const [set = ''] = (await ask(at.href)).headers['set-cookie'] ?? []
+    const send = (path: string, method: string) =>
+      ask(
+        `${at.origin}${CLUSTERS}/A/v1/${path}`,
+        { cookie: set.split(';')[0], 'x-vault-token': tokenOf() },
+        method,
+        method === 'POST' ? '{}' : undefined,
+      )
+    expect(await send('sys/mounts', 'GET')).toMatchObject({ status: 200 })
+    for (const path of ['sys/seal', 'sys/auth/login', 'auth/token/create'])
+      expect(await send(path, 'POST'), path).toMatchObject({
+        status: 403,
+        text: expect.stringContaining('only to look at'),
+      })
+    expect((await send('auth/userpass/login/ada', 'POST')).text).not.toContain('only to look at')
+    other.signal('SIGINT')
+    expect(await other.end()).toBe(0)
   })
 })
 

@@ -82,7 +82,7 @@ export class LabPage implements AsyncDisposable {
   async looks(colorScheme: 'light' | 'dark', size: { readonly width: number; readonly height: number }): Promise<void> {
     await this.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await this.page.setViewportSize(size)
-    await this.seen(`document.querySelector('.stage svg').clientWidth < ${size.width}`)
+    await this.seen(`(document.querySelector('.stage svg')?.clientWidth ?? 0) < ${size.width}`)
   }
 
   /** In light and in dark, wide and narrow. */

@@ -25,6 +25,20 @@ export const ask = (
     request.end(body)
   })
 
+/** Asks for a path as it is written: nothing in it is made simpler on the way. */
+export const askRaw = ({ hostname, port }: URL, path: string, cookie: string): Promise<PageAnswer> =>
+  new Promise((resolve, reject) => {
+    const request = http.request({ hostname, port, path, headers: { cookie }, agent: false }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end()
+  })
+
 /** What the feed sends, until it is closed. */
 export class Listener implements Disposable {
   survey: PageSurvey | undefined

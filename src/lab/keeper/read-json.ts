@@ -3,17 +3,23 @@ import { LabError } from '../lab-error.js'
 
 const BODY_BYTES_MAX = 64 * 1024
 
-/** The body of a request. Rejects with a usage error when it is none of this, or too large. */
-export const readJson = async (request: http.IncomingMessage): Promise<unknown> => {
+/** The body of a request. Rejects with a usage error when it is too large. */
+export const readBytes = async (request: http.IncomingMessage, bytesMax: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw new LabError('usage', 'the body is too large')
+    if (bytes > bytesMax) throw new LabError('usage', 'the body is too large')
     chunks.push(chunk)
   }
+  return Buffer.concat(chunks)
+}
+
+/** The body of a request. Rejects with a usage error when it is no JSON, or too large. */
+export const readJson = async (request: http.IncomingMessage): Promise<unknown> => {
+  const bytes = await readBytes(request, BODY_BYTES_MAX)
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     throw new LabError('usage', 'the body is not JSON')
   }

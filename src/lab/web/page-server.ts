@@ -5,6 +5,7 @@ import type { Random } from '../../base/random.js'
 import { LabError } from '../lab-error.js'
 import { Access, findStranger } from './access.js'
 import type { Workbench } from './actions/workbench.js'
+import { answerDoor, type Door, isOfDoor } from './door.js'
 import { answerActions, isOfActions } from './page-api.js'
 import { type Reply, refusal } from './reply.js'
 import type { Feed } from './feed.js'
@@ -16,6 +17,7 @@ interface PageOptions {
   readonly feed: Feed
   /** Absent where the page is only to look at. */
   readonly workbench?: Workbench | undefined
+  readonly door: Door
 }
 
 export interface PageServer extends AsyncDisposable {
@@ -51,7 +53,7 @@ const CONNECTIONS_MAX = 100
  * Serves the page of a lab on 127.0.0.1, to whoever opens one of its links. Rejects with a conflict when the port is taken.
  * Whoever opens it closes it; the feed is somebody else's.
  */
-export const servePage = async ({ port, random, feed, workbench }: PageOptions): Promise<PageServer> => {
+export const servePage = async ({ port, random, feed, workbench, door }: PageOptions): Promise<PageServer> => {
   const files = readAssets()
   const server = http.createServer()
   server.maxConnections = CONNECTIONS_MAX
@@ -69,7 +71,7 @@ export const servePage = async ({ port, random, feed, workbench }: PageOptions):
   const access = new Access(random, own)
   server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-    void answer({ access, feed, workbench, files, port: own }, request, response).then((reply) => {
+    void answer({ access, feed, workbench, door, files, port: own }, request, response).then((reply) => {
       if (reply) response.writeHead(reply.status, reply.headers).end(reply.body)
     })
   })
@@ -82,7 +84,7 @@ export const servePage = async ({ port, random, feed, workbench }: PageOptions):
   }
 }
 
-interface Page extends Pick<PageOptions, 'workbench'> {
+interface Page extends Pick<PageOptions, 'workbench' | 'door'> {
   readonly access: Access
   readonly feed: Feed
   readonly files: ReadonlyMap<string, Buffer>
@@ -91,7 +93,7 @@ interface Page extends Pick<PageOptions, 'workbench'> {
 
 /** Undefined where the answer goes on by itself. */
 const answer = async (
-  { access, feed, workbench, files, port }: Page,
+  { access, feed, workbench, door, files, port }: Page,
   request: http.IncomingMessage,
   response: http.ServerResponse,
 ): Promise<Reply | undefined> => {
@@ -101,6 +103,8 @@ const answer = async (
   if (stranger !== undefined) return refusal(403, stranger)
   if (isOfActions(pathname))
     return access.hasSession(headers) ? answerActions(workbench, request, pathname) : refusal(401, NO_SESSION)
+  if (isOfDoor(pathname))
+    return access.hasSession(headers) ? answerDoor(door, request, query) : refusal(401, NO_SESSION)
   if (method !== 'GET') return refusal(405, 'this can only be read')
   const token = pathname === '/' ? new URLSearchParams(query).get('token') : null
   if (token !== null) return enter(access, token, headers)

@@ -34,7 +34,14 @@ export const webCommand = (output: Output, makeHost: () => LabHost = thisHost): 
         const feed = new Feed(name, host, { isReadOnly: readOnly })
         await using workbench = new Workbench(name, host, (work) => feed.tellWork(work))
         const random = createSystemRandom()
-        await using page = await servePage({ port: at, random, feed, workbench: readOnly ? undefined : workbench })
+        const door = { lab: () => requireAnyLab(name), isReadOnly: readOnly }
+        await using page = await servePage({
+          port: at,
+          random,
+          feed,
+          workbench: readOnly ? undefined : workbench,
+          door,
+        })
         output.data(page.newLink())
         output.progress('the link works once, in one browser; Ctrl-C ends the page')
         // A server that does not answer is told of on the page.

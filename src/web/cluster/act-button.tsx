@@ -1,0 +1,175 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Copy } from '../copy.js'
+import { type Act, callOf, initialValues, lineOf, type Values } from './acts.js'
+import { answerRows, warningsOf } from './answer.js'
+import type { Json } from './call.js'
+import { FieldInput } from './field-input.js'
+import { useMeans } from './means.js'
+import { Secret } from './secret.js'
+
+interface ActButtonProps {
+  readonly act: Act
+  /** Said with the label where several have the same. */
+  readonly of?: string
+  /** Told of the answer once it is there. */
+  readonly onDone?: (answer: Json) => void
+}
+
+/** Offers one act; nothing where the page is only to look at. */
+export const ActButton = ({ act, of, onDone }: ActButtonProps) => {
+  const { canWrite } = useMeans()
+  const [isOpen, setOpen] = useState(false)
+  if (!canWrite) return null
+  return (
+    <>
+      <button
+        type="button"
+        {...(of === undefined ? {} : { 'aria-label': `${act.label} ${of}` })}
+        onClick={() => setOpen(true)}
+      >
+        {act.label}
+      </button>
+      {isOpen && <ActDialog act={act} of={of} onDone={onDone} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+interface ActDialogProps {
+  readonly act: Act
+  readonly of: string | undefined
+  readonly onDone: ((answer: Json) => void) | undefined
+  readonly onClose: () => void
+}
+
+/** Asks for what it takes, shows the call, does it and shows what was answered. Escape leaves it. */
+const ActDialog = ({ act, of, onDone, onClose }: ActDialogProps) => {
+  const element = useRef<HTMLDialogElement>(null)
+  const title = useId()
+  const [answer, setAnswer] = useState<Json | undefined>()
+  useEffect(() => element.current?.showModal(), [])
+  const close = () => element.current?.close()
+  const done = (json: Json) => {
+    onDone?.(json)
+    if (act.isQuiet || answerRows(json).length + warningsOf(json).length === 0) close()
+    else setAnswer(json)
+  }
+  return (
+    <dialog ref={element} aria-labelledby={title} onClose={onClose}>
+      <h2 id={title}>{[act.label.replace(' …', ''), of].filter((part) => part).join(' ')}</h2>
+      {answer ? <Answer answer={answer} onClose={close} /> : <ActForm act={act} onDone={done} onCancel={close} />}
+    </dialog>
+  )
+}
+
+interface ActFormProps {
+  readonly act: Act
+  readonly onDone: (answer: Json) => void
+  readonly onCancel: () => void
+}
+
+const ActForm = ({ act, onDone, onCancel }: ActFormProps) => {
+  const { ask } = useMeans()
+  const [values, setValues] = useState<Values>(() => initialValues(act))
+  const [problem, setProblem] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => form.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus(), [])
+  const fail = (error: unknown) => {
+    setBusy(false)
+    setProblem(error instanceof Error ? error.message : String(error))
+  }
+  const doIt = () => {
+    try {
+      const call = callOf(act, values)
+      setBusy(true)
+      setProblem('')
+      ask(call).then(onDone, fail)
+    } catch (error) {
+      fail(error)
+    }
+  }
+  return (
+    <form
+      ref={form}
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isBusy) doIt()
+      }}
+    >
+      {act.consequence && <p class="consequence">{act.consequence}</p>}
+      <fieldset disabled={isBusy}>
+        {act.fields?.map((field) => (
+          <FieldInput
+            key={field.name}
+            field={field}
+            value={values[field.name] ?? ''}
+            onChange={(value) => setValues({ ...values, [field.name]: value })}
+          />
+        ))}
+      </fieldset>
+      <CallLine act={act} values={values} />
+      <p role="alert" class="error">
+        {problem}
+      </p>
+      <p class="buttons">
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button type="submit" class={act.isDestructive ? 'danger' : 'main'} disabled={isBusy}>
+          {act.isDestructive ? 'Yes, do it' : 'Do it'}
+        </button>
+      </p>
+    </form>
+  )
+}
+
+/** As far as it can be told from what is typed. */
+const CallLine = ({ act, values }: { readonly act: Act; readonly values: Values }) => {
+  let line = ''
+  try {
+    line = lineOf(act, values)
+  } catch {
+    return null
+  }
+  return (
+    <div class="command">
+      <code>{line}</code>
+      <Copy command={line} />
+    </div>
+  )
+}
+
+const Answer = ({ answer, onClose }: { readonly answer: Json; readonly onClose: () => void }) => {
+  const close = useRef<HTMLButtonElement>(null)
+  useEffect(() => close.current?.focus(), [])
+  return (
+    <div role="status">
+      {warningsOf(answer).map((text) => (
+        <p key={text} class="consequence">
+          {text}
+        </p>
+      ))}
+      <dl class="facts">
+        {answerRows(answer).map(({ name, value, isSecret }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{isSecret ? <Secret what={name} value={value} /> : <Shown value={value} name={name} />}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="buttons">
+        <button ref={close} type="button" class="main" onClick={onClose}>
+          Close
+        </button>
+      </p>
+    </div>
+  )
+}
+
+const Shown = ({ name, value }: { readonly name: string; readonly value: string }) => (
+  <span class="secret">
+    <code>{value}</code>
+    <Copy command={value} what={name} />
+  </span>
+)

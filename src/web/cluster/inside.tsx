@@ -1,0 +1,76 @@
+import type { ComponentType } from 'preact'
+import { useCallback, useMemo } from 'preact/hooks'
+import { apiAt } from './api.js'
+import type { Call } from './call.js'
+import { Kv } from './kv/kv.js'
+import { Login } from './login.js'
+import { MeansProvider } from './means.js'
+import { hashOf, type Place } from './place.js'
+import { Replication } from './replication/replication.js'
+import { END_SESSION, type Session } from './session.js'
+
+interface View {
+  readonly title: string
+  readonly view: ComponentType
+  /** There for everybody. */
+  readonly isOpen?: true
+}
+
+const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
+  replication: { title: 'Replication', view: Replication, isOpen: true },
+  secrets: { title: 'Secrets', view: Kv },
+}
+
+interface InsideProps {
+  /** The address of the API of this cluster, as it is asked from here. */
+  readonly root: string
+  readonly place: Place
+  readonly session: Session | undefined
+  readonly canWrite: boolean
+  readonly onSession: (session: Session | undefined) => void
+}
+
+/** Everything about one cluster, as whoever has logged in may see it. */
+export const Inside = ({ root, place, session, canWrite, onSession }: InsideProps) => {
+  const anyone = useMemo(() => apiAt(root), [root])
+  const ask = useCallback((call: Call) => anyone(call, session), [anyone, session])
+  const means = useMemo(() => ({ ask, session, canWrite }), [ask, session, canWrite])
+  const { view: Shown, isOpen } = VIEWS[place.view] ?? VIEWS.replication
+  return (
+    <MeansProvider value={means}>
+      <nav class="views" aria-label="views of this cluster">
+        {Object.entries(VIEWS).map(([name, { title }]) => (
+          <a
+            key={name}
+            href={hashOf({ ...place, view: name })}
+            {...(VIEWS[name]?.view === Shown ? { 'aria-current': 'page' } : {})}
+          >
+            {title}
+          </a>
+        ))}
+        {session && <Who session={session} onLeave={() => leave(ask, session, onSession)} />}
+      </nav>
+      {!session && <Login ask={anyone} onSession={onSession} />}
+      {(isOpen || session) && <Shown />}
+    </MeansProvider>
+  )
+}
+
+/** A token that was got by logging in here is of no use to anybody any more; one that was brought along may be. */
+const leave = (
+  ask: (call: Call) => Promise<unknown>,
+  { isOwn }: Session,
+  onSession: InsideProps['onSession'],
+): void => {
+  if (isOwn) ask(END_SESSION).catch(() => undefined)
+  onSession(undefined)
+}
+
+const Who = ({ session, onLeave }: { readonly session: Session; readonly onLeave: () => void }) => (
+  <span class="who">
+    {`${session.name} (${session.policies.join(', ')})${session.namespace === '' ? '' : ` in ${session.namespace}`}`}{' '}
+    <button type="button" onClick={onLeave}>
+      Log out
+    </button>
+  </span>
+)

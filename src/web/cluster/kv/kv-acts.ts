@@ -1,0 +1,114 @@
+import type { Act, Field } from '../acts.js'
+import { type Call, get, type Json, list, partOf, textOf } from '../call.js'
+
+/** A mounted key/value engine. */
+export interface KvMount {
+  /** With its slash. */
+  readonly path: string
+  readonly version: 1 | 2
+}
+
+/** Those of the answer of `sys/internal/ui/mounts`, which are those that the token may see. */
+export const kvMountsOf = (answer: Json): readonly KvMount[] =>
+  Object.entries(partOf(partOf(answer, 'data'), 'secret'))
+    .flatMap(([path, mount]) => {
+      const { type } = mount as Json
+      if (type !== 'kv' && type !== 'generic') return []
+      return { path, version: textOf(partOf(mount as Json, 'options'), 'version') === '2' ? 2 : 1 } as const
+    })
+    .toSorted((one, other) => one.path.localeCompare(other.path))
+
+type Part = 'data' | 'metadata' | 'delete' | 'undelete' | 'destroy'
+
+const at = ({ path, version }: KvMount, part: Part, name: string): string =>
+  version === 2 ? `${path}${part}/${name}` : `${path}${name}`
+
+export const listCall = (mount: KvMount, folder: string): Call => list(at(mount, 'metadata', folder))
+
+/** `version`: 0 for the newest. */
+export const readCall = (mount: KvMount, name: string, version: number): Call =>
+  get(at(mount, 'data', name), version === 0 ? undefined : { version: String(version) })
+
+export const metadataCall = (mount: KvMount, name: string): Call => get(at(mount, 'metadata', name))
+
+/** The values of an answer to a read; undefined where there are none, as of a deleted version. */
+export const valuesOf = ({ version }: KvMount, answer: Json): Json | undefined => {
+  const data = partOf(answer, 'data')
+  const values = version === 2 ? data.data : answer.data
+  return typeof values === 'object' && values !== null ? (values as Json) : undefined
+}
+
+/** `cas`: the version that is replaced; 0 for a secret that must not be there yet. */
+const writeAct = (mount: KvMount, name: string, cas: number, act: Required<Pick<Act, 'label' | 'fields'>>): Act => ({
+  ...act,
+  method: 'POST',
+  path: at(mount, 'data', name),
+  isQuiet: true,
+  ...(mount.version === 2 ? { fixed: { options: { cas } } } : { bodyField: 'data', isDestructive: true }),
+})
+
+const dataField = (initial: string): Field => ({
+  ...{ name: 'data', label: 'Values, as JSON', kind: 'json', isRequired: true, initial },
+})
+
+export const newAct = (mount: KvMount, folder: string): Act =>
+  writeAct(mount, `${folder}{name}`, 0, {
+    label: 'New secret …',
+    fields: [
+      { name: 'name', label: `Name below ${mount.path}${folder}`, kind: 'text', isRequired: true },
+      dataField('{\n  "": ""\n}'),
+    ],
+  })
+
+/** `values`: those that it begins with. Refused by version 2 where somebody else has written meanwhile. */
+export const changeAct = (mount: KvMount, name: string, values: Json, current: number): Act =>
+  writeAct(mount, name, current, {
+    label: mount.version === 2 ? 'New version …' : 'Change …',
+    fields: [dataField(JSON.stringify(values, null, 2))],
+  })
+
+export const deleteAct = (mount: KvMount, name: string): Act => ({
+  label: mount.version === 2 ? 'Delete all versions …' : 'Delete …',
+  method: 'DELETE',
+  path: at(mount, 'metadata', name),
+  consequence: 'It is gone, and nothing brings it back.',
+  isDestructive: true,
+})
+
+/** One version as the metadata have it. */
+export interface KvVersion {
+  readonly version: number
+  readonly created: string
+  readonly state: 'there' | 'deleted' | 'destroyed'
+}
+
+/** The newest first. */
+export const versionsOf = (metadata: Json): readonly KvVersion[] =>
+  Object.entries(partOf(partOf(metadata, 'data'), 'versions'))
+    .map(([version, facts]) => ({
+      version: Number(version),
+      created: textOf(facts as Json, 'created_time'),
+      state: stateOf(facts as Json),
+    }))
+    .toSorted((one, other) => other.version - one.version)
+
+const stateOf = (facts: Json): KvVersion['state'] => {
+  if (facts.destroyed === true) return 'destroyed'
+  return textOf(facts, 'deletion_time') === '' ? 'there' : 'deleted'
+}
+
+/** What can be done to a version as it is. */
+export const versionActs = (mount: KvMount, name: string, { version, state }: KvVersion): readonly Act[] => {
+  const make = (label: string, part: Part): Act => ({
+    ...{ label, method: 'POST', path: at(mount, part, name), fixed: { versions: [version] } },
+  })
+  const destroy: Act = {
+    ...make('Destroy …', 'destroy'),
+    consequence: 'Its values are gone, and nothing brings them back.',
+    isDestructive: true,
+  }
+  if (state === 'destroyed') return []
+  return state === 'deleted'
+    ? [make('Undelete', 'undelete'), destroy]
+    : [{ ...make('Delete …', 'delete'), consequence: 'It can be undeleted.', isDestructive: true }, destroy]
+}

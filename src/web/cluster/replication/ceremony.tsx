@@ -1,0 +1,123 @@
+import { useState } from 'preact/hooks'
+import { FieldInput } from '../field-input.js'
+import { get, type Json, textOf } from '../call.js'
+import { useMeans, useRead } from '../means.js'
+import { Secret } from '../secret.js'
+import { decodeToken } from './decode.js'
+
+const ROOT = 'sys/replication/dr/secondary/generate-operation-token'
+const LOOK_MS = 2000
+
+interface CeremonyProps {
+  /** Empty as long as there is none. */
+  readonly token: string
+  readonly onToken: (token: string) => void
+}
+
+/**
+ * Makes an operation token of a DR secondary: somebody begins, holders of key shares give theirs, one after the other, from
+ * wherever they are, and whoever has the one-time password of the beginning opens the token.
+ */
+export const Ceremony = ({ token, onToken }: CeremonyProps) => {
+  const { ask } = useMeans()
+  const { value: attempt, error, again } = useRead(get(`${ROOT}/attempt`), LOOK_MS)
+  const [password, setPassword] = useState('')
+  const [encoded, setEncoded] = useState('')
+  const [problem, setProblem] = useState('')
+  const open = (made: string, secret: string) => {
+    if (made === '' || secret === '') return
+    onToken(decodeToken(made, secret))
+    setEncoded('')
+    setPassword('')
+  }
+  const step = (work: Promise<void>): void => {
+    setProblem('')
+    work.catch((failure: Error) => setProblem(failure.message)).finally(again)
+  }
+  const begin = async () =>
+    setPassword(textOf(await ask({ method: 'POST', path: `${ROOT}/attempt`, body: '{}' }), 'otp'))
+  const give = async (key: string) => {
+    const body = JSON.stringify({ key, nonce: textOf(attempt ?? {}, 'nonce') })
+    const made = textOf(await ask({ method: 'POST', path: `${ROOT}/update`, body }), 'encoded_token')
+    setEncoded(made)
+    open(made, password)
+  }
+  const cancel = async () => {
+    await ask({ method: 'DELETE', path: `${ROOT}/attempt` })
+    setPassword('')
+  }
+  return (
+    <section class="ceremony" aria-labelledby="ceremony-title">
+      <h4 id="ceremony-title">Operation token</h4>
+      <p class="hint">
+        A DR secondary serves no clients: what is done to it takes a token that holders of key shares make.
+      </p>
+      {token !== '' && (
+        <p class="made">
+          It is there, and filled in above: <Secret what="the operation token" value={token} />
+        </p>
+      )}
+      {attempt && <Progress attempt={attempt} hasPassword={password !== ''} />}
+      {attempt?.started === true ? (
+        <>
+          <OneSecret label="Key share" button="Give the share" onSubmit={(key) => step(give(key))} />
+          <p class="buttons">
+            <button type="button" onClick={() => step(cancel())}>
+              Cancel the attempt
+            </button>
+          </p>
+        </>
+      ) : (
+        <p class="buttons">
+          <button type="button" onClick={() => step(begin())}>
+            {token === '' ? 'Make an operation token' : 'Make another one'}
+          </button>
+        </p>
+      )}
+      {encoded !== '' && (
+        <OneSecret
+          label="One-time password of whoever began"
+          button="Open the token"
+          onSubmit={(secret) => step(Promise.resolve().then(() => open(encoded, secret)))}
+        />
+      )}
+      <p role="alert" class="error">
+        {problem || error}
+      </p>
+    </section>
+  )
+}
+
+const Progress = ({ attempt, hasPassword }: { readonly attempt: Json; readonly hasPassword: boolean }) => (
+  <p role="status">
+    {attempt.started === true
+      ? `${textOf(attempt, 'progress')} of ${textOf(attempt, 'required')} key shares are given${hasPassword ? '' : '; somebody else began'}`
+      : ''}
+  </p>
+)
+
+interface OneSecretProps {
+  readonly label: string
+  readonly button: string
+  readonly onSubmit: (value: string) => void
+}
+
+const OneSecret = ({ label, button, onSubmit }: OneSecretProps) => {
+  const [value, setValue] = useState('')
+  return (
+    <form
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (value.trim() === '') return
+        onSubmit(value.trim())
+        setValue('')
+      }}
+    >
+      <FieldInput field={{ name: 'secret', label, kind: 'secret' }} value={value} onChange={setValue} />
+      <button type="submit" class="main">
+        {button}
+      </button>
+    </form>
+  )
+}

@@ -1,0 +1,127 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { ActButton } from '../act-button.js'
+import { get, type Json, listOf, partOf, textOf } from '../call.js'
+import { useMeans, useRead } from '../means.js'
+import { Table } from '../table.js'
+import { Ceremony } from './ceremony.js'
+import { actsOf, filterActs, filterPath, type Kind, KIND_TITLES, KINDS, revokeAct } from './replication-acts.js'
+import { factsOf, type Peer, primariesOf, secondariesOf } from './replication-facts.js'
+
+const LOOK_MS = 2000
+
+/** Both kinds of replication of one cluster, and all that can be done to it. The status is there for everybody. */
+export const Replication = () => {
+  const { value, error, again } = useRead(get('sys/replication/status'), LOOK_MS)
+  const { canWrite } = useMeans()
+  const [operationToken, setOperationToken] = useState('')
+  if (!value) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
+  const status = partOf(value, 'data')
+  return (
+    <>
+      {error !== '' && <p class="error">{`this is how it was last: ${error}`}</p>}
+      <div class="kinds">
+        {KINDS.map((kind) => (
+          <OfKind key={kind} kind={kind} status={partOf(status, kind)} operationToken={operationToken} onDone={again} />
+        ))}
+      </div>
+      {canWrite && textOf(partOf(status, 'dr'), 'mode') === 'secondary' && (
+        <Ceremony token={operationToken} onToken={setOperationToken} />
+      )}
+    </>
+  )
+}
+
+interface OfKindProps {
+  readonly kind: Kind
+  readonly status: Json
+  readonly operationToken: string
+  readonly onDone: () => void
+}
+
+const OfKind = ({ kind, status, operationToken, onDone }: OfKindProps) => {
+  const mode = textOf(status, 'mode')
+  return (
+    <section class="kind" aria-labelledby={`kind-${kind}`} data-kind={kind} data-mode={mode}>
+      <h3 id={`kind-${kind}`}>{KIND_TITLES[kind]}</h3>
+      <dl class="facts">
+        {factsOf(status).map(({ name, value }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <code>{value}</code>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {mode === 'primary' && <Secondaries kind={kind} peers={secondariesOf(status)} onDone={onDone} />}
+      {mode === 'secondary' && <Peers caption="Primaries" peers={primariesOf(status)} />}
+      <p class="acts">
+        {actsOf(kind, status, operationToken).map((act) => (
+          <ActButton key={act.path} act={act} onDone={onDone} />
+        ))}
+      </p>
+    </section>
+  )
+}
+
+const Secondaries = ({
+  kind,
+  peers,
+  onDone,
+}: Pick<OfKindProps, 'kind' | 'onDone'> & { readonly peers: readonly Peer[] }) => (
+  <Peers
+    caption="Secondaries"
+    peers={peers}
+    actsFor={({ id }) => (
+      <>
+        <ActButton act={revokeAct(kind, id)} of={id} onDone={onDone} />
+        {kind === 'performance' && <Filter id={id} />}
+      </>
+    )}
+  />
+)
+
+interface PeersProps {
+  readonly caption: string
+  readonly peers: readonly Peer[]
+  readonly actsFor?: (peer: Peer) => ComponentChildren
+}
+
+const Peers = ({ caption, peers, actsFor }: PeersProps) =>
+  peers.length === 0 ? (
+    <p class="nothing">{`${caption}: none`}</p>
+  ) : (
+    <Table
+      caption={caption}
+      heads={['id', 'connection', 'last heartbeat', 'API', 'cluster address']}
+      hasActs={actsFor !== undefined}
+    >
+      {peers.map((peer) => (
+        <tr key={`${peer.id} ${peer.clusterAddress}`}>
+          <th scope="row">{peer.id || '–'}</th>
+          <td>{peer.connection}</td>
+          <td>{peer.lastHeartbeat}</td>
+          <td>{peer.apiAddress}</td>
+          <td>{peer.clusterAddress}</td>
+          {actsFor && <td class="acts">{actsFor(peer)}</td>}
+        </tr>
+      ))}
+    </Table>
+  )
+
+/** What a performance secondary does not get; asked for only by somebody who has logged in. */
+const Filter = ({ id }: { readonly id: string }) => {
+  const { session } = useMeans()
+  const { value, again } = useRead(session ? get(filterPath(id)) : undefined)
+  const filter = partOf(value ?? {}, 'data')
+  const mode = textOf(filter, 'mode')
+  return (
+    <>
+      {mode !== '' && <span class="filter">{`${mode}: ${listOf(filter, 'paths').join(', ')}`}</span>}
+      {filterActs(id, filter).map((act) => (
+        <ActButton key={act.method} act={act} of={id} onDone={again} />
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,31 @@
+import type { ComponentChildren } from 'preact'
+
+interface TableProps {
+  readonly caption: string
+  readonly heads: readonly string[]
+  /** Whether the rows end with things to do. */
+  readonly hasActs?: boolean
+  /** Rows. */
+  readonly children: ComponentChildren
+}
+
+/** A table that is scrolled by itself where it is too wide. */
+export const Table = ({ caption, heads, hasActs = false, children }: TableProps) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by the keys
+  <section class="scroll" tabIndex={0} aria-label={caption}>
+    <table>
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          {heads.map((head) => (
+            <th key={head} scope="col">
+              {head}
+            </th>
+          ))}
+          {hasActs && <td />}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </section>
+)

@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest'
+import { type Act, callOf, initialValues, lineOf } from '../../../src/web/cluster/acts.js'
+import { answerRows } from '../../../src/web/cluster/answer.js'
+import { addressOf } from '../../../src/web/cluster/call.js'
+import {
+  changeAct,
+  deleteAct,
+  kvMountsOf,
+  newAct,
+  versionActs,
+  versionsOf,
+} from '../../../src/web/cluster/kv/kv-acts.js'
+import { hashOf, placeOf } from '../../../src/web/cluster/place.js'
+import { decodeToken } from '../../../src/web/cluster/replication/decode.js'
+import { actsOf, filterActs } from '../../../src/web/cluster/replication/replication-acts.js'
+import { secondariesOf } from '../../../src/web/cluster/replication/replication-facts.js'
+
+const ACT: Act = {
+  label: 'Try',
+  method: 'POST',
+  path: 'sys/{id}/try',
+  fields: [
+    { name: 'id', label: 'Id', kind: 'text', isRequired: true },
+    { name: 'token', label: 'Token', kind: 'secret' },
+    { name: 'uses', label: 'Uses', kind: 'number' },
+    { name: 'force', label: 'Force', kind: 'check' },
+    { name: 'paths', label: 'Paths', kind: 'lines' },
+    { name: 'data', label: 'Data', kind: 'json' },
+  ],
+}
+
+describe('what is asked of a cluster', () => {
+  it('has in its body what was said and nothing else', () => {
+    expect(callOf(ACT, { ...initialValues(ACT), id: 'one' })).toEqual({ method: 'POST', path: 'sys/one/try' })
+    const all = {
+      id: 'one',
+      token: ' t ',
+      uses: '3',
+      force: 'true',
+      paths: 'a/\n\n b/ ',
+      data: '{"n": 12345678901234567890}',
+    }
+    expect(callOf(ACT, all).body).toBe(
+      '{"token":"t","uses":3,"force":true,"paths":["a/","b/"],"data":{"n": 12345678901234567890}}',
+    )
+  })
+
+  it.each([
+    [{}, 'Id: this has to be said'],
+    [{ id: 'a', uses: 'many' }, 'Uses: many is no number'],
+    [{ id: 'a', data: '{"a"' }, 'Data: '],
+    [{ id: 'a', data: '[1]' }, 'Data: this is no JSON object'],
+  ])('is refused before it is sent: %j', (values, reason) => {
+    expect(() => callOf(ACT, values)).toThrow(reason)
+  })
+
+  it('is shown as a line of a shell without a secret, and without what is stored', () => {
+    const line = lineOf(ACT, { id: "it's", token: 'hvs.secret', data: '{"password":"hunter2"}' })
+    expect(line).toBe(
+      `curl -X POST -H "X-Vault-Token: $VAULT_TOKEN" "$VAULT_ADDR"'/v1/sys/it'\\''s/try' -d '{"token":"...","data":{"...":"..."}}'`,
+    )
+  })
+
+  it('goes nowhere else than it says, whatever a name is', () => {
+    expect(addressOf({ method: 'GET', path: 'kv/data/a b?c#d%' })).toBe('/v1/kv/data/a%20b%3Fc%23d%25')
+    for (const path of ['kv/data/../../sys/seal', 'kv/./a', '..'])
+      expect(() => addressOf({ method: 'POST', path })).toThrow('there is no path')
+  })
+})
+
+describe('what an answer shows', () => {
+  it('has tokens as secrets, and no envelope', () => {
+    expect(
+      answerRows({ request_id: 'x', lease_duration: 0, wrap_info: { token: 'hvs.w', ttl: 60, accessor: 'a' } }),
+    ).toEqual([
+      { name: 'token', value: 'hvs.w', isSecret: true },
+      { name: 'ttl', value: '60', isSecret: false },
+    ])
+    expect(
+      answerRows({ data: { secret_id: 's', secret_id_accessor: 'a', secret_id_ttl: 0 } }).map(
+        ({ isSecret }) => isSecret,
+      ),
+    ).toEqual([true, false, false])
+    expect(answerRows({ data: null, warnings: null })).toEqual([])
+  })
+})
+
+describe('the acts of replication', () => {
+  const names = (kind: 'dr' | 'performance', mode: string) =>
+    actsOf(kind, { mode }, '').map(({ path }) => path.split('/').slice(-2).join('/'))
+
+  it('follow from the mode', () => {
+    expect(names('dr', 'disabled')).toEqual(['primary/enable', 'secondary/enable'])
+    expect(names('dr', 'primary')).toEqual(['primary/secondary-token', 'primary/demote', 'primary/disable'])
+    expect(names('performance', 'secondary')).toEqual([
+      'secondary/promote',
+      'secondary/update-primary',
+      'secondary/disable',
+    ])
+    expect(names('dr', 'bootstrapping')).toEqual([])
+  })
+
+  it('of a DR secondary take its operation token, which no line shows', () => {
+    const [promote] = actsOf('dr', { mode: 'secondary' }, 'hvs.operation')
+    if (!promote) throw new Error('there is nothing')
+    const values = initialValues(promote)
+    expect(callOf(promote, values).body).toBe('{"dr_operation_token":"hvs.operation"}')
+    expect(lineOf(promote, values)).not.toContain('hvs.operation')
+  })
+
+  it('of a path filter begin with the one that is there', () => {
+    expect(filterActs('c', {}).map(({ method }) => method)).toEqual(['POST'])
+    const [set, remove] = filterActs('c', { mode: 'allow', paths: ['kv/', 'app/'] })
+    expect(set && initialValues(set)).toEqual({ mode: 'allow', paths: 'kv/\napp/' })
+    expect(remove).toMatchObject({ method: 'DELETE', path: 'sys/replication/performance/primary/paths-filter/c' })
+  })
+
+  it('know of a secondary that is not heard of', () => {
+    const row = { node_id: 'b', connection_status: 'connected', last_heartbeat: 't' }
+    expect(
+      secondariesOf({ known_secondaries: ['b', 'c'], secondaries: [row] }).map(({ id, connection }) => [
+        id,
+        connection,
+      ]),
+    ).toEqual([
+      ['b', 'connected'],
+      ['c', 'not heard of'],
+    ])
+  })
+
+  it('open a token with the one-time password of the beginning alone', () => {
+    const password = 'k'.repeat(28)
+    const token = 'hvs.abcdefghijklmnopqrstuvwx'
+    const bytes = [...token].map((letter, index) => letter.charCodeAt(0) ^ password.charCodeAt(index))
+    const encoded = Buffer.from(bytes).toString('base64').replace(/=+$/, '')
+    expect(decodeToken(encoded, password)).toBe(token)
+    expect(() => decodeToken(encoded, 'short')).toThrow('another attempt')
+  })
+})
+
+describe('secrets', () => {
+  const two = { path: 'kv/', version: 2 } as const
+  const one = { path: 'old/', version: 1 } as const
+
+  it('are written by version 2 only over what was seen, and by version 1 as they are', () => {
+    expect(callOf(newAct(two, 'app/'), { name: 'db', data: '{}' })).toEqual({
+      ...{ method: 'POST', path: 'kv/data/app/db', body: '{"options":{"cas":0},"data":{}}' },
+    })
+    expect(callOf(changeAct(two, 'db', {}, 4), { data: '{"a":1}' }).body).toBe('{"options":{"cas":4},"data":{"a":1}}')
+    expect(callOf(changeAct(one, 'db', {}, 0), { data: '{"a":1}' })).toEqual({
+      method: 'POST',
+      path: 'old/db',
+      body: '{"a":1}',
+    })
+    expect([deleteAct(two, 'db').path, deleteAct(one, 'db').path]).toEqual(['kv/metadata/db', 'old/db'])
+  })
+
+  it('have versions, the newest first, and what can be done to each', () => {
+    const versions = versionsOf({
+      data: {
+        versions: {
+          9: { created_time: 'a', deletion_time: '', destroyed: false },
+          10: { created_time: 'b', deletion_time: 'c', destroyed: false },
+          8: { created_time: '', deletion_time: '', destroyed: true },
+        },
+      },
+    })
+    expect(versions.map(({ version, state }) => [version, state])).toEqual([
+      [10, 'deleted'],
+      [9, 'there'],
+      [8, 'destroyed'],
+    ])
+    const acts = versions.map((each) => versionActs(two, 'db', each).map(({ path }) => path))
+    expect(acts).toEqual([['kv/undelete/db', 'kv/destroy/db'], ['kv/delete/db', 'kv/destroy/db'], []])
+  })
+
+  it('are in engines of their kind', () => {
+    const secret = {
+      'b/': { type: 'kv', options: null },
+      'a/': { type: 'kv', options: { version: '2' } },
+      'sys/': { type: 'system' },
+    }
+    expect(kvMountsOf({ data: { secret } })).toEqual([
+      { path: 'a/', version: 2 },
+      { path: 'b/', version: 1 },
+    ])
+  })
+})
+
+describe('the address of the page', () => {
+  it('names a cluster and a view, and is all clusters where it is something else', () => {
+    expect(placeOf('#/A/secrets')).toEqual({ cluster: 'A', view: 'secrets' })
+    expect(placeOf(hashOf({ cluster: 'a b/c', view: 'replication' }))).toEqual({
+      cluster: 'a b/c',
+      view: 'replication',
+    })
+    for (const hash of ['', '#/', '#A', '#/%E0%A4%A/x']) expect(placeOf(hash)).toBeUndefined()
+  })
+})
