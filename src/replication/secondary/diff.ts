@@ -44,7 +44,7 @@ export const findConflicts = async (call: DiffCall, tree: Tree, own: TreeHashes)
   return subPages
 }
 
-/** The sub-pages in which there is anything, stored or filtered: an empty one has a hash of zeros. */
+/** The sub-pages whose hash is not zero. What is filtered can outweigh what is stored: one that has both may be missing. */
 export const usedSubPages = (own: TreeHashes): number[] => {
   const used: number[] = []
   for (let group = 0; group < GROUPS; group++)

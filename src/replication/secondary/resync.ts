@@ -92,7 +92,9 @@ const planFor = async (call: DiffCall, tree: Tree, snapshot: SyncSnapshot, offer
   const own = isWhole ? await fewKeys(snapshot, tree) : undefined
   if (own) return { tree, how: 'whole', own }
   const conflicts = await findConflicts(call, tree, snapshot.trees[tree])
-  const subPages = compareAll ? merge(conflicts, usedSubPages(snapshot.trees[tree])) : conflicts
+  const subPages = compareAll
+    ? merge(conflicts, [...usedSubPages(snapshot.trees[tree]), ...filtered.keys()])
+    : conflicts
   return subPages.length === 0 ? { tree, how: 'equal' } : { tree, how: 'sub-pages', subPages }
 }
 
