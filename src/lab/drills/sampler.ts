@@ -37,10 +37,13 @@ export class Sampler {
     await this.#running
   }
 
+  /** The last look begins after the end: what clients did since the one before is counted too. */
   async #run(): Promise<void> {
     const { clock, witness } = this.#options
-    while (!this.#stop.signal.aborted) {
+    for (;;) {
+      const isLast = this.#stop.signal.aborted
       this.#look(await witness.ask())
+      if (isLast) return
       await clock.sleep(EVERY_MS, this.#stop.signal).catch(() => undefined)
     }
   }

@@ -74,6 +74,8 @@ expect:
     { timeoutMs: TIMEOUT_MS },
   )
   const outage = await observer.stop()
+  // Nothing that the clients did is missing from the curve, up to the last request.
+  expect(result.samples.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(result.rpo?.acknowledged)
   expect(failed(result)).toEqual([])
   expect(result.verdict).toBe('passed')
 

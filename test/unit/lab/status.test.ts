@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ActiveFault } from '../../../src/lab/keeper/active-fault.js'
 import { drawSurvey } from '../../../src/lab/status/draw.js'
+import { fitToWidth } from '../../../src/lab/status/fit.js'
 import { findLinks } from '../../../src/lab/status/links.js'
 import { type ClusterView, NO_ROLE, type RoleView } from '../../../src/lab/status/cluster-view.js'
 import type { Survey } from '../../../src/lab/survey.js'
@@ -122,4 +123,31 @@ it('draws a secondary below the primary of its set that it follows, where there 
   ])
   // A guess would be worse than none.
   expect(names([at('https://a'), at('https://b'), follower('https://lb')])).toEqual(['A', 'B', 'C'])
+})
+
+it('leaves out whole columns on a narrow screen, and never the lag', () => {
+  const header = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
+  const row = [
+    '└── DR ──▶ B',
+    'DR secondary: stream-wals',
+    '12 entries, 3.4 s',
+    '2 s ago',
+    '28',
+    'aa',
+    'http://b',
+    'pid 7',
+  ]
+  const columnsAt = (width: number) => fitToWidth([header, row], width)
+  const whole = 12 + 25 + 17 + 9 + 3 + 11 + 8 + 7 + 7 * 2
+  expect(columnsAt(whole)).toEqual([header, row])
+  expect(columnsAt(whole - 1)[0]).toEqual(header.slice(0, -1))
+  expect(columnsAt(80)[0]).toEqual(['cluster', 'state', 'lag', 'heartbeat', 'wal'])
+  expect(columnsAt(60)).toEqual([
+    ['cluster', 'state', 'lag'],
+    ['└── DR ──▶ B', 'DR secondary: stream-wals', '12 entries, 3.4 s'],
+  ])
+  expect(columnsAt(40)).toEqual([
+    ['cluster', 'lag', 'state'],
+    ['└── DR ──▶ B', '12 entries, 3.4 s', 'DR secondary: stream-wals'],
+  ])
 })

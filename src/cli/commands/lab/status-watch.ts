@@ -4,14 +4,15 @@ import { openLab } from '../../../lab/live/open-lab.js'
 import type { LiveLab } from '../../../lab/live-lab.js'
 import type { Survey } from '../../../lab/survey.js'
 import { withInterrupt } from '../../interrupt.js'
-import { onReaderGone, type Output } from '../../output.js'
+import { onReaderGone, type Output, terminalWidth } from '../../output.js'
 import { Screen } from '../../screen.js'
 
 interface WatchOptions {
   readonly name: string
   readonly json?: true
   readonly look: () => Promise<Survey>
-  readonly draw: (survey: Survey) => string
+  /** What does not fit into so many columns is left out, where they are given. */
+  readonly draw: (survey: Survey, width?: number) => string
   readonly host: LabHost
   readonly output: Output
 }
@@ -54,7 +55,9 @@ const redraw = async (
       const survey = await look()
       const time = new Date(host.clock.now()).toISOString().slice('2000-01-01T'.length, -1)
       const problems = survey.problems.length > 0 ? survey.problems.map((text) => `! ${text}`) : ['nothing is wrong']
-      screen.draw([`${name}  ${time}  (q ends)`, '', draw(survey), '', ...problems, '', ...last].join('\n'))
+      screen.draw(
+        [`${name}  ${time}  (q ends)`, '', draw(survey, terminalWidth()), '', ...problems, '', ...last].join('\n'),
+      )
       await host.clock.sleep(EVERY_MS, AbortSignal.any([end, wake.signal])).catch(() => undefined)
     }
   } finally {

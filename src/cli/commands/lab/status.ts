@@ -3,6 +3,7 @@ import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab } from '../../../lab/lifecycle/lab-directory.js'
 import { type LabHost, thisHost } from '../../../lab/lifecycle/lab-host.js'
 import { drawSurvey } from '../../../lab/status/draw.js'
+import { fitToWidth } from '../../../lab/status/fit.js'
 import { type Survey, surveyLab } from '../../../lab/survey.js'
 import { examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
@@ -26,7 +27,8 @@ export const statusCommand = (output: Output, makeHost: () => LabHost = thisHost
     .action(async (flags: StatusFlags) => {
       const host = makeHost()
       const look = () => surveyLab(requireAnyLab(flags.name), host)
-      const draw = (survey: Survey) => formatTable(drawSurvey(survey, host.clock.now()))
+      const draw = (survey: Survey, width = Number.POSITIVE_INFINITY) =>
+        formatTable(fitToWidth(drawSurvey(survey, host.clock.now()), width))
       if (flags.watch) return watchStatus({ ...flags, look, draw, host, output })
       const survey = await look()
       output.data(flags.json ? JSON.stringify(survey, undefined, 2) : draw(survey))
