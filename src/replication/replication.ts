@@ -1,6 +1,7 @@
 import type { Response } from '../logical/request.js'
 import { replicationCaches } from './caches.js'
 import type { ReplicationContext } from './context.js'
+import type { CompiledFilter } from './filter/compile-filter.js'
 import { currentEpoch } from './roles/epoch.js'
 import { FilterStore } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
@@ -25,6 +26,7 @@ import type { Kind, SecondaryView } from './types.js'
 import { TreeMaintenance } from './roles/tree-maintenance.js'
 import { ReplicationView } from './view.js'
 import { KEYS } from '../storage/key-families.js'
+import type { Commit } from '../storage/replicable.js'
 
 interface ReplicationOptions {
   readonly host: ReplicationHost
@@ -118,6 +120,8 @@ export class Replication {
     this.#unsubscribe = store.onCommit((commit) => {
       if (commit.mutations.some(({ key }) => key.startsWith(KEYS.filters))) this.#filterChanged()
       if (commit.origin === 'resynced' || commit.origin === 'recovered') this.#purge.check()
+      // A primary that lifted the filter for a moment may have sent what it hides again by now.
+      else if (commit.origin === 'applied' && this.#isFiltered(commit)) this.#purge.check()
       else if (commit.origin === 'applied') this.#purge.checkPending()
     })
     await this.#purge.start()
@@ -170,13 +174,22 @@ export class Replication {
 
   /** The mounts that the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
   #filteredMounts(): ReadonlySet<string> {
+    return this.#findFilter()?.filteredMounts ?? NOTHING_FILTERED
+  }
+
+  /** Whether a commit has keys that are to be held back. */
+  #isFiltered({ mutations }: Commit): boolean {
+    const filter = this.#findFilter()
+    return filter !== undefined && mutations.some(({ key }) => filter.isFiltered(key))
+  }
+
+  #findFilter(): CompiledFilter | undefined {
     const { host, roles, filters, running } = this.context
     const record = roles.record('performance')
-    if (!isCopy(record)) return NOTHING_FILTERED
+    if (!isCopy(record)) return undefined
     const original = running.dr.follower?.primary?.clusterId ?? ''
     const id = ownFilterId(record, host, filters)
-    const found = filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
-    return found?.filteredMounts ?? NOTHING_FILTERED
+    return filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
   }
 
   /** The data of a mount that was shown until the mount moved has to leave the secondaries of these filters. */

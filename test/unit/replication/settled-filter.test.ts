@@ -250,3 +250,22 @@ test('a key that was deleted behind the filter goes from the secondary, where it
   expect(c.readValue(SHARED_KEY)).toBeUndefined()
   expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
 })
+
+test('what came while the filter was lifted for a moment, of which nothing is known here, goes again', async () => {
+  const { a, c } = await filteredPair()
+  c.network.down()
+  await until(() => c.status('performance').connection_state !== 'ready')
+  const place = c.store.remotePosition
+  if (!place) throw new Error('nobody was followed')
+  const key = 'logical/m1/new'
+  await a.writeValue(key, 'shown for a moment')
+  for (const frame of (await a.store.framesAfter(place.index, 1_000_000)) ?? []) {
+    const position = { index: frame.lastIndex, hash: frame.hash, epoch: place.epoch }
+    expect(await c.store.applyEntries(a.store.decodeFrame(frame), position)).toBe(true)
+  }
+  expect(c.readValue(key)).toBe('shown for a moment')
+  c.network.isDown = false
+  await until(() => streams(c)() && c.readValue(key) === undefined)
+  await until(() => !c.replication.isPurgePending)
+  expect(c.status('performance').merkle_root).toBe(a.status('performance').merkle_root)
+})
