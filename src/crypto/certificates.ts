@@ -1,4 +1,5 @@
 import { X509Certificate, webcrypto } from 'node:crypto'
+import { isIP } from 'node:net'
 
 /**
  * A certificate authority and the certificates it issues, on the curve P-521 unless other keys are handed in. The library is loaded when the first
@@ -46,9 +47,11 @@ const VALID_YEARS = 30
 const BACKDATED_MS = 3_600_000
 
 interface Subject {
-  /** Common name and only DNS name. */
+  /** Common name, and host. */
   readonly name: string
   readonly nowMs: number
+  /** Names or addresses beside it. */
+  readonly otherHosts?: readonly string[]
 }
 
 /** A self-signed authority, which can also serve as a server's certificate. */
@@ -82,7 +85,7 @@ export const createAuthority = async (
 /** A certificate for a client, signed by the authority. */
 export const issueCertificate = async (
   issuer: KeyedCertificate,
-  { name, nowMs }: Subject,
+  { name, nowMs, otherHosts = [] }: Subject,
   { crypto, authority, client, loadLibrary } = P521,
 ): Promise<KeyedCertificate> => {
   const x509 = await loadLibrary()
@@ -100,13 +103,15 @@ export const issueCertificate = async (
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyAgreement, true),
         new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
-        new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: name }]),
+        new x509.SubjectAlternativeNameExtension([name, ...otherHosts].map(asAltName)),
       ],
     },
     crypto,
   )
   return { certificate: Buffer.from(certificate.rawData), privateKey: await exportKey(crypto, keys.privateKey) }
 }
+
+const asAltName = (host: string) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })
 
 const validity = (nowMs: number) => ({
   notBefore: new Date(nowMs - BACKDATED_MS),

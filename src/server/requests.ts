@@ -21,7 +21,7 @@ import { systemRulesOf } from './system-rules.js'
 interface RequestsOptions {
   readonly host: RuntimeHost
   /** Undefined for a server that is a cluster alone. */
-  readonly nodes: { readonly node: ClusterNode; readonly standby: Standby } | undefined
+  readonly nodes: () => { readonly node: ClusterNode; readonly standby: Standby } | undefined
   readonly systemRules: PathRuleTable
   readonly inFlight: InFlightRequests
   readonly meter: Meter
@@ -38,7 +38,8 @@ export class Requests {
   }
 
   async handle(request: IncomingRequest): Promise<Rendered> {
-    const { host, nodes } = this.#options
+    const { host } = this.#options
+    const nodes = this.#options.nodes()
     await host.admit(request)
     if (nodes && host.state.name === 'standby') {
       await nodes.standby.awaitActive(request)
@@ -49,7 +50,8 @@ export class Requests {
 
   /** Serves what a standby of this cluster hands on, or throws `NotActive` and has done nothing. */
   async handleRelayed(request: IncomingRequest, { isRightsOnly }: { isRightsOnly: boolean }): Promise<Rendered> {
-    const { host, nodes } = this.#options
+    const { host } = this.#options
+    const nodes = this.#options.nodes()
     if (!nodes?.node.isServing && !nodes?.node.isTakingOver) throw new NotActive()
     await host.admit(request)
     const { state } = host
@@ -69,7 +71,8 @@ export class Requests {
   }
 
   async #answer(request: IncomingRequest): Promise<Rendered> {
-    const { host, nodes } = this.#options
+    const { host } = this.#options
+    const nodes = this.#options.nodes()
     if (!nodes || host.state.name !== 'standby') return this.answerHere(request)
     try {
       return await nodes.standby.answer(request)
@@ -81,7 +84,7 @@ export class Requests {
   }
 
   async #answerOpen({ name, pipeline }: OpenServerState, request: IncomingRequest): Promise<Rendered> {
-    if (!this.#options.nodes) return renderAnswer(request, await pipeline.handle(name, request))
+    if (!this.#options.nodes()) return renderAnswer(request, await pipeline.handle(name, request))
     try {
       const response = await pipeline.handle(name, request)
       if (this.#isOutdated(request) && !hasWritten(response)) throw new LeadershipLost()
@@ -96,8 +99,11 @@ export class Requests {
    * who ends this node's being active is told so.
    */
   #isOutdated({ path, operation }: IncomingRequest): boolean {
-    const { nodes, systemRules } = this.#options
-    return nodes?.node.isLeading === false && !isServedWhile('fenced', systemRulesOf(systemRules, path), operation)
+    const { systemRules } = this.#options
+    return (
+      this.#options.nodes()?.node.isLeading === false &&
+      !isServedWhile('fenced', systemRulesOf(systemRules, path), operation)
+    )
   }
 
   async #counted(request: IncomingRequest, run: () => Promise<Rendered>): Promise<Rendered> {

@@ -66,9 +66,9 @@ export class ServerStatus implements ClusterStatus {
     this.#reading = new RuntimeReading(runtime)
   }
 
-  /** Keeps showing what is true now, until the next runtime is followed. */
-  freeze(): void {
-    this.#isRestarting = true
+  /** Keeps showing what is true now, until the next runtime is followed: that it restarts, if its cluster was open. */
+  freeze({ isOpen }: { readonly isOpen: boolean }): void {
+    this.#isRestarting = isOpen
     this.#reading = frozen(this.#reading)
   }
 

@@ -1,10 +1,8 @@
 import { PasswordWorker } from '../auth/userpass/password-worker.js'
-import type { Clock } from '../base/clock.js'
 import { skewedClock, systemClock } from '../base/clock.js'
 import { LIMITS } from '../base/limits.js'
-import type { Log } from '../base/log.js'
-import { type Network, systemNetwork } from '../base/network.js'
-import { createSystemRandom, type Random } from '../base/random.js'
+import { systemNetwork } from '../base/network.js'
+import { createSystemRandom } from '../base/random.js'
 import { Meter } from '../core/status/metrics.js'
 import { Holds } from '../replication/holds.js'
 import type { Kind } from '../replication/types.js'
@@ -15,11 +13,8 @@ import type { JsonObject } from '../logical/json.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import { EncryptionCount } from '../storage/barrier/encryption-count.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
-import { openGenerations } from '../storage/engine/generations.js'
-import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
 import { ClusterImages } from './lab/cluster-images.js'
 import { ApiListeners } from './api-listeners.js'
-import type { ServerConfig } from './config/config.js'
 import { openDev } from './dev/dev.js'
 import type { DevSecrets } from './dev/dev-key.js'
 import { withDiskFaults } from './data/disk-faults.js'
@@ -32,27 +27,16 @@ import type { Runtime } from './runtime/runtime.js'
 import { RuntimeHost } from './runtime/runtime-host.js'
 import { ServerStatus } from './server-status.js'
 import type { StandIns } from './stand-ins.js'
+import { openConfiguredStorage } from './data/server-storage.js'
 import { checkAfterCrash } from './data/start-check.js'
 import type { SharedLog } from '../storage/commit-log/shared-log.js'
 import { createNodeParts, type NodeParts } from './nodes/node-parts.js'
+import type { Peers } from './peers/peers.js'
+import { createPeersHost } from './peers/peers-host.js'
+import type { CompleteOptions, ServerOptions } from './server-options.js'
 import { Requests } from './requests.js'
 import type { ShellView } from './runtime/shell-view.js'
 import { systemRules, systemRulesOf } from './system-rules.js'
-
-interface ServerOptions {
-  readonly config: ServerConfig
-  readonly log: Log
-  readonly clock?: Clock
-  readonly random?: Random
-  readonly network?: Network
-  /** The log of the cluster that this server is one node of; without one it is a cluster alone. */
-  readonly sharedLog?: SharedLog | undefined
-  /** Where the data lies; by default where the configuration says. */
-  readonly openStorage?: () => Promise<EngineSource>
-  readonly standIns?: StandIns | undefined
-}
-
-type Options = Required<Omit<ServerOptions, 'sharedLog'>> & Pick<ServerOptions, 'sharedLog'>
 
 /**
  * One server process: listeners that stay, around a runtime that role changes replace. Whatever is derived from data lives
@@ -67,20 +51,24 @@ export class Server implements ShellView {
   readonly labState = new LabState()
   readonly passwords = new PasswordWorker()
   readonly systemRules: PathRuleTable
-  readonly #options: Options
+  readonly peers: Peers | undefined
+  readonly standIns: StandIns | undefined
+  readonly #options: CompleteOptions
   readonly #inFlight: InFlightRequests
   readonly #listeners: ApiListeners
   readonly transport: ClusterTransport
   readonly host: RuntimeHost
-  readonly #nodes: NodeParts | undefined
+  #nodes: NodeParts | undefined
   readonly #requests: Requests
   /** For labs. */
   readonly images: ClusterImages
   #clusterPort: ClusterPort | undefined
   #devSecrets: DevSecrets | undefined
 
-  private constructor(options: Options) {
+  private constructor(options: CompleteOptions) {
     this.#options = { ...options, clock: skewedClock(options.clock, () => this.labState.skewMs) }
+    this.peers = options.peers
+    this.standIns = options.standIns
     this.status = new ServerStatus(options.config)
     this.systemRules = systemRules(options.config)
     this.#inFlight = new InFlightRequests(options.clock)
@@ -88,16 +76,25 @@ export class Server implements ShellView {
     this.transport =
       this.standIns?.transport ?? createGrpcTransport({ network, clock, times: replicationTimes(config), log })
     this.#nodes = options.sharedLog && this.#createNodeParts(options.sharedLog)
-    const seat = this.#nodes?.node
+    const seat = () => this.#nodes?.node
     this.host = new RuntimeHost({ ...this.#options, status: this.status, shell: this, inFlight: this.#inFlight, seat })
     this.#requests = new Requests({
       ...this.#options,
       host: this.host,
-      nodes: this.#nodes,
+      nodes: () => this.#nodes,
       systemRules: this.systemRules,
       inFlight: this.#inFlight,
       meter: this.meter,
     })
+    this.peers?.serve(
+      createPeersHost(this.host, {
+        node: seat,
+        watched: (source) => this.#watched(source),
+        becomeNode: (sharedLog) => {
+          this.#nodes = this.#createNodeParts(sharedLog)
+        },
+      }),
+    )
     this.images = new ClusterImages({
       host: this.host,
       clock: options.clock,
@@ -122,7 +119,7 @@ export class Server implements ShellView {
       clock: systemClock,
       random: createSystemRandom(),
       network: systemNetwork,
-      openStorage: () => openConfiguredStorage(options),
+      openStorage: () => openConfiguredStorage(options.config, options.log),
       standIns: undefined,
       ...options,
     })
@@ -143,10 +140,6 @@ export class Server implements ShellView {
   get clusterPort(): ClusterPort {
     if (!this.#clusterPort) throw new Error('the cluster port is not open')
     return this.#clusterPort
-  }
-
-  get standIns(): StandIns | undefined {
-    return this.#options.standIns
   }
 
   get devSecrets(): DevSecrets | undefined {
@@ -198,6 +191,7 @@ export class Server implements ShellView {
       await this.host.end()
     } finally {
       await this.#nodes?.close()
+      await this.peers?.close()
       await this.#clusterPort?.close()
       await this.passwords.close()
       await this.host.closeData()
@@ -205,9 +199,8 @@ export class Server implements ShellView {
   }
 
   async #start(): Promise<void> {
-    const { config, log, clock, openStorage } = this.#options
-    const opened = await openStorage()
-    const source = config.own.labApi ? withDiskFaults(opened, this.labState.disk, clock) : opened
+    const { config, log, openStorage } = this.#options
+    const source = this.#watched(await openStorage())
     this.host.adopt(source)
     this.#clusterPort = await this.transport.listen(config.clusterBindAddress)
     const runtime = await this.#openSound(source)
@@ -216,6 +209,7 @@ export class Server implements ShellView {
     for (const listener of config.listeners) await this.#listeners.open(listener)
     if (config.dev) this.#devSecrets = await openDev(runtime, config, log)
     else await this.host.autoUnseal()
+    this.peers?.joinConfigured()
   }
 
   /** Data that is not sound is left as it is: closed in order it would count as sound from then on. */
@@ -235,6 +229,11 @@ export class Server implements ShellView {
     return this.#requests.handle(request)
   }
 
+  #watched(source: EngineSource): EngineSource {
+    const { config, clock } = this.#options
+    return config.own.labApi ? withDiskFaults(source, this.labState.disk, clock) : source
+  }
+
   #createNodeParts(sharedLog: SharedLog): NodeParts {
     return createNodeParts(sharedLog, {
       ...this.#options,
@@ -248,6 +247,3 @@ export class Server implements ShellView {
     })
   }
 }
-
-const openConfiguredStorage = async ({ config, log }: ServerOptions): Promise<EngineSource> =>
-  config.storage.path === undefined ? openMemoryGenerations() : openGenerations(config.storage.path, log)

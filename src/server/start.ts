@@ -9,6 +9,7 @@ import type { ServerConfig } from './config/config.js'
 import type { DevCertificates } from './dev/dev-tls.js'
 import { describeOwner, findLockOwner, findPortOwner } from './data/owner-of.js'
 import { openCopy, openSharedLog } from './data/shared-storage.js'
+import { Peers } from './peers/peers.js'
 import { Server } from './server.js'
 
 /** Why a server did not start: `taken` means that a port or the data directory belongs to somebody else. */
@@ -35,8 +36,10 @@ export const startServerFrom = async (
   { network = systemNetwork, ...parts }: StartParts = {},
 ): Promise<Server> => {
   try {
-    const shared = await openShared(config, log)
-    return await Server.start({ ...shared, ...parts, log, network: routedNetwork(network, config.own.dialRoutes) })
+    const routed = routedNetwork(network, config.own.dialRoutes)
+    const shared =
+      config.storage.label === 'raft' ? await openPeers(config, log, routed) : await openShared(config, log)
+    return await Server.start({ ...shared, ...parts, log, network: routed })
   } catch (error) {
     const taken = await describeTaken(error, config)
     const message = error instanceof Error ? error.message : String(error)
@@ -44,11 +47,10 @@ export const startServerFrom = async (
   }
 }
 
+type SharedParts = Pick<Parameters<typeof Server.start>[0], 'config' | 'sharedLog' | 'openStorage' | 'peers'>
+
 /** For storage that several servers may share: the log of it, and where this node's copy lies. Each life is a node of its own. */
-const openShared = async (
-  config: ServerConfig,
-  log: Log,
-): Promise<Pick<Parameters<typeof Server.start>[0], 'config' | 'sharedLog' | 'openStorage'>> => {
+const openShared = async (config: ServerConfig, log: Log): Promise<SharedParts> => {
   const { storage, own } = config
   if (!storage.etcd) return { config }
   const random = createSystemRandom()
@@ -57,6 +59,23 @@ const openShared = async (
     config: { ...config, storage: { ...storage, nodeId: uuid(random) } },
     sharedLog,
     openStorage: () => openCopy(storage.path, log),
+  }
+}
+
+/** For storage that other nodes may join: this node's part of what they share, where there are some. */
+const openPeers = async (config: ServerConfig, log: Log, network: Network): Promise<SharedParts> => {
+  const { storage } = config
+  if (storage.path === undefined) return { config }
+  const surroundings = { clock: systemClock, random: createSystemRandom(), network, log }
+  const peers = await Peers.open({ ...surroundings, config, directory: storage.path })
+  const { membership } = peers
+  if (membership.state !== 'joined') return { config, peers }
+  try {
+    const joined = await peers.startNode()
+    return { config: { ...config, storage: { ...storage, nodeId: membership.member.nodeId } }, peers, ...joined }
+  } catch (error) {
+    await peers.close()
+    throw error
   }
 }
 

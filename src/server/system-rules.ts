@@ -34,6 +34,7 @@ const STATUS = {
   verbs: ['GET'],
 } satisfies PathRules
 const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
+const BOOTSTRAP = { ...ROOT, ...OPEN, servedWhile: { 'writes-paused': 'all' } } satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
 const ROLE_ON_DR = { ...ROOT, servedWhile: { ...WHILE_DR, ...STEERING } } satisfies PathRules
 /** A path of this kind looks at the operation token itself. */
@@ -105,7 +106,10 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'in-flight-req': ROOT,
     metrics: unauthenticatedMetrics ? { ...ROOT, ...OPEN, servedWhile: WHILE_DR } : ROOT,
     // Called before a node has a cluster.
-    'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all' } },
+    'storage/raft/join': { ...ROOT, ...OPEN, servedWhile: { sealed: 'all', standby: 'all', 'writes-paused': 'all' } },
+    // Whoever is to join shows the shares, or the seal.
+    'storage/raft/bootstrap/challenge': BOOTSTRAP,
+    'storage/raft/bootstrap/answer': BOOTSTRAP,
     // On a DR secondary these paths take an operation token, which they look at themselves.
     'storage/raft/configuration': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/state': { ...ROOT, servedWhile: WHILE_DR },

@@ -59,12 +59,16 @@ describe('status', () => {
     }
   })
 
-  it('refuses to join, open as well as without a cluster', async () => {
+  it('refuses to join with a cluster of its own, and tells who cannot be reached without one', async () => {
     const empty = await clusters.addStarted('E')
-    for (const client of [a.anonymous, empty.anonymous]) {
-      const answer = await client.send('POST', 'sys/storage/raft/join', { body: { leader_api_addr: 'http://x:1' } })
-      expect([answer.status, errorsOf(answer)]).toEqual([400, ['several nodes per cluster are not supported yet']])
-    }
+    const body = { leader_api_addr: 'http://127.0.0.1:1' }
+    const own = await a.anonymous.send('POST', 'sys/storage/raft/join', { body })
+    const text = 'this server has a cluster already; to join another one it must be given an empty path'
+    expect([own.status, errorsOf(own)]).toEqual([400, [text]])
+    const answer = await empty.anonymous.send('POST', 'sys/storage/raft/join', { body })
+    expect([answer.status, errorsOf(answer)[0]]).toEqual([500, expect.stringContaining('http://127.0.0.1:1')])
+    const retried = await empty.anonymous.send('POST', 'sys/storage/raft/join', { body: { ...body, retry: true } })
+    expect([retried.status, retried.json]).toEqual([200, { joined: false }])
   })
 })
 

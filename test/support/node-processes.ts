@@ -6,22 +6,19 @@ import { type Ending, lastLogLines, launchServer } from '../../src/lab/runner/ch
 import { TestNode, TestNodes } from './nodes.js'
 import { until } from './until.js'
 
-/** A server as a process of its own, whose data lies in an etcd; without one it is a cluster alone. */
+/** What is configured where nodes differ, given the directory of one. */
+type Configure = (directory: string) => { readonly storage: object; readonly settings: object }
+
+/** A server as a process of its own. */
 export class NodeProcess extends TestNode {
   readonly directory: string
-  readonly #etcdAddress: string | undefined
-  readonly #settings: object
+  readonly #configure: Configure
   #process: { readonly pid: number; readonly ended: Promise<Ending> } | undefined
 
-  constructor(
-    name: string,
-    ports: PortPair,
-    { etcdAddress, settings }: { etcdAddress: string | undefined; settings: object },
-  ) {
+  constructor(name: string, ports: PortPair, configure: Configure) {
     super(name, ports)
     this.directory = mkdtempSync(path.join(tmpdir(), `understudy-node-${name}-`))
-    this.#etcdAddress = etcdAddress
-    this.#settings = settings
+    this.#configure = configure
   }
 
   get isRunning(): boolean {
@@ -33,7 +30,8 @@ export class NodeProcess extends TestNode {
   }
 
   async start(): Promise<void> {
-    writeFileSync(this.#files.configFile, JSON.stringify(this.#config))
+    const { storage, settings } = this.#configure(path.join(this.directory, 'data'))
+    writeFileSync(this.#files.configFile, JSON.stringify(this.configOf(storage, settings)))
     const started = launchServer(this.name, this.#files, true)
     this.#process = started
     const ended = started.ended.then((ending) => {
@@ -69,13 +67,6 @@ export class NodeProcess extends TestNode {
     await running.ended
   }
 
-  get #config(): object {
-    const directory = path.join(this.directory, 'data')
-    if (this.#etcdAddress === undefined) return this.configOf({ file: { path: directory } }, this.#settings)
-    const etcd = { address: `http://${this.#etcdAddress}`, ha_enabled: 'true', request_timeout: '1s' }
-    return this.configOf({ etcd }, { leader_lease: '2s', data_dir: directory, ...this.#settings })
-  }
-
   get #files() {
     return { configFile: path.join(this.directory, 'server.json'), logFile: path.join(this.directory, 'server.log') }
   }
@@ -88,10 +79,32 @@ export const nodeProcesses = async (
   settings: object = {},
 ): Promise<TestNodes<NodeProcess>> => {
   const ports = await randomPorts([...names])
+  const etcd = { address: `http://${etcdAddress}`, ha_enabled: 'true', request_timeout: '1s' }
+  const configure: Configure = (directory) =>
+    etcdAddress === undefined
+      ? { storage: { file: { path: directory } }, settings }
+      : { storage: { etcd }, settings: { leader_lease: '2s', data_dir: directory, ...settings } }
+  return new TestNodes(names.map((name) => new NodeProcess(name, portsOf(ports, name), configure)))
+}
+
+/** Processes that are to be a cluster by storage "raft". Nothing runs yet, and none knows of another. */
+export const raftProcesses = async (
+  names: readonly string[],
+  settings: object = {},
+): Promise<TestNodes<NodeProcess>> => {
+  const ports = await randomPorts(names.flatMap((name) => [name, `${name}-peer`]))
   const all = names.map((name) => {
-    const pair = ports.get(name)
-    if (!pair) throw new Error(`no ports for ${name}`)
-    return new NodeProcess(name, pair, { etcdAddress, settings })
+    const etcd_peer_address = `127.0.0.1:${portsOf(ports, `${name}-peer`).api}`
+    return new NodeProcess(name, portsOf(ports, name), (directory) => ({
+      storage: { raft: { path: directory, node_id: name } },
+      settings: { leader_lease: '2s', etcd_peer_address, ...settings },
+    }))
   })
   return new TestNodes(all)
+}
+
+const portsOf = (ports: ReadonlyMap<string, PortPair>, name: string): PortPair => {
+  const pair = ports.get(name)
+  if (!pair) throw new Error(`no ports for ${name}`)
+  return pair
 }

@@ -3,6 +3,7 @@
  * wrapped, and what secondaries are given. It never holds the root key itself.
  */
 import type { Random } from '../../base/random.js'
+import { invalid } from '../../logical/errors.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
 import type { SealConfig } from '../../seal/config.js'
 import { combineShares, splitKey } from '../../seal/key-shares.js'
@@ -30,14 +31,33 @@ export interface SealKeysOptions {
   readonly storage: SealStorage
   readonly autoSeal?: AutoSeal | undefined
   readonly random: Random
+  /** Where the key of the shares is kept for who is to show that he has them; undefined where nobody ever is. */
+  readonly shareKey?: ShareKeyRecord | undefined
 }
+
+/** Behind the barrier: to be read and written while it is open. */
+interface ShareKeyRecord {
+  find(): Buffer | undefined
+  keep(shareKey: Buffer): Promise<void>
+}
+
+/** The root key, and the key of the shares that has opened it. */
+interface Opening {
+  readonly rootKey: Buffer
+  readonly shareKey: Buffer
+}
+
+/** What a challenge is bound to. */
+const CHALLENGE = 'challenge'
 
 export class SealKeys {
   readonly #storage: SealStorage
   readonly #autoSeal: AutoSeal | undefined
   readonly #random: Random
+  readonly #shareKey: ShareKeyRecord | undefined
 
   constructor(options: SealKeysOptions) {
+    this.#shareKey = options.shareKey
     this.#storage = options.storage
     this.#autoSeal = options.autoSeal
     this.#random = options.random
@@ -65,11 +85,40 @@ export class SealKeys {
 
   /** The root key that these shares lead to; undefined when they are not the cluster's. */
   async findRootKey(shares: readonly Buffer[]): Promise<Buffer | undefined> {
+    return (await this.findOpening(shares))?.rootKey
+  }
+
+  /** The same, with the key of the shares. */
+  async findOpening(shares: readonly Buffer[]): Promise<Opening | undefined> {
     const config = this.config
     const wrapped = this.#storage.get(KEYS.shareWrappedRoot)
     if (!config || !wrapped) return undefined
     const shareKey = await combineShares(shares, config)
-    return shareKey && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
+    const rootKey = shareKey && unwrapKey(shareKey, wrapped, KEYS.shareWrappedRoot)
+    return shareKey && rootKey && { shareKey, rootKey }
+  }
+
+  /** To be called with the key of the shares whenever they were shown, while the barrier is open. */
+  async keepShareKey(shareKey: Buffer): Promise<void> {
+    if (this.#shareKey && !this.#shareKey.find()?.equals(shareKey)) await this.#shareKey.keep(shareKey)
+  }
+
+  /**
+   * 32 bytes that only a server with the same seal can read, or with the shares of this one. Throws LogicalError 400 where
+   * the shares were not shown since they could be kept.
+   */
+  async sealChallenge(secret: Buffer): Promise<Buffer> {
+    if (this.#autoSeal) return this.#autoSeal.wrap(secret)
+    const shareKey = this.#shareKey?.find()
+    if (!shareKey)
+      throw invalid('the key shares have to be shown once more before a server can join: seal and unseal this one')
+    return wrapKey(this.#random, shareKey, secret, CHALLENGE)
+  }
+
+  /** What another server's `sealChallenge` was given; undefined when neither the seal nor the shares are its. */
+  async openChallenge(challenge: Buffer, shareKey: Buffer | undefined): Promise<Buffer | undefined> {
+    if (this.#autoSeal) return (await this.#autoSeal.unwrap(challenge))?.key
+    return shareKey && unwrapKey(shareKey, challenge, CHALLENGE)
   }
 
   /** The root key as the auto-unseal seal has it; undefined when there is none, or its key fits no longer. */
@@ -96,6 +145,7 @@ export class SealKeys {
   /** Makes new shares the ones that count. LogicalError `read-only` where replicated keys may not be written. */
   async adopt(made: NewShares): Promise<void> {
     await this.#storage.write(made.records)
+    await this.keepShareKey(made.shareKey)
   }
 
   /** Brings the auto-unseal wrapping up to date: after a migration, and when the seal key was replaced. */

@@ -8,8 +8,11 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
+import { combineShares } from '../../seal/key-shares.js'
 import { ROOT_KEY_BYTES } from '../../seal/key-wrapping.js'
 import { ShareCollector } from '../../seal/share-collector.js'
+import type { SealHooks } from './seal-hooks.js'
+import type { SealJoin } from './seal-join.js'
 import type { SealKeys } from './seal-keys.js'
 import type { SealBarrier, SealStorage } from './seal-records.js'
 
@@ -28,18 +31,6 @@ interface SealStatus {
   readonly isMigrating: boolean
 }
 
-interface SealHooks {
-  /**
-   * Fills a new cluster while its barrier is open for the first time: mounts, policies, the first root token. It stops
-   * what it starts; `onUnsealed` follows when the cluster is really opened.
-   */
-  createCluster(): Promise<{ readonly rootToken: string }>
-  /** The barrier is open. What is thrown here leaves the cluster sealed. */
-  onUnsealed(rootKey: Buffer): Promise<void>
-  /** The barrier is about to close: stop what reads through it. */
-  onSealed(): Promise<void>
-}
-
 interface SealManagerOptions {
   readonly keys: SealKeys
   readonly storage: Pick<SealStorage, 'write' | 'clear'>
@@ -49,6 +40,8 @@ interface SealManagerOptions {
   readonly log: Log
   /** True for a node of several: another one may be the writer while this one is opened, and it mends no record. */
   readonly isOneOfSeveral?: boolean
+  /** The cluster that this server is to be a node of, while it has no data of its own. */
+  readonly joining?: () => SealJoin | undefined
 }
 
 export class SealManager {
@@ -61,11 +54,13 @@ export class SealManager {
   readonly #lock = new KeyedLock()
   readonly #collector = new ShareCollector()
   readonly #isOneOfSeveral: boolean
+  readonly #joining: () => SealJoin | undefined
   #nonce = ''
   #rootKey: Buffer | undefined
 
   constructor(options: SealManagerOptions) {
     this.#isOneOfSeveral = options.isOneOfSeveral ?? false
+    this.#joining = options.joining ?? (() => undefined)
     this.keys = options.keys
     this.#storage = options.storage
     this.#barrier = options.barrier
@@ -76,7 +71,7 @@ export class SealManager {
 
   /** Only an initialised cluster is ever opened, so an open one need not look: health is asked for all the time. */
   get isInitialized(): boolean {
-    return !this.isSealed || this.keys.config !== undefined
+    return !this.isSealed || this.#config !== undefined
   }
 
   get isSealed(): boolean {
@@ -88,8 +83,13 @@ export class SealManager {
     return this.#rootKey
   }
 
+  /** Of the cluster that is here, or of that which this server is to join. */
+  get #config(): SealConfig | undefined {
+    return this.keys.config ?? this.#joining()?.config
+  }
+
   status(): SealStatus {
-    const config = this.keys.config
+    const config = this.#config
     return {
       type: this.keys.type,
       isInitialized: config !== undefined,
@@ -125,7 +125,7 @@ export class SealManager {
   /** Takes one share in; the one that completes the threshold opens the cluster. An open cluster ignores it. */
   unseal(share: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
-      const config = this.keys.config
+      const config = this.#config
       if (!config) throw invalid('Vault is not initialized')
       if (!this.isSealed) return
       if (this.keys.isAutoUnseal && !this.keys.isMigrating) {
@@ -135,10 +135,23 @@ export class SealManager {
       this.#collector.offer(share)
       if (this.#collector.progress < config.threshold) return
       this.#nonce = ''
-      const rootKey = await this.#collector.spend((shares) => this.keys.findRootKey(shares))
-      if (!rootKey) throw invalid('Unseal failed, invalid key')
-      await this.#open(rootKey, 'stale')
+      if (await this.#collector.spend((shares) => this.#openWithShares(shares, config))) return
+      throw invalid('Unseal failed, invalid key')
     })
+  }
+
+  /** False when they are not those of the cluster. */
+  async #openWithShares(shares: readonly Buffer[], config: SealConfig): Promise<boolean> {
+    const joining = this.keys.config ? undefined : this.#joining()
+    if (joining) {
+      const shareKey = await combineShares(shares, config)
+      return shareKey !== undefined && joining.open(shareKey)
+    }
+    const opening = await this.keys.findOpening(shares)
+    if (!opening) return false
+    await this.#open(opening.rootKey, 'stale')
+    if (!this.#isOneOfSeveral) await this.keys.keepShareKey(opening.shareKey)
+    return true
   }
 
   /** Forgets the shares taken in so far. */

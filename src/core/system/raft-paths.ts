@@ -1,13 +1,14 @@
 /**
- * sys/storage/raft: what tools ask of the storage label `raft`. There is one node, which leads; snapshots are of this
- * cluster as a whole.
+ * sys/storage/raft: the nodes of a cluster whose storage is labelled `raft`, and how one comes to be one of them; snapshots are
+ * of the cluster as a whole.
  */
 import { definePath, type Handler, type PathSpec } from '../../logical/backend.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
-import { bool, commaList, type FieldTable, int, string } from '../../logical/fields.js'
+import { string } from '../../logical/fields.js'
 import type { JsonObject } from '../../logical/json.js'
 import type { Request, Response } from '../../logical/request.js'
 import { DR_REFUSAL } from '../../logical/refusal-texts.js'
+import { notRaft, raftBootstrapPaths, type RaftNodes, type RaftServer } from './raft-join-paths.js'
 
 interface RaftPathsDeps {
   /** The label of the storage stanza. */
@@ -18,6 +19,8 @@ interface RaftPathsDeps {
   /** Last index of the log. */
   readonly index: () => number
   readonly isDrSecondary: () => boolean
+  /** The nodes of the cluster; undefined where no other can join. */
+  readonly nodes: RaftNodes | undefined
   /** Whether an operation token authorises this request. */
   readonly isOperationTokenAllowed: (token: string, request: Request) => boolean
   readonly snapshot: () => AsyncIterable<Buffer>
@@ -33,6 +36,10 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   status('storage/raft/configuration', 'The servers of this cluster.', deps, configurationBody),
   status('storage/raft/autopilot/state', 'The health of the servers of this cluster.', deps, stateBody),
   status('storage/raft/autopilot/configuration', 'The settings of autopilot.', deps, () => AUTOPILOT),
+  ...raftBootstrapPaths(() => {
+    requireRaft(deps)
+    return deps.nodes
+  }),
   definePath({
     pattern: 'storage/raft/snapshot',
     fields: {},
@@ -47,41 +54,14 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   }),
 ]
 
-/** Exists in every state, since it is called before a node has a cluster. */
-export const raftJoinPath = (): PathSpec =>
-  definePath({
-    pattern: 'storage/raft/join',
-    fields: JOIN_FIELDS,
-    summary: 'Join a cluster as another node.',
-    operations: {
-      update: () => {
-        throw invalid('several nodes per cluster are not supported yet')
-      },
-    },
-  })
-
-const JOIN_FIELDS = {
-  leader_api_addr: string('Address of the node that leads.'),
-  leader_ca_cert: string('CA certificate of the leader.'),
-  leader_client_cert: string('Client certificate.'),
-  leader_client_key: string('Client key.', '', { isSecret: true }),
-  leader_tls_servername: string('Name the certificate of the leader must have.'),
-  auto_join: string('How nodes are discovered.'),
-  auto_join_scheme: string('Scheme of discovered addresses.'),
-  auto_join_port: int('Port of discovered addresses.'),
-  retry: bool('Go on trying.'),
-  non_voter: bool('Join without a vote.'),
-  tags: commaList('Ignored.'),
-} satisfies FieldTable
-
 /** A status read; with an operation token in the query or, as an update, in the body, also on a DR secondary. */
 const status = (
   pattern: string,
   summary: string,
   deps: RaftPathsDeps,
-  body: (deps: RaftPathsDeps) => JsonObject,
+  body: (deps: RaftPathsDeps) => JsonObject | Promise<JsonObject>,
 ): PathSpec => {
-  const answer: Handler<typeof TOKEN_FIELDS> = ({ request, values }) => {
+  const answer: Handler<typeof TOKEN_FIELDS> = async ({ request, values }) => {
     if (deps.isDrSecondary()) {
       const token = values.dr_operation_token
       if (token === '' || !deps.isOperationTokenAllowed(token, request)) throw invalid(DR_REFUSAL)
@@ -89,19 +69,29 @@ const status = (
       throw new LogicalError('unsupported-operation', 'unsupported operation', { wrapped: true })
     }
     requireRaft(deps)
-    return { data: body(deps) }
+    return { data: await body(deps) }
   }
   return definePath({ pattern, fields: TOKEN_FIELDS, summary, operations: { read: answer, update: answer } })
 }
 
 const requireRaft = ({ label }: RaftPathsDeps): void => {
-  if (label !== 'raft') throw invalid(`raft storage is not in use: the storage of this server is "${label}"`)
+  if (label !== 'raft') throw notRaft(label)
 }
 
-const configurationBody = ({ nodeId, clusterAddress, index }: RaftPathsDeps): JsonObject => ({
+/** This server leads, since it answers. */
+const serversOf = async ({ nodes, nodeId, clusterAddress }: RaftPathsDeps): Promise<readonly RaftServer[]> =>
+  nodes ? nodes.servers() : [{ nodeId, clusterAddress, isVoter: true }]
+
+const configurationBody = async (deps: RaftPathsDeps): Promise<JsonObject> => ({
   config: {
-    index: index(),
-    servers: [{ node_id: nodeId, address: clusterAddress, leader: true, voter: true, protocol_version: '3' }],
+    index: deps.index(),
+    servers: (await serversOf(deps)).map(({ nodeId, clusterAddress, isVoter }) => ({
+      node_id: nodeId,
+      address: clusterAddress,
+      leader: nodeId === deps.nodeId,
+      voter: isVoter,
+      protocol_version: '3',
+    })),
   },
 })
 

@@ -66,6 +66,20 @@ export interface StorageConfig {
   readonly nodeId: string
   /** Where the data lies, with `path` as that of a copy of it; undefined for every other label. */
   readonly etcd?: EtcdStorageConfig
+  /** The nodes that are tried in turn while this one has no cluster. */
+  readonly retryJoin?: readonly RetryJoin[]
+}
+
+/** Another node, by its API. Texts are empty where nothing was given; a file is read when it is needed. */
+export interface RetryJoin {
+  readonly address: string
+  readonly caFile: string
+  readonly clientCertFile: string
+  readonly clientKeyFile: string
+  readonly caPem: string
+  readonly clientCertPem: string
+  readonly clientKeyPem: string
+  readonly serverName: string
 }
 
 /** An etcd of one or more members. Texts are empty where nothing was given. */
@@ -154,6 +168,10 @@ export interface OwnSettings {
   readonly leaderLeaseMs: number
   /** Of the copy of what lies in a shared storage; empty: a temporary one. */
   readonly dataDir: string
+  /** Of the program that nodes with storage "raft" share their log in; empty: looked for in PATH. */
+  readonly etcdPath: string
+  /** `host:port` where other nodes reach it; empty: one port above the cluster address. */
+  readonly etcdPeerAddress: string
   readonly demoteDrainTimeoutMs: number
   readonly fenceClientWrites: boolean
   readonly allowOlderSecondary: boolean

@@ -1,9 +1,8 @@
 import type { StorageConfig } from './config.js'
 import { resolveEtcd } from './etcd-storage.js'
+import { resolveRetryJoin } from './retry-join.js'
 import type { ConfigSources } from './sources.js'
 import { MEMORY_LABELS, STORAGE_LABELS } from './tables.js'
-import type { Stanza } from './tree.js'
-import { textOf } from './values.js'
 import { DEFAULT_ORIGIN, fromFlag, fromVariable } from './resolved-settings.js'
 
 /** Where the data lies, and under which label the API shows it. */
@@ -33,55 +32,9 @@ export const resolveStorage = (sources: ConfigSources): StorageConfig => {
     findings.problems.push({ origin, text: `storage "${label}" is not supported; supported are ${known}` })
   }
   if (label === 'etcd') return { label, path: undefined, nodeId, etcd: resolveEtcd(stanza, sources) }
-  refuseForeignJoin(stanza, sources)
   if (MEMORY_LABELS.has(label)) return { label, path: undefined, nodeId }
   const path = settled.text('storage.path', [dataDir, fromVariable(env, 'VAULT_RAFT_PATH'), stanza.values.path])
   if (path === '' && STORAGE_LABELS.has(label))
     findings.problems.push({ origin, text: `storage "${label}" needs a path` })
-  return { label, path, nodeId }
+  return { label, path, nodeId, retryJoin: resolveRetryJoin(stanza, sources) }
 }
-
-const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
-
-/** `retry_join` blocks are fine as long as they all name this very server. */
-const refuseForeignJoin = (stanza: Stanza, { files, env, findings }: ConfigSources): void => {
-  const own = new Set(
-    [
-      env.VAULT_API_ADDR,
-      env.VAULT_REDIRECT_ADDR,
-      env.VAULT_CLUSTER_ADDR,
-      textOf(files.root.api_addr),
-      textOf(files.root.cluster_addr),
-    ]
-      .filter(Boolean)
-      .map(normalise),
-  )
-  // A listener's port on a loopback address belongs to the server itself.
-  for (const { values } of files.listeners) {
-    const port = /:(\d+)$/.exec(textOf(values.address))?.[1] ?? '8200'
-    for (const host of LOOPBACK) own.add(`${host}:${port}`)
-  }
-  for (const { line, body } of joinBlocks(stanza)) {
-    const leader = body?.items.find(({ key }) => key === 'leader_api_addr')?.value
-    if (leader?.kind === 'string' && own.has(normalise(leader.value))) continue
-    findings.problems.push({
-      origin: `${stanza.origin.replace(/:\d+$/, '')}:${line}`,
-      text: 'retry_join names another server: several nodes per cluster are not supported yet',
-    })
-    return
-  }
-}
-
-/** Every `retry_join`, a list of them in JSON included; without a body where it is no block. */
-const joinBlocks = (stanza: Stanza) =>
-  stanza.body.items
-    .filter(({ key }) => key === 'retry_join')
-    .flatMap(({ value, line }) =>
-      (value.kind === 'list' ? value.values : [value]).map((one) => ({
-        line,
-        body: one.kind === 'object' ? one.body : undefined,
-      })),
-    )
-
-const normalise = (address: string | undefined): string =>
-  (address ?? '').replace(/^https?:\/\//, '').replace(/\/$/, '')

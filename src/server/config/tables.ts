@@ -65,6 +65,22 @@ export const STORAGE_KEYS: KeyTable = {
   max_entry_size: accepted('any'),
 }
 
+const AUTO_JOIN: Key = { kind: 'any', refusal: 'nodes are not looked for; name them with leader_api_addr' }
+
+export const RETRY_JOIN_KEYS: KeyTable = {
+  leader_api_addr: real('string'),
+  leader_ca_cert_file: real('string'),
+  leader_client_cert_file: real('string'),
+  leader_client_key_file: real('string'),
+  leader_ca_cert: real('string'),
+  leader_client_cert: real('string'),
+  leader_client_key: real('string'),
+  leader_tls_servername: real('string'),
+  auto_join: AUTO_JOIN,
+  auto_join_scheme: accepted('any'),
+  auto_join_port: accepted('any'),
+}
+
 export const ETCD_STORAGE_KEYS: KeyTable = {
   address: real('string'),
   path: real('string'),
@@ -132,6 +148,8 @@ export const OWN_KEYS = {
   step_down_rest: real('duration'),
   leader_lease: real('duration'),
   data_dir: real('string'),
+  etcd_path: real('string'),
+  etcd_peer_address: real('string'),
   demote_drain_timeout: real('duration'),
   fence_client_writes: real('bool'),
   allow_older_secondary: real('bool'),

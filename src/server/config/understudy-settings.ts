@@ -2,6 +2,7 @@ import { TIDY_INTERVAL_MS } from '../../auth/approle/tidy.js'
 import { LIMITS } from '../../base/limits.js'
 import { nearest } from '../../base/nearest.js'
 import { DEFAULT_REPORTED_VERSION, type OwnSettings } from './config.js'
+import { checkAddress } from './addresses.js'
 import { OWN_KEYS } from './tables.js'
 import type { Findings } from './tree.js'
 import { coerceText, type Sourced } from './values.js'
@@ -29,6 +30,9 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
   if (leaderLeaseMs < LIMITS.leaderLeaseMsMin) {
     refuse('leader_lease', `leader_lease must be at least ${LIMITS.leaderLeaseMsMin}ms`)
   }
+  const etcdPeerAddress = text('etcd_peer_address', '')
+  if (etcdPeerAddress !== '')
+    checkAddress(etcdPeerAddress, given.etcd_peer_address?.origin ?? 'etcd_peer_address', findings)
   const reportedVersion = text('reported_version', DEFAULT_REPORTED_VERSION)
   if (!/^\d+\.\d+\.\d+(?:[-+].*)?$/.test(reportedVersion)) {
     refuse('reported_version', `"${reportedVersion}" is not a version such as 1.20.4+ent`)
@@ -52,6 +56,8 @@ export const resolveOwnSettings = ({ files, env, settled, findings }: ConfigSour
     stepDownRestMs: time('step_down_rest', 10_000),
     leaderLeaseMs,
     dataDir: text('data_dir', ''),
+    etcdPath: text('etcd_path', ''),
+    etcdPeerAddress,
     demoteDrainTimeoutMs: time('demote_drain_timeout', 10_000),
     fenceClientWrites: flag('fence_client_writes', false),
     allowOlderSecondary: flag('allow_older_secondary', false),

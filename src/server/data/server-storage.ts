@@ -1,10 +1,11 @@
-import { silentLog } from '../../base/log.js'
+import { type Log, silentLog } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openGenerations } from '../../storage/engine/generations.js'
 import { MemoryDirectory, openMemoryGenerations } from '../../storage/engine/memory-generations.js'
 import { openCopy } from './shared-storage.js'
 import { type DiskStep, watchSource } from '../../storage/engine/watched-source.js'
+import type { ServerConfig } from '../config/config.js'
 
 /** Data that outlives the servers which are started on it one after the other, and their sudden end. */
 export interface ServerStorage {
@@ -29,6 +30,10 @@ export const createMemoryStorage = (onStep: StepListener = () => undefined): Ser
     () => directory.crash(),
   )
 }
+
+/** Where the configuration says. */
+export const openConfiguredStorage = async ({ storage }: ServerConfig, log: Log): Promise<EngineSource> =>
+  storage.path === undefined ? openMemoryGenerations() : openGenerations(storage.path, log)
 
 /** LevelDB below `path`. */
 export const createDirectoryStorage = (path: string, onStep: StepListener = () => undefined): ServerStorage =>

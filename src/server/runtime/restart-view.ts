@@ -34,7 +34,7 @@ export class RestartView {
       ['sys/unseal', bare(sealStatusBody(runtime.seal, status))],
       ...replicationAnswers(this.#kinds),
     ])
-    const seal = { isInitialized: true, isSealed: false }
+    const seal = { isInitialized: true, isSealed: runtime.seal.isSealed }
     this.backend = {
       ...createSystemBackend(statusPaths({ seal, status, clock }), systemRules),
       fallback: (request) => this.#find(request),

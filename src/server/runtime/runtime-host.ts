@@ -1,7 +1,3 @@
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
-import type { Network } from '../../base/network.js'
-import type { Random } from '../../base/random.js'
 import { AutoUnsealing } from '../../core/seal/auto-unsealing.js'
 import { NODES_REFUSAL, RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
@@ -11,33 +7,15 @@ import type { AutoSeal } from '../../seal/auto-seal.js'
 import type { Engine } from '../../storage/engine/engine.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { dataKey } from '../../storage/raw-keys.js'
-import type { ServerConfig } from '../config/config.js'
 import { Admission } from './admission.js'
-import type { InFlightRequests } from './in-flight.js'
 import { openAgain } from './open-again.js'
 import { RestartView } from './restart-view.js'
 import { Runtime } from './runtime.js'
-import type { NodeSeat } from './node-seat.js'
+import type { RuntimeHostOptions } from './runtime-host-options.js'
 import type { Ceasing, NewData, RuntimeChanges } from './runtime-changes.js'
-import type { ServerStatus } from '../server-status.js'
 import { allowanceIn, type ServerState, serverStateOf } from './server-state.js'
-import type { ShellView } from './shell-view.js'
 import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/key-families.js'
-
-interface RuntimeHostOptions {
-  readonly config: ServerConfig
-  readonly status: ServerStatus
-  /** The part of the process around them that the runtimes are given. */
-  readonly shell: ShellView
-  readonly inFlight: Pick<InFlightRequests, 'settle'>
-  /** The place among the nodes of the cluster; undefined for one that is a cluster alone. */
-  readonly seat: NodeSeat | undefined
-  readonly clock: Clock
-  readonly random: Random
-  readonly network: Network
-  readonly log: Log
-}
 
 /**
  * The data of a server and the runtime on it, which every role change replaces: one change after the other, and while one
@@ -62,7 +40,7 @@ export class RuntimeHost implements RuntimeChanges {
       inFlight,
       clock,
       waitMs: config.own.roleChangeWaitMs,
-      isRestarting: () => this.#restartView !== undefined || options.seat?.isTakingOver === true,
+      isRestarting: () => this.#restartView !== undefined || options.seat()?.isTakingOver === true,
     })
     this.#unsealing = new AutoUnsealing({ ...options, seal: () => this.#runtime?.seal, signal: this.#stop.signal })
   }
@@ -113,7 +91,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   /** The one state of the server, by which everything is served or refused. */
   get state(): ServerState {
-    return serverStateOf(this.#runtime, this.#restartView?.backend, this.#options.seat)
+    return serverStateOf(this.#runtime, this.#restartView?.backend, this.#options.seat())
   }
 
   /** The limits of a body, before it is read. It waits while the runtime is replaced: nobody knows its token then. */
@@ -129,7 +107,7 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   restart(reason: string): void {
-    const { seat } = this.#options
+    const seat = this.#options.seat()
     seat?.changing()
     this.#change(reason, async () => {
       // The answer that announces the change still goes through the runtime that made it.
@@ -159,7 +137,7 @@ export class RuntimeHost implements RuntimeChanges {
   async replaceData(reason: string, next: NewData): Promise<void> {
     if (this.#isClosing) throw new LogicalError('unavailable', STOPPING_REFUSAL)
     if (this.#restartView) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
-    if (this.#options.seat) throw invalid(NODES_REFUSAL)
+    if (this.#options.seat()) throw invalid(NODES_REFUSAL)
     const source = this.#requireSource()
     return new Promise<void>((resolve, reject) => {
       this.#change(reason, async () => {
@@ -178,6 +156,26 @@ export class RuntimeHost implements RuntimeChanges {
         if (next.opensItself?.()) await this.#unsealing.begin()
       })
     })
+  }
+
+  /** The data goes over to another source: see `PeersHost`. */
+  moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#change(reason, () => this.#move(move, rootKey).then(resolve, reject))
+    })
+  }
+
+  async #move(move: (engine: Engine) => Promise<EngineSource>, rootKey: Buffer | undefined): Promise<void> {
+    const old = this.#requireSource()
+    let key = this.#rootKey
+    try {
+      await this.#closeRuntime()
+      this.#source = await move(old.engine)
+      key = rootKey ?? key
+      await old.close()
+    } finally {
+      await this.#startAnew(key)
+    }
   }
 
   /** The data as it is behind whatever runtime there is. */
@@ -240,7 +238,7 @@ export class RuntimeHost implements RuntimeChanges {
     if (this.#restartView || !this.#runtime) return
     const { status, shell, clock } = this.#options
     this.#restartView = new RestartView(this.#runtime, shell, clock)
-    status.freeze()
+    status.freeze({ isOpen: !this.#runtime.seal.isSealed })
   }
 
   #show(runtime: Runtime): void {
@@ -285,7 +283,8 @@ export class RuntimeHost implements RuntimeChanges {
     this.#autoSeal ??= createAutoSeal(config, { ...this.#options, signal: this.#stop.signal })
     const { signal } = this.#stop
     const source = this.#requireSource()
-    return Runtime.open({ ...this.#options, autoSeal: this.#autoSeal, changes: this, source, signal })
+    const seat = this.#options.seat()
+    return Runtime.open({ ...this.#options, seat, autoSeal: this.#autoSeal, changes: this, source, signal })
   }
 
   #requireSource(): EngineSource {

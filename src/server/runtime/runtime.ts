@@ -17,7 +17,7 @@ import type { Store } from '../../storage/store.js'
 import { ensureIdentity, findIdentity, type OwnIdentity } from '../wiring/cluster-identity.js'
 import type { ServerConfig } from '../config/config.js'
 import { OpenCluster } from '../wiring/open-cluster.js'
-import { createSealBarrier, createSealStorage } from '../wiring/seal-parts.js'
+import { createSealBarrier, createSealStorage, createShareKeyRecord } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/key-families.js'
 import { openStore } from '../data/open-store.js'
 import { Following } from './following.js'
@@ -78,7 +78,8 @@ export class Runtime implements RuntimeParts {
     this.#identity = identity
     this.barrier = new Barrier({ store, clock, random, encryptions: shell.encryptions })
     this.sealStorage = createSealStorage(store)
-    const keys = new SealKeys({ storage: this.sealStorage, autoSeal: options.autoSeal, random })
+    const shareKey = shell.peers && createShareKeyRecord(this.barrier.view(''))
+    const keys = new SealKeys({ storage: this.sealStorage, autoSeal: options.autoSeal, random, shareKey })
     this.seal = new SealManager({
       keys,
       storage: this.sealStorage,
@@ -94,6 +95,7 @@ export class Runtime implements RuntimeParts {
       random,
       log,
       isOneOfSeveral: options.seat !== undefined,
+      joining: () => shell.peers?.sealJoin,
     })
     if (options.seat && !this.seal.isInitialized) this.#awaitInitialization()
     const { seal, sealStorage, generationSlot } = this

@@ -3,6 +3,8 @@ import type { ClusterStatus } from '../../core/status/cluster-status.js'
 import type { Meter } from '../../core/status/metrics.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
 import type { Holds } from '../../replication/holds.js'
+import type { SealJoin } from '../../core/seal/seal-join.js'
+import type { RaftJoining, RaftNodes } from '../../core/system/raft-join-paths.js'
 import type { StandIns } from '../stand-ins.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
@@ -21,6 +23,8 @@ export interface ShellView {
   readonly systemRules: PathRuleTable
   /** The root token of `-dev` as it was printed; whether it is still good is not known here. */
   readonly devRootToken: string | undefined
+  /** The other nodes of a server with storage "raft"; undefined with another one. */
+  readonly peers: (RaftNodes & RaftJoining & { readonly sealJoin: SealJoin | undefined }) | undefined
   readonly inFlight: () => ReadonlyMap<
     string,
     { startTimeMs: number; remoteAddress: string; path: string; method: string }

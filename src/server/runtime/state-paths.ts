@@ -7,7 +7,7 @@ import type { SealManager } from '../../core/seal/seal-manager.js'
 import type { SealStorage } from '../../core/seal/seal-records.js'
 import { generateRootPaths } from '../../core/system/generate-root-paths.js'
 import { type Initializer, initPaths } from '../../core/system/init-paths.js'
-import { raftJoinPath } from '../../core/system/raft-paths.js'
+import { raftJoinPath } from '../../core/system/raft-join-paths.js'
 import { rekeyPaths } from '../../core/system/rekey-paths.js'
 import { sealPaths } from '../../core/system/seal-paths.js'
 import { statusPaths } from '../../core/system/status-paths.js'
@@ -40,7 +40,7 @@ export const createStatePaths = (options: StatePathsOptions): PathSpec[] => {
     ...sealPaths({ seal, status, stepDown: seat && (() => seat.stepDown()) }),
     ...statusPaths({ seal, status, clock }),
     ...generateRootPaths(attempt),
-    raftJoinPath(),
+    raftJoinPath(status.storageType, shell.peers),
     ...rekeyPaths({ rekey, backup: new RekeyBackup(sealStorage), keys: seal.keys }),
   ]
 }

@@ -150,6 +150,7 @@ const serverFamilies = (
     nodeId: config.storage.nodeId,
     clusterAddress: config.clusterAddress.replace(/^https:\/\//, ''),
     index: () => runtime.store.position.index,
+    nodes: shell.peers,
     isDrSecondary: () => replication.isDrSecondary,
     isOperationTokenAllowed: (token, request) => isOperationAllowed(context, token, request),
     snapshot: () => takeSnapshot(runtime, { random, clock }),

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LogicalError } from '../../logical/errors.js'
 import { absent, writeFileDurably } from './durable-file.js'
@@ -31,6 +31,14 @@ const generationOf = (name: string): number | undefined => {
 export const findGenerations = async (path: string): Promise<number[]> => {
   const names = await readdir(path).catch(absent)
   return (names ?? []).flatMap((name) => generationOf(name) ?? []).sort((a, b) => a - b)
+}
+
+/** Removes all generations of a directory, whose data lies elsewhere by now. What else is in it stays. */
+export const removeGenerations = async (path: string): Promise<void> => {
+  for (const generation of await findGenerations(path)) {
+    await rm(generationDirectory(path, generation), { recursive: true, force: true })
+  }
+  await rm(join(path, RECORD), { force: true })
 }
 
 export const writeGenerationRecord = (path: string, { live, condemned }: GenerationRecord): Promise<void> => {

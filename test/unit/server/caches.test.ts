@@ -370,6 +370,8 @@ const makeProbes = async (): Promise<
   return {
     sealConfig: READ_ANEW,
     shareWrappedRoot: READ_ANEW,
+    shareKey: READ_ANEW,
+    peers: READ_ANEW,
     keyring: [
       {
         key: KEYS.keyring,

@@ -208,12 +208,21 @@ describe('retry_join', () => {
     expect(load(`${config.replace('PORT', port)}api_addr = "http://a.example:8200"\n`).problemTexts).toEqual([])
   })
 
-  it('is refused when it names another one, or nobody', () => {
-    const text = 'retry_join names another server: several nodes per cluster are not supported yet'
-    const both =
-      'retry_join {\n leader_api_addr = "http://127.0.0.1:9000"\n}\nretry_join {\n leader_api_addr = "http://b:8200"\n}'
-    expect(withJoin(both).problemTexts).toEqual([`FILE:11: ${text}`])
-    expect(withJoin('retry_join {\n auto_join = "provider=aws"\n}').problemTexts).toEqual([`FILE:8: ${text}`])
+  it('names the others to be tried, with what they are known by', () => {
+    const others = 'leader_api_addr = "https://b:8200/"\n leader_ca_cert_file = "ca.pem"\n leader_tls_servername = "b"'
+    const { config, problemTexts } = withJoin(
+      `retry_join {\n leader_api_addr = "http://127.0.0.1:9000"\n}\nretry_join {\n ${others}\n}`,
+    )
+    expect(problemTexts).toEqual([])
+    expect(config?.storage.retryJoin).toEqual([
+      expect.objectContaining({ address: 'https://b:8200', caFile: 'ca.pem', serverName: 'b', clientKeyFile: '' }),
+    ])
+  })
+
+  it('is refused when it names nobody, or looks for somebody', () => {
+    const text = 'auto_join: nodes are not looked for; name them with leader_api_addr'
+    const problems = withJoin('retry_join {\n auto_join = "provider=aws"\n}').problemTexts
+    expect(problems).toEqual([`FILE:9: ${text}`, 'FILE:8: retry_join needs a URL as leader_api_addr'])
   })
 })
 

@@ -62,6 +62,21 @@ export interface WatchResponse {
   readonly events: readonly { readonly type: 'PUT' | 'DELETE'; readonly kv: KeyValue }[]
 }
 
+/** One of the processes that are an etcd together. */
+export interface Member {
+  /** A number of 64 bits. */
+  readonly ID: string
+  /** Empty before it has started for the first time. */
+  readonly name: string
+  readonly peerURLs: readonly string[]
+  /** It takes in what there is, and has no vote. */
+  readonly isLearner: boolean
+}
+
+interface Members {
+  readonly members: readonly Member[]
+}
+
 type Answer<T> = (error: ServiceError | null, response: T) => void
 type Unary<Q, A> = (
   request: Q,
@@ -78,6 +93,10 @@ export interface EtcdCalls {
   LeaseGrant: Unary<{ readonly TTL: number }, { readonly ID: string }>
   LeaseRevoke: Unary<{ readonly ID: string }, unknown>
   Authenticate: Unary<{ readonly name: string; readonly password: string }, { readonly token: string }>
+  MemberAdd: Unary<{ readonly peerURLs: readonly string[]; readonly isLearner: boolean }, { readonly member: Member }>
+  MemberRemove: Unary<{ readonly ID: string }, Members>
+  MemberList: Unary<object, Members>
+  MemberPromote: Unary<{ readonly ID: string }, Members>
 }
 
 interface EtcdStreams {
@@ -92,7 +111,7 @@ export type EtcdMember = {
 
 type Service = new (address: string, credentials: ChannelCredentials, options: object) => Client
 
-const SERVICES = ['KV', 'Watch', 'Lease', 'Auth'] as const
+const SERVICES = ['KV', 'Watch', 'Lease', 'Auth', 'Cluster'] as const
 
 const loadServices = (): Record<(typeof SERVICES)[number], Service> => {
   const definition = loadSync(fileURLToPath(new URL('../../../../proto/etcd.proto', import.meta.url)), {
@@ -118,7 +137,13 @@ export const createMembers = (): ((
   const services = loadServices()
   return (address, credentials, options) => {
     const clients = SERVICES.map((name) => new services[name](address, credentials, options))
-    const [kv, watch, lease, auth] = clients as unknown as [EtcdMember, EtcdMember, EtcdMember, EtcdMember]
+    const [kv, watch, lease, auth, cluster] = clients as unknown as [
+      EtcdMember,
+      EtcdMember,
+      EtcdMember,
+      EtcdMember,
+      EtcdMember,
+    ]
     return {
       Range: kv.Range.bind(kv),
       Txn: kv.Txn.bind(kv),
@@ -126,6 +151,10 @@ export const createMembers = (): ((
       LeaseGrant: lease.LeaseGrant.bind(lease),
       LeaseRevoke: lease.LeaseRevoke.bind(lease),
       Authenticate: auth.Authenticate.bind(auth),
+      MemberAdd: cluster.MemberAdd.bind(cluster),
+      MemberRemove: cluster.MemberRemove.bind(cluster),
+      MemberList: cluster.MemberList.bind(cluster),
+      MemberPromote: cluster.MemberPromote.bind(cluster),
       Watch: watch.Watch.bind(watch),
       LeaseKeepAlive: lease.LeaseKeepAlive.bind(lease),
       close: () => {

@@ -4,12 +4,10 @@ import { decodeBatch, positionOf } from '../raw-batch.js'
 import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
-import { encodeMark, endOf, type EtcdLayout, type LogMark, parseMark, splitValue } from './etcd-layout.js'
+import { imageOperations, inTransactions, type SizedOperation } from './etcd-image.js'
+import { encodeMark, endOf, type EtcdLayout, type LogMark, parseMark } from './etcd-layout.js'
 import type { EtcdReader } from './etcd-reader.js'
 
-/** etcd takes 128 operations and 1.5 MiB in a transaction. */
-const OPERATIONS_MAX = 100
-const BYTES_MAX = 1024 * 1024
 /** What is older than this may be forgotten: whoever reads an image has so long for it. */
 const HISTORY_MS = 120_000
 const RETRY_MS = 1000
@@ -133,20 +131,8 @@ export class EtcdFolder {
     const values = new Map(
       entries.flatMap((entry) => decodeBatch(entry).map(({ key, value }) => [key, value] as const)),
     )
-    let operations: RequestOp[] = []
-    let bytes = 0
-    for (const [key, value] of values) {
-      for (const { operation, size } of this.#operationsOf(key, value)) {
-        if (operations.length === OPERATIONS_MAX || (bytes + size > BYTES_MAX && operations.length > 0)) {
-          await this.#change(operations)
-          operations = []
-          bytes = 0
-        }
-        operations.push(operation)
-        bytes += size
-      }
-    }
-    if (operations.length > 0) await this.#change(operations)
+    const changes = [...values].flatMap(([key, value]) => this.#operationsOf(key, value))
+    await inTransactions(changes, (operations) => this.#change(operations))
     await this.#advance({
       ...positionOf(last),
       bytes: entries.reduce((sum, entry) => sum + entry.bytes.length, this.#base.bytes),
@@ -154,25 +140,11 @@ export class EtcdFolder {
   }
 
   /** Puts or deletes a key of the image, and the parts that its value has not any more. */
-  *#operationsOf(key: string, value: Buffer | undefined): Generator<{ operation: RequestOp; size: number }> {
-    const { layout } = this.#options
-    const before = this.#parts.get(key) ?? 0
-    const { first, rest } = value ? splitValue(value) : { first: undefined, rest: [] }
-    for (const [at, part] of rest.entries()) {
-      yield {
-        operation: { request_put: { key: layout.data(key, at + 1), value: part } },
-        size: part.length + key.length,
-      }
-    }
-    const place = layout.data(key)
-    yield first
-      ? { operation: { request_put: { key: place, value: first } }, size: first.length + key.length }
-      : { operation: { request_delete_range: { key: place } }, size: key.length }
-    for (let part = rest.length + 1; part <= before; part++) {
-      yield { operation: { request_delete_range: { key: layout.data(key, part) } }, size: key.length }
-    }
-    if (rest.length > 0) this.#parts.set(key, rest.length)
+  #operationsOf(key: string, value: Buffer | undefined): readonly SizedOperation[] {
+    const { operations, parts } = imageOperations(this.#options.layout, key, value, this.#parts.get(key))
+    if (parts > 0) this.#parts.set(key, parts)
     else this.#parts.delete(key)
+    return operations
   }
 
   /** The image stands for more, and the entries of it go. */

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs'
+import type { Clock } from '../../base/clock.js'
+import type { Network } from '../../base/network.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
+import { parseJson } from '../../logical/json-text.js'
+import type { RetryJoin } from '../config/config.js'
+import { apiUrl, callApi } from '../wiring/api-call.js'
+
+/** How the API of a node that leads is reached, or of one that hands requests on to it. Texts are empty where nothing was given. */
+export interface LeaderAddress {
+  readonly address: string
+  readonly caPem: string
+  readonly clientCertPem: string
+  readonly clientKeyPem: string
+  readonly serverName: string
+}
+
+/** Of a block of the configuration. Throws LogicalError 503 for a file that cannot be read. */
+export const leaderOf = (join: RetryJoin): LeaderAddress => ({
+  ...join,
+  caPem: join.caPem || readPem(join.caFile),
+  clientCertPem: join.clientCertPem || readPem(join.clientCertFile),
+  clientKeyPem: join.clientKeyPem || readPem(join.clientKeyFile),
+})
+
+const readPem = (file: string): string => {
+  if (file === '') return ''
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new LogicalError('unavailable', `${file} cannot be read, which retry_join names`, { cause })
+  }
+}
+
+/** For the leader's first peer, its cluster goes over to another storage before the answer. */
+const CALL_MS = 30_000
+
+/** The leader refuses, and will when it is asked again. */
+export class JoinRefused extends LogicalError {}
+
+/**
+ * Asks the leader something of `sys/storage/raft/bootstrap/`. Rejects with `JoinRefused`, and with another LogicalError where it
+ * may answer later.
+ */
+export const askLeader = async (
+  { address, caPem, clientCertPem, clientKeyPem, serverName }: LeaderAddress,
+  what: 'challenge' | 'answer',
+  body: JsonObject,
+  { network, clock, signal }: { readonly network: Network; readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<JsonObject> => {
+  const late = new AbortController()
+  const timer = clock.setTimer(CALL_MS, () => late.abort(new Error(`no answer within ${CALL_MS / 1000} s`)))
+  try {
+    const answer = await callApi(
+      {
+        url: apiUrl(address, `sys/storage/raft/bootstrap/${what}`),
+        method: 'PUT',
+        token: '',
+        body,
+        tls: { caPems: caPem === '' ? [] : [caPem], clientCertPem, clientKeyPem, ...(serverName && { serverName }) },
+        signal: AbortSignal.any([signal, late.signal]),
+        authorityHint: 'check leader_ca_cert',
+      },
+      network,
+    )
+    return readData(address, answer)
+  } finally {
+    timer.cancel()
+  }
+}
+
+const readData = (address: string, { status, body }: { status: number; body: string }): JsonObject => {
+  const json = readObject(body)
+  if (status === 200) return asObject(json.data)
+  const errors = Array.isArray(json.errors) ? json.errors.map(String).join('; ').trim() : ''
+  const text = `${address} does not let this server join: ${status}${errors === '' ? '' : ` ${errors}`}`
+  if (status >= 400 && status < 500) throw new JoinRefused('internal', text)
+  throw new LogicalError('internal', text)
+}
+
+const readObject = (text: string): JsonObject => {
+  try {
+    return asObject(parseJson(text))
+  } catch {
+    return {}
+  }
+}
+
+const asObject = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
+import { LogicalError } from '../../logical/errors.js'
+import { absent, writeFileDurably } from '../../storage/engine/durable-file.js'
+
+/** The member of the nodes' etcd that runs beside a server, as it was first started. */
+export interface MemberRecord {
+  readonly nodeId: string
+  /** `host:port`, where the other members reach it. */
+  readonly peerAddress: string
+  /** All members of that time, as etcd takes them: `name=url,...`. */
+  readonly initialCluster: string
+  /** The same for all members of one cluster. */
+  readonly token: string
+  /** True for the first member of all. */
+  readonly isFirst: boolean
+}
+
+/** What a data directory of the label `raft` says of its server; see SPEC.md. */
+export type Membership =
+  | { readonly state: 'alone' }
+  | { readonly state: 'joined'; readonly member: MemberRecord }
+  | { readonly state: 'removed'; readonly nodeId: string }
+
+const ALONE: Membership = { state: 'alone' }
+
+const fileOf = (directory: string): string => path.join(directory, 'peers.json')
+
+/** `alone` where nothing was written. Rejects with LogicalError `internal` for a file that cannot be read. */
+export const readMembership = async (directory: string): Promise<Membership> => {
+  const text = await readFile(fileOf(directory), 'utf8').catch(absent)
+  if (text === undefined) return ALONE
+  try {
+    const { format, ...membership } = JSON.parse(text) as Membership & { readonly format: number }
+    if (format === 1) return membership
+  } catch (cause) {
+    throw unclear(directory, cause)
+  }
+  throw unclear(directory)
+}
+
+/** Resolves when it survives power loss. */
+export const writeMembership = async (directory: string, membership: Membership): Promise<void> => {
+  makeDirectory(directory, 0o700)
+  await writeFileDurably(fileOf(directory), `${JSON.stringify({ format: 1, ...membership })}\n`)
+}
+
+const unclear = (directory: string, cause?: unknown): LogicalError =>
+  new LogicalError('internal', `the file ${fileOf(directory)}, which tells the nodes of the cluster, cannot be read`, {
+    cause,
+  })

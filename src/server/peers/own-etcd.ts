@@ -1,0 +1,145 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { EtcdConnectionOptions } from '../../storage/commit-log/etcd/etcd-connection.js'
+import { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
+import { EtcdSharedLog } from '../../storage/commit-log/etcd/etcd-shared-log.js'
+import { EtcdChild } from './etcd-child.js'
+import type { MemberRecord } from './membership.js'
+import { findEtcd, freeLoopbackAddress, peerBindAddress } from './peer-address.js'
+import type { PeersOptions } from './peers-options.js'
+
+/** PEM. */
+export interface MemberTls {
+  readonly ca: string
+  readonly certificate: string
+  readonly privateKey: string
+}
+
+export const PREFIX = '/understudy/'
+
+const FILES = { ca: 'ca.pem', certificate: 'certificate.pem', privateKey: 'key.pem' } as const
+const DATA = 'data'
+const REQUEST_TIMEOUT_MS = 2000
+/** etcd takes 2 GiB unless it is told; more than this it does not advise. */
+const QUOTA_BYTES = 8 * 1024 ** 3
+
+/** The name under which etcd knows a node: no character of it means anything to etcd. */
+export const memberName = (nodeId: string): string => Buffer.from(nodeId).toString('hex')
+
+export const nodeIdOf = (name: string): string => Buffer.from(name, 'hex').toString('utf8')
+
+export const peerUrl = (peerAddress: string): string => `https://${peerAddress}`
+
+/** The etcd beside this server: a member of that of all nodes, which talk to it over loopback alone. */
+export class OwnEtcd {
+  readonly members: EtcdMembers
+  readonly #child: EtcdChild
+  readonly #connection: EtcdConnectionOptions
+  readonly #options: PeersOptions
+
+  private constructor(options: PeersOptions, connection: EtcdConnectionOptions, child: EtcdChild) {
+    this.#options = options
+    this.#connection = connection
+    this.#child = child
+    this.members = new EtcdMembers(connection)
+  }
+
+  /** An empty place for a member, with the certificates that it needs. */
+  static async prepare({ directory }: PeersOptions, tls: MemberTls): Promise<void> {
+    const place = placeOf(directory)
+    await rm(place, { recursive: true, force: true })
+    makeDirectory(place, 0o700)
+    for (const [name, file] of Object.entries(FILES)) {
+      await writeFile(path.join(place, file), tls[name as keyof MemberTls], { mode: 0o600 })
+    }
+  }
+
+  /** Starts it on what is there. Rejects where that cannot be; what becomes of it later is in the log. */
+  static async start(
+    options: PeersOptions,
+    member: MemberRecord,
+    onRemoved: () => void,
+    onEnd?: (reason: string) => void,
+  ): Promise<OwnEtcd> {
+    const { config, directory, clock, random } = options
+    const program = findEtcd(config.own.etcdPath)
+    const address = await freeLoopbackAddress()
+    const flags = flagsOf(placeOf(directory), member, { client: address, peer: await peerBindAddress(config) })
+    const child = new EtcdChild({ ...options, program, flags, onRemoved })
+    const read = (name: keyof typeof FILES) => readFileSync(path.join(placeOf(directory), FILES[name]))
+    const tls = { ca: read('ca'), cert: read('certificate'), key: read('privateKey') }
+    child.start(onEnd)
+    return new OwnEtcd(
+      options,
+      { clock, random, addresses: [address], tls, requestTimeoutMs: REQUEST_TIMEOUT_MS },
+      child,
+    )
+  }
+
+  get connection(): EtcdConnectionOptions {
+    return this.#connection
+  }
+
+  /** Resolves when this member takes part in what the others decide. */
+  openLog(signal: AbortSignal): Promise<EtcdSharedLog> {
+    const { config, log } = this.#options
+    return EtcdSharedLog.open({ ...this.#connection, log, prefix: PREFIX, leaseMs: config.own.leaderLeaseMs }, signal)
+  }
+
+  async close(): Promise<void> {
+    this.members.close()
+    await this.#child.stop()
+  }
+}
+
+/** Starts the first member of all, and resolves when it answers. Rejects with why it does not, and nothing is left of it. */
+export const startFirst = async (
+  options: PeersOptions,
+  member: MemberRecord,
+  onRemoved: () => void,
+): Promise<OwnEtcd> => {
+  let fail: (error: Error) => void = () => undefined
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  failed.catch(() => undefined)
+  const etcd = await OwnEtcd.start(options, member, onRemoved, (reason) =>
+    fail(new LogicalError('unavailable', reason)),
+  )
+  try {
+    await Promise.race([etcd.members.list(), failed])
+    return etcd
+  } catch (error) {
+    await etcd.close()
+    throw error
+  }
+}
+
+const placeOf = (directory: string): string => path.join(directory, 'etcd')
+
+const flagsOf = (
+  place: string,
+  { nodeId, peerAddress, initialCluster, token, isFirst }: MemberRecord,
+  bound: { readonly client: string; readonly peer: string },
+): readonly string[] => {
+  const file = (name: keyof typeof FILES) => path.join(place, FILES[name])
+  const client = `https://${bound.client}`
+  return [
+    ...['--name', memberName(nodeId), '--data-dir', path.join(place, DATA)],
+    ...['--logger', 'zap', '--log-outputs', 'stderr', '--log-level', 'warn'],
+    ...['--listen-client-urls', client, '--advertise-client-urls', client],
+    ...['--listen-peer-urls', peerUrl(bound.peer), '--initial-advertise-peer-urls', peerUrl(peerAddress)],
+    ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
+    ...['--initial-cluster-state', isFirst ? 'new' : 'existing'],
+    ...['--quota-backend-bytes', String(QUOTA_BYTES)],
+    ...['--client-cert-auth', '--trusted-ca-file', file('ca')],
+    ...['--cert-file', file('certificate'), '--key-file', file('privateKey')],
+    ...['--peer-client-cert-auth', '--peer-trusted-ca-file', file('ca')],
+    ...['--peer-cert-file', file('certificate'), '--peer-key-file', file('privateKey')],
+    // A node is known by the authority of its certificate; behind a proxy it comes from another address.
+    '--experimental-peer-skip-client-san-verification',
+  ]
+}

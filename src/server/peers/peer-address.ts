@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs'
+import { lookup } from 'node:dns/promises'
+import net from 'node:net'
+import path from 'node:path'
+import { formatHostPort, parseHostPort } from '../../base/network.js'
+import { LogicalError } from '../../logical/errors.js'
+import type { ServerConfig } from '../config/config.js'
+
+type AddressConfig = Pick<ServerConfig, 'clusterAddress' | 'clusterBindAddress' | 'own'>
+
+const ANY_HOST = '0.0.0.0'
+
+/** Where the other members reach this node's etcd, `host:port`: one port above the cluster's, unless it is set. */
+export const peerAddressOf = ({ clusterAddress, own }: AddressConfig): string => {
+  if (own.etcdPeerAddress !== '') return own.etcdPeerAddress
+  const { host, port } = parseHostPort(clusterAddress.replace(/^https:\/\//, ''))
+  return formatHostPort(host, port + 1)
+}
+
+/** Where it listens; etcd takes numbers alone. */
+export const peerBindAddress = async ({ clusterBindAddress, own }: AddressConfig): Promise<string> => {
+  const { host, port } = parseHostPort(clusterBindAddress)
+  const bound = own.etcdPeerAddress === '' ? port + 1 : parseHostPort(own.etcdPeerAddress).port
+  if (host === '') return formatHostPort(ANY_HOST, bound)
+  return formatHostPort(net.isIP(host) ? host : (await lookup(host, { family: 4 })).address, bound)
+}
+
+/** A loopback address that nobody listens on now. */
+export const freeLoopbackAddress = (): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const server = net.createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo
+      server.close(() => resolve(formatHostPort('127.0.0.1', port)))
+    })
+  })
+
+/** The path of the program etcd. Throws LogicalError 503 where there is none. */
+export const findEtcd = (configured: string, searched = process.env.PATH ?? ''): string => {
+  if (configured !== '') {
+    if (existsSync(configured)) return configured
+    throw new LogicalError('unavailable', `understudy { etcd_path } names ${configured}, which is not there`)
+  }
+  for (const directory of searched.split(path.delimiter)) {
+    const file = path.join(directory, 'etcd')
+    if (directory !== '' && existsSync(file)) return file
+  }
+  throw new LogicalError(
+    'unavailable',
+    'several nodes with storage "raft" need the program etcd, which is not in PATH: install it (Debian: the package ' +
+      'etcd-server), or say where it is with understudy { etcd_path }',
+  )
+}

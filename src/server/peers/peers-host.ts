@@ -1,0 +1,23 @@
+import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import type { RuntimeHost } from '../runtime/runtime-host.js'
+import type { PeersHost } from './peers-options.js'
+
+interface ServerParts {
+  readonly node: () => PeersHost['node']
+  /** A source as the server uses it. */
+  readonly watched: (source: EngineSource) => EngineSource
+  readonly becomeNode: (sharedLog: SharedLog) => void
+}
+
+/** The server around its runtimes as the nodes of its cluster see it. */
+export const createPeersHost = (host: RuntimeHost, { node, watched, becomeNode }: ServerParts): PeersHost => ({
+  get node() {
+    return node()
+  },
+  requireRuntime: () => host.requireRuntime(),
+  pauseWrites: () => host.pauseWrites(),
+  resumeWrites: () => host.resumeWrites(),
+  moveData: (reason, move, rootKey) => host.moveData(reason, async (engine) => watched(await move(engine)), rootKey),
+  becomeNode,
+})

@@ -1,0 +1,240 @@
+import { uuid } from '../../base/id.js'
+import type { SealJoin } from '../../core/seal/seal-join.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
+import type { SharedLog } from '../../storage/commit-log/shared-log.js'
+import { beginLog } from '../../storage/commit-log/etcd/etcd-image.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
+import { removeGenerations } from '../../storage/engine/generation-record.js'
+import type { RaftServer } from '../../core/system/raft-join-paths.js'
+import type { ServerConfig } from '../config/config.js'
+import { openCopy } from '../data/shared-storage.js'
+import { Joiner } from './joiner.js'
+import { JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
+import { type MemberRecord, type Membership, readMembership, writeMembership } from './membership.js'
+import { memberName, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
+import { peerAddressOf } from './peer-address.js'
+import type { PeersHost, PeersOptions } from './peers-options.js'
+import type { Welcome } from './proof.js'
+import { keepPeer, listPeers, type PeerRecord } from './roster.js'
+import { Tending } from './tending.js'
+import { Welcomer } from './welcomer.js'
+
+/** The other nodes of a server whose storage is labelled `raft`: how it comes to have some, and its member of their etcd. */
+export class Peers {
+  readonly #options: PeersOptions
+  readonly #stop = new AbortController()
+  readonly #joiner: Joiner
+  readonly #welcomer: Welcomer
+  readonly #tending: Tending
+  #membership: Membership
+  #etcd: OwnEtcd | undefined
+  #host: PeersHost | undefined
+  #goingOver: Promise<void> | undefined
+
+  private constructor(options: PeersOptions, membership: Membership) {
+    this.#options = options
+    this.#membership = membership
+    const host = () => this.#requireHost()
+    const { signal } = this.#stop
+    this.#joiner = new Joiner({ ...options, host, signal, enter: (welcome) => this.#enter(welcome) })
+    this.#welcomer = new Welcomer({ ...options, runtime: () => host().requireRuntime() })
+    this.#tending = new Tending({
+      ...options,
+      members: () => (this.#host?.node?.isServing ? this.#etcd?.members : undefined),
+    })
+  }
+
+  static async open(options: PeersOptions): Promise<Peers> {
+    return new Peers(options, await readMembership(options.directory))
+  }
+
+  get membership(): Membership {
+    return this.#membership
+  }
+
+  /** A cluster whose shares open this server, which has no data of it yet. */
+  get sealJoin(): SealJoin | undefined {
+    return this.#joiner.pending
+  }
+
+  serve(host: PeersHost): void {
+    this.#host = host
+  }
+
+  /** Tries the nodes of the configuration for as long as there is no cluster here. */
+  joinConfigured(): void {
+    const { retryJoin = [] } = this.#options.config.storage
+    if (this.#membership.state !== 'alone' || retryJoin.length === 0) return
+    this.#joiner.keepJoining(retryJoin.map((one) => () => leaderOf(one)))
+  }
+
+  /** The log of the cluster that this server belongs to, as soon as enough of its members are there. */
+  async startNode(): Promise<{ readonly sharedLog: SharedLog; readonly openStorage: () => Promise<EngineSource> }> {
+    const { directory, log } = this.#options
+    if (this.#membership.state !== 'joined') throw new Error('there are no other nodes')
+    await removeGenerations(directory)
+    this.#etcd = await OwnEtcd.start(this.#options, this.#membership.member, () => this.#removed())
+    log.info('the etcd of this node is started; the other members are waited for')
+    const sharedLog = await this.#etcd.openLog(this.#stop.signal)
+    return { sharedLog, openStorage: () => openCopy(directory, log) }
+  }
+
+  /** False when it goes on trying in the background. Rejects with LogicalError 500 with the cause. */
+  async join(leader: LeaderAddress, { isRetried }: { readonly isRetried: boolean }): Promise<boolean> {
+    const { config } = this.#options
+    if (this.#membership.state === 'joined' || this.#joiner.pending || leader.address === config.apiAddress) return true
+    if (this.#requireHost().requireRuntime().seal.isInitialized) {
+      throw invalid('this server has a cluster already; to join another one it must be given an empty path')
+    }
+    try {
+      await this.#joiner.join(leader)
+      return true
+    } catch (error) {
+      if (!isRetried || error instanceof JoinRefused) {
+        throw new LogicalError('internal', error instanceof Error ? error.message : String(error), { cause: error })
+      }
+      this.#joiner.keepJoining([() => leader])
+      return false
+    }
+  }
+
+  /** For a server that is to join. */
+  challenge(serverId: string) {
+    this.#requireOpen()
+    return this.#welcomer.challenge(serverId)
+  }
+
+  /** What the server with this id is given for its answer. LogicalError 503 while this cluster becomes one of several nodes. */
+  async answer(peer: PeerRecord, answer: string): Promise<string> {
+    this.#requireOpen()
+    const secret = this.#welcomer.requireProof(peer.nodeId, answer)
+    await this.#welcomer.requireNew(peer, this.#etcd)
+    if (this.#membership.state !== 'joined' || !this.#etcd) {
+      this.#goOverSoon()
+      throw new LogicalError('unavailable', 'this cluster is about to have several nodes, try again')
+    }
+    const welcome = await this.#welcomer.admit(peer, secret, this.#etcd, this.#membership.member.token)
+    this.#options.log.info('a server joins the cluster', { node: peer.nodeId, address: peer.peerAddress })
+    this.#tending.begin()
+    return welcome
+  }
+
+  /** Those that belong to the cluster, as the active node knows them. */
+  async servers(): Promise<readonly RaftServer[]> {
+    const { config } = this.#options
+    const members = await this.#etcd?.members.list()
+    if (!members) return [{ nodeId: config.storage.nodeId, clusterAddress: clusterHost(config), isVoter: true }]
+    const records = await listPeers(this.#requireHost().requireRuntime().barrier.view(''))
+    return records.flatMap((record) => {
+      const member = members.find(({ peerURLs }) => peerURLs.includes(peerUrl(record.peerAddress)))
+      return member ? [{ ...record, isVoter: !member.isLearner }] : []
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
+    this.#tending.close()
+    await this.#goingOver
+    await this.#etcd?.close()
+  }
+
+  #requireOpen(): void {
+    const { cluster } = this.#requireHost().requireRuntime()
+    if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
+    const { dr, performance } = cluster.replication.modes
+    if (dr !== 'disabled' || performance !== 'disabled') {
+      throw invalid('several nodes are not supported yet in a cluster whose replication is enabled')
+    }
+  }
+
+  #goOverSoon(): void {
+    const { log } = this.#options
+    this.#goingOver ??= this.#goOver()
+      .catch((error: unknown) => log.error('this cluster could not become one of several nodes', { error }))
+      .finally(() => {
+        this.#goingOver = undefined
+      })
+  }
+
+  /** From LevelDB alone to a log in an etcd, of one member at first; what is written as the membership decides. */
+  async #goOver(): Promise<void> {
+    const { config, directory, random, log } = this.#options
+    const host = this.#requireHost()
+    const { nodeId } = config.storage
+    const peerAddress = peerAddressOf(config)
+    const clusterAddress = clusterHost(config)
+    await OwnEtcd.prepare(this.#options, await this.#welcomer.certify(peerAddress))
+    await keepPeer(host.requireRuntime().barrier.view(''), { nodeId, peerAddress, clusterAddress })
+    const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
+    const member: MemberRecord = { nodeId, peerAddress, initialCluster, token: uuid(random), isFirst: true }
+    const etcd = await startFirst(this.#options, member, () => this.#removed())
+    const { signal } = this.#stop
+    await host.pauseWrites()
+    try {
+      await host.moveData('the cluster is to have several nodes', async (engine) => {
+        await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
+        const sharedLog = await etcd.openLog(signal)
+        const copy = await openCopy(directory, log)
+        // Nothing may fail from here on.
+        await this.#join(member, etcd)
+        host.becomeNode(sharedLog)
+        return copy
+      })
+    } catch (error) {
+      host.resumeWrites()
+      if (this.#etcd !== etcd) {
+        await writeMembership(directory, this.#membership)
+        await etcd.close()
+      }
+      throw error
+    }
+    await removeGenerations(directory)
+  }
+
+  async #enter({ initialCluster, token, rootKey, ...tls }: Welcome): Promise<void> {
+    const { config } = this.#options
+    const { nodeId } = config.storage
+    const member = { nodeId, peerAddress: peerAddressOf(config), initialCluster, token, isFirst: false }
+    await OwnEtcd.prepare(this.#options, tls)
+    const etcd = await OwnEtcd.start(this.#options, member, () => this.#removed())
+    await this.#join(member, etcd)
+    void this.#follow(etcd, Buffer.from(rootKey, 'base64'))
+  }
+
+  /** As soon as the new member takes part in the decisions of the others. */
+  async #follow(etcd: OwnEtcd, rootKey: Buffer): Promise<void> {
+    const { directory, log } = this.#options
+    const host = this.#requireHost()
+    try {
+      const sharedLog = await etcd.openLog(this.#stop.signal)
+      const move = async () => {
+        const copy = await openCopy(directory, log)
+        host.becomeNode(sharedLog)
+        return copy
+      }
+      await host.moveData('this server has joined a cluster', move, rootKey)
+      this.#joiner.arrived()
+      await removeGenerations(directory)
+    } catch (error) {
+      if (!this.#stop.signal.aborted) log.error('the data of the cluster could not be opened here', { error })
+    }
+  }
+
+  async #join(member: MemberRecord, etcd: OwnEtcd): Promise<void> {
+    const membership: Membership = { state: 'joined', member }
+    await writeMembership(this.#options.directory, membership)
+    this.#membership = membership
+    this.#etcd = etcd
+  }
+
+  #removed(): void {
+    this.#options.log.error('this node was removed from its cluster')
+  }
+
+  #requireHost(): PeersHost {
+    if (!this.#host) throw new LogicalError('unavailable', 'the server is starting')
+    return this.#host
+  }
+}
+
+const clusterHost = ({ clusterAddress }: ServerConfig): string => clusterAddress.replace(/^https:\/\//, '')

@@ -1,0 +1,65 @@
+import type { Clock, Timer } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { EtcdMembers } from '../../storage/commit-log/etcd/etcd-members.js'
+
+interface TendingOptions {
+  /** Undefined where this node is not the active one. */
+  readonly members: () => EtcdMembers | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const LOOK_MS = 500
+
+/** Gives new members their votes once they have caught up: a member that has none holds up nothing that the others decide. */
+export class Tending {
+  readonly #options: TendingOptions
+  readonly #timer: Timer
+  #wasActive = false
+  #mayHaveLearners = false
+  #isBusy = false
+
+  constructor(options: TendingOptions) {
+    this.#options = options
+    this.#timer = options.clock.setRepeating(LOOK_MS, () => void this.#look())
+  }
+
+  /** There is a new member. */
+  begin(): void {
+    this.#mayHaveLearners = true
+  }
+
+  close(): void {
+    this.#timer.cancel()
+  }
+
+  async #look(): Promise<void> {
+    const members = this.#options.members()
+    // The active node before this one may have left some.
+    if (members && !this.#wasActive) this.#mayHaveLearners = true
+    this.#wasActive = members !== undefined
+    if (!members || !this.#mayHaveLearners || this.#isBusy) return
+    this.#isBusy = true
+    try {
+      this.#mayHaveLearners = !(await this.#promoteAll(members))
+    } catch (error) {
+      this.#options.log.debug('the members of the etcd of the nodes could not be looked at', { error })
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  /** True when all have votes. */
+  async #promoteAll(members: EtcdMembers): Promise<boolean> {
+    const learners = (await members.list()).filter(({ isLearner }) => isLearner)
+    for (const { ID, name } of learners) {
+      if (name === '') continue
+      const isCaughtUp = await members.promote(ID).then(
+        () => true,
+        () => false,
+      )
+      if (isCaughtUp) this.#options.log.info('a new node has caught up and has a vote', { member: ID })
+    }
+    return learners.length === 0
+  }
+}

@@ -1,0 +1,23 @@
+import type { Clock } from '../../base/clock.js'
+import type { Log } from '../../base/log.js'
+import type { Network } from '../../base/network.js'
+import type { Random } from '../../base/random.js'
+import type { ServerConfig } from '../config/config.js'
+import type { ServerStatus } from '../server-status.js'
+import type { InFlightRequests } from './in-flight.js'
+import type { NodeSeat } from './node-seat.js'
+import type { ShellView } from './shell-view.js'
+
+export interface RuntimeHostOptions {
+  readonly config: ServerConfig
+  readonly status: ServerStatus
+  /** The part of the process around them that the runtimes are given. */
+  readonly shell: ShellView
+  readonly inFlight: Pick<InFlightRequests, 'settle'>
+  /** The place among the nodes of the cluster; undefined for one that is a cluster alone. */
+  readonly seat: () => NodeSeat | undefined
+  readonly clock: Clock
+  readonly random: Random
+  readonly network: Network
+  readonly log: Log
+}

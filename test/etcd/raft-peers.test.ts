@@ -1,0 +1,118 @@
+import { afterEach, expect, test } from 'vitest'
+import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
+import { expectAll, Writers } from '../support/node-writers.js'
+import type { TestNodes } from '../support/nodes.js'
+import { until } from '../support/until.js'
+
+/** Servers with storage "raft", each a process, that come to be one cluster. */
+
+const ended: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+const launch = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
+  const nodes = await raftProcesses(names)
+  for (const node of nodes.all) ended.push(() => node.destroy())
+  await Promise.all(nodes.all.map((node) => node.start()))
+  return nodes
+}
+
+/** The first node has a cluster, alone. */
+const openFirst = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> => {
+  const [first] = nodes.all
+  if (!first) throw new Error('no nodes')
+  const made = await first.anonymous.call('PUT', 'sys/init', { body: { secret_shares: 3, secret_threshold: 2 } })
+  nodes.keys = made.keys as string[]
+  nodes.rootToken = String(made.root_token)
+  await nodes.unseal(first)
+  await nodes.clientOf(first).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  return first
+}
+
+const join = (node: NodeProcess, leader: NodeProcess) =>
+  node.anonymous.call('PUT', 'sys/storage/raft/join', { body: { leader_api_addr: leader.address } })
+
+const open = async (names = ['A', 'B', 'C']) => {
+  const nodes = await launch(names)
+  const first = await openFirst(nodes)
+  for (const node of nodes.without(first)) {
+    expect(await join(node, first)).toEqual({ joined: true })
+    await nodes.unseal(node)
+  }
+  return { nodes, first }
+}
+
+const serversOf = async (nodes: TestNodes<NodeProcess>): Promise<Record<string, [boolean, boolean]>> => {
+  const { data } = await nodes.clientOf(await nodes.active()).read('sys/storage/raft/configuration')
+  const { servers } = (data as { config: { servers: { node_id: string; leader: boolean; voter: boolean }[] } }).config
+  return Object.fromEntries(servers.map(({ node_id, leader, voter }) => [node_id, [leader, voter]]))
+}
+
+test('servers join one that was alone, with its shares, and have what it had', async () => {
+  const nodes = await launch(['A', 'B', 'C'])
+  const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
+  await openFirst(nodes)
+  await nodes.clientOf(a).call('PUT', 'kv/before', { body: { value: 'alone' } })
+  expect(await b.health()).toBe(501)
+  expect(await join(b, a)).toEqual({ joined: true })
+  expect(await b.health()).toBe(503)
+  expect(await b.anonymous.read('sys/seal-status')).toMatchObject({ initialized: true, sealed: true, t: 2, n: 3 })
+  expect(await join(b, a)).toEqual({ joined: true })
+  await nodes.unseal(b)
+  await join(c, b)
+  await nodes.unseal(c)
+  expect([await a.health(), await b.health(), await c.health()]).toEqual([200, 429, 429])
+  for (const node of nodes.all) {
+    expect((await nodes.clientOf(node).send('GET', 'kv/before')).json?.data).toEqual({ value: 'alone' })
+  }
+  expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, true], C: [false, true] })
+})
+
+test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
+  const { nodes } = await open()
+  const writers = new Writers(nodes)
+  for (let turn = 0; turn < 3; turn++) {
+    await writers.more()
+    const active = await nodes.active()
+    await active.crash()
+    await nodes.active()
+    await writers.more()
+    await active.start()
+    await nodes.unseal(active)
+  }
+  await writers.stop()
+  await expectAll(nodes.clientOf(await nodes.active()), writers)
+})
+
+test('all nodes are killed, and go on when they are started again', async () => {
+  const { nodes } = await open()
+  await nodes.clientOf(await nodes.active()).call('PUT', 'kv/it', { body: { value: 'kept' } })
+  await Promise.all(nodes.all.map((node) => node.crash()))
+  await Promise.all(nodes.all.map((node) => node.start()))
+  await Promise.all(nodes.all.map((node) => nodes.unseal(node)))
+  const client = nodes.clientOf(await nodes.active())
+  expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
+  await client.call('PUT', 'kv/it', { body: { value: 'new' } })
+})
+
+test('a server with other shares is not let in, and the cluster stays as it was', async () => {
+  const nodes = await launch(['A', 'B'])
+  const [a, b] = nodes.all as [NodeProcess, NodeProcess]
+  await openFirst(nodes)
+  await join(b, a)
+  const refused = await (async () => {
+    for (const key of ['11'.repeat(33), '22'.repeat(33)]) {
+      const answer = await b.send('PUT', 'sys/unseal', { body: { key } })
+      if (answer.status !== 200) return answer
+    }
+    return undefined
+  })()
+  expect(refused?.status).toBe(400)
+  expect(await serversOf(nodes)).toEqual({ A: [true, true] })
+  const wrong = { server_id: 'B', answer: 'no', cluster_addr: '127.0.0.1:1', peer_addr: '127.0.0.1:2' }
+  await a.send('PUT', 'sys/storage/raft/bootstrap/challenge', { body: { server_id: 'B' } })
+  expect((await a.send('PUT', 'sys/storage/raft/bootstrap/answer', { body: wrong })).status).toBe(403)
+  await nodes.unseal(b)
+  await until(async () => Object.keys(await serversOf(nodes)).length === 2)
+})
