@@ -24,6 +24,8 @@ export interface HttpFaceOptions {
   readonly handle: (request: IncomingRequest) => Promise<Rendered>
   /** Serves `/_understudy/v1`; without it those paths do not exist. */
   readonly lab?: ((request: SideRequest) => Promise<Rendered>) | undefined
+  /** The page for browsers: what is at a path for whoever accepts `accept`; undefined where it is none of it. */
+  readonly page?: ((path: string, accept: string) => Rendered | undefined) | undefined
   readonly random: Random
   readonly log: Log
   readonly forwardedFor?: ForwardedForSettings | undefined
@@ -66,8 +68,7 @@ export class HttpFace {
         const isBodied = !head.isFile && !isEmptyBody(request)
         const body = isBodied ? await this.#readBody(received, head) : NO_BODY
         rendered = await this.#handle(received, head, body, response)
-      } else
-        rendered = welcome(verb, target.path, request.headers.accept) ?? (await this.#renderSide(request, verb, target))
+      } else rendered = this.#renderPage(request, verb, target) ?? (await this.#renderSide(request, verb, target))
       if (response.headersSent) return
       checkStatus(rendered)
       await respond(request, response, rendered, isLast() || !request.complete, this.#turnEnd)
@@ -121,6 +122,11 @@ export class HttpFace {
     const { take, refusal } = await new BodyReader(message, options).read()
     if (refusal) throw refusal
     return take()
+  }
+
+  #renderPage({ headers: { accept } }: IncomingMessage, verb: string, { path }: Target): Rendered | undefined {
+    if (verb !== 'GET' && verb !== 'HEAD') return undefined
+    return this.#options.page?.(path, accept ?? '') ?? welcome(path, accept)
   }
 
   async #renderSide(message: IncomingMessage, method: string, { path, query }: Target): Promise<Rendered> {

@@ -3,7 +3,6 @@ import type { Rendered } from '../logical/incoming.js'
 
 /** `/ui/` is where tutorials send people. */
 const PLACES: ReadonlySet<string> = new Set(['/', '/ui', '/ui/'])
-const VERBS: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 const NAME = 'Understudy'
 const WHAT =
@@ -55,9 +54,9 @@ const FORMS = [
   { accepted: /(?:)/, contentType: 'text/plain; charset=utf-8', body: TEXT },
 ] as const
 
-/** The answer for the address alone, in the form that `accept` names: a page, JSON, else text. Undefined for other paths. */
-export const welcome = (verb: string, path: string, accept = ''): Rendered | undefined => {
-  if (!PLACES.has(path) || !VERBS.has(verb)) return undefined
+/** The answer to a read of the address alone, in the form that `accept` names: a page, JSON, else text. Undefined for other paths. */
+export const welcome = (path: string, accept = ''): Rendered | undefined => {
+  if (!PLACES.has(path)) return undefined
   const form = FORMS.find(({ accepted }) => accepted.test(accept))
   return form && { status: 200, contentType: form.contentType, body: form.body, headers: HEADERS }
 }

@@ -3,13 +3,19 @@ import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
 import type { ListenerConfig } from './config/config.js'
 import { parseForwardedFor } from './forwarded-for.js'
+import { serveOwnPage } from './own-page.js'
 import { readTls } from './tls-files.js'
 
-type ListenersOptions = Omit<HttpServerOptions, 'bodies' | 'answers' | 'tls' | 'limits' | 'forwardedFor'>
+interface ListenersOptions
+  extends Omit<HttpServerOptions, 'bodies' | 'answers' | 'tls' | 'limits' | 'forwardedFor' | 'page'> {
+  /** Whether they serve the page for browsers. */
+  readonly hasPage: boolean
+}
 
 /** The open ports of the API. They share the room for bodies and answers, since a server has one memory. */
 export class ApiListeners {
   readonly #options: ListenersOptions
+  readonly #page: HttpServerOptions['page']
   readonly #bodies: BodyRoom
   readonly #answers: AnswerRoom
   readonly #open: HttpServer[] = []
@@ -17,6 +23,7 @@ export class ApiListeners {
 
   constructor(options: ListenersOptions) {
     this.#options = options
+    this.#page = options.hasPage ? serveOwnPage() : undefined
     this.#bodies = new BodyRoom(options.clock)
     this.#answers = new AnswerRoom(options.clock)
   }
@@ -31,6 +38,7 @@ export class ApiListeners {
     const { tls, forwardedFor } = listener
     const server = createHttpServer({
       ...this.#options,
+      page: this.#page,
       bodies: this.#bodies,
       answers: this.#answers,
       tls: tls && (() => readTls(tls)),

@@ -107,6 +107,7 @@ export class Server implements ShellView {
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
       allowBody: (sender, gone) => this.host.allowBody(sender, gone),
       lab: createLabApi(this, config),
+      hasPage: config.hasPage,
       clock,
       random,
       log,

@@ -13,6 +13,7 @@ import { BEGIN, type PageState, reduce } from './feed/state.js'
 import { ClusterTable } from './picture/cluster-table.js'
 import { Picture } from './picture/picture.js'
 import type { PageSurvey } from '../lab/web/page-facts.js'
+import { ServerPage } from './server-page.js'
 import { Timeline } from './timeline/timeline.js'
 
 const CONNECTION_TEXTS: Readonly<Record<PageState['connection'], string>> = {
@@ -163,4 +164,4 @@ const Problems = ({ problems }: Pick<NonNullable<PageState['survey']>, 'problems
   </ul>
 )
 
-render(<App />, document.body)
+render(location.pathname.startsWith('/ui/') ? <ServerPage /> : <App />, document.body)

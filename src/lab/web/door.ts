@@ -16,8 +16,8 @@ const PLACE = /^\/_understudy\/v1\/clusters\/([^/]+)\/v1\/(.+)$/
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'DELETE'])
 
-/** To find out who somebody is, and to end that, changes nothing that is to be looked at. */
-const OF_SESSIONS = /^auth\/(?:.+\/login(?:\/[^/]+)?|token\/revoke-self)$/
+/** To find out who somebody is, to end that, and to look up a token changes nothing that is to be looked at. */
+const ALSO_READS = /^auth\/(?:.+\/login(?:\/[^/]+)?|token\/(?:revoke-self|lookup-accessor))$/
 
 /** A role change answers once it is done. */
 const ANSWER_MS = 60_000
@@ -39,7 +39,7 @@ export const answerDoor = async (door: Door, request: http.IncomingMessage, quer
   try {
     const { name, path } = parsePlace(url.split('?', 1)[0] ?? '')
     if (!METHODS.has(method)) return refuse(405, `there is no ${method} here`)
-    if (door.isReadOnly && method !== 'GET' && !OF_SESSIONS.test(path))
+    if (door.isReadOnly && method !== 'GET' && !ALSO_READS.test(path))
       return refuse(403, 'this page is only to look at')
     const raw = await readBytes(request, BODY_BYTES_MAX)
     const headers = Object.fromEntries(PASSED.flatMap((header) => pairOf(header, request.headers[header])))

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Random } from '../../base/random.js'
+import { PAGE_HEADERS, readPageFiles } from '../../server/page-files.js'
 import { LabError } from '../lab-error.js'
 import { Access, findStranger } from './access.js'
 import type { Workbench } from './actions/workbench.js'
@@ -25,27 +25,7 @@ export interface PageServer extends AsyncDisposable {
   newLink(): string
 }
 
-/** What the browser may do with the page: run its own script, and ask nobody but us. */
-const HEADERS = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
-    ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"],
-  ].join('; '),
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Cache-Control': 'no-store',
-} as const
-
-const ASSETS: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
-  '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
-  '/page.js': { file: 'page.js', type: 'text/javascript; charset=utf-8' },
-  '/page.css': { file: 'page.css', type: 'text/css; charset=utf-8' },
-  '/icon.svg': { file: 'icon.svg', type: 'image/svg+xml' },
-}
+const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 
 const CONNECTIONS_MAX = 100
 
@@ -54,7 +34,7 @@ const CONNECTIONS_MAX = 100
  * Whoever opens it closes it; the feed is somebody else's.
  */
 export const servePage = async ({ port, random, feed, workbench, door }: PageOptions): Promise<PageServer> => {
-  const files = readAssets()
+  const files = readFiles()
   const server = http.createServer()
   server.maxConnections = CONNECTIONS_MAX
   await new Promise<void>((resolve, reject) => {
@@ -87,7 +67,7 @@ export const servePage = async ({ port, random, feed, workbench, door }: PageOpt
 interface Page extends Pick<PageOptions, 'workbench' | 'door'> {
   readonly access: Access
   readonly feed: Feed
-  readonly files: ReadonlyMap<string, Buffer>
+  readonly files: ReturnType<typeof readPageFiles>
   readonly port: number
 }
 
@@ -114,9 +94,9 @@ const answer = async (
     return undefined
   }
   if (pathname === '/') feed.expect()
-  const body = files.get(pathname)
-  if (!body) return refusal(404, `there is no ${pathname}`)
-  return { status: 200, headers: { 'Content-Type': ASSETS[pathname]?.type }, body }
+  const file = files.get(pathname.slice(1))
+  if (!file) return refusal(404, `there is no ${pathname}`)
+  return { status: 200, headers: { 'Content-Type': file.contentType }, body: file.body }
 }
 
 const NO_SESSION = 'Open the link that "understudy web" printed. Each link works once, in one browser.'
@@ -136,11 +116,9 @@ const enter = (access: Access, token: string, headers: http.IncomingHttpHeaders)
   }
 }
 
-/** They lie in the package beside the compiled modules; who runs from the sources has none until it is built. */
-const readAssets = (): ReadonlyMap<string, Buffer> => {
+const readFiles = (): Page['files'] => {
   try {
-    const read = (file: string) => readFileSync(new URL(`../../web/${file}`, import.meta.url))
-    return new Map(Object.entries(ASSETS).map(([path, { file }]) => [path, read(file)]))
+    return readPageFiles()
   } catch (error) {
     throw new LabError('usage', 'the page is not there: "npm run build" makes it', { cause: error })
   }

@@ -81,6 +81,7 @@ const assemble = (sources: ConfigSources, parts: Parts): ServerConfig => {
     ...parts.addresses,
     clusterName: settled.text('cluster_name', [files.root.cluster_name]),
     disableClustering: settled.flag('disable_clustering', [files.root.disable_clustering]),
+    hasPage: settled.flag('ui', [files.root.ui], parts.dev !== undefined),
     ...resolveLeaseTtls(files, settled, findings),
     log: resolveLog(sources),
     pidFile: settled.text('pid_file', [files.root.pid_file]),

@@ -184,7 +184,7 @@ export const ROOT_KEYS: KeyTable = {
   disable_sealwrap: accepted('bool'),
   disable_indexing: accepted('bool'),
   cache_size: accepted('any'),
-  ui: accepted('bool'),
+  ui: real('bool'),
   raw_storage_endpoint: accepted('bool'),
   introspection_endpoint: accepted('bool'),
   plugin_directory: accepted('string'),

@@ -3,9 +3,9 @@ import { Copy } from '../copy.js'
 import { type Act, callOf, initialValues, lineOf, type Values } from './acts.js'
 import { answerRows, warningsOf } from './answer.js'
 import type { Json } from './call.js'
+import { Answer } from './answer-view.js'
 import { FieldInput } from './field-input.js'
 import { useMeans } from './means.js'
-import { Secret } from './secret.js'
 
 interface ActButtonProps {
   readonly act: Act
@@ -135,41 +135,7 @@ const CallLine = ({ act, values }: { readonly act: Act; readonly values: Values 
   return (
     <div class="command">
       <code>{line}</code>
-      <Copy command={line} />
+      <Copy command={line} what="the call" />
     </div>
   )
 }
-
-const Answer = ({ answer, onClose }: { readonly answer: Json; readonly onClose: () => void }) => {
-  const close = useRef<HTMLButtonElement>(null)
-  useEffect(() => close.current?.focus(), [])
-  return (
-    <div role="status">
-      {warningsOf(answer).map((text) => (
-        <p key={text} class="consequence">
-          {text}
-        </p>
-      ))}
-      <dl class="facts">
-        {answerRows(answer).map(({ name, value, isSecret }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{isSecret ? <Secret what={name} value={value} /> : <Shown value={value} name={name} />}</dd>
-          </div>
-        ))}
-      </dl>
-      <p class="buttons">
-        <button ref={close} type="button" class="main" onClick={onClose}>
-          Close
-        </button>
-      </p>
-    </div>
-  )
-}
-
-const Shown = ({ name, value }: { readonly name: string; readonly value: string }) => (
-  <span class="secret">
-    <code>{value}</code>
-    <Copy command={value} what={name} />
-  </span>
-)

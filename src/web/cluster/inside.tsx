@@ -2,9 +2,14 @@ import type { ComponentType } from 'preact'
 import { useCallback, useMemo } from 'preact/hooks'
 import { apiAt } from './api.js'
 import type { Call } from './call.js'
+import { Gate } from './gate.js'
 import { Kv } from './kv/kv.js'
 import { Login } from './login.js'
 import { MeansProvider } from './means.js'
+import { Mounts } from './mounts.js'
+import { Policies } from './policies.js'
+import { Tokens } from './tokens.js'
+import { AppRoles } from './approles.js'
 import { hashOf, type Place } from './place.js'
 import { Replication } from './replication/replication.js'
 import { END_SESSION, type Session } from './session.js'
@@ -19,6 +24,10 @@ interface View {
 const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
   replication: { title: 'Replication', view: Replication, isOpen: true },
   secrets: { title: 'Secrets', view: Kv },
+  mounts: { title: 'Mounts', view: Mounts },
+  policies: { title: 'Policies', view: Policies },
+  approles: { title: 'AppRoles', view: AppRoles },
+  tokens: { title: 'Tokens', view: Tokens },
 }
 
 interface InsideProps {
@@ -50,8 +59,10 @@ export const Inside = ({ root, place, session, canWrite, onSession }: InsideProp
         ))}
         {session && <Who session={session} onLeave={() => leave(ask, session, onSession)} />}
       </nav>
-      {!session && <Login ask={anyone} onSession={onSession} />}
-      {(isOpen || session) && <Shown />}
+      <Gate>
+        {!session && <Login ask={anyone} onSession={onSession} />}
+        {(isOpen || session) && <Shown />}
+      </Gate>
     </MeansProvider>
   )
 }

@@ -87,7 +87,7 @@ describe('what an answer shows', () => {
 
 describe('the acts of replication', () => {
   const names = (kind: 'dr' | 'performance', mode: string) =>
-    actsOf(kind, { mode }, '').map(({ path }) => path.split('/').slice(-2).join('/'))
+    actsOf(kind, { [kind]: { mode } }, '').map(({ path }) => path.split('/').slice(-2).join('/'))
 
   it('follow from the mode', () => {
     expect(names('dr', 'disabled')).toEqual(['primary/enable', 'secondary/enable'])
@@ -98,10 +98,11 @@ describe('the acts of replication', () => {
       'secondary/disable',
     ])
     expect(names('dr', 'bootstrapping')).toEqual([])
+    expect(actsOf('performance', { dr: { mode: 'secondary' }, performance: { mode: 'disabled' } }, '')).toEqual([])
   })
 
   it('of a DR secondary take its operation token, which no line shows', () => {
-    const [promote] = actsOf('dr', { mode: 'secondary' }, 'hvs.operation')
+    const [promote] = actsOf('dr', { dr: { mode: 'secondary' } }, 'hvs.operation')
     if (!promote) throw new Error('there is nothing')
     const values = initialValues(promote)
     expect(callOf(promote, values).body).toBe('{"dr_operation_token":"hvs.operation"}')

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ActButton } from '../act-button.js'
+import { Keys } from '../browse.js'
 import { get, keysOf } from '../call.js'
 import { useRead } from '../means.js'
 import { kvMountsOf, type KvMount, listCall, newAct } from './kv-acts.js'
@@ -70,20 +71,11 @@ const Folder = ({ mount, place, onPlace }: FolderProps) => {
       </p>
       {error !== '' && <p class="error">{error}</p>}
       {value && keys.length === 0 && <p class="nothing">There is nothing here.</p>}
-      <ul class="keys">
-        {keys.map((key) => (
-          <li key={key}>
-            <button
-              type="button"
-              class="key"
-              {...(place.name === folder + key ? { 'aria-current': 'true' } : {})}
-              onClick={() => go(key.endsWith('/') ? { folder: folder + key } : { folder, name: folder + key })}
-            >
-              {key}
-            </button>
-          </li>
-        ))}
-      </ul>
+      <Keys
+        keys={keys}
+        current={place.name?.slice(folder.length)}
+        onOpen={(key) => go(key.endsWith('/') ? { folder: folder + key } : { folder, name: folder + key })}
+      />
       <OpenByName folder={folder} onOpen={(name) => go({ folder, name })} />
       <p class="acts">
         <ActButton act={newAct(mount, folder)} onDone={again} />

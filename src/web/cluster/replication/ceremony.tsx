@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import { FieldInput } from '../field-input.js'
 import { get, type Json, textOf } from '../call.js'
 import { useMeans, useRead } from '../means.js'
+import { OneSecret } from '../one-secret.js'
 import { Secret } from '../secret.js'
 import { decodeToken } from './decode.js'
 
@@ -95,29 +95,3 @@ const Progress = ({ attempt, hasPassword }: { readonly attempt: Json; readonly h
       : ''}
   </p>
 )
-
-interface OneSecretProps {
-  readonly label: string
-  readonly button: string
-  readonly onSubmit: (value: string) => void
-}
-
-const OneSecret = ({ label, button, onSubmit }: OneSecretProps) => {
-  const [value, setValue] = useState('')
-  return (
-    <form
-      autocomplete="off"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (value.trim() === '') return
-        onSubmit(value.trim())
-        setValue('')
-      }}
-    >
-      <FieldInput field={{ name: 'secret', label, kind: 'secret' }} value={value} onChange={setValue} />
-      <button type="submit" class="main">
-        {button}
-      </button>
-    </form>
-  )
-}

@@ -1,6 +1,6 @@
 import type { Act, Field } from '../acts.js'
 import type { Json } from '../call.js'
-import { listOf, textOf } from '../call.js'
+import { listOf, partOf, textOf } from '../call.js'
 
 export type Kind = 'dr' | 'performance'
 export const KINDS: readonly Kind[] = ['dr', 'performance']
@@ -111,10 +111,15 @@ const authorised = (act: Act, operationToken: string): Act => ({
   ],
 })
 
-/** What can be done to a cluster in one kind of replication. A DR secondary is told what to do with an operation token. */
+/**
+ * What can be done to a cluster in one kind of replication, by its whole status. A DR secondary is told what to do with an
+ * operation token, and does nothing else.
+ */
 export const actsOf = (kind: Kind, status: Json, operationToken: string): readonly Act[] => {
   const root = `sys/replication/${kind}`
-  const mode = textOf(status, 'mode')
+  const modeOf = (one: Kind) => textOf(partOf(status, one), 'mode')
+  if (kind === 'performance' && modeOf('dr') === 'secondary') return []
+  const mode = modeOf(kind)
   if (mode === 'disabled') return enableActs(root)
   if (mode === 'primary') return primaryActs(root)
   if (mode !== 'secondary') return []

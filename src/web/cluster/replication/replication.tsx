@@ -22,7 +22,7 @@ export const Replication = () => {
       {error !== '' && <p class="error">{`this is how it was last: ${error}`}</p>}
       <div class="kinds">
         {KINDS.map((kind) => (
-          <OfKind key={kind} kind={kind} status={partOf(status, kind)} operationToken={operationToken} onDone={again} />
+          <OfKind key={kind} kind={kind} all={status} operationToken={operationToken} onDone={again} />
         ))}
       </div>
       {canWrite && textOf(partOf(status, 'dr'), 'mode') === 'secondary' && (
@@ -34,12 +34,14 @@ export const Replication = () => {
 
 interface OfKindProps {
   readonly kind: Kind
-  readonly status: Json
+  /** Of both kinds. */
+  readonly all: Json
   readonly operationToken: string
   readonly onDone: () => void
 }
 
-const OfKind = ({ kind, status, operationToken, onDone }: OfKindProps) => {
+const OfKind = ({ kind, all, operationToken, onDone }: OfKindProps) => {
+  const status = partOf(all, kind)
   const mode = textOf(status, 'mode')
   return (
     <section class="kind" aria-labelledby={`kind-${kind}`} data-kind={kind} data-mode={mode}>
@@ -57,7 +59,7 @@ const OfKind = ({ kind, status, operationToken, onDone }: OfKindProps) => {
       {mode === 'primary' && <Secondaries kind={kind} peers={secondariesOf(status)} onDone={onDone} />}
       {mode === 'secondary' && <Peers caption="Primaries" peers={primariesOf(status)} />}
       <p class="acts">
-        {actsOf(kind, status, operationToken).map((act) => (
+        {actsOf(kind, all, operationToken).map((act) => (
           <ActButton key={act.path} act={act} onDone={onDone} />
         ))}
       </p>

@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { ActButton } from './act-button.js'
+import type { Act } from './acts.js'
+import { Answer } from './answer-view.js'
+import { get, type Json, textOf } from './call.js'
+import { useMeans, useRead } from './means.js'
+import { OneSecret } from './one-secret.js'
+
+const LOOK_MS = 2000
+
+const INITIALISE: Act = {
+  label: 'Initialise …',
+  method: 'POST',
+  path: 'sys/init',
+  fields: [
+    { name: 'secret_shares', label: 'Key shares', kind: 'number', initial: '1', isRequired: true },
+    {
+      name: 'secret_threshold',
+      label: 'Shares that it takes to unseal',
+      kind: 'number',
+      initial: '1',
+      isRequired: true,
+    },
+  ],
+  consequence: 'The key shares and the root token are shown once, and nowhere else.',
+  isQuiet: true,
+}
+
+/** What is inside of a cluster is there once it has keys and they have opened it; before that, how to get there. */
+export const Gate = ({ children }: { readonly children: ComponentChildren }) => {
+  const { value: status, error, again } = useRead(get('sys/seal-status'), LOOK_MS)
+  const { canWrite } = useMeans()
+  const [made, setMade] = useState<Json | undefined>()
+  if (made)
+    return (
+      <section class="gate" aria-label="keys of this cluster">
+        <h3>Keep these: they are shown this once</h3>
+        <Answer answer={made} onClose={() => setMade(undefined)} />
+      </section>
+    )
+  if (!status) return <p class={error === '' ? 'nothing' : 'error'}>{error || 'asking …'}</p>
+  if (status.initialized === false)
+    return (
+      <section class="gate" aria-label="a new cluster">
+        <p>This cluster is new: it has no keys yet.</p>
+        <p class="acts">
+          <ActButton
+            act={INITIALISE}
+            onDone={(answer) => {
+              setMade(answer)
+              again()
+            }}
+          />
+        </p>
+      </section>
+    )
+  if (status.sealed !== true) return <>{children}</>
+  return (
+    <section class="gate" aria-label="a sealed cluster">
+      <p role="status">{`This cluster is sealed: ${textOf(status, 'progress')} of ${textOf(status, 't')} key shares are given.`}</p>
+      {canWrite && <Unseal onDone={again} />}
+    </section>
+  )
+}
+
+const Unseal = ({ onDone }: { readonly onDone: () => void }) => {
+  const { ask } = useMeans()
+  const [problem, setProblem] = useState('')
+  const give = (key: string) => {
+    setProblem('')
+    ask({ method: 'POST', path: 'sys/unseal', body: JSON.stringify({ key }) })
+      .catch((error: Error) => setProblem(error.message))
+      .finally(onDone)
+  }
+  return (
+    <>
+      <OneSecret label="Key share" button="Unseal" onSubmit={give} />
+      <p role="alert" class="error">
+        {problem}
+      </p>
+    </>
+  )
+}

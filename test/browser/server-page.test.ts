@@ -1,0 +1,173 @@
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BrowserPage } from '../support/browser-page.js'
+import { freePorts, Program, STARTED } from '../support/program.js'
+
+/** The page that a single server shows of itself, in a real browser. One story, told in the order of the tests. */
+
+const EVIL = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+let server: Program
+let address: string
+const ui = new BrowserPage()
+
+beforeAll(async () => {
+  const { api } = await freePorts()
+  address = `http://127.0.0.1:${api}`
+  server = new Program(['server', '-dev', '-dev-root-token-id=root', `-dev-listen-address=127.0.0.1:${api}`])
+  await server.untilPrinted(STARTED)
+  await ui.goTo(address)
+})
+afterAll(async () => {
+  await ui[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
+})
+
+const send = async (path: string, body?: object) => {
+  const { status } = await fetch(`${address}/v1/${path}`, {
+    method: 'POST',
+    headers: { 'X-Vault-Token': 'root' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  expect(status, path).toBeLessThan(300)
+}
+const view = async (name: string) => {
+  await ui.page.getByRole('link', { name, exact: true }).click()
+  await ui.see(`nav a[aria-current]:text-is("${name}")`)
+}
+const type = (label: string, text: string) => ui.page.getByLabel(label).fill(text)
+const act = async (name: string, filled: Readonly<Record<string, string>> = {}) => {
+  await ui.press(name)
+  await ui.see('dialog[open] form')
+  for (const [label, text] of Object.entries(filled)) await ui.page.locator('dialog').getByLabel(label).fill(text)
+  await ui.page.locator('dialog button[type=submit]').click()
+}
+const isClosed = () => ui.page.waitForSelector('dialog', { state: 'detached' })
+
+describe('the page of a server', () => {
+  it('is where a browser is led that opens its address', async () => {
+    await ui.see('.connection.live')
+    expect(ui.page.url()).toBe(`${address}/ui/`)
+    await ui.see('.kind[data-kind="dr"][data-mode="disabled"]')
+    await ui.shoot('server-login')
+    await ui.expectNoBarrier()
+  })
+
+  it('shows what is mounted, and mounts more', async () => {
+    await type('Token (needed)', 'root')
+    await ui.press('Log in')
+    await ui.see('.who')
+    await view('Mounts')
+    await act('Enable AppRole …', { Description: EVIL })
+    await isClosed()
+    await ui.see('tr:has(th:text-is("approle/")) td:has-text("<img src=x")')
+    await ui.shoot('mounts')
+    await ui.expectNoBarrier()
+  })
+
+  it('shows policies and changes them, as the text that they are', async () => {
+    await view('Policies')
+    await act('New policy …', {
+      Name: 'reader',
+      'Policy (needed)': `# ${EVIL}\npath "secret/data/*" { capabilities = ["read"] }`,
+    })
+    await isClosed()
+    await ui.press('reader')
+    await ui.see('code.text:has-text("<img src=x")')
+    await ui.shoot('policies')
+    await ui.expectNoBarrier()
+    expect(await ui.page.locator('img, main script').count()).toBe(0)
+  })
+
+  let roleId = ''
+  let secretId = ''
+  it('makes a role with its RoleID, and SecretIDs that are shown once', async () => {
+    await view('AppRoles')
+    await act('New role …', { Name: 'app', 'Policies of its tokens, one a line': 'reader' })
+    await isClosed()
+    await ui.press('app')
+    await ui.see('[data-fact="role-id"]:has-text("-")')
+    roleId = await ui.page.locator('[data-fact="role-id"]').innerText()
+    await act('Generate a SecretID …')
+    await ui.press('show secret_id')
+    secretId = await ui.page.locator('dialog dd code').first().innerText()
+    expect(secretId).toMatch(/^[0-9a-f-]{36}$/)
+    await ui.press('Close')
+    await isClosed()
+    await ui.see('.secret-view .keys li code')
+    await ui.shoot('approles')
+    await ui.expectNoBarrier()
+  })
+
+  it('shows tokens by accessor, and revokes one', async () => {
+    await send('auth/token/create', { display_name: 'someone', policies: ['reader'] })
+    await view('Tokens')
+    const accessors = ui.page.locator('.keys .key')
+    await accessors.first().waitFor()
+    const before = await accessors.count()
+    await accessors.first().click()
+    await ui.see('.secret-view dt:text-is("policies")')
+    expect(await ui.page.locator('.secret-view').innerText()).not.toContain('hvs.')
+    await ui.shoot('tokens')
+    await ui.expectNoBarrier()
+    for (let index = 0; index < before; index += 1) {
+      await accessors.nth(index).click()
+      await ui.see('.secret-view dt:text-is("display_name")')
+      if ((await ui.page.locator('.secret-view').innerText()).includes('token-someone')) break
+    }
+    await act('Revoke …')
+    await isClosed()
+    await ui.seen(`document.querySelectorAll('.keys .key').length === ${before - 1}`)
+  })
+
+  it('lets a role log in, with what its policy allows', async () => {
+    await ui.press('Log out')
+    await ui.page.getByLabel('Way').selectOption('approle')
+    await type('RoleID (needed)', roleId)
+    await type('SecretID', secretId)
+    await ui.press('Log in')
+    await ui.see('.who:has-text("approle app (default, reader)")')
+    await view('Tokens')
+    await ui.see('.error:has-text("permission denied")')
+    await ui.press('Log out')
+  })
+
+  it('says that the server is sealed, and unseals it', async () => {
+    const key = /Unseal Key: (\S+)/.exec(server.stdout)?.[1] ?? ''
+    await send('sys/seal')
+    await ui.see('.gate [role=status]:has-text("sealed: 0 of 1")')
+    await ui.shoot('sealed')
+    await ui.expectNoBarrier()
+    await type('Key share', key)
+    await ui.press('Unseal')
+    await ui.see('.login')
+  })
+
+  it('is shown in no frame, and tells no other page anything', async () => {
+    const other = http.createServer((_, response) => {
+      response.setHeader('Content-Type', 'text/html').end(`<title>other</title><iframe src="${address}/ui/"></iframe>`)
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const stranger = await ui.context.newPage()
+    try {
+      await stranger.goto(`http://localhost:${port}/`)
+      const read = (path: string) =>
+        stranger.evaluate(`fetch('${address}${path}').then((r) => r.text(), (e) => e.name)`)
+      expect(await read('/ui/')).toBe('TypeError')
+      expect(await read('/ui/page.js')).toBe('TypeError')
+      expect(await read('/v1/sys/health')).toBe('TypeError')
+      const framed = stranger.frames().filter((frame) => frame.url().includes('/ui/'))
+      for (const frame of framed) expect(await frame.evaluate('document.body.innerText')).not.toContain('Log in')
+    } finally {
+      await stranger.close()
+      other.closeAllConnections()
+      other.close()
+    }
+  })
+
+  it('gave the browser nothing to complain about', () => {
+    expect(ui.errors).toEqual([])
+  })
+})
