@@ -32,6 +32,13 @@ export const requireLinks = ({ name, setup, steps }: Drill, kind: LabKind): void
 /** How long a cluster may take to say what it is. One that is stopped refuses at once. */
 const ANSWER_MS = 5000
 
+const HINT: Readonly<Record<LabKind, string>> = {
+  process: '; "understudy status" shows what it is now, "understudy reset" brings its start back',
+  'in-process': '; reset() brings its start back',
+  docker: '',
+  attached: '; "understudy status" shows what it is now',
+}
+
 /**
  * Whether the clusters follow one another as the drill takes for granted; rejects with a conflict that says what is otherwise.
  * On a lab where another drill has moved the roles the first steps would wait for what never comes.
@@ -52,10 +59,8 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
         ? silent.map((one) => `${one.name} ${one.health === null ? 'does not answer' : 'is sealed'}`)
         : missing.map(({ kind, primary, secondary }) => `${secondary} is no ${kind} secondary of ${primary}`)
     if (problems.length === 0) return
-    throw new LabError(
-      'conflict',
-      `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}" ${problems.join(', ')}; "understudy status" shows what it is now, "understudy reset" brings its start back`,
-    )
+    const where = `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}"`
+    throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind]}`)
   } finally {
     witness.close()
   }
