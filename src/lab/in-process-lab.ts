@@ -77,7 +77,8 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     this.clock = createLabClock()
     this.#provisions = provisions
     this.#random = randomFor('links')
-    this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters)
+    const skewMs = () => this.clock.skewMs
+    this.#events = new LocalEvents(topology.name, systemClock, () => this.access().clusters, skewMs)
     this.#stream = new EventStream(this.#events)
     const { clock, keys } = this
     const tell = this.#events.tell.bind(this.#events)

@@ -148,6 +148,12 @@ it('sets what is wrong with servers, also after they were started again, and hea
   await ok('crash', 'B')
   await ok('start', 'B')
   await until(async () => (await faultsOf(1)).skew_ms === -300_000)
+  // What happened to it has the time of its clock beside that of everybody.
+  const events = async (...flags: string[]) => (await home.run('events', ...flags, ...NAMED)).stdout
+  const told = (await events('--json')).split('\n').filter((line) => line.includes('"command":"understudy crash B'))
+  const { time, virtualTime = '' } = JSON.parse(told[0] ?? '{}') as { time: string; virtualTime?: string }
+  expect(Date.parse(virtualTime) - Date.parse(time)).toBe(-300_000)
+  expect(await events()).toContain(`(its clock: ${virtualTime})`)
 
   await ok('release', 'C')
   expect(await held()).toBe(0)

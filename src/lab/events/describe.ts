@@ -46,7 +46,8 @@ const KIND_WIDTH = 14
 /** One line for people: `12:03:04.123 A role           dr: secondary -> primary`. */
 export const describeEvent = (event: LabEvent): string => {
   const time = event.time.slice('2000-01-01T'.length, -1)
-  return `${time} ${(event.cluster ?? '-').padEnd(2)} ${event.kind.padEnd(KIND_WIDTH)} ${wordsOf(event)}`
+  const there = event.virtualTime === undefined ? '' : ` (its clock: ${event.virtualTime})`
+  return `${time} ${(event.cluster ?? '-').padEnd(2)} ${event.kind.padEnd(KIND_WIDTH)} ${wordsOf(event)}${there}`
 }
 
 /** Details come from files that anybody can have edited. */

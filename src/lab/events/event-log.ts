@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { LabError } from '../lab-error.js'
-import type { EventDraft, LabEvent } from './event.js'
+import { type EventDraft, type LabEvent, timesOf } from './event.js'
 import { EventFile, readLastEvents } from './event-file.js'
 
 /** Events kept in memory, for those who come back after a while; the files have more. */
@@ -21,32 +21,35 @@ interface EventLogOptions {
   /** Where the files are. */
   readonly directory: string
   readonly clock: Clock
+  /** How far people have moved the clock of a cluster, in milliseconds. */
+  readonly skewMsOf?: (cluster: string) => number
 }
 
 /** The events of a lab: bounded in memory and on disk, told to listeners, and numbered on where the last keeper ended. */
 export class EventLog {
   readonly #lab: string
   readonly #clock: Clock
+  readonly #skewMsOf: (cluster: string) => number
   readonly #file: EventFile
   readonly #listeners = new Set<Listener>()
   #kept: LoggedEvent[] = []
   #keptCharacters = 0
   #lastId = 0
 
-  constructor({ lab, directory, clock }: EventLogOptions) {
+  constructor({ lab, directory, clock, skewMsOf = () => 0 }: EventLogOptions) {
     this.#lab = lab
     this.#clock = clock
+    this.#skewMsOf = skewMsOf
     for (const event of readLastEvents(directory)) this.#keep({ id: event.id, line: JSON.stringify(event) })
     this.#file = new EventFile(directory)
   }
 
   /** Throws a usage error when the event is larger than any has to be. */
   append(draft: EventDraft): LabEvent {
-    const { cluster, kind, details, command, virtualTime } = draft
+    const { cluster, kind, details, command } = draft
     const event: LabEvent = {
       id: this.#lastId + 1,
-      time: new Date(this.#clock.now()).toISOString(),
-      ...(virtualTime === undefined ? {} : { virtualTime }),
+      ...timesOf(this.#clock.now(), cluster === undefined ? 0 : this.#skewMsOf(cluster)),
       lab: this.#lab,
       ...(cluster === undefined ? {} : { cluster }),
       kind,

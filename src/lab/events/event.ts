@@ -50,7 +50,7 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 /** Details are plain data that goes through JSON unchanged. Secrets have no place in them. */
 export type EventDetails = Readonly<Record<string, unknown>>
 
-/** An event as it is reported; the keeper adds its number and its time. */
+/** An event as it is reported; the keeper adds its number and its times. */
 export interface EventDraft {
   /** The cluster that it concerns; absent: the lab as a whole, or several clusters, which details name. */
   readonly cluster?: string | undefined
@@ -58,8 +58,6 @@ export interface EventDraft {
   readonly details: EventDetails
   /** The line of a shell that does the same. */
   readonly command?: string | undefined
-  /** Where clusters live in a time of their own. RFC 3339. */
-  readonly virtualTime?: string | undefined
 }
 
 /**
@@ -82,7 +80,15 @@ export interface LabEvent extends EventDraft {
   readonly id: number
   /** RFC 3339 with milliseconds, in UTC. */
   readonly time: string
+  /** What the clock of the cluster shows, where a fault or the lab has moved that. RFC 3339. */
+  readonly virtualTime?: string | undefined
   readonly lab: string
+}
+
+/** The time of an event, and that of the cluster it concerns where its clock was moved. Milliseconds. */
+export const timesOf = (nowMs: number, skewMs: number): Pick<LabEvent, 'time' | 'virtualTime'> => {
+  const at = (ms: number) => new Date(ms).toISOString()
+  return skewMs === 0 ? { time: at(nowMs) } : { time: at(nowMs), virtualTime: at(nowMs + skewMs) }
 }
 
 export const isEventKind = (word: unknown): word is EventKind => EVENT_KINDS.some((kind) => kind === word)

@@ -10,6 +10,7 @@ import {
   type FaultRequest,
   isDown,
   isOfLink,
+  isShown,
   type LinkFaultRequest,
   directionState,
 } from './active-fault.js'
@@ -94,6 +95,14 @@ export class Keeper {
 
   get active(): readonly ActiveFault[] {
     return this.#active
+  }
+
+  /** How far a fault that people are told of moves the clock of a cluster. */
+  skewMsOf(cluster: string): number {
+    const skews = this.#active.flatMap((one) =>
+      !isOfLink(one) && isShown(one) && one.cluster === cluster && one.fault.name === 'skew' ? [one.fault.ms] : [],
+    )
+    return skews.at(-1) ?? 0
   }
 
   /** Throws a usage error when there is no such link or cluster, and what the server says where it refuses. */

@@ -35,7 +35,7 @@ export const runKeeper = async (
   { lab, directory, socket, routes, clusters, toxiproxyPort }: KeeperConfig,
   { clock, random, servers }: Surroundings,
 ): Promise<{ close(): Promise<void> }> => {
-  const log = new EventLog({ lab, directory, clock })
+  const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => keeper.skewMsOf(cluster) })
   const tell = log.append.bind(log)
   const keeper = await Keeper.open({ routes, clusters: () => clusters, clock, random, tell })
   log.append({ kind: 'keeper-started', details: {} })

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import type { EventDraft, LabEvent } from '../events/event.js'
+import { type EventDraft, type LabEvent, timesOf } from '../events/event.js'
 import { Watch, type WatchedCluster } from '../keeper/watch.js'
 import type { LabEvents } from '../live-lab.js'
 
@@ -8,14 +8,17 @@ export class LocalEvents implements LabEvents {
   readonly #lab: string
   readonly #clock: Clock
   readonly #clusters: () => readonly WatchedCluster[]
+  readonly #skewMs: () => number
   readonly #listeners = new Set<(event: LabEvent) => void>()
   #watch: Watch | undefined
   #lastId = 0
 
-  constructor(lab: string, clock: Clock, clusters: () => readonly WatchedCluster[]) {
+  /** The skew is that of all clusters. */
+  constructor(lab: string, clock: Clock, clusters: () => readonly WatchedCluster[], skewMs: () => number = () => 0) {
     this.#lab = lab
     this.#clock = clock
     this.#clusters = clusters
+    this.#skewMs = skewMs
   }
 
   async append(draft: EventDraft): Promise<void> {
@@ -26,7 +29,7 @@ export class LocalEvents implements LabEvents {
     const event = {
       ...draft,
       id: ++this.#lastId,
-      time: new Date(this.#clock.now()).toISOString(),
+      ...timesOf(this.#clock.now(), this.#skewMs()),
       lab: this.#lab,
     }
     for (const listener of [...this.#listeners]) listener(event)

@@ -62,7 +62,7 @@ export const KEEPER_OPERATIONS = {
   'POST events': {
     summary: 'Adds an event',
     body: {
-      schema: object({ kind: text, details: anything }, { cluster: text, command: text, virtualTime: text }),
+      schema: object({ kind: text, details: anything }, { cluster: text, command: text }),
       example: { kind: 'note', details: { text: 'the class begins' } },
     },
     answer: { schema: event, example: EVENT_EXAMPLE },

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Lab, LabError, startLab, systemClock, waitFor } from '../../../src/index.js'
+import { type Lab, LabError, type LabEvent, startLab, systemClock, waitFor } from '../../../src/index.js'
 
 /** What a lab in a test knows by itself: keys that follow the roles, operations, and whether all is well. */
 
@@ -232,6 +232,19 @@ describe('drills and events', () => {
     await isDone
     expect(seen).toContainEqual('call A {"method":"PUT","path":"kv/greeting","status":204}')
     expect(seen).toContainEqual(expect.stringMatching(/^fault-set .*"between":\["A","B"\].*"latency"/))
+  })
+
+  it('events have the time of the clocks of the lab where that was moved', async () => {
+    const seen: LabEvent[] = []
+    await using lab = await startDr()
+    const stop = lab.localEvents.subscribe((event) => seen.push(event))
+    await lab.A.client.write('kv/before', { word: 'before' })
+    lab.clock.advance('31m')
+    await lab.A.client.write('kv/after', { word: 'after' })
+    stop()
+    const [before, after] = ['kv/before', 'kv/after'].map((path) => seen.find(({ details }) => details.path === path))
+    expect(before).not.toHaveProperty('virtualTime')
+    expect(Date.parse(after?.virtualTime ?? '') - Date.parse(after?.time ?? '')).toBe(31 * 60_000)
   })
 })
 
