@@ -15,6 +15,8 @@ export type Condition =
   /** A DR secondary without its first copy. */
   | 'dr-bootstrapping'
   | 'dr'
+  /** A node that the others have removed. */
+  | 'removed'
   /** An overtaken primary that is configured to refuse what it could only lose. Concerns writes. */
   | 'fenced'
   /** A role change is about to begin: new writes wait. */

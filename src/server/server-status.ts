@@ -31,7 +31,6 @@ const NOTHING: Reading = {
 
 /** What the nodes of a cluster know of one another. */
 type Membership = Pick<ClusterStatus, 'isStandby' | 'activeNode' | 'nodes'>
-
 /** The status of the server through role changes: it answers in every state, and changes in one instant. */
 export class ServerStatus implements ClusterStatus {
   readonly apiAddress: string
@@ -45,6 +44,7 @@ export class ServerStatus implements ClusterStatus {
   #membership: Membership = { isStandby: false, activeNode: this, nodes: async () => [this.#alone] }
   #reading: Reading = NOTHING
   #isRestarting = false
+  #isRemoved = false
 
   constructor(config: ServerConfig) {
     this.apiAddress = config.apiAddress
@@ -78,6 +78,14 @@ export class ServerStatus implements ClusterStatus {
     this.#reading = { ...frozen(this.#reading), replicationModes }
   }
 
+  /** The other nodes have taken this one out, for good. */
+  remove(): void {
+    this.#isRemoved = true
+  }
+
+  get isRemoved(): boolean {
+    return this.#isRemoved
+  }
   get isStandby(): boolean {
     return this.#membership.isStandby
   }

@@ -89,6 +89,7 @@ export class Server implements ShellView {
     this.peers?.serve(
       createPeersHost(this.host, {
         node: seat,
+        beRemoved: () => this.status.remove(),
         watched: (source) => this.#watched(source),
         becomeNode: (sharedLog) => {
           this.#nodes = this.#createNodeParts(sharedLog)
@@ -231,8 +232,7 @@ export class Server implements ShellView {
   }
 
   #watched(source: EngineSource): EngineSource {
-    const { config, clock } = this.#options
-    return config.own.labApi ? withDiskFaults(source, this.labState.disk, clock) : source
+    return this.#options.config.own.labApi ? withDiskFaults(source, this.labState.disk, this.#options.clock) : source
   }
 
   #createNodeParts(sharedLog: SharedLog): NodeParts {

@@ -9,6 +9,7 @@ import type { ServerConfig } from './config/config.js'
 import type { DevCertificates } from './dev/dev-tls.js'
 import { describeOwner, findLockOwner, findPortOwner } from './data/owner-of.js'
 import { openCopy, openSharedLog } from './data/shared-storage.js'
+import { openMemoryGenerations } from '../storage/engine/memory-generations.js'
 import { Peers } from './peers/peers.js'
 import { Server } from './server.js'
 
@@ -69,7 +70,9 @@ const openPeers = async (config: ServerConfig, log: Log, network: Network): Prom
   const surroundings = { clock: systemClock, random: createSystemRandom(), network, log }
   const peers = await Peers.open({ ...surroundings, config, directory: storage.path })
   const { membership } = peers
-  if (membership.state !== 'joined') return { config, peers }
+  // What lies there is of no use any more, and stays as it is.
+  if (membership.state === 'removed') return { config, peers, openStorage: async () => openMemoryGenerations() }
+  if (membership.state === 'alone') return { config, peers }
   try {
     const joined = await peers.startNode()
     return { config: { ...config, storage: { ...storage, nodeId: membership.member.nodeId } }, peers, ...joined }

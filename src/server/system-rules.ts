@@ -33,6 +33,7 @@ const STATUS = {
   isUnaudited: true,
   verbs: ['GET'],
 } satisfies PathRules
+const STATUS_OF_REMOVED = { ...STATUS, servedWhile: { ...STATUS.servedWhile, removed: 'all' } } satisfies PathRules
 const SNAPSHOT = { ...ROOT, ...SUDO, body: 'file' } satisfies PathRules
 const BOOTSTRAP = { ...ROOT, ...OPEN, servedWhile: { 'writes-paused': 'all' } } satisfies PathRules
 const ROLE = { ...ROOT, servedWhile: STEERING } satisfies PathRules
@@ -50,8 +51,8 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
   const rootCeremony: PathRules = { ...BARE, ...shares, servedWhile: { sealed: 'all', revoked: 'all' } }
   const drCeremony: PathRules = { ...ROLE_ON_DR, ...shares, body: 'bare' }
   return new PathRuleTable({
-    health: { ...STATUS, verbs: ['GET', 'HEAD'] },
-    'seal-status': STATUS,
+    health: { ...STATUS_OF_REMOVED, verbs: ['GET', 'HEAD'] },
+    'seal-status': STATUS_OF_REMOVED,
     leader: STATUS,
     init: {
       ...BARE,
@@ -114,6 +115,7 @@ export const systemRules = ({ unauthenticatedMetrics, own }: SystemRuleSettings)
     'storage/raft/configuration': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/state': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/autopilot/configuration': { ...ROOT, servedWhile: WHILE_DR },
+    'storage/raft/remove-peer': { ...ROOT, servedWhile: WHILE_DR },
     'storage/raft/snapshot': SNAPSHOT,
     'storage/raft/snapshot-force': SNAPSHOT,
     'storage/*': ROOT,

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
 import { expectAll, Writers } from '../support/node-writers.js'
@@ -11,8 +13,8 @@ afterEach(async () => {
   for (const end of ended.splice(0).reverse()) await end()
 })
 
-const launch = async (names: readonly string[]): Promise<TestNodes<NodeProcess>> => {
-  const nodes = await raftProcesses(names)
+const launch = async (names: readonly string[], isJoining = false): Promise<TestNodes<NodeProcess>> => {
+  const nodes = await raftProcesses(names, { isJoining })
   for (const node of nodes.all) ended.push(() => node.destroy())
   await Promise.all(nodes.all.map((node) => node.start()))
   return nodes
@@ -115,4 +117,66 @@ test('a server with other shares is not let in, and the cluster stays as it was'
   expect((await a.send('PUT', 'sys/storage/raft/bootstrap/answer', { body: wrong })).status).toBe(403)
   await nodes.unseal(b)
   await until(async () => Object.keys(await serversOf(nodes)).length === 2)
+})
+
+/** The processes of etcd on the data of a node. */
+const etcdsOf = ({ directory }: NodeProcess): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const [program = '', ...flags] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+        return path.basename(program) === 'etcd' && flags.some((flag) => flag.startsWith(directory))
+      } catch {
+        return false
+      }
+    })
+
+test('servers that are told of one another at their start join by themselves', async () => {
+  const nodes = await launch(['A', 'B'], true)
+  const a = await openFirst(nodes)
+  for (const node of nodes.without(a)) await nodes.unseal(node)
+  expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, true] })
+})
+
+test('an etcd that ends is started again, and ends with its server however that ends', async () => {
+  const { nodes, first } = await open(['A', 'B'])
+  const [b] = nodes.without(first) as [NodeProcess]
+  expect([etcdsOf(first).length, etcdsOf(b).length]).toEqual([1, 1])
+  const client = nodes.clientOf(first)
+  for (const pid of etcdsOf(first)) process.kill(pid, 'SIGKILL')
+  await until(async () => (await client.send('PUT', 'kv/it', { body: { value: 'again' } })).status === 204)
+  expect(etcdsOf(first).length).toBe(1)
+  await b.crash()
+  await until(() => etcdsOf(b).length === 0)
+  await first.stop()
+  expect(etcdsOf(first)).toEqual([])
+})
+
+test('a node that is removed serves nothing, and joins again with an empty path', async () => {
+  const { nodes, first } = await open()
+  const [b, c] = nodes.without(first) as [NodeProcess, NodeProcess]
+  const client = nodes.clientOf(first)
+  const remove = (server_id: string) => client.send('POST', 'sys/storage/raft/remove-peer', { body: { server_id } })
+  expect((await remove('nobody')).status).toBe(204)
+  expect((await remove('')).json).toEqual({ errors: ['no server id provided'] })
+  await until(async () => (await remove('C')).status === 204)
+  await until(async () => (await c.health()) === 530)
+  expect(await c.anonymous.read('sys/seal-status')).toMatchObject({ removed_from_cluster: true })
+  expect((await nodes.clientOf(c).send('GET', 'kv/it')).status).toBe(503)
+  expect(Object.keys(await serversOf(nodes))).toEqual(['A', 'B'])
+  await client.call('PUT', 'kv/it', { body: { value: 'without it' } })
+  await c.crash()
+  await c.start()
+  expect(await c.health()).toBe(530)
+  await c.crash()
+  rmSync(path.join(c.directory, 'data'), { recursive: true })
+  await c.start()
+  await join(c, b)
+  await nodes.unseal(c)
+  expect((await nodes.clientOf(c).send('GET', 'kv/it')).json?.data).toEqual({ value: 'without it' })
+  await until(async () => (await serversOf(nodes)).C?.[1] === true)
+  const state = (await client.read('sys/storage/raft/autopilot/state')).data
+  expect(state).toMatchObject({ healthy: true, failure_tolerance: 1, leader: 'A', voters: ['A', 'B', 'C'] })
 })

@@ -87,16 +87,18 @@ export const nodeProcesses = async (
   return new TestNodes(names.map((name) => new NodeProcess(name, portsOf(ports, name), configure)))
 }
 
-/** Processes that are to be a cluster by storage "raft". Nothing runs yet, and none knows of another. */
+/** Processes that are to be a cluster by storage "raft". Nothing runs yet, and none knows of another unless they are to join by themselves. */
 export const raftProcesses = async (
   names: readonly string[],
-  settings: object = {},
+  { settings = {}, isJoining = false }: { readonly settings?: object; readonly isJoining?: boolean } = {},
 ): Promise<TestNodes<NodeProcess>> => {
   const ports = await randomPorts(names.flatMap((name) => [name, `${name}-peer`]))
+  const others = names.map((name) => ({ leader_api_addr: `http://127.0.0.1:${portsOf(ports, name).api}` }))
+  const joining = isJoining ? { retry_join: others } : {}
   const all = names.map((name) => {
     const etcd_peer_address = `127.0.0.1:${portsOf(ports, `${name}-peer`).api}`
     return new NodeProcess(name, portsOf(ports, name), (directory) => ({
-      storage: { raft: { path: directory, node_id: name } },
+      storage: { raft: { path: directory, node_id: name, ...joining } },
       settings: { leader_lease: '2s', etcd_peer_address, ...settings },
     }))
   })

@@ -38,12 +38,8 @@ const HINTS: readonly Hint[] = [
     text: 'This server is a DR secondary: with -dr-token this command makes its operation token.',
   },
   {
-    applies: saysNo('operator raft remove-peer', 404, 405),
-    text: 'A server that is alone in its cluster has no peers to remove.',
-  },
-  {
     applies: saysNo('operator raft autopilot set-config', 404, 405),
-    text: 'A server that is alone in its cluster has no autopilot whose settings could be changed.',
+    text: 'This server has no autopilot whose settings could be changed.',
   },
 ]
 

@@ -1,10 +1,16 @@
 import { type ErrorCode, LogicalError } from '../../logical/errors.js'
 import type { Condition, PathRules } from '../../logical/path-rules.js'
-import { DR_REFUSAL, RESTARTING_REFUSAL, SEALED_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
+import {
+  DR_REFUSAL,
+  REMOVED_REFUSAL,
+  RESTARTING_REFUSAL,
+  SEALED_REFUSAL,
+  STOPPING_REFUSAL,
+} from '../../logical/refusal-texts.js'
 import type { Operation } from '../../logical/request.js'
 
 /** States in which no cluster is open: what tells the state is served, and what brings about another. */
-export type ClosedState = 'stopping' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
+export type ClosedState = 'stopping' | 'removed' | 'restarting' | 'uninitialized' | 'sealed' | 'standby'
 export type OpenState = 'bootstrapping' | 'revoked' | 'dr-bootstrapping' | 'dr-secondary' | 'active'
 
 interface Gate {
@@ -21,6 +27,7 @@ const SEALED: Gate = { only: ['sealed', 'sealed', SEALED_REFUSAL] }
 /** The gate of each state; a server is in exactly one of them. */
 export const GATES: Readonly<Record<ClosedState | OpenState, Gate>> = {
   stopping: { only: ['stopping', 'unavailable', STOPPING_REFUSAL] },
+  removed: { only: ['removed', 'unavailable', REMOVED_REFUSAL] },
   restarting: { only: ['restarting', 'unavailable', RESTARTING_REFUSAL] },
   // Everything else is handed on to the active node, and not judged here.
   standby: {},

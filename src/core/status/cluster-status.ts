@@ -22,6 +22,8 @@ export interface NodeFacts extends ActiveNode {
 export interface ClusterStatus {
   /** True for a node that waits to become active while another one is, or none. */
   readonly isStandby: boolean
+  /** True for a node that the others have taken out of the cluster. */
+  readonly isRemoved: boolean
   /** Undefined while none is known. */
   readonly activeNode: ActiveNode | undefined
   /** The nodes that are there now. */

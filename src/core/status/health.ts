@@ -1,6 +1,7 @@
 /** The answer of sys/health: the state, the status code that stands for it, and the codes a caller wants instead. */
 
 interface HealthFacts {
+  readonly isRemoved: boolean
   readonly isInitialized: boolean
   readonly isSealed: boolean
   readonly isDrSecondary: boolean
@@ -9,11 +10,19 @@ interface HealthFacts {
   readonly isStandby: boolean
 }
 
-export type HealthState = 'uninitialized' | 'sealed' | 'bootstrapping' | 'drSecondary' | 'standby' | 'active'
+export type HealthState =
+  | 'uninitialized'
+  | 'removed'
+  | 'sealed'
+  | 'bootstrapping'
+  | 'drSecondary'
+  | 'standby'
+  | 'active'
 
 /** The code of a state, and the query parameter that replaces it. */
 const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readonly parameter: string }>> = {
   uninitialized: { code: 501, parameter: 'uninitcode' },
+  removed: { code: 530, parameter: 'removedcode' },
   sealed: { code: 503, parameter: 'sealedcode' },
   bootstrapping: { code: 503, parameter: 'sealedcode' },
   drSecondary: { code: 472, parameter: 'drsecondarycode' },
@@ -22,6 +31,7 @@ const HEALTH_CODES: Readonly<Record<HealthState, { readonly code: number; readon
 }
 
 export const decideHealth = (facts: HealthFacts): HealthState => {
+  if (facts.isRemoved) return 'removed'
   if (!facts.isInitialized) return 'uninitialized'
   if (facts.isSealed) return 'sealed'
   if (facts.isBootstrapping) return 'bootstrapping'

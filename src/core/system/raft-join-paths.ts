@@ -11,6 +11,14 @@ export interface RaftServer {
   readonly nodeId: string
   readonly clusterAddress: string
   readonly isVoter: boolean
+  /** It was heard of not long ago. */
+  readonly isHealthy: boolean
+  readonly lastContactMs: number
+  /** How much of the log it has applied. */
+  readonly lastIndex: number
+  readonly term: number
+  /** Empty where it is not known. */
+  readonly version: string
 }
 
 /** A server that asks to be let in. */
@@ -23,6 +31,8 @@ interface RaftCandidate {
 /** What the active node knows of the others, and does with those that are to come. */
 export interface RaftNodes {
   servers(): Promise<readonly RaftServer[]>
+  /** Takes a node out for good; one that is none is left as it is. LogicalError 400 for the only one, 503 where that cannot be now. */
+  remove(nodeId: string): Promise<void>
   /** What only a server with the shares, or the seal, can answer. */
   challenge(serverId: string): Promise<RaftChallenge>
   /** What the server needs to be a node. LogicalError 403 for a wrong answer, 503 while it is to be given again. */

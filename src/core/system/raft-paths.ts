@@ -32,6 +32,8 @@ const TOKEN_FIELDS = {
   dr_operation_token: string('Operation token, on a DR secondary.', '', { isSecret: true }),
 } as const
 
+const REMOVE_FIELDS = { ...TOKEN_FIELDS, server_id: string('Id of the server.') } as const
+
 export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   status('storage/raft/configuration', 'The servers of this cluster.', deps, configurationBody),
   status('storage/raft/autopilot/state', 'The health of the servers of this cluster.', deps, stateBody),
@@ -39,6 +41,20 @@ export const raftPaths = (deps: RaftPathsDeps): PathSpec[] => [
   ...raftBootstrapPaths(() => {
     requireRaft(deps)
     return deps.nodes
+  }),
+  definePath({
+    pattern: 'storage/raft/remove-peer',
+    fields: REMOVE_FIELDS,
+    summary: 'Take a server out of this cluster for good.',
+    operations: {
+      update: async ({ request, values }) => {
+        requireAllowed(deps, request, values.dr_operation_token)
+        requireRaft(deps)
+        if (values.server_id === '') throw invalid('no server id provided')
+        await deps.nodes?.remove(values.server_id)
+        return undefined
+      },
+    },
   }),
   definePath({
     pattern: 'storage/raft/snapshot',
@@ -62,10 +78,8 @@ const status = (
   body: (deps: RaftPathsDeps) => JsonObject | Promise<JsonObject>,
 ): PathSpec => {
   const answer: Handler<typeof TOKEN_FIELDS> = async ({ request, values }) => {
-    if (deps.isDrSecondary()) {
-      const token = values.dr_operation_token
-      if (token === '' || !deps.isOperationTokenAllowed(token, request)) throw invalid(DR_REFUSAL)
-    } else if (request.operation !== 'read') {
+    requireAllowed(deps, request, values.dr_operation_token)
+    if (!deps.isDrSecondary() && request.operation !== 'read') {
       throw new LogicalError('unsupported-operation', 'unsupported operation', { wrapped: true })
     }
     requireRaft(deps)
@@ -74,13 +88,22 @@ const status = (
   return definePath({ pattern, fields: TOKEN_FIELDS, summary, operations: { read: answer, update: answer } })
 }
 
+/** A DR secondary has no tokens: there an operation token is looked at. */
+const requireAllowed = (deps: RaftPathsDeps, request: Request, token: string): void => {
+  if (!deps.isDrSecondary()) return
+  if (token === '' || !deps.isOperationTokenAllowed(token, request)) throw invalid(DR_REFUSAL)
+}
+
 const requireRaft = ({ label }: RaftPathsDeps): void => {
   if (label !== 'raft') throw notRaft(label)
 }
 
 /** This server leads, since it answers. */
-const serversOf = async ({ nodes, nodeId, clusterAddress }: RaftPathsDeps): Promise<readonly RaftServer[]> =>
-  nodes ? nodes.servers() : [{ nodeId, clusterAddress, isVoter: true }]
+const serversOf = async ({ nodes, nodeId, clusterAddress, index }: RaftPathsDeps): Promise<readonly RaftServer[]> => {
+  if (nodes) return nodes.servers()
+  const alone = { isVoter: true, isHealthy: true, lastContactMs: 0, lastIndex: index(), term: 1, version: '' }
+  return [{ nodeId, clusterAddress, ...alone }]
+}
 
 const configurationBody = async (deps: RaftPathsDeps): Promise<JsonObject> => ({
   config: {
@@ -95,27 +118,41 @@ const configurationBody = async (deps: RaftPathsDeps): Promise<JsonObject> => ({
   },
 })
 
-const stateBody = ({ nodeId, clusterAddress, index }: RaftPathsDeps): JsonObject => ({
-  healthy: true,
-  failure_tolerance: 0,
-  optimistic_failure_tolerance: 0,
-  leader: nodeId,
-  voters: [nodeId],
-  servers: {
-    [nodeId]: {
-      id: nodeId,
-      name: nodeId,
-      address: clusterAddress,
-      node_status: 'alive',
-      node_type: 'voter',
-      status: 'leader',
-      healthy: true,
-      last_contact: '0s',
-      last_term: 1,
-      last_index: index(),
-    },
-  },
-})
+const stateBody = async (deps: RaftPathsDeps): Promise<JsonObject> => {
+  const servers = await serversOf(deps)
+  const voters = servers.filter(({ isVoter }) => isVoter)
+  const healthy = voters.filter(({ isHealthy }) => isHealthy)
+  const tolerance = Math.max(0, healthy.length - (Math.floor(voters.length / 2) + 1))
+  return {
+    healthy: servers.every(({ isHealthy }) => isHealthy),
+    failure_tolerance: tolerance,
+    optimistic_failure_tolerance: tolerance,
+    leader: deps.nodeId,
+    voters: voters.map(({ nodeId }) => nodeId),
+    servers: Object.fromEntries(servers.map((server) => [server.nodeId, serverBody(server, deps)])),
+  }
+}
+
+const serverBody = (server: RaftServer, deps: RaftPathsDeps): JsonObject => {
+  const { nodeId, isVoter, isHealthy } = server
+  const type = isVoter ? 'voter' : 'non-voter'
+  return {
+    id: nodeId,
+    name: nodeId,
+    address: server.clusterAddress,
+    node_status: isHealthy ? 'alive' : 'failed',
+    node_type: type,
+    status: nodeId === deps.nodeId ? 'leader' : type,
+    healthy: isHealthy,
+    last_contact: nodeId === deps.nodeId ? '0s' : formatGoDuration(server.lastContactMs),
+    last_term: server.term,
+    last_index: server.lastIndex,
+    ...(server.version !== '' && { version: server.version }),
+  }
+}
+
+/** Milliseconds are enough of it. */
+const formatGoDuration = (ms: number): string => (ms < 1000 ? `${ms}ms` : `${ms / 1000}s`)
 
 const AUTOPILOT: JsonObject = {
   cleanup_dead_servers: false,

@@ -84,6 +84,7 @@ export const sealStatusBody = (seal: SealManager, status: ClusterStatus): JsonOb
     nonce: now.nonce,
     recovery_seal: now.isRecoverySeal,
     ...(now.isRecoverySeal && { recovery_seal_type: 'shamir' }),
+    ...(status.isRemoved && { removed_from_cluster: true }),
     version: status.reportedVersion,
     migration: now.isMigrating,
     ...(!now.isSealed && { cluster_name: status.clusterName, cluster_id: status.clusterId }),

@@ -56,6 +56,7 @@ export const statusPaths = (deps: StatusPathsDeps): PathSpec[] => [
           const { seal, status } = deps
           const modes = status.replicationModes
           const state = decideHealth({
+            isRemoved: status.isRemoved,
             isInitialized: seal.isInitialized,
             isSealed: seal.isSealed && !status.isRestarting,
             isDrSecondary: modes.dr === 'secondary',
@@ -100,7 +101,7 @@ const healthBody = (
   { dr, performance }: ClusterStatus['replicationModes'],
   { status, clock }: StatusPathsDeps,
 ): JsonObject => {
-  const isOpen = state !== 'uninitialized' && state !== 'sealed'
+  const isOpen = state !== 'uninitialized' && state !== 'sealed' && state !== 'removed'
   const isServing = isOpen && state !== 'bootstrapping'
   const { lastWal } = status
   const body: JsonObject = {
@@ -116,6 +117,7 @@ const healthBody = (
     body.cluster_name = status.clusterName
     body.cluster_id = status.clusterId
   }
+  if (state === 'removed') body.removed_from_cluster = true
   body.performance_standby = false
   body.enterprise = true
   if (isServing && state !== 'standby' && lastWal > 0) body.last_wal = lastWal

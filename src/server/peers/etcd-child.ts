@@ -34,7 +34,8 @@ const SOUND_MS = 30_000
 /** For the leadership among the members to be handed on. */
 const END_MS = 3000
 const LINES_KEPT = 5
-const REMOVED = /permanently been removed|been permanently removed|removed from the cluster|already been removed/i
+/** What a member says that the others have taken out; it ends as if it had been told to. */
+const REMOVED = /data-dir used by this member must be removed|permanently removed from the cluster/
 
 /** A member of the nodes' etcd as a process beside the server: started again when it ends, and ended with the server. */
 export class EtcdChild {
@@ -43,6 +44,7 @@ export class EtcdChild {
   #child: ChildProcess | undefined
   #running: Promise<void> = Promise.resolve()
   #lines: string[] = []
+  #isRemoved = false
   #onEnd: (reason: string) => void = () => undefined
 
   constructor(options: EtcdChildOptions) {
@@ -73,7 +75,7 @@ export class EtcdChild {
       if (this.#stop.signal.aborted) return
       const lines = this.#lines.join('\n')
       this.#onEnd(`etcd has ended with ${code}: ${lines}`)
-      if (REMOVED.test(lines)) return onRemoved()
+      if (this.#isRemoved) return onRemoved()
       if (clock.monotonic() - sinceMs > SOUND_MS) backoff.reset()
       const pauseMs = backoff.next()
       log.error('the etcd of this node has ended and is started again', { code, lines, pauseMs })
@@ -109,6 +111,7 @@ export class EtcdChild {
   }
 
   #read(line: string): void {
+    if (REMOVED.test(line)) this.#isRemoved = true
     this.#lines.push(messageOf(line))
     this.#lines.splice(0, this.#lines.length - LINES_KEPT)
     this.#options.log.debug('etcd', { line })

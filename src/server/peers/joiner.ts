@@ -3,7 +3,7 @@ import type { SealJoin } from '../../core/seal/seal-join.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
 import { askLeader, JoinRefused, type LeaderAddress } from './leader-api.js'
-import { peerAddressOf } from './peer-address.js'
+import { clusterHost, peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import { answerTo, openWelcome, type Welcome } from './proof.js'
 
@@ -124,7 +124,7 @@ export class Joiner {
     const body = {
       server_id: serverId,
       answer: answerTo(secret, serverId),
-      cluster_addr: config.clusterAddress.replace(/^https:\/\//, ''),
+      cluster_addr: clusterHost(config),
       peer_addr: peerAddressOf(config),
     }
     const { welcome } = await askLeader(leader, 'answer', body, this.#options)

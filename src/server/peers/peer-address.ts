@@ -10,10 +10,14 @@ type AddressConfig = Pick<ServerConfig, 'clusterAddress' | 'clusterBindAddress' 
 
 const ANY_HOST = '0.0.0.0'
 
+/** `host:port` of the cluster address. */
+export const clusterHost = ({ clusterAddress }: Pick<ServerConfig, 'clusterAddress'>): string =>
+  clusterAddress.replace(/^https:\/\//, '')
+
 /** Where the other members reach this node's etcd, `host:port`: one port above the cluster's, unless it is set. */
-export const peerAddressOf = ({ clusterAddress, own }: AddressConfig): string => {
-  if (own.etcdPeerAddress !== '') return own.etcdPeerAddress
-  const { host, port } = parseHostPort(clusterAddress.replace(/^https:\/\//, ''))
+export const peerAddressOf = (config: AddressConfig): string => {
+  if (config.own.etcdPeerAddress !== '') return config.own.etcdPeerAddress
+  const { host, port } = parseHostPort(clusterHost(config))
   return formatHostPort(host, port + 1)
 }
 

@@ -7,11 +7,15 @@ interface ServerParts {
   readonly node: () => PeersHost['node']
   /** A source as the server uses it. */
   readonly watched: (source: EngineSource) => EngineSource
+  readonly beRemoved: () => void
   readonly becomeNode: (sharedLog: SharedLog) => void
 }
 
 /** The server around its runtimes as the nodes of its cluster see it. */
-export const createPeersHost = (host: RuntimeHost, { node, watched, becomeNode }: ServerParts): PeersHost => ({
+export const createPeersHost = (
+  host: RuntimeHost,
+  { node, watched, becomeNode, beRemoved }: ServerParts,
+): PeersHost => ({
   get node() {
     return node()
   },
@@ -20,4 +24,5 @@ export const createPeersHost = (host: RuntimeHost, { node, watched, becomeNode }
   resumeWrites: () => host.resumeWrites(),
   moveData: (reason, move, rootKey) => host.moveData(reason, async (engine) => watched(await move(engine)), rootKey),
   becomeNode,
+  beRemoved,
 })

@@ -22,7 +22,7 @@ export interface PeersOptions {
 export interface PeersHost {
   /** Throws LogicalError 503 where there is none. */
   requireRuntime(): Runtime
-  readonly node: { readonly isServing: boolean } | undefined
+  readonly node: { readonly isServing: boolean; readonly sharedLog: SharedLog } | undefined
   pauseWrites(): Promise<void>
   resumeWrites(): void
   /**
@@ -30,6 +30,8 @@ export interface PeersHost {
    * one that it had. When it rejects, all is as before.
    */
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void>
+  /** From now on the server serves nothing. */
+  beRemoved(): void
   /** From now on the server is one of several that share this log. */
   becomeNode(sharedLog: SharedLog): void
 }

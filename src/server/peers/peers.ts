@@ -6,18 +6,18 @@ import { beginLog } from '../../storage/commit-log/etcd/etcd-image.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
-import type { ServerConfig } from '../config/config.js'
 import { openCopy } from '../data/shared-storage.js'
 import { Joiner } from './joiner.js'
 import { JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
 import { type MemberRecord, type Membership, readMembership, writeMembership } from './membership.js'
 import { memberName, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
-import { peerAddressOf } from './peer-address.js'
+import { clusterHost, peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import type { Welcome } from './proof.js'
-import { keepPeer, listPeers, type PeerRecord } from './roster.js'
+import { keepPeer, type PeerRecord } from './roster.js'
+import { aloneServer, findServers, removeServer } from './servers.js'
 import { Tending } from './tending.js'
-import { Welcomer } from './welcomer.js'
+import { requireWelcoming, Welcomer } from './welcomer.js'
 
 /** The other nodes of a server whose storage is labelled `raft`: how it comes to have some, and its member of their etcd. */
 export class Peers {
@@ -59,6 +59,7 @@ export class Peers {
 
   serve(host: PeersHost): void {
     this.#host = host
+    if (this.#membership.state === 'removed') host.beRemoved()
   }
 
   /** Tries the nodes of the configuration for as long as there is no cluster here. */
@@ -100,13 +101,13 @@ export class Peers {
 
   /** For a server that is to join. */
   challenge(serverId: string) {
-    this.#requireOpen()
+    requireWelcoming(this.#requireHost().requireRuntime())
     return this.#welcomer.challenge(serverId)
   }
 
   /** What the server with this id is given for its answer. LogicalError 503 while this cluster becomes one of several nodes. */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
-    this.#requireOpen()
+    requireWelcoming(this.#requireHost().requireRuntime())
     const secret = this.#welcomer.requireProof(peer.nodeId, answer)
     await this.#welcomer.requireNew(peer, this.#etcd)
     if (this.#membership.state !== 'joined' || !this.#etcd) {
@@ -121,14 +122,22 @@ export class Peers {
 
   /** Those that belong to the cluster, as the active node knows them. */
   async servers(): Promise<readonly RaftServer[]> {
-    const { config } = this.#options
-    const members = await this.#etcd?.members.list()
-    if (!members) return [{ nodeId: config.storage.nodeId, clusterAddress: clusterHost(config), isVoter: true }]
-    const records = await listPeers(this.#requireHost().requireRuntime().barrier.view(''))
-    return records.flatMap((record) => {
-      const member = members.find(({ peerURLs }) => peerURLs.includes(peerUrl(record.peerAddress)))
-      return member ? [{ ...record, isVoter: !member.isLearner }] : []
-    })
+    const { config, clock } = this.#options
+    const host = this.#requireHost()
+    const { barrier, store } = host.requireRuntime()
+    if (!this.#etcd || !host.node) return [aloneServer(config, store.position.index)]
+    const options = { members: this.#etcd.members, sharedLog: host.node.sharedLog, nowMs: clock.now() }
+    return findServers(barrier.view(''), options)
+  }
+
+  /** Takes a node out for good; one that is none is left as it is. */
+  async remove(nodeId: string): Promise<void> {
+    const servers = await this.servers()
+    if (!servers.some((server) => server.nodeId === nodeId)) return
+    if (!this.#etcd || servers.length === 1) throw invalid('the only node of a cluster cannot be removed')
+    const storage = this.#requireHost().requireRuntime().barrier.view('')
+    await removeServer(storage, this.#etcd.members, nodeId)
+    this.#options.log.info('a node was removed from the cluster', { node: nodeId })
   }
 
   async close(): Promise<void> {
@@ -136,15 +145,6 @@ export class Peers {
     this.#tending.close()
     await this.#goingOver
     await this.#etcd?.close()
-  }
-
-  #requireOpen(): void {
-    const { cluster } = this.#requireHost().requireRuntime()
-    if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
-    const { dr, performance } = cluster.replication.modes
-    if (dr !== 'disabled' || performance !== 'disabled') {
-      throw invalid('several nodes are not supported yet in a cluster whose replication is enabled')
-    }
   }
 
   #goOverSoon(): void {
@@ -228,7 +228,16 @@ export class Peers {
   }
 
   #removed(): void {
-    this.#options.log.error('this node was removed from its cluster')
+    const { directory, log } = this.#options
+    if (this.#membership.state !== 'joined') return
+    log.error('this node was removed from its cluster and serves nothing any more')
+    const membership: Membership = { state: 'removed', nodeId: this.#membership.member.nodeId }
+    this.#membership = membership
+    this.#host?.beRemoved()
+    // The others will say it again, should it not be written.
+    writeMembership(directory, membership).catch((error: unknown) => {
+      log.error('that this node was removed could not be written', { error })
+    })
   }
 
   #requireHost(): PeersHost {
@@ -236,5 +245,3 @@ export class Peers {
     return this.#host
   }
 }
-
-const clusterHost = ({ clusterAddress }: ServerConfig): string => clusterAddress.replace(/^https:\/\//, '')

@@ -19,3 +19,6 @@ export const listPeers = async (storage: Storage): Promise<readonly PeerRecord[]
 
 export const keepPeer = (storage: Storage, peer: PeerRecord): Promise<void> =>
   storage.write((tx) => putJson(tx, keyOf(peer.nodeId), peer))
+
+export const forgetPeer = (storage: Storage, nodeId: string): Promise<void> =>
+  storage.write((tx) => tx.delete(keyOf(nodeId)))

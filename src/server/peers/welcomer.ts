@@ -107,6 +107,15 @@ export class Welcomer {
   }
 }
 
+/** Throws LogicalError where no server can join the cluster as it is now. */
+export const requireWelcoming = ({ cluster }: Runtime): void => {
+  if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
+  const { dr, performance } = cluster.replication.modes
+  if (dr !== 'disabled' || performance !== 'disabled') {
+    throw invalid('no server can join a cluster whose replication is enabled, as yet')
+  }
+}
+
 const memberTls = async ({ record }: NodeAuthority, peerAddress: string, nowMs: number): Promise<MemberTls> => {
   const [certificate, privateKey] = [record.certificate, record.privateKey].map((text) => Buffer.from(text, 'base64'))
   if (!certificate || !privateKey) throw new Error('an authority without a key')

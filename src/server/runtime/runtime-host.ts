@@ -13,7 +13,7 @@ import { RestartView } from './restart-view.js'
 import { Runtime } from './runtime.js'
 import type { RuntimeHostOptions } from './runtime-host-options.js'
 import type { Ceasing, NewData, RuntimeChanges } from './runtime-changes.js'
-import { allowanceIn, type ServerState, serverStateOf } from './server-state.js'
+import { allowanceIn, removedStateOf, type ServerState, serverStateOf } from './server-state.js'
 import { createAutoSeal } from '../wiring/seal-parts.js'
 import { KEYS } from '../../storage/key-families.js'
 
@@ -91,6 +91,7 @@ export class RuntimeHost implements RuntimeChanges {
 
   /** The one state of the server, by which everything is served or refused. */
   get state(): ServerState {
+    if (this.#options.status.isRemoved) return removedStateOf(this.#runtime, this.#restartView?.backend)
     return serverStateOf(this.#runtime, this.#restartView?.backend, this.#options.seat())
   }
 

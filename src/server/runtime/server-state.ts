@@ -39,6 +39,12 @@ export const serverStateOf = (
   return { name: openStateOf(cluster.replication.view), pipeline: cluster.pipeline }
 }
 
+/** Of a node that the others have taken out: whatever runtime there is, it serves no more. */
+export const removedStateOf = (runtime: Runtime | undefined, standIn: Backend | undefined): ServerState => ({
+  name: 'removed',
+  backend: runtime?.closedBackend ?? standIn ?? NOTHING,
+})
+
 /** The limits of a body, before it is read. Who sends it, a standby does not know: the active node judges what it is handed. */
 export const allowanceIn = (state: ServerState, sender: BodySender): BodyAllowance => {
   if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)

@@ -40,6 +40,7 @@ const RULES: readonly (readonly [string, readonly string[]])[] = [
   ['is served by one that was revoked before it', servedWhile('revoked')],
   ['is served by a DR secondary before its first copy', servedWhile('dr-bootstrapping')],
   ['is served by a DR secondary', servedWhile('dr')],
+  ['is served by a node that was removed from its cluster', servedWhile('removed')],
   ['is not refused by an overtaken primary (`fence_client_writes`)', servedWhile('fenced')],
   ['does not wait for a change of role that begins', servedWhile('writes-paused')],
   ['takes a wrapping token for a client token', named(namesOf(({ wrappingToken }) => wrappingToken))],

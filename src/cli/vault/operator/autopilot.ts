@@ -60,7 +60,7 @@ export const autopilotCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'operator raft autopilot set-config',
-    summary: 'Change the measures; refused by servers that are alone in their cluster',
+    summary: 'Change the measures; refused by Understudy',
     flags: { ...SETTINGS, ...DR_FLAG },
     run: async ({ api, out, flags, isGiven }) => {
       const given = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).filter((name) => isGiven(name))

@@ -64,7 +64,7 @@ export const raftCommands: readonly Command[] = [
     name: 'operator raft join',
     takes: '[LEADER_API_ADDRESS | AUTO_JOIN]',
     count: [0, 1],
-    summary: 'Join another node; refused by servers that are alone in their cluster',
+    summary: 'Join the cluster of another node; for a server that has none yet',
     flags: JOIN_FLAGS,
     run: async ({ api, out, io, args: [place = ''], flags }) => {
       // An argument that is no address tells how addresses are found: `provider=...`.
@@ -96,7 +96,7 @@ export const raftCommands: readonly Command[] = [
     name: 'operator raft remove-peer',
     takes: 'SERVER_ID',
     count: [1, 1],
-    summary: 'Take a node out of the cluster; refused by servers that are alone in theirs',
+    summary: 'Take a node out of the cluster for good',
     flags: DR_FLAG,
     run: async ({ api, out, args: [id = ''], flags }) => {
       const token = flags['dr-token']
