@@ -67,6 +67,6 @@ export const endFaults = async (world: World): Promise<void> => {
     const state = faultOf(member)
     if (state) Object.assign(state.disk, { state: 'ok' })
     if (state) state.skewMs = 0
-    await world.raise(member)
   }
+  for (const member of world.members) await world.open(member)
 }

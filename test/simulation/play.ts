@@ -27,6 +27,7 @@ export const play = async (world: World): Promise<void> => {
   await judgeLosses(world, primary, registers, losses)
   await judgeCredentials(world, credentials, servers)
   if (secondary) await judgeFilter(world, primary, secondary, registers)
+  await judgeLevel(world, servers.links)
   if (copy) await judgeCopy(world, primary, copy)
   for (const member of world.members) await judgeStorage(world, member)
   for (const link of servers.links) await judgeRevocation(world, link)

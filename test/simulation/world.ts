@@ -152,6 +152,15 @@ export class World {
     }
   }
 
+  /** Raises it until it is open: a storage that has failed may have to be opened again before. */
+  open(member: Member): Promise<void> {
+    return this.until(`${member.name} is to be open`, async () => {
+      await this.raise(member)
+      const seal = await this.call(member, { method: 'GET', path: 'sys/seal-status' })
+      return seal?.json.sealed === false ? undefined : `it answers ${JSON.stringify(seal?.json)}`
+    })
+  }
+
   async status(member: Member, kind: 'dr' | 'performance'): Promise<Readonly<Record<string, unknown>>> {
     const answer = await this.call(member, { method: 'GET', path: `sys/replication/${kind}/status` })
     return (answer?.json.data ?? {}) as Readonly<Record<string, unknown>>
