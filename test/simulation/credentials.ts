@@ -1,4 +1,5 @@
 import type { Answer } from './cluster.js'
+import { SKEW_MS_MAX } from './faults.js'
 import { Chance } from './chance.js'
 import type { Servers } from './servers.js'
 import type { Member, World } from './world.js'
@@ -8,6 +9,8 @@ export class Credentials {
   /** Revoked, and that was answered. */
   readonly dead: Issued[] = []
   readonly live: Issued[] = []
+  /** With an end that has come, or will have come, by the end of all. */
+  readonly passing: Issued[] = []
 }
 
 /** A copy that takes over has the tokens of the primary; those of the other secondary are its own. */
@@ -28,6 +31,8 @@ const isSure = (servers: Servers, issued: Issued): boolean => issued.isOfSeconda
 const TRIES = 5
 const LOOK_UP = { method: 'GET', path: 'auth/token/lookup-self' } as const
 const PAUSE_TIMES = 4
+/** Of a token that ends by itself. Clocks are set right again before the end, so every one of them has ended then. */
+const TTL_SECONDS_MAX = 30
 
 const isGood = (answer: Answer | undefined): boolean => answer !== undefined && answer.status < 300
 /** Undefined where none was made. */
@@ -44,12 +49,13 @@ export const runCredentials = async (
   const chance = new Chance(`${plan.seed} credentials`)
   while (clock.monotonic() < endMs) {
     await clock.sleep(chance.next() * plan.clientPauseMsMax * PAUSE_TIMES)
-    const what = chance.weighed({ useSecretId: 2, useToken: 2, make: 1, revoke: 2, tryDead: 2 })
+    const what = chance.weighed({ useSecretId: 2, useToken: 2, make: 1, revoke: 2, tryDead: 2, lend: 1 })
     const member = chance.pick(servers.serving)
     await world.act(`credentials ${what}`, () => {
       if (what === 'useSecretId') return useSecretId(world, chance, servers)
       if (what === 'useToken') return useToken(world, servers, member, 1 + chance.below(3))
       if (what === 'make') return make(world, credentials, servers, member)
+      if (what === 'lend') return lend(world, credentials, servers, member, 1 + chance.below(TTL_SECONDS_MAX))
       return what === 'revoke'
         ? revoke(world, credentials, servers)
         : judgeDead(world, credentials.dead.slice(-3), servers)
@@ -101,6 +107,22 @@ const make = async (world: World, { live }: Credentials, servers: Servers, membe
     live.push({ isOfSecondary: member === servers.secondary, token, term: termOf(servers, term) })
 }
 
+/** A token that ends by itself; half of them are renewed, which puts the end off to the same time from now on. */
+const lend = async (
+  world: World,
+  { passing }: Credentials,
+  servers: Servers,
+  member: Member,
+  ttlSeconds: number,
+): Promise<void> => {
+  const { term } = servers
+  const body = { policies: ['all'], ttl: `${ttlSeconds}s`, explicit_max_ttl: `${2 * ttlSeconds}s` }
+  const token = tokenOf(await world.call(member, { method: 'PUT', path: 'auth/token/create', body }))
+  if (token === undefined) return
+  passing.push({ isOfSecondary: member === servers.secondary, token, term })
+  if (ttlSeconds % 2 === 0) await world.call(member, { method: 'PUT', path: 'auth/token/renew-self', token })
+}
+
 /** Whether it was revoked is known when that is answered; until then it may be either. */
 const revoke = async (world: World, { live, dead }: Credentials, servers: Servers): Promise<void> => {
   const next = live.shift()
@@ -128,9 +150,24 @@ const judgeDead = async (world: World, dead: readonly Issued[], servers: Servers
   }
 }
 
+/** They have ended, whatever a failover has brought back of them. */
+const judgePassed = async (world: World, passing: readonly Issued[], servers: Servers): Promise<void> => {
+  for (const issued of passing) {
+    const member = holderOf(servers, issued)
+    if (isGood(await world.call(member, { ...LOOK_UP, token: issued.token })))
+      world.fail(`${member.name} takes a token whose time is over`)
+  }
+}
+
 /** In the end, when everything runs: what was revoked is dead, and what was not is good. */
-export const judgeCredentials = async (world: World, { dead, live }: Credentials, servers: Servers): Promise<void> => {
+export const judgeCredentials = async (
+  world: World,
+  { dead, live, passing }: Credentials,
+  servers: Servers,
+): Promise<void> => {
   await judgeDead(world, dead, servers)
+  await world.clock.sleep(2 * TTL_SECONDS_MAX * 1000 + SKEW_MS_MAX)
+  await judgePassed(world, passing, servers)
   for (const issued of live.filter((one) => isSure(servers, one))) {
     const member = holderOf(servers, issued)
     const answer = await world.call(member, { ...LOOK_UP, token: issued.token })

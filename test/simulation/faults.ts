@@ -2,6 +2,9 @@ import { Chance } from './chance.js'
 import type { FaultName } from './plan.js'
 import type { Member, World } from './world.js'
 
+/** How far a clock is wrong at most. */
+export const SKEW_MS_MAX = 60_000
+
 type Fault = (world: World, chance: Chance) => Promise<void> | void
 
 const faultOf = ({ cluster }: Member) => cluster.server?.labState
@@ -30,7 +33,7 @@ const FAULTS: Readonly<Record<FaultName, Fault>> = {
   },
   skew: (world, chance) => {
     const state = faultOf(chance.pick(world.members))
-    if (state) state.skewMs = Math.round(chance.between(-60_000, 60_000))
+    if (state) state.skewMs = Math.round(chance.between(-SKEW_MS_MAX, SKEW_MS_MAX))
   },
   seal: async (world, chance) => {
     await world.call(chance.pick(world.members), { method: 'PUT', path: 'sys/seal' })

@@ -5,6 +5,7 @@ import { endFaults, runFaults } from './faults.js'
 import { judgeFilter, runFilters } from './filters.js'
 import { judgeCopy, judgeLevel, judgeStorage, judgeWrites } from './judges.js'
 import { judgeLosses, Losses } from './losses.js'
+import { runRaces } from './races.js'
 import { Registers } from './registers.js'
 import { judgeRevocation } from './revocation.js'
 import { Servers } from './servers.js'
@@ -51,6 +52,7 @@ const act = async (world: World, { servers, registers, credentials, losses }: Pa
   await Promise.all([
     ...clients,
     runCredentials(world, credentials, { endMs, servers }),
+    runRaces(world, { servers, endMs }),
     ...(secondary ? [runFilters(world, servers, secondary, endMs)] : []),
     runFailovers(world, { servers, registers, losses, endMs }),
     runFaults(world, endMs).then(() => endFaults(world)),
