@@ -10,6 +10,7 @@ import type { Member, World } from './world.js'
 const DR = 'sys/replication/dr'
 /** Somebody who waits for this long for what does not come does without it. */
 const PATIENCE_MS = 20_000
+const TRIES_MAX = 6
 
 interface Scene {
   readonly servers: Servers
@@ -74,7 +75,8 @@ const rejoin = async (world: World, { servers, losses }: Scene, chance: Chance):
   await becomes(world, below, 'secondary', () => demote(world, below))
   const isAnew = servers.isSettled && chance.happens(0.3)
   if (isAnew) await becomes(world, below, 'disabled', () => withToken(world, below, 'disable', {}))
-  for (;;) {
+  for (let tries = 1; ; tries++) {
+    if (tries > TRIES_MAX) world.fail(`${below.name} does not follow ${above.name}`)
     await world.call(above, { method: 'PUT', path: `${DR}/primary/revoke-secondary`, body: { id } })
     const issued = await world.persist(above, { method: 'PUT', path: `${DR}/primary/secondary-token`, body: { id } })
     const { token } = issued.json.wrap_info as { readonly token: string }
@@ -92,8 +94,10 @@ const bringAlong = async (world: World, { primary, secondary }: Servers): Promis
   if (!secondary) return
   const body = { update_primary_addrs: [primary.cluster.clusterAddress] }
   const path = 'sys/replication/performance/secondary/update-primary'
-  while (!(await happens(world, () => follows(world, secondary, 'performance'))))
+  for (let tries = 1; !(await happens(world, () => follows(world, secondary, 'performance'))); tries++) {
+    if (tries > TRIES_MAX) world.fail(`${secondary.name} does not follow ${primary.name}`)
     await world.call(secondary, { method: 'PUT', path, body })
+  }
 }
 
 const follows = async (world: World, below: Member, kind: Kind = 'dr'): Promise<boolean> => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/base/clock.js'
 import { LogicalError } from '../../src/logical/errors.js'
+import { Inbox } from '../../src/replication/rpc/simulated/inbox.js'
 import type { MessageNetwork, Wire, WireMessage } from '../../src/replication/rpc/simulated/wire.js'
 import type { Chance } from './chance.js'
 import type { History } from './history.js'
@@ -129,9 +130,7 @@ class End implements Wire {
   other: End | undefined
   readonly #options: EndOptions
   readonly #underWay: UnderWay[] = []
-  readonly #early: WireMessage[] = []
-  #listeners: Parameters<Wire['listen']>[0] | undefined
-  #isClosed = false
+  readonly #inbox = new Inbox()
   #isTravelling = false
 
   constructor(host: Host, options: EndOptions) {
@@ -140,25 +139,20 @@ class End implements Wire {
   }
 
   send(message: WireMessage): void {
-    if (!this.#isClosed && this.host.isAlive) this.#put(message)
+    if (!this.#inbox.isClosed && this.host.isAlive) this.#put(message)
   }
 
   listen(listeners: Parameters<Wire['listen']>[0]): void {
-    this.#listeners = listeners
-    for (const message of this.#early.splice(0)) listeners.onMessage(message)
-    if (this.#isClosed) listeners.onClose()
+    this.#inbox.listen(listeners)
   }
 
   close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#put('close')
+    if (this.#inbox.shut()) this.#put('close')
   }
 
   /** Nobody is at this end any more; what is under way from it still arrives. */
   forget(): void {
-    this.#isClosed = true
-    this.#listeners = undefined
+    this.#inbox.forget()
   }
 
   /** Lets the next message travel, unless one does or the way is cut. */
@@ -185,20 +179,18 @@ class End implements Wire {
 
   #arrive(message: WireMessage | 'close'): void {
     const { history, name, onGone } = this.#options
-    if (!this.host.isAlive || this.#isClosed) return
+    if (!this.host.isAlive || this.#inbox.isClosed) return
     const from = this.other?.host.name ?? ''
     if (message === 'close') {
       history.add(this.host.name, `${name} is closed by ${from}`)
-      this.#isClosed = true
       onGone(this)
       if (this.other) onGone(this.other)
-      this.#listeners?.onClose()
+      this.#inbox.end()
       return
     }
     if (message.is !== 'ping' && message.is !== 'pong')
       history.add(this.host.name, `${name} gets ${textOf(message)} from ${from}`, payloadOf(message))
-    if (this.#listeners) this.#listeners.onMessage(message)
-    else this.#early.push(message)
+    this.#inbox.take(message)
   }
 }
 

@@ -26,7 +26,7 @@ export const runRaces = async (
 }
 
 const race = async (world: World, chance: Chance, servers: Servers, name: string): Promise<void> => {
-  const { term } = servers
+  const { term, isSettled } = servers
   const metadata = await world.call(servers.primary, { method: 'GET', path: `two/metadata/${name}` })
   if (metadata?.status !== 200 && metadata?.status !== 404) return
   const data = metadata.json.data as { readonly current_version: number } | undefined
@@ -40,7 +40,7 @@ const race = async (world: World, chance: Chance, servers: Servers, name: string
   )
   const won = (await Promise.all(racers)).filter(isGood)
   // A failover that lost a version gives its number to another one.
-  if (term !== servers.term) return
+  if (!isSettled || term !== servers.term) return
   if (won.length > 1) world.fail(`${won.length} of those who name version ${cas} of ${name} have won`)
   for (const answer of won)
     if (versionIn(answer) !== cas + 1) world.fail(`${name} has version ${versionIn(answer)} right after ${cas}`)

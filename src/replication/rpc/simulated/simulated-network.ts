@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../../base/clock.js'
 import { formatHostPort, parseHostPort } from '../../../base/network.js'
 import { LogicalError } from '../../../logical/errors.js'
+import { Inbox } from './inbox.js'
 import type { MessageNetwork, Wire, WireMessage } from './wire.js'
 
 interface SimulatedNetworkOptions {
@@ -104,10 +105,7 @@ class LinkEnd implements Wire {
   readonly #link: Link
   readonly #clock: Clock
   readonly #delayMs: () => number
-  #listeners: Parameters<Wire['listen']>[0] | undefined
-  /** Messages that came before anybody listened. */
-  readonly #early: WireMessage[] = []
-  #isClosed = false
+  readonly #inbox = new Inbox()
   /** Messages under way to the other end, in order. */
   readonly #underWay: { readonly dueMs: number; readonly arrive: (other: LinkEnd) => void }[] = []
   #timer: Timer | undefined
@@ -119,18 +117,15 @@ class LinkEnd implements Wire {
   }
 
   send(message: WireMessage): void {
-    if (!this.#isClosed) this.#deliver((other) => other.#receive(message))
+    if (!this.#inbox.isClosed) this.#deliver((other) => other.#inbox.take(message))
   }
 
   listen(listeners: Parameters<Wire['listen']>[0]): void {
-    this.#listeners = listeners
-    for (const message of this.#early.splice(0)) listeners.onMessage(message)
-    if (this.#isClosed) listeners.onClose()
+    this.#inbox.listen(listeners)
   }
 
   close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (!this.#inbox.shut()) return
     this.#deliver((other) => {
       this.#link.gone()
       other.closed()
@@ -138,15 +133,7 @@ class LinkEnd implements Wire {
   }
 
   closed(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#listeners?.onClose()
-  }
-
-  #receive(message: WireMessage): void {
-    if (this.#isClosed) return
-    if (this.#listeners) this.#listeners.onMessage(message)
-    else this.#early.push(message)
+    this.#inbox.end()
   }
 
   /** Everything arrives in the order in which it was sent, also a close. */
