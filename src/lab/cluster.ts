@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { ApiClient } from '../client/api-client.js'
 import type { Route } from './keeper/routes.js'
+import type { OwnEtcdPlan } from './keeper/own-etcd.js'
+import { LabError } from './lab-error.js'
 import type { ProcessIdentity } from './lifecycle/process-identity.js'
 import type { PortPair } from './ports.js'
 import type { Topology } from './topology.js'
@@ -23,8 +25,11 @@ export interface ClusterAccess {
 /** Keys that unseal one cluster, and its root token. */
 export type ClusterKeys = Pick<ClusterAccess, 'rootToken' | 'unsealKeys' | 'threshold'>
 
-/** A cluster that runs as a process of this machine; part of `lab.json`, readable by its owner alone. */
-export interface ClusterRecord extends ClusterAccess {
+/** A server that runs as a process of this machine. */
+export interface ServerRecord {
+  /** Of its cluster, or `A2` where it is one of several nodes. */
+  readonly name: string
+  readonly apiAddress: string
   readonly clusterAddress: string
   readonly ports: PortPair
   readonly dataDir: string
@@ -33,6 +38,15 @@ export interface ClusterRecord extends ClusterAccess {
   readonly configFile: string
   /** The process as it was started last; null before the first start. */
   readonly process: ProcessIdentity | null
+}
+
+/**
+ * A cluster whose servers are processes of this machine; part of `lab.json`, readable by its owner alone. Its own addresses and
+ * files are those of its single server, or of the first of several.
+ */
+export interface ClusterRecord extends ClusterAccess, ServerRecord {
+  /** Its servers, where they are several. */
+  readonly nodes?: readonly ServerRecord[] | undefined
   /** Where others reach it, when that is not at its own ports: `host:port` of API and cluster port. */
   readonly balancer?: PortPair | undefined
   /** In a lab that was loaded at other ports than it was saved at. */
@@ -96,9 +110,32 @@ export interface LabRecord extends WiredClusters {
   /** Where the data of all clusters lies: the same directory unless somebody chose another. */
   readonly dataRoot: string
   readonly keeper: KeeperRecord
+  /** The etcd that the nodes of its clusters share, which the keeper runs. */
+  readonly etcd?: OwnEtcdPlan | undefined
   /** The servers share the process of the keeper. `process` of a cluster is that one, or null while its server is stopped. */
   readonly isInProcess?: boolean | undefined
   readonly clusters: readonly ClusterRecord[]
+}
+
+/** The servers of a cluster, of which there may be one. */
+export const serversIn = (cluster: ClusterRecord): readonly ServerRecord[] => cluster.nodes ?? [cluster]
+
+export const serversOfLab = ({ clusters }: Pick<LabRecord, 'clusters'>): readonly ServerRecord[] =>
+  clusters.flatMap(serversIn)
+
+/** The lab with the process that a server runs in now. */
+export const withProcess = (lab: LabRecord, server: string, process: ServerRecord['process']): LabRecord => {
+  const change = <T extends ServerRecord>(one: T): T => (one.name === server ? { ...one, process } : one)
+  const clusters = lab.clusters.map((cluster) =>
+    change(cluster.nodes ? { ...cluster, nodes: cluster.nodes.map(change) } : cluster),
+  )
+  return { ...lab, clusters }
+}
+
+/** Throws LabError `usage` where a cluster has several servers. */
+export const requireSingles = ({ clusters }: Pick<LabRecord, 'clusters'>, what: string): void => {
+  const several = clusters.find(({ nodes }) => nodes)
+  if (several) throw new LabError('usage', `cluster ${several.name} has several nodes, and such a lab has no ${what}`)
 }
 
 /** A cluster that somebody else runs. */

@@ -1,7 +1,5 @@
-import path from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { createSeededRandom, createSystemRandom, type Random } from '../base/random.js'
-import type { ServerStorage } from '../server/data/server-storage.js'
 import type { ClusterAccess } from './cluster.js'
 import { LabCluster } from './in-process-cluster.js'
 import { LabNode } from './in-process-node.js'
@@ -20,7 +18,7 @@ import type { DrillResult } from './drills/result.js'
 import type { RunDrillOptions } from './drills/run-drill.js'
 import type { InProcessServer } from './runner/in-process.js'
 import { findUnreplicatedSince, loadServerImages, type ServerImages, takeServerImages } from './snapshot/in-process.js'
-import { reachOf } from './keeper/routes.js'
+import { nodeOf, reachOf } from './keeper/routes.js'
 import { type LabLink, Links } from './links.js'
 import { planOf, type Topology, withNodes } from './topology.js'
 import { NEAR_PAUSE_MS, waitFor } from './wait.js'
@@ -246,7 +244,10 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const reaches = this.#servers.map(({ name, cluster, ports }) => {
       const { balancer } = this.#provisions.of(cluster)
       balancer?.leadTo(ports)
-      return [name, reachOf(planOf(this.topology, cluster), ports, balancer?.ports)] as const
+      return [
+        name,
+        { ...reachOf(planOf(this.topology, cluster), ports, balancer?.ports), ...nodeOf(cluster, name) },
+      ] as const
     })
     await this.#links.open(new Map(reaches), { topology: this.topology, clock: systemClock, random: this.#random })
     const options: WireOptions = {

@@ -15,7 +15,7 @@ export type { NodeState, NodeView } from './status/node-view.js'
 /** The remedy for a server that unseals by itself and has not: its keys are recovery keys, which open nothing. */
 const START_ANEW = 'it does so when it starts: stop it first'
 
-export interface LabNodeOptions {
+interface LabNodeOptions {
   /** `A1`. */
   readonly name: string
   /** `A`. */

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.js'
 import { type Network, systemNetwork } from '../base/network.js'
 import type { Random } from '../base/random.js'
+import { isBetween } from './keeper/active-fault.js'
 import { type OpenRoute, openRoutes } from './keeper/open-routes.js'
 import { hiddenFrom, isRouteOf, NOWHERE, planLinks, type Reach, type Route } from './keeper/routes.js'
 import { LabError } from './lab-error.js'
@@ -205,10 +206,6 @@ export class Links {
     return this.#routes.find((route) => isRouteOf(route, name) && route.address === address)?.link.address ?? address
   }
 }
-
-/** Ends are clusters or nodes. */
-const isBetween = ({ from, fromNode, to, toNode }: Route, one: string, other: string): boolean =>
-  [from, fromNode].includes(one) && [to, toNode].includes(other)
 
 const pairOf = ({ from, fromNode = from, to, toNode = to }: Route): string =>
   (from === to ? [fromNode, toNode] : [from, to]).sort().join('-')

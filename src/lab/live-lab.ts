@@ -36,6 +36,8 @@ export interface LabDriver {
   /** For waits and measurements: real time, also where the clusters live in a time of their own. */
   readonly clock: Clock
   readonly events: LabEvents
+  /** The names of nodes, where a cluster has several. */
+  nodes?(): readonly string[]
   /** As they are known now; keys change with joins and promotions. */
   clusters(): readonly ClusterAccess[]
   /** Remembers what opens a cluster from now on. */
@@ -104,6 +106,11 @@ export class LiveLab implements LabAccess {
     throw new LabError('usage', `the lab "${this.name}" has no cluster "${name}"; it has ${names}`)
   }
 
+  /** A cluster, or a node of one: drivers know those by name. */
+  #requirePlace(name: string): void {
+    if (!this.#driver.nodes?.().includes(name)) this.cluster(name)
+  }
+
   /** Without a token. One client for each cluster, closed with the lab. */
   anonymous(name: string): ApiClient {
     const known = this.#anonymous.get(name)
@@ -151,13 +158,13 @@ export class LiveLab implements LabAccess {
 
   /** Does one thing to a cluster, and says what was done. */
   work(verb: ServerVerb, name: string, timeoutMs: number): Promise<string> {
-    const cluster = this.cluster(name)
-    if (verb === 'seal') return sealCluster(this, cluster)
-    return verb === 'unseal' ? unsealCluster(this, cluster) : this.#driver.work(verb, name, timeoutMs)
+    this.#requirePlace(name)
+    if (verb === 'seal') return sealCluster(this, this.cluster(name))
+    return verb === 'unseal' ? unsealCluster(this, this.cluster(name)) : this.#driver.work(verb, name, timeoutMs)
   }
 
   async setFault(request: FaultRequest): Promise<ActiveFault> {
-    for (const name of 'between' in request ? request.between : [request.cluster]) this.cluster(name)
+    for (const name of 'between' in request ? request.between : [request.cluster]) this.#requirePlace(name)
     return this.#driver.setFault(request)
   }
 

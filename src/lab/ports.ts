@@ -11,12 +11,16 @@ export interface PortPair {
 const PORT_BASE = 8200
 const PORTS_PER_CLUSTER = 10
 
-const offsetOf = (cluster: string): number => PORTS_PER_CLUSTER * (cluster.charCodeAt(0) - 'A'.charCodeAt(0))
+/** Of a cluster, or of one of its nodes: each has the two ports behind those of the node before it. */
+const offsetOf = (server: string): number => {
+  const node = Number(server.slice(1) || '1')
+  return PORTS_PER_CLUSTER * (server.charCodeAt(0) - 'A'.charCodeAt(0)) + 2 * (node - 1)
+}
 
-/** How far the last port of these clusters lies behind the first. */
+/** How far the last port of these servers lies behind the first. */
 export const lastPortOffset = (clusters: readonly string[]): number => Math.max(...clusters.map(offsetOf)) + 1
 
-/** Ports by convention: API = base + 10 x place of the cluster (A = 0), cluster port = API + 1. Fails when one is taken. */
+/** Ports by convention: API = base + 10 x place of the cluster (A = 0) + 2 x place of the node, cluster port = API + 1. Fails when one is taken. */
 export const fixedPorts = async (
   clusters: readonly string[],
   base = PORT_BASE,

@@ -22,8 +22,14 @@ export const LAB_SETTINGS: LabSettings = {
   lab_api: true,
 }
 
+export const NODE_LEASE_MS = 2000
+
 /** On top of these for one of several nodes: others notice soon that an active one is gone, and requests wait for the next. */
-export const NODE_SETTINGS: LabSettings = { leader_lease: '2s', step_down_rest: '2s', role_change_wait: '10s' }
+export const NODE_SETTINGS: LabSettings = {
+  leader_lease: `${NODE_LEASE_MS}ms`,
+  step_down_rest: '2s',
+  role_change_wait: '10s',
+}
 
 /** A server only warns of a setting that it does not know; in a test nobody would see that. */
 export const requireSettings = (settings: LabSettings): void => requireKeys('setting', settings, Object.keys(OWN_KEYS))

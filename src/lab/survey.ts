@@ -4,8 +4,11 @@ import {
   type AnyLab,
   type AttachedLab,
   type ClusterAccess,
+  type ClusterRecord,
   isAttached,
   type LabRecord,
+  type ServerRecord,
+  serversIn,
   withAnonymousClient,
 } from './cluster.js'
 import { type ActiveFault, describeFault, describePlace, isOfLink, isShown } from './keeper/active-fault.js'
@@ -14,7 +17,8 @@ import { KIND_WORDS, KINDS, type Kind } from './kinds.js'
 import { findServer } from './lifecycle/cluster-server.js'
 import type { LabHost } from './lifecycle/lab-host.js'
 import { statusOf } from './replication.js'
-import { type ClusterView, NO_ROLE, type ProcessState, type RoleView } from './status/cluster-view.js'
+import { type ClusterView, NO_ROLE, type NodeRow, type ProcessState, type RoleView } from './status/cluster-view.js'
+import { askNode } from './status/node-view.js'
 import { findLinks, type FollowView } from './status/links.js'
 import { findDifferentRoots } from './status/roots.js'
 
@@ -62,11 +66,47 @@ const surveyOwn = (lab: LabRecord, host: LabHost): Parts => [
   ),
   Promise.all(
     lab.clusters.map((cluster) => {
-      const found = findServer(lab, cluster, host)
-      return surveyCluster(cluster, found ? (found.isFrozen ? 'paused' : 'running') : 'stopped', found?.pid)
+      if (cluster.nodes) return surveyNodes(lab, cluster, host)
+      const { process, pid } = processOf(lab, cluster, host)
+      return surveyCluster(cluster, process, pid)
     }),
   ),
 ]
+
+const processOf = (lab: LabRecord, server: ServerRecord, host: LabHost): Pick<ClusterView, 'process' | 'pid'> => {
+  const found = findServer(lab, server, host)
+  return { process: found ? (found.isFrozen ? 'paused' : 'running') : 'stopped', pid: found?.pid ?? null }
+}
+
+/** Asks each node what it is, and the active one, or else one that answers, for the cluster. */
+const surveyNodes = async (lab: LabRecord, cluster: ClusterRecord, host: LabHost): Promise<ClusterView> => {
+  const nodes = await Promise.all(
+    serversIn(cluster).map(async (server): Promise<NodeRow> => {
+      const state = processOf(lab, server, host)
+      const { name, apiAddress } = server
+      const view =
+        state.process === 'stopped'
+          ? await askNode({ name, apiAddress }, undefined)
+          : await withAnonymousClient(
+              { ...cluster, apiAddress },
+              (client) => askNode({ name, apiAddress }, client),
+              ANSWER_MS,
+            )
+      return { ...view, ...state }
+    }),
+  )
+  const spokesman = nodes.find(({ isActive }) => isActive) ?? nodes.find(({ appliedIndex }) => appliedIndex !== null)
+  const asked = spokesman ?? nodes.find((node) => node.process !== 'stopped')
+  const { apiAddress, process, pid } = asked ?? { ...cluster, process: 'stopped', pid: null }
+  const view = await surveyCluster({ ...cluster, apiAddress }, process, pid)
+  return { ...view, nodes, problems: [...view.problems, ...findNodeProblems(nodes)] }
+}
+
+const findNodeProblems = (nodes: readonly NodeRow[]): string[] => {
+  const unwell = nodes.filter(({ state }) => state !== 'active' && state !== 'standby')
+  const texts = unwell.map(({ name, state }) => `has a node ${name} that is ${state}`)
+  return nodes.some(({ isActive }) => isActive) ? texts : ['has no active node', ...texts]
+}
 
 /** Links of an attached lab are not the lab's, so it sets no faults on them. */
 const surveyAttached = (lab: AttachedLab): Parts => [
@@ -85,12 +125,16 @@ const surveyAttached = (lab: AttachedLab): Parts => [
 
 type Parts = [Promise<readonly ActiveFault[] | null>, Promise<ClusterView[]>]
 
-const surveyCluster = async (cluster: ClusterAccess, process: ProcessState, pid?: number): Promise<ClusterView> => {
+const surveyCluster = async (
+  cluster: ClusterAccess,
+  process: ProcessState,
+  pid: number | null = null,
+): Promise<ClusterView> => {
   const view = {
     name: cluster.name,
     apiAddress: cluster.apiAddress,
     process,
-    pid: pid ?? null,
+    pid,
     health: null,
     isInitialised: false,
     isSealed: false,

@@ -4,6 +4,7 @@ import type { Log } from '../base/log.js'
 import { formatHostPort, type Network, parseHostPort, routedNetwork, systemNetwork } from '../base/network.js'
 import { createSystemRandom } from '../base/random.js'
 import type { EngineSource } from '../storage/engine/engine-source.js'
+import type { SharedLog } from '../storage/commit-log/shared-log.js'
 import { findLockFile } from '../storage/engine/level-engine.js'
 import type { ServerConfig } from './config/config.js'
 import type { DevCertificates } from './dev/dev-tls.js'
@@ -28,6 +29,8 @@ export class StartFailure extends Error {
 interface StartParts {
   readonly network?: Network
   readonly openStorage?: () => Promise<EngineSource>
+  /** Of the nodes that share this process. */
+  readonly sharedLog?: SharedLog | undefined
 }
 
 /** Starts a server; rejects with StartFailure. */

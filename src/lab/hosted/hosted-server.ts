@@ -1,6 +1,8 @@
+import { systemClock } from '../../base/clock.js'
 import { createPinoLog, fileSink } from '../../base/pino-log.js'
 import { loadServerConfig } from '../../server/config/server-config.js'
-import { createDirectoryStorage, type ServerStorage } from '../../server/data/server-storage.js'
+import type { SharedMemory, SharedMemoryConnection } from '../../server/data/shared-memory.js'
+import { createCopyStorage, createDirectoryStorage, type ServerStorage } from '../../server/data/server-storage.js'
 import type { Server } from '../../server/server.js'
 import { StartFailure, startServerFrom } from '../../server/start.js'
 import type { HostedFiles } from '../keeper/server-host.js'
@@ -18,23 +20,31 @@ export class HostedServer {
   #storage: ServerStorage | undefined
   #server: Server | undefined
 
-  constructor(files: HostedFiles) {
+  readonly #memory: SharedMemory | undefined
+  #shared: SharedMemoryConnection | undefined
+
+  /** `memory` is what it shares with the other nodes of its cluster, where it is one of several; it has no data of its own then. */
+  constructor(files: HostedFiles, memory?: SharedMemory) {
     this.#files = files
+    this.#memory = memory
   }
 
   /** Nothing happens when it runs. Rejects with LabError `conflict` where its ports or its data belong to somebody else. */
   async start(): Promise<void> {
     if (this.#server) return
-    const { configFile, logFile } = this.#files
-    const { config, problems } = loadServerConfig([configArgument(configFile)], {})
+    const { name, configFile, logFile } = this.#files
+    const { config, problems } = loadServerConfig([configArgument(configFile)], { VAULT_RAFT_NODE_ID: name })
     if (!config) throw new LabError('usage', problems.map(({ text }) => text).join('; '))
     const { path } = config.storage
-    if (path === undefined) throw new LabError('usage', `${configFile} names no directory for the data`)
-    this.#storage ??= createDirectoryStorage(path)
+    if (path === undefined && !this.#memory)
+      throw new LabError('usage', `${configFile} names no directory for the data`)
+    this.#storage ??= path === undefined ? createCopyStorage() : createDirectoryStorage(path)
     const storage = this.#storage
     const log = createPinoLog({ level: config.log.level, format: 'json', sink: fileSink(logFile) })
+    this.#shared = this.#memory?.connect(systemClock)
     try {
       this.#server = await startServerFrom(config, log, {
+        sharedLog: this.#shared,
         network: this.#network.begin(),
         openStorage: () => storage.open(),
       })
@@ -56,6 +66,7 @@ export class HostedServer {
     const server = this.#server
     this.#server = undefined
     this.#storage?.kill()
+    this.#shared?.crash()
     this.#network.cut()
     // The closing server meets a dead disk and may say so; only its ports and timers have to go.
     await server?.close(0).catch(() => undefined)

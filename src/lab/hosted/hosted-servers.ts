@@ -1,6 +1,9 @@
+import { systemClock } from '../../base/clock.js'
 import { KeyedLock } from '../../base/keyed-lock.js'
 import type { HostedFiles, HostedVerb, ServerHost } from '../keeper/server-host.js'
+import { SharedMemory } from '../../server/data/shared-memory.js'
 import { LabError } from '../lab-error.js'
+import { NODE_LEASE_MS } from '../settings.js'
 import { HostedServer } from './hosted-server.js'
 
 /** The servers of a lab that share the process of its keeper. None runs until it is started. */
@@ -10,7 +13,18 @@ export class HostedServers implements ServerHost {
   #isClosed = false
 
   constructor(files: readonly HostedFiles[]) {
-    this.#servers = new Map(files.map((one) => [one.name, new HostedServer(one)]))
+    const memories = new Map<string, SharedMemory>()
+    const memoryOf = (cluster: string): SharedMemory => {
+      const memory = memories.get(cluster) ?? new SharedMemory({ clock: systemClock, leaseMs: NODE_LEASE_MS })
+      memories.set(cluster, memory)
+      return memory
+    }
+    this.#servers = new Map(
+      files.map((one) => [
+        one.name,
+        new HostedServer(one, one.cluster === undefined ? undefined : memoryOf(one.cluster)),
+      ]),
+    )
   }
 
   /** Does one thing after the other to each server. */

@@ -82,19 +82,26 @@ interface DirectionState {
 interface ProxyPlace {
   readonly from: string
   readonly to: string
+  /** The nodes of these clusters, where they are several. */
+  readonly fromNode?: string | undefined
+  readonly toNode?: string | undefined
   readonly name?: string | undefined
 }
+
+/** Whether a proxy is that through which the one dials the other; each is a cluster or a node. */
+export const isBetween = ({ from, fromNode, to, toNode }: ProxyPlace, one: string, other: string): boolean =>
+  [from, fromNode].includes(one) && [to, toNode].includes(other)
 
 /** Whether a fault meets what flows in this direction of the proxy through which `from` dials `to`. */
 export const meetsDirection = (
   { between: [one, other], isOneWay, at }: ActiveLinkFault,
-  { from, to, name }: ProxyPlace,
+  { name, ...place }: ProxyPlace,
   direction: Direction,
 ): boolean => {
   if (at) return at.proxy === name && at.direction === direction
-  const [sender, receiver] = direction === 'up' ? [from, to] : [to, from]
-  if (sender === one && receiver === other) return true
-  return !isOneWay && sender === other && receiver === one
+  const leads = (from: string, to: string) =>
+    direction === 'up' ? isBetween(place, from, to) : isBetween(place, to, from)
+  return leads(one, other) || (!isOneWay && leads(other, one))
 }
 
 /** Of two faults of one name the newer one counts. A cut wins over bytes that wait. */

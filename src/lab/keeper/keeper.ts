@@ -13,6 +13,7 @@ import {
   isShown,
   type LinkFaultRequest,
   directionState,
+  isBetween,
 } from './active-fault.js'
 import { type OpenRoute, openRoutes } from './open-routes.js'
 import type { Route } from './routes.js'
@@ -168,7 +169,7 @@ export class Keeper {
 
   #requireLink({ between: [one, other], at }: LinkFaultRequest): void {
     if (at && this.#routes.some(({ name }) => name === at.proxy)) return
-    if (this.#routes.some(({ from, to }) => from === one && to === other)) return
+    if (this.#routes.some((route) => isBetween(route, one, other))) return
     for (const cluster of [one, other]) this.#clusterOf(cluster)
     throw new LabError('usage', `there is no link between ${one} and ${other}`)
   }

@@ -43,6 +43,10 @@ export const reachOf = (
   return { ports, hidden, balancer }
 }
 
+/** The part of a reach that says which cluster a server is one of several nodes of. */
+export const nodeOf = (cluster: string, server: string): Pick<Reach, 'cluster'> =>
+  server === cluster ? {} : { cluster }
+
 type Distance = Pick<Route, 'latencyMs' | 'jitterMs'>
 
 /** The latency that the link of two clusters always has. */

@@ -3,6 +3,7 @@ import type { Random } from '../../base/random.js'
 import { EventLog } from '../events/event-log.js'
 import { Keeper } from './keeper.js'
 import { serveKeeper } from './keeper-server.js'
+import { OwnEtcd, type OwnEtcdPlan } from './own-etcd.js'
 import type { Route } from './routes.js'
 import { Proxies } from './toxiproxy/proxies.js'
 import type { HostedFiles, ServerHost } from './server-host.js'
@@ -21,6 +22,8 @@ export interface KeeperConfig {
   readonly toxiproxyPort: number | null
   /** In a lab that runs in one process. */
   readonly servers?: readonly HostedFiles[]
+  /** In a lab whose clusters have several nodes, as processes. */
+  readonly etcd?: OwnEtcdPlan | undefined
 }
 
 interface Surroundings {
@@ -32,7 +35,7 @@ interface Surroundings {
 
 /** Holds the links of a lab, notes what happens in it, and answers on its socket, until it is closed. */
 export const runKeeper = async (
-  { lab, directory, socket, routes, clusters, toxiproxyPort }: KeeperConfig,
+  { lab, directory, socket, routes, clusters, toxiproxyPort, etcd }: KeeperConfig,
   { clock, random, servers }: Surroundings,
 ): Promise<{ close(): Promise<void> }> => {
   const log = new EventLog({ lab, directory, clock, skewMsOf: (cluster) => keeper.skewMsOf(cluster) })
@@ -44,6 +47,7 @@ export const runKeeper = async (
     await toxiproxy.listenOn(toxiproxyPort).catch((error: Error) => {
       log.append({ kind: 'note', details: { text: `toxiproxy's control does not listen: ${error.message}` } })
     })
+  const ownEtcd = etcd && new OwnEtcd(etcd, { clock, tell })
   const control = await serveKeeper({ keeper, log, toxiproxy, servers }, socket)
   const watch = new Watch({ clusters, clock, tell, onSeen: (cluster) => keeper.remind(cluster) })
   watch.start()
@@ -53,6 +57,7 @@ export const runKeeper = async (
       await control.close()
       await toxiproxy.listenOn(null)
       await keeper.close()
+      await ownEtcd?.close()
       await log.close()
     },
   }

@@ -1,6 +1,8 @@
 /** Where a server that shares the process of the keeper reads and writes. */
 export interface HostedFiles {
   readonly name: string
+  /** The cluster that it is one of several nodes of. */
+  readonly cluster?: string | undefined
   readonly configFile: string
   readonly logFile: string
 }

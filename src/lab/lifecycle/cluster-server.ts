@@ -1,4 +1,4 @@
-import type { ClusterRecord, LabRecord } from '../cluster.js'
+import type { LabRecord, ServerRecord } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { type Ending, launchServer } from '../runner/child-process.js'
 import type { LabHost } from './lab-host.js'
@@ -11,7 +11,7 @@ import type { ProcessFacts } from './process-table.js'
  */
 export const findServer = (
   { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
-  { configFile, process }: Pick<ClusterRecord, 'configFile' | 'process'>,
+  { configFile, process }: Pick<ServerRecord, 'configFile' | 'process'>,
   { servers }: Pick<LabHost, 'servers'>,
 ): ProcessFacts | undefined => {
   if (!isInProcess) return servers.find(configFile, process ?? undefined)
@@ -28,14 +28,14 @@ interface LaunchedServer {
 /** Starts the server of a cluster: as a process of its own, or within that of the lab, whose keeper runs. */
 export const launchCluster = async (
   { isInProcess, keeper }: Pick<LabRecord, 'isInProcess' | 'keeper'>,
-  cluster: ClusterRecord,
+  server: ServerRecord,
   { servers }: Pick<LabHost, 'servers'>,
   { timeoutMs, isTied }: { readonly timeoutMs: number; readonly isTied?: boolean | undefined },
 ): Promise<LaunchedServer> => {
   if (!isInProcess) {
-    const { pid, ended } = launchServer(cluster.name, cluster, isTied)
+    const { pid, ended } = launchServer(server.name, server, isTied)
     return { process: servers.identify(pid) ?? null, ended }
   }
-  await new KeeperClient(keeper.socket).work(cluster.name, 'start', timeoutMs)
+  await new KeeperClient(keeper.socket).work(server.name, 'start', timeoutMs)
   return { process: keeper.process, ended: new Promise<never>(() => undefined) }
 }

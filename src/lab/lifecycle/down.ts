@@ -1,4 +1,4 @@
-import { type AnyLab, isAttached, type LabRecord } from '../cluster.js'
+import { type AnyLab, isAttached, type LabRecord, serversOfLab } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { claimLab } from './claim.js'
@@ -63,14 +63,15 @@ const findReadable = (name: string): AnyLab | undefined => {
 
 /** The servers first, over links without faults, so that they can say goodbye to one another; then the keeper. */
 export const stopLab = async (
-  { clusters, keeper }: LabRecord,
+  lab: LabRecord,
   options: Pick<DownOptions, 'onProgress' | 'hurry'>,
   host: LabHost,
 ): Promise<void> => {
+  const { keeper } = lab
   const control = new KeeperClient(keeper.socket)
   await control.tell({ kind: 'lab-down', details: {} })
   await control.heal().catch(() => undefined)
-  await stopAll(host.servers.findAll(clusters.map(({ configFile }) => configFile)), options, host)
+  await stopAll(host.servers.findAll(serversOfLab(lab).map(({ configFile }) => configFile)), options, host)
   await stopAll(host.servers.findAll([keeper.configFile]), options, host)
 }
 

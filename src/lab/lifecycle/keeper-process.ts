@@ -2,9 +2,10 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import type { KeeperRecord, LabRecord } from '../cluster.js'
+import { type ClusterRecord, type KeeperRecord, type LabRecord, serversIn } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import type { KeeperConfig } from '../keeper/run-keeper.js'
+import type { HostedFiles } from '../keeper/server-host.js'
 import type { Route } from '../keeper/routes.js'
 import { LabError } from '../lab-error.js'
 import { type Launched, lastLogLines, launchProgram } from '../runner/child-process.js'
@@ -61,11 +62,12 @@ export const startKeeper = async (
     directory: lab.directory,
     socket: keeper.socket,
     routes: keeper.routes,
-    clusters: lab.clusters.map(({ name, apiAddress, labApiToken }) => ({ name, apiAddress, labApiToken })),
+    clusters: lab.clusters.flatMap((cluster) =>
+      serversIn(cluster).map(({ name, apiAddress }) => ({ name, apiAddress, labApiToken: cluster.labApiToken })),
+    ),
     toxiproxyPort: keeper.toxiproxyPort ?? null,
-    ...(lab.isInProcess
-      ? { servers: lab.clusters.map(({ name, configFile, logFile }) => ({ name, configFile, logFile })) }
-      : {}),
+    ...(lab.isInProcess ? { servers: lab.clusters.flatMap(hostedFilesOf) } : {}),
+    ...(lab.etcd ? { etcd: lab.etcd } : {}),
   }
   makeDirectory(path.dirname(keeper.socket), 0o700)
   writeFileSync(keeper.configFile, JSON.stringify(config, undefined, 2), { mode: 0o600 })
@@ -87,6 +89,14 @@ export const startKeeper = async (
   await waitFor(clock, 'the keeper of the lab to answer', answers, timeoutMs, either)
   return { keeper: { ...keeper, process: servers.identify(launched.pid) ?? null }, launched }
 }
+
+const hostedFilesOf = (cluster: ClusterRecord): HostedFiles[] =>
+  serversIn(cluster).map(({ name, configFile, logFile }) => ({
+    name,
+    configFile,
+    logFile,
+    ...(cluster.nodes ? { cluster: cluster.name } : {}),
+  }))
 
 /** Removes the directory of the keeper's socket where that lies outside the lab's directory. */
 export const removeSocket = ({ socket }: KeeperRecord, directory: string): void => {

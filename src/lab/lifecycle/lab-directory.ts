@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { nearest } from '../../base/nearest.js'
-import { type AnyLab, type AttachedLab, isAttached, type LabRecord } from '../cluster.js'
+import { type AnyLab, type AttachedLab, isAttached, type LabRecord, serversOfLab } from '../cluster.js'
 import { LabError } from '../lab-error.js'
 import { LAB_NAME, labsDirectory, listLabs } from './state-directory.js'
 
@@ -114,13 +114,14 @@ export const findConfigFiles = (name: string): string[] => {
   const directory = labDirectory(name)
   if (!existsSync(directory)) return []
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /^(?:[A-Z]\/server|keeper)-[0-9a-f]+\.json$/.test(file))
+    .filter((file) => /^(?:[A-Z]\d*\/server|keeper)-[0-9a-f]+\.json$/.test(file))
     .map((file) => path.join(directory, file))
 }
 
 /** Removes what a failed start leaves, but for its logs. */
 export const removeData = (lab: LabRecord): void => {
-  for (const { dataDir } of lab.clusters) rmSync(dataDir, { recursive: true, force: true })
+  for (const { dataDir } of [...serversOfLab(lab), ...(lab.etcd ? [lab.etcd] : [])])
+    rmSync(dataDir, { recursive: true, force: true })
   if (lab.dataRoot !== labDirectory(lab.name)) rmSync(lab.dataRoot, { recursive: true, force: true })
 }
 

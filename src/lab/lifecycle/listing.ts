@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type AnyLab, type AttachedLab, isAttached } from '../cluster.js'
+import { type AnyLab, type AttachedLab, isAttached, serversOfLab } from '../cluster.js'
 import { findHolder } from './claim.js'
 import { findServer } from './cluster-server.js'
 import { findConfigFiles, findLab } from './lab-directory.js'
@@ -29,9 +29,10 @@ const describe = (name: string, host: LabHost): LabListing => {
   const record = read(name)
   if (record !== undefined && record !== 'damaged' && isAttached(record)) return describeAttached(record)
   const lab = record === 'damaged' ? undefined : record
-  const files = lab?.clusters.map(({ configFile }) => configFile) ?? findConfigFiles(name).filter(isOfServer)
+  const files =
+    (lab && serversOfLab(lab).map(({ configFile }) => configFile)) ?? findConfigFiles(name).filter(isOfServer)
   const running = lab?.isInProcess
-    ? lab.clusters.filter((cluster) => findServer(lab, cluster, host)).length
+    ? serversOfLab(lab).filter((server) => findServer(lab, server, host)).length
     : host.servers.findAll(files).length
   const holder = findHolder(name, host.table)
   const keeper = lab && host.servers.find(lab.keeper.configFile, lab.keeper.process ?? undefined)
@@ -53,7 +54,7 @@ export const findLabPorts = ({ servers }: LabHost): ReadonlyMap<number, string> 
     const lab = read(name)
     return lab === undefined || lab === 'damaged' || isAttached(lab)
       ? []
-      : lab.clusters.map((one) => ({ ...one, lab: name }))
+      : serversOfLab(lab).map((one) => ({ ...one, lab: name }))
   })
   const running = clusters.filter(({ configFile, process }) => servers.find(configFile, process ?? undefined))
   return new Map(running.flatMap(({ ports, lab }) => [ports.api, ports.cluster].map((port) => [port, lab] as const)))

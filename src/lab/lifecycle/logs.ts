@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { makeDirectory } from '../../base/make-directory.js'
-import type { LabRecord } from '../cluster.js'
+import { type LabRecord, serversIn } from '../cluster.js'
 
 /** Whose lines they are: a cluster by its letter, or `keeper`. */
 interface LogSource {
@@ -20,12 +20,15 @@ const TIME = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)|"(?:@timestamp|time)":\s*(?:"([^"]+)"|
 
 /** The files of a lab's log: of all servers or of those that are named, and with `isKeeperWanted` of the keeper. */
 export const logSources = (
-  { clusters, keeper }: LabRecord,
+  { clusters, keeper, etcd }: LabRecord,
   names: readonly string[],
   isKeeperWanted: boolean,
 ): LogSource[] => [
-  ...clusters.filter(({ name }) => names.length === 0 || names.includes(name)),
+  ...clusters.flatMap((cluster) =>
+    serversIn(cluster).filter(({ name }) => names.length === 0 || names.includes(name) || names.includes(cluster.name)),
+  ),
   ...(isKeeperWanted ? [{ name: 'keeper', logFile: keeper.logFile }] : []),
+  ...(isKeeperWanted && etcd ? [{ name: 'etcd', logFile: etcd.logFile }] : []),
 ]
 
 /** Copies the logs into a directory; returns the files. */

@@ -1,19 +1,16 @@
-import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { makeDirectory } from '../../base/make-directory.js'
 import { createSystemRandom, type Random } from '../../base/random.js'
-import { labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
-import type { ClusterRecord, LabRecord } from '../cluster.js'
-import { dialRoutesOf, hiddenRoutesOf, NOWHERE, planRoutes, type Reach, reachOf, routeCount } from '../keeper/routes.js'
+import { labTlsFiles } from '../../server/lab/lab-tls.js'
+import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn } from '../cluster.js'
+import { nodeOf, planRoutes, type Reach, reachOf, routeCount } from '../keeper/routes.js'
+import { findEtcd, type OwnEtcdPlan } from '../keeper/own-etcd.js'
 import { LabError } from '../lab-error.js'
 import { type PortPair, randomSinglePorts } from '../ports.js'
-import { writeServerConfig } from '../runner/child-process.js'
-import { newSealKey } from '../seal-key.js'
 import type { LabSettings } from '../settings.js'
-import { planOf, requireSingle, type Topology } from '../topology.js'
+import { planOf, serversOf, type Topology } from '../topology.js'
 import type { ImagedCluster, Manifest } from '../snapshot/manifest.js'
 import { planKeeper } from './keeper-process.js'
-import { labDirectory, makeDirectories } from './lab-directory.js'
+import { labDirectory } from './lab-directory.js'
 import type { LabHost } from './lab-host.js'
 
 /** The wishes that a lab is planned from. */
@@ -40,19 +37,17 @@ export const planLab = async (
   ports: ReadonlyMap<string, PortPair>,
   host: LabHost,
 ): Promise<LabRecord> => {
-  requireSingle(topology, 'a lab of processes')
   const directory = labDirectory(name)
   const random = createSystemRandom()
   const dataRoot = dataDir ? path.join(path.resolve(dataDir), `understudy-${name}-${randomWord(random)}`) : directory
   const free = await choosePorts(topology, ports, random)
   const places: Places = { directory, dataRoot, random, topology, free, imaged: image?.manifest.clusters ?? [] }
   const clusters: ClusterRecord[] = []
+  const etcd = hasNodes(topology) && !isInProcess ? planEtcd(places) : undefined
   for (const cluster of topology.clusters) {
-    const pair = ports.get(cluster)
-    if (!pair) throw new LabError('usage', `no ports were chosen for cluster ${cluster}`)
     const given = { ...settings, ...settingsOf(topology, cluster) }.lab_api_token
     const labApiToken = given === undefined && apiHost !== LOOPBACK ? randomWord(random) : given
-    const planned = planCluster(cluster, pair, places)
+    const planned = planCluster(cluster, ports, places)
     clusters.push(labApiToken === undefined ? planned : { ...planned, labApiToken: String(labApiToken) })
   }
   const routes = planRoutes(reachesOf(clusters, topology), free, topology)
@@ -67,6 +62,7 @@ export const planLab = async (
     owner: host.me,
     directory,
     dataRoot,
+    ...(etcd ? { etcd } : {}),
     keeper: planKeeper(directory, randomWord(random), routes),
     ...(isInProcess ? { isInProcess } : {}),
     clusters,
@@ -83,9 +79,24 @@ const choosePorts = async (
   random: Random,
 ): Promise<number[]> => {
   const { clusters } = topology
+  const servers = clusters.flatMap((name) => serversOf(topology, name)).length
   const balancers = clusters.filter((name) => planOf(topology, name).reach === 'load-balancer').length
   const given = new Set([...ports.values()].flatMap(({ api, cluster }) => [api, cluster]))
-  return [...(await randomSinglePorts(routeCount(clusters.length) + 2 * balancers, random, given))]
+  return [...(await randomSinglePorts(routeCount(servers) + 2 * balancers + ETCD_PORTS, random, given))]
+}
+
+const ETCD_PORTS = 2
+
+const hasNodes = (topology: Topology): boolean => topology.clusters.some((name) => serversOf(topology, name).length > 1)
+
+const planEtcd = ({ directory, dataRoot, free }: Places): OwnEtcdPlan => {
+  const [client = 0, peer = 0] = free.splice(0, ETCD_PORTS)
+  return {
+    ...findEtcd(process.env.PATH ?? ''),
+    dataDir: path.join(dataRoot, 'etcd'),
+    logFile: path.join(directory, 'etcd.log'),
+    ports: [client, peer],
+  }
 }
 
 /** An address can lead to one cluster only, and that of a lab that was moved leads to where it went. */
@@ -113,24 +124,23 @@ interface Places {
   readonly imaged: readonly ImagedCluster[]
 }
 
-const planCluster = (
-  name: string,
-  ports: PortPair,
-  { directory, dataRoot, random, topology, free, imaged }: Places,
-): ClusterRecord => {
+const planCluster = (name: string, ports: ReadonlyMap<string, PortPair>, places: Places): ClusterRecord => {
+  const { directory, topology, free, imaged } = places
   const { tls, seal, reach } = planOf(topology, name)
   const [api = 0, cluster = 0] = reach === 'load-balancer' ? free.splice(0, 2) : []
   const formerly = imaged.find((one) => one.name === name)?.formerly
   const balancer = reach === 'load-balancer' ? { api, cluster } : undefined
+  const servers = serversOf(topology, name).map((server): ServerRecord => {
+    const pair = ports.get(server)
+    if (!pair) throw new LabError('usage', `no ports were chosen for ${server}`)
+    return planServer({ name: server, hasTls: tls === true, ports: pair, balancer }, places)
+  })
+  const [first] = servers
+  if (!first) throw new LabError('usage', `cluster ${name} has no servers`)
   return {
+    ...first,
     name,
-    apiAddress: `${tls ? 'https' : 'http'}://127.0.0.1:${ports.api}`,
-    clusterAddress: `https://127.0.0.1:${balancer?.cluster ?? ports.cluster}`,
-    ports,
-    dataDir: path.join(dataRoot, name, 'data'),
-    logFile: path.join(directory, name, 'server.log'),
-    configFile: path.join(directory, name, `server-${randomWord(random)}.json`),
-    process: null,
+    ...(servers.length > 1 ? { nodes: servers } : {}),
     rootToken: '',
     unsealKeys: [],
     threshold: 0,
@@ -141,79 +151,45 @@ const planCluster = (
   }
 }
 
-const tlsDirectory = (directory: string): string => path.join(directory, 'tls')
+interface PlacedServer {
+  readonly name: string
+  readonly hasTls: boolean
+  readonly ports: PortPair
+  readonly balancer: PortPair | undefined
+}
+
+const planServer = (
+  { name, hasTls, ports, balancer }: PlacedServer,
+  { directory, dataRoot, random }: Places,
+): ServerRecord => ({
+  name,
+  apiAddress: `${hasTls ? 'https' : 'http'}://127.0.0.1:${ports.api}`,
+  clusterAddress: `https://127.0.0.1:${balancer?.cluster ?? ports.cluster}`,
+  ports,
+  dataDir: path.join(dataRoot, name, 'data'),
+  logFile: path.join(directory, name, 'server.log'),
+  configFile: path.join(directory, name, `server-${randomWord(random)}.json`),
+  process: null,
+})
 
 const randomWord = (random: Random): string => random.bytes(RANDOM_WORD_BYTES).toString('hex')
 
-const reachesOf = (clusters: readonly ClusterRecord[], topology: Topology): Map<string, Reach> =>
+/** Where the certificates of a lab lie. */
+export const tlsDirectory = (directory: string): string => path.join(directory, 'tls')
+
+/** How the servers of these clusters are reached, by their names. */
+export const reachesOf = (clusters: readonly ClusterRecord[], topology: Topology): Map<string, Reach> =>
   new Map(
-    clusters.map(({ name, ports, balancer }): [string, Reach] => [
-      name,
-      reachOf(planOf(topology, name), ports, balancer),
-    ]),
+    clusters.flatMap((cluster) =>
+      serversIn(cluster).map(({ name, ports }): [string, Reach] => [
+        name,
+        { ...reachOf(planOf(topology, cluster.name), ports, cluster.balancer), ...nodeOf(cluster.name, name) },
+      ]),
+    ),
   )
 
-/** Configuration, certificates and seal keys: all that the servers of a lab read. */
-export const writeFiles = async (
-  lab: LabRecord,
-  { topology, settings, logLevel, apiHost, image }: LabPlan,
-  host: LabHost,
-): Promise<void> => {
-  const random = createSystemRandom()
-  if (lab.clusters.some(({ caFile }) => caFile)) await makeLabTls(tlsDirectory(lab.directory), host.clock.now())
-  const reaches = reachesOf(lab.clusters, topology)
-  for (const cluster of lab.clusters) {
-    makeDirectories(path.dirname(cluster.configFile))
-    makeDirectories(path.dirname(cluster.dataDir))
-    const sealKey = image?.manifest.clusters.find((one) => one.name === cluster.name)?.sealKey
-    if (cluster.sealKeyFile !== undefined) writeKey(cluster.sealKeyFile, sealKey ?? newSealKey(random).toString('hex'))
-    const { name, ports, balancer, sealKeyFile, caFile, labApiToken } = cluster
-    writeServerConfig(
-      {
-        name,
-        ports,
-        apiHost,
-        ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
-        tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
-        sealKeyFile,
-        settings: {
-          ...settings,
-          ...settingsOf(topology, name),
-          ...(labApiToken === undefined ? {} : { lab_api_token: labApiToken }),
-        },
-        logLevel,
-        dialRoutes: [
-          ...formerRoutesOf(lab, name),
-          ...dialRoutesOf(lab.keeper.routes, name),
-          ...hiddenRoutesOf(reaches, name),
-        ],
-      },
-      cluster,
-    )
-  }
-}
-
-/** Routes from the addresses that others had when the lab was saved to those that they have now. */
-const formerRoutesOf = (lab: LabRecord, from: string): string[] =>
-  lab.clusters.flatMap(({ name, formerly }) => {
-    if (name === from || !formerly) return []
-    const [api, cluster] = lab.keeper.routes.filter((route) => route.from === from && route.to === name)
-    const lead = (addresses: readonly string[], to: string) => addresses.map((address) => `${address}=${to}`)
-    return [
-      ...lead(formerly.api, hostOf(api?.port ?? 0)),
-      ...lead(formerly.cluster, hostOf(cluster?.port ?? 0)),
-      ...lead(formerly.hidden, NOWHERE),
-    ]
-  })
-
-const hostOf = (port: number): string => `${LOOPBACK}:${port}`
-
-const writeKey = (file: string, text: string): void => {
-  makeDirectory(path.dirname(file), 0o700)
-  writeFileSync(file, text, { mode: 0o600 })
-}
-
-const settingsOf = (topology: Topology, cluster: string): LabSettings => {
+/** The settings that the topology gives the servers of a cluster. */
+export const settingsOf = (topology: Topology, cluster: string): LabSettings => {
   const { version, license, settings } = planOf(topology, cluster)
   return {
     ...(version === undefined ? {} : { reported_version: version }),
@@ -221,3 +197,5 @@ const settingsOf = (topology: Topology, cluster: string): LabSettings => {
     ...settings,
   }
 }
+
+export const hostOf = (port: number): string => `${LOOPBACK}:${port}`

@@ -6,6 +6,10 @@ import {
   clientOf,
   isAttached,
   type LabRecord,
+  type ServerRecord,
+  serversIn,
+  serversOfLab,
+  withProcess,
 } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
@@ -36,12 +40,13 @@ export const workOnServers = async (
   try {
     const known = requireAnyLab(name)
     if (isAttached(known)) return await workOnAttached(known, verb, chooseClusters(known, clusters), options, host)
-    const chosen = chooseClusters(known, clusters)
+    const chosen = chooseServers(known, clusters)
     if (verb === 'start' || verb === 'restart') await ensureKeeper(requireLab(name), options, host)
-    for (const cluster of chosen) {
+    for (const server of chosen) {
       const lab = requireLab(name)
-      options.onProgress(await VERBS[verb]({ lab, cluster, options, host }))
-      const command = commandIn(name, `${verb} ${cluster.name}`)
+      const { cluster } = findRecords(lab, server.name)
+      options.onProgress(await VERBS[verb]({ lab, cluster, server, options, host }))
+      const command = commandIn(name, `${verb} ${server.name}`)
       await new KeeperClient(lab.keeper.socket).tell({
         cluster: cluster.name,
         kind: 'command',
@@ -62,6 +67,23 @@ const ensureKeeper = async (lab: LabRecord, { timeoutMs, onProgress }: VerbOptio
   onProgress('the keeper holds the links of the lab again')
 }
 
+/** The servers of clusters that are named, or nodes by their own names. */
+export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerRecord[] => {
+  const nodes = serversOfLab(lab)
+  return (names.length === 0 ? lab.clusters.map((cluster) => cluster.name) : names).flatMap((name) => {
+    const node = nodes.find((one) => one.name === name)
+    return node ? [node] : chooseClusters(lab, [name]).flatMap(serversIn)
+  })
+}
+
+const findRecords = (lab: LabRecord, name: string): Pick<Work, 'cluster' | 'server'> => {
+  for (const cluster of lab.clusters) {
+    const server = serversIn(cluster).find((one) => one.name === name)
+    if (server) return { cluster, server }
+  }
+  throw new LabError('usage', `the lab "${lab.name}" has no server "${name}"`)
+}
+
 export const chooseClusters = <T extends ClusterAccess>(
   lab: Pick<AnyLab, 'name'> & { readonly clusters: readonly T[] },
   names: readonly string[],
@@ -80,41 +102,48 @@ export const chooseClusters = <T extends ClusterAccess>(
 interface Work {
   readonly lab: LabRecord
   readonly cluster: ClusterRecord
+  /** The cluster's only one, or one of its nodes. */
+  readonly server: ServerRecord
   readonly options: VerbOptions
   readonly host: LabHost
 }
 
-const findProcess = ({ lab, cluster, host }: Work) => findServer(lab, cluster, host)
+const findProcess = ({ lab, server, host }: Work) => findServer(lab, server, host)
 
-const keepProcess = ({ lab, cluster }: Work, process: ClusterRecord['process']): void =>
-  saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === cluster.name ? { ...one, process } : one)) })
+const keepProcess = ({ lab, server }: Work, process: ServerRecord['process']): void =>
+  saveLab(withProcess(lab, server.name, process))
 
-const notRunning = ({ name }: ClusterRecord): LabError =>
-  new LabError('conflict', `cluster ${name} is not running; "understudy start ${name}" starts it`)
+/** `cluster A`, or `node A2`. */
+const nameOf = ({ cluster, server }: Work): string => `${cluster.nodes ? 'node' : 'cluster'} ${server.name}`
+
+const notRunning = (work: Work): LabError => {
+  const { name } = work.server
+  return new LabError('conflict', `${nameOf(work)} is not running; "understudy start ${name}" starts it`)
+}
 
 /** Sends a signal to a server that runs. */
 const send = (name: NodeJS.Signals, done: string) => async (work: Work) => {
   const running = findProcess(work)
-  if (!running) throw notRunning(work.cluster)
+  if (!running) throw notRunning(work)
   work.host.servers.signal(running, name)
-  return `cluster ${work.cluster.name} ${done}`
+  return `${nameOf(work)} ${done}`
 }
 
 const start = async (work: Work): Promise<string> => {
-  const { lab, cluster, options, host } = work
-  if (findProcess(work)) return `cluster ${cluster.name} is running`
-  const { process, ended } = await launchCluster(lab, cluster, host, options)
+  const { lab, cluster, server, options, host } = work
+  if (findProcess(work)) return `${nameOf(work)} is running`
+  const { process, ended } = await launchCluster(lab, server, host, options)
   keepProcess(work, process)
   const failure = new AbortController()
   void ended.then((ending) => {
-    const last = lastLogLines(cluster.logFile)
-    failure.abort(new LabError('remote', `the server of cluster ${cluster.name} ended (${ending})\n${last}`))
+    const last = lastLogLines(server.logFile)
+    failure.abort(new LabError('remote', `the server of ${nameOf(work)} ended (${ending})\n${last}`))
   })
-  const client = clientOf({ ...cluster, rootToken: '' })
+  const client = clientOf({ ...cluster, apiAddress: server.apiAddress, rootToken: '' })
   try {
-    await waitForAnswer(host.clock, client, cluster.name, options.timeoutMs, failure.signal)
+    await waitForAnswer(host.clock, client, server.name, options.timeoutMs, failure.signal)
     await unsealWithAny(client, lab, cluster)
-    return `cluster ${cluster.name} is open at ${cluster.apiAddress}`
+    return `${nameOf(work)} is open at ${server.apiAddress}`
   } finally {
     client.close()
   }
@@ -124,13 +153,13 @@ const stop = async (work: Work): Promise<string> => {
   const running = findProcess(work)
   if (running && work.lab.isInProcess) await endHosted(work, 'stop')
   else if (running) await stopAll([running], work.options, work.host)
-  return `cluster ${work.cluster.name} is stopped`
+  return `${nameOf(work)} is stopped`
 }
 
 /** A server that shares the process of the lab ends, and the others go on. */
 const endHosted = async (work: Work, verb: 'stop' | 'crash'): Promise<void> => {
-  const { lab, cluster, options } = work
-  await new KeeperClient(lab.keeper.socket).work(cluster.name, verb, options.timeoutMs)
+  const { lab, server, options } = work
+  await new KeeperClient(lab.keeper.socket).work(server.name, verb, options.timeoutMs)
   keepProcess(work, null)
 }
 
@@ -140,9 +169,9 @@ const crash = async (work: Work): Promise<string> => {
     await stop(work)
     return done
   }
-  if (!findProcess(work)) throw notRunning(work.cluster)
+  if (!findProcess(work)) throw notRunning(work)
   await endHosted(work, 'crash')
-  return `cluster ${work.cluster.name} was killed`
+  return `${nameOf(work)} was killed`
 }
 
 /** Freezing a process freezes all that runs in it, the keeper with the links, too. */
@@ -154,6 +183,13 @@ const freeze = (verb: 'pause' | 'resume', signal: NodeJS.Signals, done: string) 
   }
 }
 
+/** The keys of the cluster, at one of its servers. */
+const atServer = ({ cluster, server }: Work): ClusterRecord => ({
+  ...cluster,
+  name: server.name,
+  apiAddress: server.apiAddress,
+})
+
 const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
   start,
   stop,
@@ -161,12 +197,11 @@ const VERBS: Readonly<Record<ServerVerb, (work: Work) => Promise<string>>> = {
     await stop(work)
     // The record of the lab says by now that the server is gone.
     const lab = requireLab(work.lab.name)
-    const [cluster = work.cluster] = chooseClusters(lab, [work.cluster.name])
-    return start({ ...work, lab, cluster })
+    return start({ ...work, lab, ...findRecords(lab, work.server.name) })
   },
   crash,
   pause: freeze('pause', 'SIGSTOP', 'is frozen'),
   resume: freeze('resume', 'SIGCONT', 'goes on'),
-  unseal: ({ lab, cluster }) => unsealCluster(lab, cluster),
-  seal: ({ lab, cluster }) => sealCluster(lab, cluster),
+  unseal: (work) => unsealCluster(work.lab, atServer(work)),
+  seal: (work) => sealCluster(work.lab, atServer(work)),
 }

@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs'
 import path from 'node:path'
 import { describeOwner, findPortOwner } from '../../server/data/owner-of.js'
-import type { ClusterRecord, LabRecord } from '../cluster.js'
+import { type ClusterRecord, type LabRecord, type ServerRecord, serversOfLab, withProcess } from '../cluster.js'
 import { Interrupted, LabError } from '../lab-error.js'
 import { isFree, type PortPair } from '../ports.js'
 import { type Ending, lastLogLines } from '../runner/child-process.js'
@@ -13,12 +13,14 @@ import { waitForAnswers } from '../replication.js'
 import { loadLabImage } from '../snapshot/load-image.js'
 import { startDirectory } from '../snapshot/reset.js'
 import { takeLabImage } from '../snapshot/take-image.js'
-import { type LabPlan, planLab, writeFiles } from './plan.js'
+import { type LabPlan, planLab } from './plan.js'
+import { writeFiles } from './server-files.js'
 import { claimLab } from './claim.js'
 import { stopLab } from './down.js'
 import { launchCluster } from './cluster-server.js'
 import { findLab, makeDirectories, removeData, removeLab, saveLab } from './lab-directory.js'
 import { removeSocket, startKeeper } from './keeper-process.js'
+import { openNodes } from './nodes.js'
 import type { LabHost } from './lab-host.js'
 
 interface UpOptions extends WireOptions {
@@ -82,8 +84,9 @@ export const upLab = async (options: UpOptions, host: LabHost): Promise<LabRecor
 const PORT_TRIES = 3
 
 /** A port of a lab that is down on which somebody else listens; undefined when there is none. */
-const findTakenPort = async ({ clusters, keeper }: LabRecord): Promise<number | undefined> => {
-  const own = clusters.flatMap(({ ports }) => [ports.api, ports.cluster])
+const findTakenPort = async ({ clusters, keeper, etcd }: LabRecord): Promise<number | undefined> => {
+  const servers = serversOfLab({ clusters }).flatMap(({ ports }) => [ports.api, ports.cluster])
+  const own = [...servers, ...(etcd?.ports ?? [])]
   for (const port of [...own, ...keeper.routes.map((route) => route.port)]) if (!(await isFree(port))) return port
   return undefined
 }
@@ -106,7 +109,7 @@ const refuseWhenThere = (name: string, { servers }: LabHost): void => {
       'conflict',
       `the lab "${name}" is attached to servers elsewhere; "understudy down ${name}" forgets it`,
     )
-  const runs = servers.findAll([...lab.clusters, lab.keeper].map(({ configFile }) => configFile)).length > 0
+  const runs = servers.findAll([...serversOfLab(lab), lab.keeper].map(({ configFile }) => configFile)).length > 0
   const mend = `"understudy down ${name}" ${runs ? 'stops' : 'removes'} it`
   if (lab.state === 'starting') {
     if (runs) throw new LabError('conflict', `the lab "${name}" was left half started; ${mend}`)
@@ -129,19 +132,20 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
     const { keeper, launched } = await startKeeper(lab, host, options.timeoutMs, failure.signal, isTied)
     void launched?.ended.then(() => failure.abort(new LabError('remote', 'the keeper of the lab ended')))
     lab = { ...lab, keeper }
-    for (const cluster of planned.clusters) {
+    for (const server of serversOfLab(planned)) {
       failure.signal.throwIfAborted()
       const { timeoutMs } = options
-      const { process, ended } = await launchCluster(lab, cluster, host, { timeoutMs, isTied })
-      void ended.then((ending) => failure.abort(describeEnd(cluster, ending)))
-      lab = withCluster(lab, { ...cluster, process })
+      const { process, ended } = await launchCluster(lab, server, host, { timeoutMs, isTied })
+      void ended.then((ending) => failure.abort(describeEnd(server, ending)))
+      lab = withProcess(lab, server.name, process)
       saveLab(lab)
     }
     const { image } = options
     const wire: WireOptions = { ...options, plans: options.topology.plans, signal: failure.signal }
     const work = image ? goOnFrom(image, lab, wire, host) : beginWith(lab, options, wire)
     lab = { ...lab, state: 'running', clusters: await untilAborted(work, failure.signal) }
-    await keepStart(lab, options, host)
+    // What nodes share is in no image.
+    if (!lab.clusters.some(({ nodes }) => nodes)) await keepStart(lab, options, host)
     saveLab(lab)
     await new KeeperClient(keeper.socket).tell({ kind: 'lab-up', details: { topology: lab.topology } })
     return lab
@@ -158,7 +162,15 @@ const bringUp = async (planned: LabRecord, options: UpOptions, host: LabHost): P
 
 const beginWith = async (lab: LabRecord, options: UpOptions, wire: WireOptions): Promise<ClusterRecord[]> => {
   const open = await Promise.all(lab.clusters.map((cluster) => openCluster(cluster, wire)))
-  return giveRootToken(await makeTopology(open, options.topology, wire), options.rootToken)
+  await openAll(open, wire)
+  const made = await makeTopology(open, options.topology, wire)
+  // Those of a secondary seal themselves when it joins.
+  await openAll(made, wire)
+  return giveRootToken(made, options.rootToken)
+}
+
+const openAll = async (clusters: readonly ClusterRecord[], wire: WireOptions): Promise<void> => {
+  await Promise.all(clusters.map((cluster) => openNodes({ clusters }, cluster, wire)))
 }
 
 const goOnFrom = async (
@@ -179,11 +191,6 @@ const keepStart = async (lab: LabRecord, { image }: UpOptions, host: LabHost): P
   else if (image.directory !== start) cpSync(image.directory, start, { recursive: true })
 }
 
-const withCluster = (lab: LabRecord, cluster: ClusterRecord): LabRecord => ({
-  ...lab,
-  clusters: lab.clusters.map((one) => (one.name === cluster.name ? cluster : one)),
-})
-
 const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
@@ -192,13 +199,13 @@ const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
 
-const describeEnd = (cluster: ClusterRecord, ending: Ending): LabError => {
+const describeEnd = (server: ServerRecord, ending: Ending): LabError => {
   const code = ending === EXIT_CONFLICT ? 'conflict' : 'remote'
   const how = typeof ending === 'number' ? `with status ${ending}` : `by ${ending}`
-  return new LabError(code, `the server of cluster ${cluster.name} ended ${how}${lastLines(cluster)}`)
+  return new LabError(code, `the server of cluster ${server.name} ended ${how}${lastLines(server)}`)
 }
 
-const lastLines = ({ name, logFile }: ClusterRecord): string => {
+const lastLines = ({ name, logFile }: ServerRecord): string => {
   const lines = lastLogLines(logFile)
   return lines === '' ? '' : `\n--- last log lines of cluster ${name}\n${lines}`
 }

@@ -37,6 +37,10 @@ class ProcessDriver implements LabDriver {
     return requireOwnLab(this.name).clusters
   }
 
+  nodes(): readonly string[] {
+    return requireOwnLab(this.name).clusters.flatMap(({ nodes = [] }) => nodes.map(({ name }) => name))
+  }
+
   keepKeys(name: string, keys: ClusterKeyChange): void {
     const lab = requireOwnLab(this.name)
     saveLab({ ...lab, clusters: lab.clusters.map((one) => (one.name === name ? { ...one, ...keys } : one)) })

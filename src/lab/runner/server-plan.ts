@@ -18,6 +18,8 @@ export interface ServerPlan {
   readonly sealKeyFile?: string | undefined
   /** Settings of the stanza `understudy`, on top of those that labs have. */
   readonly settings: LabSettings
+  /** The URL of the etcd that the nodes of its cluster share; without one they share memory. */
+  readonly etcd?: string | undefined
   /** Routes to the addresses of other clusters (`dial_routes`). */
   readonly dialRoutes?: readonly string[] | undefined
   readonly logLevel?: string | undefined
@@ -28,6 +30,7 @@ export const configOf = (
   {
     name,
     node,
+    etcd,
     apiHost = '127.0.0.1',
     advertised,
     advertisedApi,
@@ -47,7 +50,7 @@ export const configOf = (
       ...(tls ? { tls_cert_file: tls.certFile, tls_key_file: tls.keyFile } : { tls_disable: true }),
     },
   },
-  storage: path === undefined ? { inmem: {} } : { raft: { path, node_id: node ?? name } },
+  storage: storageOf({ name, node, etcd }, path),
   ...(sealKeyFile === undefined
     ? {}
     : { seal: { static: { current_key_id: 'lab', current_key: `file://${sealKeyFile}` } } }),
@@ -58,7 +61,13 @@ export const configOf = (
   understudy: {
     ...LAB_SETTINGS,
     ...(node === undefined ? {} : NODE_SETTINGS),
+    ...(etcd && path !== undefined ? { data_dir: path } : {}),
     ...(dialRoutes ? { dial_routes: dialRoutes } : {}),
     ...settings,
   },
 })
+
+const storageOf = ({ name, node, etcd }: Pick<ServerPlan, 'name' | 'node' | 'etcd'>, path: string | undefined) => {
+  if (etcd !== undefined) return { etcd: { address: etcd, path: `/${name}/`, ha_enabled: 'true' } }
+  return node !== undefined || path === undefined ? { inmem: {} } : { raft: { path, node_id: name } }
+}

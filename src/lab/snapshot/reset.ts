@@ -1,6 +1,6 @@
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import type { ClusterRecord, LabRecord } from '../cluster.js'
+import { type ClusterRecord, type LabRecord, requireSingles } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { claimLab } from '../lifecycle/claim.js'
@@ -22,6 +22,7 @@ export const resetLab = async (
   host: LabHost,
 ): Promise<{ readonly savedAt: string }> => {
   const lab = requireLab(name)
+  requireSingles(lab, 'reset')
   const directory = startDirectory(lab)
   if (!existsSync(directory))
     throw new LabError(

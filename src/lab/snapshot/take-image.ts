@@ -4,7 +4,7 @@ import { makeDirectory } from '../../base/make-directory.js'
 import { imageOfStopped, type ImageFacts } from '../../server/lab/cluster-image.js'
 import { IMAGE_OUT } from '../../server/lab/cluster-images.js'
 import type { ApiClient } from '../../client/api-client.js'
-import { type ClusterRecord, clientOf, type LabRecord, withAnonymousClient } from '../cluster.js'
+import { type ClusterRecord, clientOf, type LabRecord, requireSingles, withAnonymousClient } from '../cluster.js'
 import { KeeperClient } from '../keeper/keeper-client.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
@@ -24,6 +24,7 @@ export const takeLabImage = async (
   host: LabHost,
   signal?: AbortSignal,
 ): Promise<Manifest> => {
+  requireSingles(lab, 'snapshots')
   const topology = topologyOf(lab)
   if (!topology) throw new LabError('conflict', `it is not known any more what the lab "${lab.name}" was made as`)
   rmSync(directory, { recursive: true, force: true })

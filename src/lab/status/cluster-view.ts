@@ -1,3 +1,5 @@
+import type { NodeView } from './node-view.js'
+
 /** The state of one cluster in one kind of replication, as it tells it. */
 export interface RoleView {
   readonly mode: string
@@ -41,7 +43,13 @@ export const NO_ROLE: RoleView = {
 
 export type ProcessState = 'running' | 'paused' | 'stopped' | 'elsewhere'
 
-/** One cluster, as its own address answers. */
+/** One of several servers of a cluster. */
+export interface NodeRow extends NodeView {
+  readonly process: ProcessState
+  readonly pid: number | null
+}
+
+/** One cluster, as its own address answers; of several nodes that of the active one. */
 export interface ClusterView {
   readonly name: string
   readonly apiAddress: string
@@ -54,6 +62,8 @@ export interface ClusterView {
   readonly isSealed: boolean
   readonly dr: RoleView
   readonly performance: RoleView
+  /** Its servers, where they are several. */
+  readonly nodes?: readonly NodeRow[] | undefined
   /** Its problems in words; empty when it is well. */
   readonly problems: readonly string[]
 }

@@ -1,7 +1,7 @@
 import { type ActiveFault, isOfLink, type LinkFault } from '../keeper/active-fault.js'
 import { KIND_WORDS, KINDS } from '../kinds.js'
 import type { Survey } from '../survey.js'
-import type { ClusterView } from './cluster-view.js'
+import type { ClusterView, NodeRow, ProcessState } from './cluster-view.js'
 import type { FollowView } from './links.js'
 
 const HEADER = ['cluster', 'state', 'lag', 'heartbeat', 'wal', 'merkle root', 'address', 'process']
@@ -18,6 +18,7 @@ export const drawSurvey = (survey: Survey, nowMs: number): string[][] => {
     for (const { view: follower } of below) placed.add(follower.name)
     return [
       toRow(`${lead}${view.name}`, view, link && { ...link, primaryRoot: rootOf(link) ?? '' }, nowMs),
+      ...(view.nodes ?? []).map((node) => nodeRow(`${indent}${below.length > 0 ? '│' : ' '} `, node)),
       ...below.flatMap((one, index) => {
         const isLast = index === below.length - 1
         const arrow = `${indent}${isLast ? '└' : '├'}── ${drawArrow(one.link, survey.faults ?? [])} `
@@ -66,6 +67,21 @@ export const signOf = (fault: LinkFault): string => {
   }
 }
 
+/** Below its cluster; in the column of logs what it has applied of that of the nodes. */
+const nodeRow = (indent: string, { name, state, appliedIndex, apiAddress, process, pid }: NodeRow): string[] => [
+  `${indent}${name}`,
+  process === 'paused' ? process : state,
+  '-',
+  '-',
+  appliedIndex === null ? '-' : String(appliedIndex),
+  '-',
+  apiAddress,
+  describeProcess(process, pid),
+]
+
+const describeProcess = (process: ProcessState, pid: number | null): string =>
+  pid === null ? process : `pid ${pid}${process === 'paused' ? ', paused' : ''}`
+
 const toRow = (
   tree: string,
   view: ClusterView,
@@ -82,7 +98,7 @@ const toRow = (
     replicated.merkleRoot ? String(replicated.lastWal) : '-',
     replicated.merkleRoot === '' ? '-' : `${replicated.merkleRoot.slice(0, ROOT_SHOWN)}${isSame}`,
     view.apiAddress,
-    view.pid === null ? view.process : `pid ${view.pid}${view.process === 'paused' ? ', paused' : ''}`,
+    view.nodes ? `${view.nodes.length} nodes` : describeProcess(view.process, view.pid),
   ]
 }
 

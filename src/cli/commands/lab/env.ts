@@ -1,8 +1,10 @@
+import { systemClock } from '../../../base/clock.js'
 import { Command, type ErrorOptions, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, withRootToken } from '../../../lab/cluster.js'
+import { type AnyLab, type ClusterAccess, isAttached, type LabRecord, withRootToken } from '../../../lab/cluster.js'
 import { type ClientEnvironment, environmentOf, findByRole, ROLES, type Role } from '../../../lab/environment.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
+import { atActiveNodes } from '../../../lab/lifecycle/nodes.js'
 import { chooseClusters } from '../../../lab/lifecycle/servers.js'
 import { runInForeground } from '../../../lab/runner/foreground.js'
 import type { Output } from '../../output.js'
@@ -19,8 +21,10 @@ const roleOption = (): Option => new Option('--role <role>', 'the cluster that h
 /** `understudy env`: what a shell has to set to talk to a cluster as it is now. */
 export const envCommand = (output: Output): Command =>
   new Command('env')
-    .description('print the environment of a client of one cluster, for eval; asks the cluster what works there now')
-    .argument('[cluster]', 'A, B, ...; A by default')
+    .description(
+      'print the environment of a client of one cluster, for eval; asks the cluster what works there now, and which node is active',
+    )
+    .argument('[cluster]', 'A, B, ..., or a node such as A2; A by default')
     .addOption(nameOption())
     .addOption(roleOption())
     .option('--json', 'print JSON')
@@ -68,18 +72,28 @@ export const shellCommand = (finish: (status: number) => void): Command =>
     )
 
 const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promise<ClientEnvironment> => {
-  const lab = requireAnyLab(flags.name)
+  const record = requireAnyLab(flags.name)
+  const lab = isAttached(record) ? record : await atActiveNodes(record, systemClock)
   const cluster = await chooseCluster(lab, name, flags.role)
-  const keep = (rootToken: string) => saveLab(withRootToken(lab, cluster.name, rootToken))
+  const keep = (rootToken: string) => saveLab(withRootToken(record, cluster.name, rootToken))
   return environmentOf(lab, cluster, keep)
 }
 
 const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role | undefined): Promise<ClusterAccess> => {
   if (name !== undefined && role !== undefined) throw new LabError('usage', 'give a cluster or a --role, not both')
   if (role !== undefined) return findByRole(lab, role)
+  const node = isAttached(lab) || name === undefined ? undefined : findNode(lab, name)
+  if (node) return node
   const [found] = chooseClusters(lab, name === undefined ? [] : [name])
   if (!found) throw new LabError('usage', `the lab "${lab.name}" has no clusters`)
   return found
+}
+
+/** The cluster at the address of one of its nodes. */
+const findNode = ({ clusters }: LabRecord, name: string): ClusterAccess | undefined => {
+  const cluster = clusters.find(({ nodes = [] }) => nodes.some((node) => node.name === name))
+  const node = cluster?.nodes?.find((one) => one.name === name)
+  return cluster && node && { ...cluster, apiAddress: node.apiAddress }
 }
 
 const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<string, string> => ({

@@ -11,7 +11,7 @@ import {
   toJsonLine,
   toTextLine,
 } from '../../../lab/lifecycle/logs.js'
-import { chooseClusters } from '../../../lab/lifecycle/servers.js'
+import { chooseServers } from '../../../lab/lifecycle/servers.js'
 import { isTextWanted, onReaderGone, type Output } from '../../output.js'
 import { nameOption, parseTimeout } from './options.js'
 
@@ -46,7 +46,7 @@ export const logsCommand = (output: Output, clock: Clock = systemClock): Command
     )
     .action(async (clusters: string[], flags: LogFlags) => {
       const lab = requireOwnLab(flags.name, 'its servers log where they run')
-      chooseClusters(lab, clusters)
+      chooseServers(lab, clusters)
       const sources = logSources(lab, clusters, flags.all === true || flags.export !== undefined)
       if (flags.export !== undefined) {
         for (const file of exportLogs(sources, flags.export)) output.progress(file)

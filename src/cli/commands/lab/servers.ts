@@ -24,7 +24,7 @@ export const serverCommands = (output: Output, makeHost: () => LabHost = thisHos
   (Object.keys(ABOUT) as ServerVerb[]).map((verb) =>
     new Command(verb)
       .description(ABOUT[verb])
-      .argument(NEEDS_NAME.has(verb) ? '<clusters...>' : '[clusters...]', 'A, B, ...')
+      .argument(NEEDS_NAME.has(verb) ? '<clusters...>' : '[clusters...]', 'A, B, ..., or a node such as A2')
       .addOption(nameOption())
       .addOption(timeoutOption())
       .addHelpText('after', `\nExamples:\n  understudy ${verb} A\n  understudy ${verb} B C --name drill`)

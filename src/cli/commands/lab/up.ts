@@ -9,7 +9,15 @@ import { drawLab } from '../../../lab/picture.js'
 import { fixedPorts, lastPortOffset, type PortPair, randomPorts } from '../../../lab/ports.js'
 import { proveReplication } from '../../../lab/proof.js'
 import { upSnapshot } from '../../../lab/snapshot/up-snapshot.js'
-import { type ClusterPlan, planOf, type Topology } from '../../../lab/topology.js'
+import {
+  type ClusterPlan,
+  NODE_COUNTS,
+  type NodeCount,
+  planOf,
+  serversOf,
+  type Topology,
+  withNodes,
+} from '../../../lab/topology.js'
 import { listTopologies, requireTopology, readTopologyFile, TOPOLOGY_NAMES } from '../../../lab/topology/catalogue.js'
 import { type Interruption, withInterrupt } from '../../interrupt.js'
 import { formatTable, type Output, terminalWidth } from '../../output.js'
@@ -25,6 +33,7 @@ interface UpFlags {
   readonly shamir?: string
   readonly seal?: 'shamir' | 'auto'
   readonly tls?: true
+  readonly nodes?: string
   readonly rootToken?: string
   readonly foreground?: true
   readonly inProcess?: true
@@ -50,6 +59,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--port-base <port>', 'first API port with --ports fixed; 8200 by default')
     .option('--shamir <shares/threshold>', 'key shares of each cluster, such as 5/3; 1/1 by default')
     .addOption(new Option('--seal <type>', 'auto: each cluster unseals by itself').choices(['shamir', 'auto']))
+    .option('--nodes <count>', 'servers of each cluster, one of which is active: 1, 3 or 5; processes need etcd')
     .option('--tls', 'the API of each cluster speaks TLS, with certificates of a CA of the lab')
     .option('--root-token <token>', 'a root token of your choice, on every cluster that serves anybody')
     .option('--in-process', 'all clusters in one process: a quicker start and less memory; none of them can be paused')
@@ -69,7 +79,7 @@ export const upCommand = (output: Output, makeHost: () => LabHost = thisHost): C
     .option('--json', 'print the lab as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up six --in-process\n  understudy up -f topology.yaml --ports random --tls --seal auto',
+      '\nExamples:\n  understudy up pr-dr --prove\n  understudy up dr --name drill --ports random --shamir 5/3\n  understudy up six --in-process\n  understudy up single --nodes 3\n  understudy up -f topology.yaml --ports random --tls --seal auto',
     )
     .action(async (name: string | undefined, flags: UpFlags) => {
       if (flags.snapshot !== undefined) return upFromSnapshot(flags.snapshot, name, flags, output, makeHost())
@@ -132,8 +142,8 @@ const upFromSnapshot = async (
   output: Output,
   host: LabHost,
 ): Promise<void> => {
-  const { file, shamir, seal, tls, rootToken } = flags
-  if ([topology, file, shamir, seal, tls, rootToken].some((given) => given !== undefined))
+  const { file, shamir, seal, tls, nodes, rootToken } = flags
+  if ([topology, file, shamir, seal, tls, nodes, rootToken].some((given) => given !== undefined))
     throw new LabError('usage', 'a snapshot says itself what clusters there are, and how they are opened')
   const isChosen = flags.ports !== undefined || flags.portBase !== undefined
   const options = {
@@ -167,7 +177,8 @@ const present = async (
 }
 
 /** Flags hold for all clusters, and win over the topology's settings of each. */
-const withFlags = (topology: Topology, { shamir, seal, tls }: UpFlags): Topology => {
+const withFlags = (given: Topology, { shamir, seal, tls, nodes }: UpFlags): Topology => {
+  const topology = nodes === undefined ? given : withNodes(given, parseNodes(nodes))
   const shares = shamir === undefined ? undefined : parseShamir(shamir)
   const change = (plan: ClusterPlan): ClusterPlan => {
     const { type = 'shamir', ...rest } = plan.seal ?? { shares: 1, threshold: 1 }
@@ -177,6 +188,12 @@ const withFlags = (topology: Topology, { shamir, seal, tls }: UpFlags): Topology
     ...topology,
     plans: Object.fromEntries(topology.clusters.map((name) => [name, change(planOf(topology, name))])),
   }
+}
+
+const parseNodes = (text: string): NodeCount => {
+  const count = NODE_COUNTS.find((one) => String(one) === text)
+  if (count !== undefined) return count
+  throw new LabError('usage', `--nodes is ${NODE_COUNTS.join(', ')}, not "${text}"`)
 }
 
 /** Holds the id of a token to the server's rules, so that nothing is started for one that it refuses. */
@@ -199,16 +216,16 @@ const stay = async (name: string, { signal, hurry }: Interruption, output: Outpu
 
 /** Mistakes in the flags are told at once; which ports are free is asked later. */
 const portChoice = (topology: Topology, flags: UpFlags): (() => Promise<Map<string, PortPair>>) => {
-  const { clusters } = topology
-  if (flags.ports === 'random') return () => randomPorts(clusters)
-  const base = parsePort(flags.portBase ?? '8200', lastPortOffset(clusters))
-  return () => fixedPorts(clusters, base, (name) => planOf(topology, name).ports)
+  const servers = topology.clusters.flatMap((name) => serversOf(topology, name))
+  if (flags.ports === 'random') return () => randomPorts(servers)
+  const base = parsePort(flags.portBase ?? '8200', lastPortOffset(servers))
+  return () => fixedPorts(servers, base, (name) => planOf(topology, name).ports)
 }
 
 const describeLab = (lab: LabRecord, sentences: readonly string[]): string => {
-  const rows = lab.clusters.map(({ name, apiAddress, rootToken }) => [
+  const rows = lab.clusters.map(({ name, apiAddress, rootToken, nodes }) => [
     name,
-    apiAddress,
+    nodes ? nodes.map((node) => node.apiAddress).join(' ') : apiAddress,
     rootToken || '(none: a DR secondary serves nobody)',
   ])
   const isAutoSealed = (name: string) => lab.clusters.find((one) => one.name === name)?.sealKeyFile !== undefined

@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
+import path from 'node:path'
+import type { Clock } from '../../base/clock.js'
+import type { EventDraft } from '../events/event.js'
+import { LabError } from '../lab-error.js'
+
+/** An etcd of one member that belongs to a lab. */
+export interface OwnEtcdPlan {
+  /** The file of the program. */
+  readonly program: string
+  /** The program that ends it when the keeper ends in whatever way; none where the system has no such. */
+  readonly binder?: string | undefined
+  readonly dataDir: string
+  readonly logFile: string
+  /** For clients and for peers, of 127.0.0.1. */
+  readonly ports: readonly [number, number]
+}
+
+const AGAIN_MS = 500
+const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
+
+/** Throws LabError `usage`, with the package to install, where there is no etcd on this machine. */
+export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'binder'> => {
+  const program = findProgram('etcd', searchPath)
+  const mend = 'Debian has it in the package etcd-server; "--in-process" needs none'
+  if (program === undefined) throw new LabError('usage', `clusters of several nodes need the program etcd: ${mend}`)
+  return { program, binder: findProgram('setpriv', searchPath) }
+}
+
+const findProgram = (name: string, searchPath: string): string | undefined =>
+  [...searchPath.split(path.delimiter).filter(Boolean), ...PLACES]
+    .map((directory) => path.join(directory, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+
+export const etcdAddress = ({ ports: [client] }: OwnEtcdPlan): string => `http://127.0.0.1:${client}`
+
+/** Runs the etcd of a lab, and starts it again when it ends by itself. Whoever starts it closes it. */
+export class OwnEtcd {
+  readonly #plan: OwnEtcdPlan
+  readonly #clock: Clock
+  readonly #tell: (event: EventDraft) => void
+  readonly #closing = new AbortController()
+  #child: ChildProcess | undefined
+
+  constructor(
+    plan: OwnEtcdPlan,
+    { clock, tell }: { readonly clock: Clock; readonly tell: (event: EventDraft) => void },
+  ) {
+    this.#plan = plan
+    this.#clock = clock
+    this.#tell = tell
+    this.#run()
+  }
+
+  /** Resolves when it is gone. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the lab goes down'))
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  #run(): void {
+    const { program, binder, logFile } = this.#plan
+    const [command, args] = binder ? [binder, ['--pdeathsig', 'KILL', program, ...this.#flags]] : [program, this.#flags]
+    const log = openSync(logFile, 'a', 0o600)
+    try {
+      this.#child = spawn(command, args, { stdio: ['ignore', log, log] })
+    } finally {
+      closeSync(log)
+    }
+    this.#child.on('error', (error) => this.#ended(error.message))
+    this.#child.once('exit', (status, signal) => this.#ended(String(status ?? signal)))
+  }
+
+  get #flags(): string[] {
+    const { dataDir, ports } = this.#plan
+    const [client, peer] = ports.map((port) => `http://127.0.0.1:${port}`)
+    return [
+      ...['--name', 'lab', '--data-dir', dataDir, '--log-level', 'warn', '--logger', 'zap'],
+      ...['--listen-client-urls', `${client}`, '--advertise-client-urls', `${client}`],
+      ...['--listen-peer-urls', `${peer}`, '--initial-advertise-peer-urls', `${peer}`],
+      ...['--initial-cluster', `lab=${peer}`],
+    ]
+  }
+
+  #ended(how: string): void {
+    const { signal } = this.#closing
+    if (signal.aborted) return
+    this.#tell({ kind: 'note', details: { text: `the etcd of the lab has ended (${how}); it is started again` } })
+    void this.#clock.sleep(AGAIN_MS, signal).then(
+      () => this.#run(),
+      () => undefined,
+    )
+  }
+}

@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { makeDirectory } from '../../base/make-directory.js'
+import { createSystemRandom } from '../../base/random.js'
+import { labTlsFiles, makeLabTls } from '../../server/lab/lab-tls.js'
+import { type LabRecord, serversIn } from '../cluster.js'
+import { etcdAddress } from '../keeper/own-etcd.js'
+import { dialRoutesOf, hiddenRoutesOf, NOWHERE } from '../keeper/routes.js'
+import { writeServerConfig } from '../runner/child-process.js'
+import { newSealKey } from '../seal-key.js'
+import { makeDirectories } from './lab-directory.js'
+import type { LabHost } from './lab-host.js'
+import { hostOf, type LabPlan, reachesOf, settingsOf, tlsDirectory } from './plan.js'
+
+/** Configuration, certificates and seal keys: all that the servers of a lab read. */
+export const writeFiles = async (
+  lab: LabRecord,
+  { topology, settings, logLevel, apiHost, image }: LabPlan,
+  host: LabHost,
+): Promise<void> => {
+  const random = createSystemRandom()
+  if (lab.clusters.some(({ caFile }) => caFile)) await makeLabTls(tlsDirectory(lab.directory), host.clock.now())
+  const reaches = reachesOf(lab.clusters, topology)
+  for (const cluster of lab.clusters) {
+    const sealKey = image?.manifest.clusters.find((one) => one.name === cluster.name)?.sealKey
+    if (cluster.sealKeyFile !== undefined) writeKey(cluster.sealKeyFile, sealKey ?? newSealKey(random).toString('hex'))
+    for (const server of serversIn(cluster)) {
+      makeDirectories(path.dirname(server.configFile))
+      makeDirectories(path.dirname(server.dataDir))
+      const { name, balancer, sealKeyFile, caFile, labApiToken, nodes } = cluster
+      writeServerConfig(
+        {
+          name,
+          node: nodes && server.name,
+          etcd: nodes && lab.etcd && etcdAddress(lab.etcd),
+          ports: server.ports,
+          apiHost,
+          ...(balancer ? { advertised: hostOf(balancer.cluster), advertisedApi: hostOf(balancer.api) } : {}),
+          tls: caFile === undefined ? undefined : labTlsFiles(tlsDirectory(lab.directory)),
+          sealKeyFile,
+          settings: {
+            ...settings,
+            ...settingsOf(topology, name),
+            ...(labApiToken === undefined ? {} : { lab_api_token: labApiToken }),
+          },
+          logLevel,
+          dialRoutes: [
+            ...formerRoutesOf(lab, name),
+            ...dialRoutesOf(lab.keeper.routes, server.name),
+            ...hiddenRoutesOf(reaches, server.name),
+          ],
+        },
+        server,
+      )
+    }
+  }
+}
+
+/** Routes from the addresses that others had when the lab was saved to those that they have now. */
+const formerRoutesOf = (lab: LabRecord, from: string): string[] =>
+  lab.clusters.flatMap(({ name, formerly }) => {
+    if (name === from || !formerly) return []
+    const [api, cluster] = lab.keeper.routes.filter((route) => route.from === from && route.to === name)
+    const lead = (addresses: readonly string[], to: string) => addresses.map((address) => `${address}=${to}`)
+    return [
+      ...lead(formerly.api, hostOf(api?.port ?? 0)),
+      ...lead(formerly.cluster, hostOf(cluster?.port ?? 0)),
+      ...lead(formerly.hidden, NOWHERE),
+    ]
+  })
+
+const writeKey = (file: string, text: string): void => {
+  makeDirectory(path.dirname(file), 0o700)
+  writeFileSync(file, text, { mode: 0o600 })
+}

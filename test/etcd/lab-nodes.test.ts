@@ -1,0 +1,91 @@
+import { expect, it } from 'vitest'
+import { LabHome } from '../support/lab-home.js'
+import { until } from '../support/until.js'
+
+/** Labs of the command line whose clusters have several nodes, as processes over the lab's own etcd and in one process. */
+
+interface NodeSeen {
+  readonly name: string
+  readonly state: string
+  readonly isActive: boolean
+  readonly apiAddress: string
+  readonly appliedIndex: number | null
+}
+
+const nodesOf = async (home: LabHome): Promise<readonly NodeSeen[]> => {
+  const { stdout } = await home.run('status', '--json')
+  const survey = JSON.parse(stdout) as { clusters: readonly { nodes: readonly NodeSeen[] }[] }
+  return survey.clusters.flatMap(({ nodes }) => nodes)
+}
+
+const activeOf = async (home: LabHome): Promise<NodeSeen | undefined> =>
+  (await nodesOf(home)).find(({ isActive }) => isActive)
+
+const kv = (home: LabHome, ...words: string[]) => home.run('exec', 'A', '--', 'node', 'dist/main.js', 'vault', ...words)
+
+it.each([[[]], [['--in-process']]])(
+  'the nodes of a lab are seen, killed, sealed and started by name: up %j',
+  { timeout: 300_000 },
+  async (flags) => {
+    await using home = new LabHome()
+    const up = await home.run('up', 'single', '--nodes', '3', '--ports', 'random', ...flags)
+    expect(up, up.stderr).toMatchObject({ status: 0 })
+    expect((await nodesOf(home)).map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'A1 active',
+      'A2 standby',
+      'A3 standby',
+    ])
+    expect(await kv(home, 'secrets', 'enable', '-path=kv', 'kv')).toMatchObject({ status: 0 })
+    expect(await kv(home, 'kv', 'put', 'kv/greeting', 'word=hello')).toMatchObject({ status: 0 })
+    expect((await home.run('crash', 'A1')).stderr).toContain('node A1 was killed')
+    // The environment is that of the next active node, as soon as there is one.
+    expect((await kv(home, 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
+    const status = await home.run('status')
+    expect(status).toMatchObject({ status: 2 })
+    expect(status.stderr).toContain('A has a node A1 that is stopped')
+    const active = await activeOf(home)
+    expect(active?.name).toMatch(/^A[23]$/)
+    expect((await home.run('env', 'A')).stdout).toContain(`VAULT_ADDR=${active?.apiAddress}\n`)
+    expect((await home.run('start', 'A1')).stderr).toContain('node A1 is open')
+    await until(async () => (await home.run('status')).status === 0)
+    const other = active?.name === 'A2' ? 'A3' : 'A2'
+    expect((await home.run('env', other)).stdout).not.toContain(active?.apiAddress)
+    await home.run('seal', other)
+    expect((await nodesOf(home)).find(({ name }) => name === other)).toMatchObject({ state: 'sealed' })
+    await home.run('unseal', other)
+    await until(async () => (await home.run('status')).status === 0)
+    expect((await home.run('logs', other)).stdout).toContain('the node changed its state')
+    expect((await home.run('fault', 'partition', 'A1', other)).status).toBe(0)
+    expect((await home.run('fault', 'ls')).stdout).toMatch(new RegExp(`A1.*${other}`))
+    expect((await home.run('heal', '--all')).status).toBe(0)
+    expect((await home.run('reset')).stderr).toContain('such a lab has no reset')
+    expect((await home.run('restart', 'A')).status).toBe(0)
+    expect((await kv(home, 'kv', 'get', '-field=word', 'kv/greeting')).stdout.trim()).toBe('hello')
+    expect((await home.run('down')).status).toBe(0)
+    expect(home.processes()).toEqual([])
+    expect(home.left()).toEqual([])
+  },
+)
+
+it('the etcd of a lab ends with its keeper, however that ends, and comes back with it', {
+  timeout: 300_000,
+}, async () => {
+  await using home = new LabHome()
+  const up = await home.run('up', 'single', '--nodes', '3', '--ports', 'random')
+  expect(up, up.stderr).toMatchObject({ status: 0 })
+  const { keeper } = home.record('default')
+  expect(home.processes()).toHaveLength(5)
+  process.kill(keeper.process?.pid ?? 0, 'SIGKILL')
+  await until(async () => home.processes().length === 3)
+  expect((await home.run('start')).status).toBe(0)
+  await until(async () => (await home.run('status')).status === 0)
+  expect(home.processes()).toHaveLength(5)
+  await home.run('down')
+  expect(home.processes()).toEqual([])
+})
+
+it('a count of nodes that cannot be is refused before anything is started', async () => {
+  await using home = new LabHome()
+  expect(await home.run('up', 'single', '--nodes', '2')).toMatchObject({ status: 1 })
+  expect(home.left()).toEqual([])
+})
