@@ -1,7 +1,6 @@
 import type { Response } from '../logical/request.js'
 import { replicationCaches } from './caches.js'
 import type { ReplicationContext } from './context.js'
-import type { CompiledFilter } from './filter/compile-filter.js'
 import { currentEpoch } from './roles/epoch.js'
 import { FilterStore } from './filter/filter-store.js'
 import { Forwarder } from './forwarding/forwarder.js'
@@ -19,6 +18,7 @@ import { KINDS, RoleRecords } from './roles/role-records.js'
 import type { DataPlane } from './services.js'
 import { FilteredDataPurge } from './filter/purge.js'
 import { SettledFilter } from './filter/settled-filter.js'
+import { findOwnFilter } from './roles/own-filter.js'
 import { ownFilterId } from './roles/secondary-role.js'
 import { isCopy } from './roles/state.js'
 import { renderStatus } from './paths/status.js'
@@ -174,22 +174,13 @@ export class Replication {
 
   /** The mounts that the filter of this performance secondary, or of the one it is a DR copy of, holds back. */
   #filteredMounts(): ReadonlySet<string> {
-    return this.#findFilter()?.filteredMounts ?? NOTHING_FILTERED
+    return findOwnFilter(this.context)?.filteredMounts ?? NOTHING_FILTERED
   }
 
   /** Whether a commit has keys that are to be held back. */
   #isFiltered({ mutations }: Commit): boolean {
-    const filter = this.#findFilter()
+    const filter = findOwnFilter(this.context)
     return filter !== undefined && mutations.some(({ key }) => filter.isFiltered(key))
-  }
-
-  #findFilter(): CompiledFilter | undefined {
-    const { host, roles, filters, running } = this.context
-    const record = roles.record('performance')
-    if (!isCopy(record)) return undefined
-    const original = running.dr.follower?.primary?.clusterId ?? ''
-    const id = ownFilterId(record, host, filters)
-    return filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
   }
 
   /** The data of a mount that was shown until the mount moved has to leave the secondaries of these filters. */

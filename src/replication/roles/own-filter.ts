@@ -1,0 +1,13 @@
+import type { ReplicationContext } from '../context.js'
+import type { CompiledFilter } from '../filter/compile-filter.js'
+import { ownFilterId } from './secondary-role.js'
+import { isCopy } from './state.js'
+
+/** The filter of this performance secondary, or of the one it is a DR copy of; undefined where nothing is held back. */
+export const findOwnFilter = ({ host, roles, filters, running }: ReplicationContext): CompiledFilter | undefined => {
+  const record = roles.record('performance')
+  if (!isCopy(record)) return undefined
+  const original = running.dr.follower?.primary?.clusterId ?? ''
+  const id = ownFilterId(record, host, filters)
+  return filters.compiled(id) ?? (original === '' ? undefined : filters.compiled(original))
+}
