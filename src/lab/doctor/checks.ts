@@ -110,6 +110,17 @@ const checkDocker: Check = async ({ machine }) => {
     : ok('docker', `version ${version}`)
 }
 
+const checkEtcd: Check = async ({ machine }) => {
+  const version = await machine.findEtcd()
+  return version === undefined
+    ? warning(
+        'etcd',
+        'no program etcd in PATH',
+        'only needed for several nodes with storage "raft": install it for those (Debian: etcd-server)',
+      )
+    : ok('etcd', `version ${version}`)
+}
+
 const checkOpenFiles: Check = ({ machine }) => {
   const max = machine.findOpenFilesMax()
   if (max === undefined) return ok('ulimit', 'the limit of open files is not told here')
@@ -177,6 +188,7 @@ const CHECKS: readonly Check[] = [
   checkSpace,
   checkClock,
   checkDocker,
+  checkEtcd,
   checkOpenFiles,
   checkMemory,
   checkLabs,

@@ -28,6 +28,8 @@ export interface Machine {
   freeBytes(directory: string): number
   /** The version of the Docker server; undefined when it does not answer. */
   findDocker(): Promise<string | undefined>
+  /** The version of the program etcd in PATH; undefined when there is none, or it does not run. */
+  findEtcd(): Promise<string | undefined>
   /** Labs that have left anything on this machine. */
   listLabs(): LabListing[]
   /** Servers and keepers of labs whose directory is gone: nothing else finds them. */
@@ -45,7 +47,15 @@ interface Orphan {
   readonly configFile: string
 }
 
-const DOCKER_MS = 5000
+const PROGRAM_MS = 5000
+
+/** What a program prints; undefined when it is not there, fails or hangs. */
+const outputOf = (program: string, args: readonly string[]): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    execFile(program, args, { timeout: PROGRAM_MS }, (error, stdout) => {
+      resolve(error || stdout.trim() === '' ? undefined : stdout.trim())
+    })
+  })
 
 export const thisMachine = (): Machine => ({
   nodeVersion: process.versions.node,
@@ -70,14 +80,11 @@ export const thisMachine = (): Machine => ({
     const { bavail, bsize } = statfsSync(nearestExisting(directory))
     return bavail * bsize
   },
-  findDocker: () =>
-    new Promise((resolve) => {
-      const args = ['version', '--format', '{{.Server.Version}}']
-      execFile('docker', args, { timeout: DOCKER_MS }, (error, stdout) => {
-        const version = stdout.trim()
-        resolve(error || version === '' ? undefined : version)
-      })
-    }),
+  findDocker: () => outputOf('docker', ['version', '--format', '{{.Server.Version}}']),
+  async findEtcd() {
+    const text = await outputOf('etcd', ['--version'])
+    return text === undefined ? undefined : (/^etcd Version: (\S+)/m.exec(text)?.[1] ?? text)
+  },
   listLabs: () => listLabStates(thisHost()),
   findOrphans,
   findLeftDirectories: () => findLeftDirectories(isRunning),
