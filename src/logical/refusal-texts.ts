@@ -2,8 +2,6 @@
 export const SEALED_REFUSAL = 'Vault is sealed'
 export const DR_REFUSAL = 'path disabled in replication DR secondary mode'
 export const RESTARTING_REFUSAL = 'cluster is restarting after a replication change, try again'
-/** What is built for clusters of one node so far. */
-export const NODES_REFUSAL = 'this is not supported yet in a cluster of several nodes'
 export const REMOVED_REFUSAL =
   'this node was removed from its cluster; to join one again it must be given an empty path'
 export const STOPPING_REFUSAL = 'the server is stopping'

@@ -52,6 +52,5 @@ export const GUARDS = {
   tooManyPaths: (max: number) => `a filter has at most ${max} paths`,
   missingOperationToken: 'missing dr_operation_token',
   enterpriseOnly: 'enterprise-only feature',
-  severalNodes: 'a cluster of several nodes cannot be a secondary yet',
   drNotLicensed: 'DR replication is not included in this license',
 } as const

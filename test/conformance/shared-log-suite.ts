@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Entry } from '../../src/storage/engine/engine.js'
 import { decodeBatch, encodeBatch, LOG_START, positionOf } from '../../src/storage/commit-log/raw-batch.js'
 import {
   ImageNeeded,
   type Leadership,
   LeadershipLost,
   type LogEntry,
+  type LogImage,
   type LogPosition,
   type NodeRecord,
   OutcomeUnknown,
@@ -246,6 +248,56 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect(Object.fromEntries(copy)).toEqual(Object.fromEntries(expected))
     })
 
+    it('gives way to another content, behind which it goes on, and nothing from before is reached', async () => {
+      const leadership = await lead(a, 'a')
+      const before = await appendAll(leadership, LOG_START, ['1', '2'])
+      const following = read(b.log, before, 1)
+      const refused = expect(following).rejects.toThrow(ImageNeeded)
+      const large = Buffer.alloc(3 * 1024 * 1024, 'large')
+      const begun = await leadership.replace(chunksOf([entry('kept', 'new'), { key: 'large', value: large }]))
+      await refused
+      expect(begun.index).toBe(3)
+      expect(leadership.end).toEqual(begun)
+      expect(await Promise.all([LOG_START, before, begun].map((place) => b.log.reaches(place, never)))).toEqual([
+        false,
+        false,
+        true,
+      ])
+      await appendAll(leadership, begun, ['4'])
+      expect(await read(b.log, begun, 1)).toEqual(['4'])
+      const image = await b.log.readImage(never)
+      expect(image.position).toMatchObject(begun)
+      expect(await contentOf(image)).toEqual({ kept: 'new', large: String(large) })
+      const end = leadership.end
+      await leadership.resign()
+      const second = await lead(b, 'b')
+      expect(second.end).toEqual(end)
+      const again = await second.replace(chunksOf([entry('last', 'one')]))
+      expect(await contentOf(await a.log.readImage(never))).toEqual({ last: 'one' })
+      await appendAll(second, again, ['6'])
+      expect(await read(a.log, again, 1)).toEqual(['6'])
+    })
+
+    it('gives way to a content of nothing before anything was appended', async () => {
+      const leadership = await lead(a, 'a')
+      const begun = await leadership.replace(chunksOf([]))
+      expect(await contentOf(await b.log.readImage(never))).toEqual({})
+      expect(await b.log.reaches(LOG_START, never)).toBe(false)
+      await appendAll(leadership, begun, ['2'])
+    })
+
+    it('gives way to nothing from a node that was stopped past its lease', async () => {
+      const first = await lead(a, 'a')
+      const end = await appendAll(first, LOG_START, ['1'])
+      a.freeze()
+      const second = await lead(b, 'b')
+      await expect(first.replace(chunksOf([entry('late', 'late')]))).rejects.toThrow(LeadershipLost)
+      expect(first.isHeld).toBe(false)
+      await appendAll(second, end, ['2'])
+      a.thaw()
+      expect(await read(a.log, LOG_START, 2)).toEqual(['1', '2'])
+    })
+
     it('shows the nodes that live', async () => {
       await a.log.announce(node('a', { appliedIndex: 5 }))
       await b.log.announce(node('b'))
@@ -356,6 +408,18 @@ export const describeSharedLog = (name: string, makeHome: (options: LogHomeOptio
       expect((await lead(b, 'b')).isHeld).toBe(true)
     })
   })
+}
+
+const entry = (key: string, text: string): Entry => ({ key, value: Buffer.from(text) })
+
+async function* chunksOf(entries: readonly Entry[]): AsyncGenerator<readonly Entry[]> {
+  for (const one of entries) yield [one]
+}
+
+const contentOf = async (image: LogImage): Promise<Record<string, string>> => {
+  const found: Record<string, string> = {}
+  for await (const chunk of image.chunks()) for (const { key, value } of chunk) found[key] = String(value)
+  return found
 }
 
 /** Looks again in each turn of the event loop. */

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { EtcdProcess } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
 import { expectStreamedAlone, joinNodes, level } from '../support/node-replication.js'
 import { expectAll, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
+import { findInFiles, type Needles, storedWindows } from '../support/stored-bytes.js'
+import { until } from '../support/until.js'
 
 /** Clusters of processes that replicate while their active nodes are killed. */
 
@@ -55,3 +58,55 @@ test.each(KINDS)(
     await expectAll(primary.clientOf(await primary.active()), writers)
   },
 )
+
+test.each(KINDS)(
+  'between clusters of three nodes a %s secondary is level again after kills on both sides',
+  async (kind) => {
+    const primary = await startShared(['A', 'B', 'C'])
+    const secondary = await startShared(['S', 'T', 'U'])
+    await primary.clientOf(await primary.active()).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+    await joinNodes(primary, secondary, kind)
+    const writers = new Writers(primary)
+    for (const side of [secondary, primary, secondary]) {
+      await writers.more()
+      const killed = await servingOf(side)
+      await killed.crash()
+      await writers.more()
+      expect(await servingOf(side)).not.toBe(killed)
+      await killed.start()
+      await side.unseal(killed)
+    }
+    await writers.stop()
+    await level(primary, secondary, kind)
+    await expectAll(primary.clientOf(await primary.active()), writers)
+  },
+)
+
+test('what a cluster of several nodes held before it joined is gone from each directory, and from what etcd holds', async () => {
+  const etcd = await EtcdProcess.start()
+  ended.push(() => etcd.destroy())
+  const secondary = await start(['S', 'T'], etcd.address)
+  const client = secondary.clientOf(await secondary.active())
+  await client.call('POST', 'sys/mounts/old', { body: { type: 'kv' } })
+  await client.call('PUT', 'old/it', { body: { value: 'x'.repeat(200) } })
+  const [s, t] = secondary.all as [NodeProcess, NodeProcess]
+  await t.stop()
+  const needles = await storedWindows(t.copyDirectory)
+  expect(needles.size).toBeGreaterThan(5)
+  expect(findInBytes(readFileSync(etcd.databaseFile), needles).length).toBeGreaterThan(0)
+  await t.start()
+  await secondary.unseal(t)
+  const primary = await start(['P'], undefined)
+  await joinNodes(primary, secondary, 'dr')
+  for (const node of [s, t]) expect([...findInFiles(node.copyDirectory, needles)], node.name).toEqual([])
+  expect(findInBytes(readFileSync(etcd.databaseFile), needles)).toEqual([])
+})
+
+const servingOf = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> => {
+  await until(async () => (await nodes.serving()) !== undefined)
+  const node = await nodes.serving()
+  return node ?? servingOf(nodes)
+}
+
+const findInBytes = (bytes: Buffer, needles: Needles): string[] =>
+  [...needles].flatMap(([what, needle]) => (bytes.includes(needle) ? [what] : []))

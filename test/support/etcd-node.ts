@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { createSystemRandom } from '../../src/base/random.js'
+import { sourceOf } from './engine-source.js'
 import { prepareCopy } from '../../src/storage/commit-log/copy.js'
 import { EtcdSharedLog, type EtcdSharedLogOptions } from '../../src/storage/commit-log/etcd/etcd-shared-log.js'
 import { Follower } from '../../src/storage/commit-log/follower.js'
@@ -45,7 +46,7 @@ export class EtcdNode {
     const shared = await openEtcdLog(options)
     const disk = new MemoryDisk()
     const engine = new MemoryEngine(disk)
-    const hasReadImage = await prepareCopy(engine, shared, never)
+    const hasReadImage = await prepareCopy(sourceOf(engine), shared, never)
     const commitLog = new SharedCommitLog(engine)
     const store = await Store.open({
       engine,

@@ -41,6 +41,11 @@ export class EtcdProcess {
     return etcd
   }
 
+  /** Where it keeps what it holds, beside a log of what it was asked. */
+  get databaseFile(): string {
+    return path.join(this.#directory, 'member', 'snap', 'db')
+  }
+
   get address(): string {
     return `127.0.0.1:${this.port}`
   }

@@ -38,6 +38,11 @@ export class MemoryNode extends TestNode {
     return this.#server !== undefined
   }
 
+  /** How often its data was replaced, and once more. */
+  get storageGeneration(): number {
+    return this.#server?.storageGeneration ?? 0
+  }
+
   async start(): Promise<void> {
     const { settings = {}, more = {} } = this.#options
     const local = { ...this.configOf({ inmem: {} }, settings), ...more }

@@ -25,6 +25,11 @@ export class NodeProcess extends TestNode {
     return this.#process !== undefined
   }
 
+  /** Where it keeps its copy of what lies in etcd. */
+  get copyDirectory(): string {
+    return path.join(this.directory, 'data', 'copy')
+  }
+
   get lastLogLines(): string {
     return lastLogLines(this.#files.logFile)
   }

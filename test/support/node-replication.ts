@@ -26,6 +26,10 @@ export const joinNodes = async (
   await enableSecondary(secondary.clientOf(below), kind, await secondaryToken(above, kind, id))
   secondary.keys = primary.keys
   await roleIs(below, kind, 'secondary', secondary)
+  for (const other of secondary.without(below)) {
+    await until(async () => (await other.anonymous.read('sys/seal-status')).sealed === true)
+    await secondary.unseal(other)
+  }
   await level(primary, secondary, kind)
 }
 

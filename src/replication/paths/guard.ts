@@ -17,11 +17,6 @@ export const requireLicense = (license: License, kind: Kind): void => {
   if (license === 'plus' && kind === 'dr') throw invalid(GUARDS.drNotLicensed)
 }
 
-/** Refuses to let a cluster of several nodes follow another one. */
-export const requireOneNode = ({ host }: ReplicationContext): void => {
-  if (host.settings.hasSeveralNodes) throw invalid(GUARDS.severalNodes)
-}
-
 type Run<T extends FieldTable> = (context: PathContext, call: Call<T>) => Answer | Promise<Answer>
 
 const licensed =

@@ -3,7 +3,6 @@ import { invalid, LogicalError, unsupportedPath } from '../../logical/errors.js'
 import type { Response } from '../../logical/request.js'
 import { createCa } from '../credentials/ca.js'
 import { parsePrimaryClusterAddr } from './cluster-address.js'
-import { requireOneNode } from './guard.js'
 import type { ReplicationContext } from '../context.js'
 import {
   checkBundle,
@@ -40,7 +39,6 @@ export const generatePublicKey = async ({ host }: ReplicationContext, kind: Kind
 export const enableSecondary = (context: ReplicationContext, kind: Kind, fields: JoinFields): Promise<Response> =>
   context.roles.exclusively(async () => {
     const { roles } = context
-    requireOneNode(context)
     const decision = decideEnableSecondary(kind, roles.facts())
     if (!decision.ok) throw refusalToError(decision)
     if (fields.token === '') throw invalid(GUARDS.missingToken)
@@ -72,7 +70,6 @@ export const updatePrimary = (context: ReplicationContext, kind: Kind, fields: U
       await execute(context, kind, decision)
       return warned(WARNINGS.forgot(kind))
     }
-    requireOneNode(context)
     const joined = await redeem(context, kind, { ...fields, token: fields.token ?? '' }, setIdOf(roles.record(kind)))
     await execute(context, kind, decision, { joining: joiningOf(joined) })
     return warned(WARNINGS.joining)

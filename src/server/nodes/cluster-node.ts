@@ -1,18 +1,23 @@
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import type { Random } from '../../base/random.js'
 import type { ActiveNode, NodeFacts } from '../../core/status/cluster-status.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { ClusterService } from '../../replication/rpc/service.js'
-import type { ClusterPort } from '../../replication/rpc/transport.js'
-import type { LeaderRecord, Leadership, NodeRecord, SharedLog } from '../../storage/commit-log/shared-log.js'
+import { publishCopy } from '../../storage/commit-log/copy.js'
+import {
+  type LeaderRecord,
+  type Leadership,
+  LeadershipLost,
+  type NodeRecord,
+  type SharedLog,
+} from '../../storage/commit-log/shared-log.js'
+import type { Engine } from '../../storage/engine/engine.js'
 import type { NodeSeat } from '../runtime/node-seat.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { RuntimeHost } from '../runtime/runtime-host.js'
 import { Candidacy } from './candidacy.js'
 import { findStep, type NodeEffect, type NodeEvent, type NodeState } from './machine.js'
-import { ensureAuthority } from './node-authority.js'
 import { Presence } from './presence.js'
+import type { RelayPort } from './relay-port.js'
 
 interface ClusterNodeOptions {
   readonly sharedLog: SharedLog
@@ -22,11 +27,8 @@ interface ClusterNodeOptions {
   readonly host: () => Pick<RuntimeHost, 'runtime' | 'followAnew'>
   /** Told after each event. */
   readonly onChange: () => void
-  readonly port: () => ClusterPort
-  /** Answers the standbys while this node is active. */
-  readonly relayService: ClusterService
+  readonly relayPort: RelayPort
   readonly clock: Clock
-  readonly random: Random
   readonly log: Log
 }
 
@@ -34,12 +36,10 @@ interface ClusterNodeOptions {
 export class ClusterNode implements NodeSeat {
   readonly #options: ClusterNodeOptions
   readonly #effects: Readonly<Record<NodeEffect, () => void>>
-  readonly #presence: Presence
+  readonly presence: Presence
   readonly #candidacy: Candidacy
   #state: NodeState = 'sealed'
   #leadership: Leadership | undefined
-  /** The name under which the standbys reach this node. */
-  #served: string | undefined
   #ceasing: Promise<void> = Promise.resolve()
   #isClosed = false
 
@@ -58,7 +58,7 @@ export class ClusterNode implements NodeSeat {
       },
       resign: () => void this.#resign(),
     }
-    this.#presence = new Presence({ ...options, onEcho: () => void this.announce() })
+    this.presence = new Presence({ ...options, onEcho: () => void this.announce() })
   }
 
   get sharedLog(): SharedLog {
@@ -100,18 +100,12 @@ export class ClusterNode implements NodeSeat {
     return sharedLog.leader?.nodeId === self.id ? undefined : sharedLog.leader
   }
 
-  get otherAddresses(): readonly string[] {
-    return this.#presence.otherAddresses
-  }
-
-  readonly onOthers = (listener: () => void): (() => void) => this.#presence.onOthers(listener)
-
   readonly nodes = (): Promise<readonly NodeFacts[]> => {
     const activeId = this.isStandby ? this.otherActive?.nodeId : this.#options.self.id
-    return this.#presence.nodes(activeId)
+    return this.presence.nodes(activeId)
   }
 
-  readonly announce = (): Promise<void> => this.#presence.announce(this.#options.host().runtime)
+  readonly announce = (): Promise<void> => this.presence.announce(this.#options.host().runtime)
 
   unsealed(): void {
     this.#on('unsealed')
@@ -138,8 +132,16 @@ export class ClusterNode implements NodeSeat {
   }
 
   changed(): void {
+    const { runtime } = this.#options.host()
     if (this.#state === 'changing') this.#followed()
+    // The log has gone over to keys that this node was not given.
+    else if (this.#state === 'standby' && runtime?.seal.isSealed) this.#on('sealed')
     else this.#options.onChange()
+  }
+
+  async publish(fresh: Engine): Promise<void> {
+    if (!this.#leadership) throw new LeadershipLost()
+    await publishCopy(fresh, this.#leadership)
   }
 
   async whileLeading<T>(work: () => Promise<T>): Promise<T> {
@@ -160,7 +162,7 @@ export class ClusterNode implements NodeSeat {
   /** When the runtime is closed: gives up what is led. */
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#presence.end()
+    this.presence.end()
     this.#candidacy.withdraw()
     await this.#leadership?.resign().catch(() => undefined)
     await this.#options.sharedLog.close()
@@ -192,15 +194,12 @@ export class ClusterNode implements NodeSeat {
   async #takeOver(): Promise<void> {
     const leadership = this.#leadership
     if (!leadership) return
-    const { port, relayService, random, clock, log } = this.#options
+    const { log } = this.#options
     void leadership.lost.then((reason) => this.#lost(leadership, reason))
     try {
       const runtime = this.#requireRuntime()
       await runtime.lead(leadership)
-      const { identity } = await ensureAuthority(runtime.barrier.view(''), random, clock.now())
-      // Once served, standbys are answered in every state: that this node is not active, where it is not.
-      if (this.#served !== identity.serverName) port().serve(identity, relayService)
-      this.#served = identity.serverName
+      await this.#options.relayPort.serve(runtime.barrier.view(''))
       await runtime.openCluster()
       this.#on('opened')
     } catch (error) {

@@ -15,6 +15,7 @@ import { ActiveLink } from './active-link.js'
 import { ClusterNode } from './cluster-node.js'
 import { findAuthority } from './node-authority.js'
 import { Relay } from './relay.js'
+import { RelayPort } from './relay-port.js'
 import { createRelayService } from './relay-service.js'
 import { Standby } from './standby.js'
 import { StandbyPort } from './standby-port.js'
@@ -67,7 +68,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
       version: config.own.reportedVersion,
     },
     restMs: config.own.stepDownRestMs,
-    relayService: createRelayService({ serve: options.serve, log }),
+    relayPort: new RelayPort({ ...options, relayService: createRelayService({ serve: options.serve, log }) }),
     onChange: () => {
       host().wake()
       wake()

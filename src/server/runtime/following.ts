@@ -4,12 +4,12 @@ import { prepareCopy } from '../../storage/commit-log/copy.js'
 import { Follower } from '../../storage/commit-log/follower.js'
 import { SharedCommitLog } from '../../storage/commit-log/shared-commit-log.js'
 import { ImageNeeded, type Leadership, type SharedLog } from '../../storage/commit-log/shared-log.js'
-import type { Engine } from '../../storage/engine/engine.js'
+import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { openStore, type StoreSurroundings } from '../data/open-store.js'
 import type { Store } from '../../storage/store.js'
 
 interface FollowingOptions extends StoreSurroundings {
-  readonly engine: Engine
+  readonly source: EngineSource
   readonly sharedLog: SharedLog
   /** Called when the log cannot be followed with what is there: everything is to be opened anew. */
   readonly onBroken: (reason: string) => void
@@ -35,8 +35,9 @@ export class Following {
 
   /** Reads the cluster's data from the shared log where the engine does not hold any that could be brought up to date. */
   static async open(options: FollowingOptions, signal: AbortSignal): Promise<Following> {
-    const { engine, sharedLog, log } = options
-    if (await prepareCopy(engine, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
+    const { source, sharedLog, log } = options
+    if (await prepareCopy(source, sharedLog, signal)) log.info('the data of the cluster was read from the shared log')
+    const { engine } = source
     const commitLog = new SharedCommitLog(engine)
     const store = await openStore(engine, { ...options, commitLog })
     const follower = new Follower({ store, commitLog, sharedLog })

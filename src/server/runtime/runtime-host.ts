@@ -1,6 +1,6 @@
 import { AutoUnsealing } from '../../core/seal/auto-unsealing.js'
-import { NODES_REFUSAL, RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
-import { invalid, LogicalError } from '../../logical/errors.js'
+import { RESTARTING_REFUSAL, STOPPING_REFUSAL } from '../../logical/refusal-texts.js'
+import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest } from '../../logical/incoming.js'
 import type { FreshStart } from '../../replication/host.js'
 import type { AutoSeal } from '../../seal/auto-seal.js'
@@ -108,13 +108,10 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   restart(reason: string): void {
-    const seat = this.#options.seat()
-    seat?.changing()
     this.#change(reason, async () => {
       // The answer that announces the change still goes through the runtime that made it.
       await this.#options.inFlight.settle(SETTLE_MS)
       await this.#rebuild()
-      seat?.changed()
     })
   }
 
@@ -138,14 +135,16 @@ export class RuntimeHost implements RuntimeChanges {
   async replaceData(reason: string, next: NewData): Promise<void> {
     if (this.#isClosing) throw new LogicalError('unavailable', STOPPING_REFUSAL)
     if (this.#restartView) throw new LogicalError('unavailable', RESTARTING_REFUSAL)
-    if (this.#options.seat()) throw invalid(NODES_REFUSAL)
     const source = this.#requireSource()
     return new Promise<void>((resolve, reject) => {
       this.#change(reason, async () => {
         const before = this.#rootKey
         try {
           await this.#closeRuntime()
-          await source.replace((fresh) => next.prepare(fresh, source.engine))
+          await source.replace(async (fresh) => {
+            await next.prepare(fresh, source.engine)
+            await this.#options.seat()?.publish(fresh)
+          })
         } catch (error) {
           reject(error)
           await this.#startAnew(before)
@@ -185,9 +184,7 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   /** Resolves when no change is under way. */
-  settled(): Promise<void> {
-    return this.#changing
-  }
+  readonly settled = (): Promise<void> => this.#changing
 
   /** No change begins from now on. */
   refuseChanges(): void {
@@ -224,14 +221,16 @@ export class RuntimeHost implements RuntimeChanges {
   /** Runs one change of the runtime after the other. What `run` throws, nobody else has heard of. */
   #change(reason: string, run: () => Promise<void>): void {
     if (this.#isClosing) return
-    this.#options.log.info('the cluster restarts after a replication change', { reason })
+    const { log } = this.#options
+    const seat = this.#options.seat()
+    log.info('the cluster restarts after a replication change', { reason })
+    seat?.changing()
     this.#showRestarting()
     this.#changing = this.#changing.then(async () => {
       // The change before this one has put a runtime in place that is served again.
       this.#showRestarting()
-      await run().catch((error: unknown) =>
-        this.#options.log.error('a change of the cluster failed', { reason, error }),
-      )
+      await run().catch((error: unknown) => log.error('a change of the cluster failed', { reason, error }))
+      seat?.changed()
     })
   }
 
@@ -262,7 +261,10 @@ export class RuntimeHost implements RuntimeChanges {
       rootKey,
       signal: this.#stop.signal,
     })
-    if (runtime) this.#show(runtime)
+    if (!runtime) return
+    this.#show(runtime)
+    // What other nodes have put in place may be under another key.
+    if (rootKey && runtime.seal.isSealed && this.#options.seat()) await this.#unsealing.begin()
   }
 
   async #rebuild(release: () => Promise<void> = async () => undefined): Promise<void> {

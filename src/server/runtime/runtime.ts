@@ -106,15 +106,14 @@ export class Runtime implements RuntimeParts {
 
   static async open(options: RuntimeOptions): Promise<Runtime> {
     const { config, random, seat, source, shell } = options
-    const { engine } = source
     const surroundings = { ...options, recorder: shell.meter }
     if (seat) {
       const onBroken = (reason: string) => options.changes.restart(reason)
       const { sharedLog } = seat
-      const following = await Following.open({ ...surroundings, engine, sharedLog, onBroken }, options.signal)
+      const following = await Following.open({ ...surroundings, sharedLog, onBroken }, options.signal)
       return new Runtime(options, { store: following.store, following, identity: undefined })
     }
-    const store = await openStore(engine, surroundings)
+    const store = await openStore(source.engine, surroundings)
     try {
       const identity = await ensureIdentity(store, config.clusterName, random)
       return new Runtime(options, { store, following: undefined, identity })

@@ -18,7 +18,9 @@ import type { CoreTables } from './core-tables.js'
 import { GenerationMove } from '../../storage/generations/generation-move.js'
 import { fetchWrapped } from './fetch-wrapped.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
+import { nodeRecords } from '../nodes/kept-records.js'
 import { prepareGeneration } from '../runtime/wipe.js'
+import { SharedDestruction } from '../runtime/shared-destruction.js'
 import { fenceWrites } from '../runtime/write-fence.js'
 
 export const replicationTimes = ({ own }: ServerConfig): ReplicationTimes => ({
@@ -43,13 +45,15 @@ type PartsOptions = OpenClusterOptions & { readonly tables: CoreTables }
 export class ReplicationParts {
   readonly replication: Replication
   readonly forwarder: RequestForwarder
-  readonly destruction: GenerationMove
+  readonly destruction: GenerationMove | SharedDestruction
   readonly #options: PartsOptions
   #unfollow: (() => void) | undefined
 
   constructor(options: PartsOptions) {
     this.#options = options
-    this.destruction = new GenerationMove({ ...options, store: options.runtime.store })
+    this.destruction = options.seat
+      ? new SharedDestruction(options)
+      : new GenerationMove({ ...options, store: options.runtime.store })
     const host = this.#createHost()
     this.replication = new Replication({ host, dataPlane: this.#dataPlane(host), holds: options.shell.holds })
     this.forwarder = this.replication.forwarder
@@ -102,7 +106,7 @@ export class ReplicationParts {
   }
 
   start(services: RoleServices): Promise<void> {
-    this.#unfollow = this.#options.seat?.onOthers(() => this.replication.addressesChanged())
+    this.#unfollow = this.#options.seat?.presence.onOthers(() => this.replication.addressesChanged())
     return this.replication.start(services)
   }
 
@@ -144,7 +148,7 @@ export class ReplicationParts {
         apiAddress: config.apiAddress,
         clusterAddress: config.clusterAddress,
         get clusterAddresses() {
-          return [config.clusterAddress, ...(seat?.otherAddresses ?? [])]
+          return [config.clusterAddress, ...(seat?.presence.otherAddresses ?? [])]
         },
         reportedVersion: config.own.reportedVersion,
       },
@@ -188,7 +192,7 @@ export class ReplicationParts {
           identity,
           rootKey,
           sealRecords: await seal.keys.recordsToAdopt(keyMaterial),
-          records,
+          records: [...records, ...(await nodeRecords(barrier.view('')))],
         }
         return changes.replaceData('storage is wiped', {
           rootKeyAfter: () => rootKey,

@@ -1,22 +1,40 @@
 import type { Engine } from '../engine/engine.js'
+import type { EngineSource } from '../engine/engine-source.js'
 import { APPLIED_KEY } from '../raw-keys.js'
 import { findApplied, putApplied, putOperations } from './applied.js'
-import { decodeBatch, positionOf } from './raw-batch.js'
-import { ImageNeeded, type LogImage, type LogPosition, type SharedLog } from './shared-log.js'
+import { decodeBatch, LOG_START, positionOf } from './raw-batch.js'
+import { ImageNeeded, type Leadership, type LogImage, type LogPosition, type SharedLog } from './shared-log.js'
+
+type Source = Pick<EngineSource, 'engine' | 'replace'>
+
+/** Read at once of what is published. */
+const CHUNK_BYTES = 1024 * 1024
 
 /**
- * Makes an engine a copy of the cluster's data that can be brought up to date from the log, before a store is opened on it:
- * nothing is done where it is one, however old; anything else in it is replaced by the image. A crash leaves what is begun anew.
- * Resolves to true when the image was read.
+ * Makes a source hold a copy of the cluster's data that can be brought up to date from the log, before a store is opened on it:
+ * nothing is done where it does, however old that is. Otherwise the image is read, into another generation where there is anything
+ * that gives way to it. A crash leaves what is begun anew. Resolves to true when the image was read.
  */
-export const prepareCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
+export const prepareCopy = async (source: Source, log: SharedLog, signal: AbortSignal): Promise<boolean> => {
+  const { engine } = source
   const applied = await findApplied(engine)
   if (applied && (await log.reaches(applied, signal))) return false
-  const whole = await readWhole(engine, log, signal)
-  const batch = engine.batch()
-  putApplied(batch, whole)
-  await batch.write({ isDurable: true })
+  if (applied?.index === LOG_START.index) await readCopy(engine, log, signal)
+  else await source.replace((fresh) => readCopy(fresh, log, signal))
   return true
+}
+
+const readCopy = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<void> =>
+  markCopy(engine, await readWhole(engine, log, signal))
+
+/** Makes the content of an engine the data of the cluster, in place of all that was, and the engine the first copy of it. */
+export const publishCopy = async (engine: Engine, leadership: Leadership): Promise<void> =>
+  markCopy(engine, await leadership.replace(engine.scan({}, { chunkBytes: CHUNK_BYTES })))
+
+const markCopy = async (engine: Engine, position: LogPosition): Promise<void> => {
+  const batch = engine.batch()
+  putApplied(batch, position)
+  await batch.write({ isDurable: true })
 }
 
 const readWhole = async (engine: Engine, log: SharedLog, signal: AbortSignal): Promise<LogPosition> => {

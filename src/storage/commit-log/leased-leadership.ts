@@ -1,12 +1,17 @@
 import type { Clock, Timer } from '../../base/clock.js'
+import type { Entry } from '../engine/engine.js'
 import { OwnLease } from './own-lease.js'
 import { positionOf } from './raw-batch.js'
 import { LeadershipLost, type Leadership, type LogPosition, LogRefused, OutcomeUnknown } from './shared-log.js'
+
+type Content = AsyncIterable<readonly Entry[]>
 
 /** What a leader asks of the engine. Each waits for its answer, and is asked again where that does no harm. */
 interface LeaderCalls {
   /** False when somebody else leads, or nobody: nothing was appended. Rejects with `LogRefused` when that is for another reason. */
   append(index: number, entry: Buffer): Promise<boolean>
+  /** Undefined where `append` says false. */
+  replace(content: Content): Promise<LogPosition | undefined>
   /** False when the lease has ended. */
   renew(): Promise<boolean>
   /** Ends the lease. */
@@ -64,9 +69,12 @@ export class LeasedLeadership implements Leadership {
 
   append(index: number, entry: Buffer): Promise<void> {
     if (!this.isHeld) return Promise.reject(new LeadershipLost())
-    const appended = this.#appends.then(() => this.#append(index, entry))
-    this.#appends = appended.catch(() => undefined)
-    return appended
+    return this.#inOrder(() => this.#append(index, entry))
+  }
+
+  replace(content: Content): Promise<LogPosition> {
+    if (!this.isHeld) return Promise.reject(new LeadershipLost())
+    return this.#inOrder(() => this.#replace(content))
   }
 
   async resign(): Promise<void> {
@@ -84,23 +92,41 @@ export class LeasedLeadership implements Leadership {
     this.#lose(reason)
   }
 
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#appends.then(work)
+    this.#appends = done.catch(() => undefined)
+    return done
+  }
+
   async #append(index: number, entry: Buffer): Promise<void> {
     if (!this.#lease.isHeld) throw new LeadershipLost()
     if (index !== this.#end.index + 1) throw this.#refusal ?? new Error(`entry ${index} is not the next one`)
-    const answer = await Promise.race([
-      this.#options.calls.append(index, entry).catch(refusalOf),
-      this.lost.then((reason) => new OutcomeUnknown(reason)),
-    ])
-    if (answer === true) {
-      this.#end = positionOf({ index, bytes: entry })
-      return
-    }
-    if (answer instanceof LogRefused) {
-      this.#refusal = answer
-      throw answer
-    }
-    this.finish(answer === false ? 'another node leads' : 'what became of an entry is not known')
-    throw answer === false ? new LeadershipLost() : answer
+    const position = positionOf({ index, bytes: entry })
+    const isThere = await this.#outcome(this.#options.calls.append(index, entry))
+    if (!isThere) throw this.#overtaken()
+    this.#end = position
+  }
+
+  async #replace(content: Content): Promise<LogPosition> {
+    if (!this.#lease.isHeld) throw new LeadershipLost()
+    const position = await this.#outcome(this.#options.calls.replace(content))
+    if (!position) throw this.#overtaken()
+    this.#end = position
+    return position
+  }
+
+  /** What was answered before the leadership was lost. Rejects with what is known otherwise. */
+  async #outcome<T>(asked: Promise<T>): Promise<T> {
+    const answer = await Promise.race([asked.catch(refusalOf), this.lost.then((reason) => new OutcomeUnknown(reason))])
+    if (answer instanceof LogRefused) this.#refusal = answer
+    if (answer instanceof OutcomeUnknown) this.finish('what became of an entry is not known')
+    if (answer instanceof LogRefused || answer instanceof OutcomeUnknown) throw answer
+    return answer
+  }
+
+  #overtaken(): LeadershipLost {
+    this.finish('another node leads')
+    return new LeadershipLost()
   }
 
   async #renew(): Promise<void> {

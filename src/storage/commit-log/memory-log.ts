@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.js'
+import type { Entry } from '../engine/engine.js'
 import { OrderedMap } from '../engine/ordered-map.js'
-import { decodeBatch, LOG_START, positionOf, previousHashOf } from './raw-batch.js'
+import { decodeBatch, LOG_START, positionBehind, positionOf, previousHashOf } from './raw-batch.js'
 import {
   type AnnouncedNode,
   type Candidate,
@@ -29,7 +30,7 @@ export class MemoryLog {
   readonly clock: Clock
   readonly leaseMs: number
   readonly #entriesMax: number
-  readonly #image = new OrderedMap()
+  #image = new OrderedMap()
   readonly #entries: LogEntry[] = []
   readonly #nodes = new Map<string, { readonly node: AnnouncedNode; readonly expiry: Timer }>()
   readonly #listeners = new Set<() => void>()
@@ -88,6 +89,16 @@ export class MemoryLog {
     while (this.#entries.length > this.#entriesMax) this.#fold()
     this.#tell()
     return true
+  }
+
+  replace(term: number, content: readonly Entry[]): LogPosition | undefined {
+    if (this.#leader?.record.term !== term) return undefined
+    this.#base = positionBehind(this.end)
+    this.#entries.length = 0
+    this.#image = new OrderedMap()
+    for (const { key, value } of content) this.#image.set(key, value)
+    this.#tell()
+    return this.#base
   }
 
   reaches({ index, hash }: LogPosition): boolean {

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { LeasedLeadership } from './leased-leadership.js'
 import { MemoryLink } from './memory-link.js'
 import type { MemoryLog } from './memory-log.js'
+import type { Entry } from '../engine/engine.js'
 import { positionOf } from './raw-batch.js'
 import type {
   AnnouncedNode,
@@ -144,6 +145,11 @@ export class MemorySharedLog implements SharedLog {
       end: this.#log.end,
       calls: {
         append: (index, bytes) => this.link.ask(() => this.#log.append(term, { index, bytes })),
+        replace: async (content) => {
+          const entries: Entry[] = []
+          for await (const chunk of content) entries.push(...chunk)
+          return this.link.ask(() => this.#log.replace(term, entries))
+        },
         renew: () => this.link.ask(() => this.#log.renew(term)),
         release: () => this.link.ask(() => this.#log.release(term)),
       },

@@ -48,6 +48,12 @@ export const positionOf = ({ index, bytes }: LogEntry): LogPosition => ({
   hash: Buffer.from(bytes.subarray(0, SHORT_HASH_BYTES)),
 })
 
+/** Where a log begins anew whose content was replaced at `end`: a place that no entry has. */
+export const positionBehind = (end: LogPosition): LogPosition => ({
+  index: end.index + 1,
+  hash: shortHash(Buffer.concat([Buffer.from('replaced'), end.hash])),
+})
+
 /** The hash of the entry before. */
 export const previousHashOf = (entry: Buffer): Buffer => entry.subarray(AT.previous, AT.previous + SHORT_HASH_BYTES)
 

@@ -99,6 +99,11 @@ export interface Leadership {
    * `LogRefused` when the log takes nothing now: the same index is the next one then.
    */
   append(index: number, entry: Buffer): Promise<void>
+  /**
+   * The data of the cluster is `content` from now on, and nothing of what was before can be read any more: no copy of that is
+   * reached by the log, which goes on behind the position this resolves to. Rejects as `append` does.
+   */
+  replace(content: AsyncIterable<readonly Entry[]>): Promise<LogPosition>
   /** Gives it up when what is under way is answered; another may lead at once. */
   resign(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { sourceOf } from '../../support/engine-source.js'
 import { prepareCopy } from '../../../src/storage/commit-log/copy.js'
 import { MemorySharedLog } from '../../../src/storage/commit-log/memory-shared-log.js'
 import type { LogImage } from '../../../src/storage/commit-log/shared-log.js'
@@ -45,7 +46,7 @@ it('a copy that is read while the leader takes the log into the image past it is
   const shared = new BusyLog(world, () => write(2))
   const disk = new MemoryDisk()
   const engine = new MemoryEngine(disk)
-  expect(await prepareCopy(engine, shared, new AbortController().signal)).toBe(true)
+  expect(await prepareCopy(sourceOf(engine), shared, new AbortController().signal)).toBe(true)
   expect(shared.imagesRead).toBe(2)
   expect(contentOf(disk)).toEqual(contentOf(leader.disk))
 })

@@ -1,6 +1,7 @@
 import { silentLog } from '../../../src/base/log.js'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { createSeededRandom } from '../../../src/base/random.js'
+import { sourceOf } from '../../support/engine-source.js'
 import { prepareCopy } from '../../../src/storage/commit-log/copy.js'
 import { Follower } from '../../../src/storage/commit-log/follower.js'
 import { MemoryLog } from '../../../src/storage/commit-log/memory-log.js'
@@ -63,7 +64,7 @@ export class TestNode {
     const clock = new FrozenClock(this.#world.clock)
     const shared = new MemorySharedLog(this.#world.log, clock)
     const engine = new GatedEngine(new MemoryEngine(this.disk))
-    if (await prepareCopy(engine, shared, new AbortController().signal)) this.imagesRead++
+    if (await prepareCopy(sourceOf(engine), shared, new AbortController().signal)) this.imagesRead++
     const commitLog = new SharedCommitLog(engine)
     const store = await Store.open({
       engine,

@@ -89,7 +89,10 @@ type Unary<Q, A> = (
 export interface EtcdCalls {
   Range: Unary<RangeRequest, RangeResponse>
   Txn: Unary<TxnRequest, TxnResponse>
-  Compact: Unary<{ readonly revision: string }, unknown>
+  /** `physical`: it is done when it is answered. */
+  Compact: Unary<{ readonly revision: string; readonly physical?: boolean }, unknown>
+  /** Of the member that is asked: gives back what is free in its file. */
+  Defragment: Unary<object, unknown>
   LeaseGrant: Unary<{ readonly TTL: number }, { readonly ID: string }>
   LeaseRevoke: Unary<{ readonly ID: string }, unknown>
   Authenticate: Unary<{ readonly name: string; readonly password: string }, { readonly token: string }>
@@ -111,7 +114,7 @@ export type EtcdMember = {
 
 type Service = new (address: string, credentials: ChannelCredentials, options: object) => Client
 
-const SERVICES = ['KV', 'Watch', 'Lease', 'Auth', 'Cluster'] as const
+const SERVICES = ['KV', 'Watch', 'Lease', 'Auth', 'Cluster', 'Maintenance'] as const
 
 const loadServices = (): Record<(typeof SERVICES)[number], Service> => {
   const definition = loadSync(fileURLToPath(new URL('../../../../proto/etcd.proto', import.meta.url)), {
@@ -137,7 +140,8 @@ export const createMembers = (): ((
   const services = loadServices()
   return (address, credentials, options) => {
     const clients = SERVICES.map((name) => new services[name](address, credentials, options))
-    const [kv, watch, lease, auth, cluster] = clients as unknown as [
+    const [kv, watch, lease, auth, cluster, maintenance] = clients as unknown as [
+      EtcdMember,
       EtcdMember,
       EtcdMember,
       EtcdMember,
@@ -148,6 +152,7 @@ export const createMembers = (): ((
       Range: kv.Range.bind(kv),
       Txn: kv.Txn.bind(kv),
       Compact: kv.Compact.bind(kv),
+      Defragment: maintenance.Defragment.bind(maintenance),
       LeaseGrant: lease.LeaseGrant.bind(lease),
       LeaseRevoke: lease.LeaseRevoke.bind(lease),
       Authenticate: auth.Authenticate.bind(auth),

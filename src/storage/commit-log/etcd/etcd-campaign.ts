@@ -98,8 +98,7 @@ const begin = (options: EtcdCampaignOptions, { term, lease, sentMs, end }: Won):
     lease,
     end,
     ended,
-    whenRoom: () => folder.whenRoom(),
-    onAppend: (mark) => folder.appended(mark),
+    folder,
   })
   const { index, hash } = end
   const leadership = new LeasedLeadership({ clock, leaseMs, sentMs, term: Number(term), end: { index, hash }, calls })

@@ -2,6 +2,7 @@ import { type ClientDuplexStream, credentials, Metadata, type ServiceError, stat
 import { Backoff } from '../../../base/backoff.js'
 import type { Clock } from '../../../base/clock.js'
 import type { Random } from '../../../base/random.js'
+import { LogRefused } from '../shared-log.js'
 import { createMembers, type EtcdCalls, type EtcdMember, type WatchResponse } from './etcd-api.js'
 
 export interface EtcdConnectionOptions {
@@ -35,6 +36,11 @@ const IS_OF_WAY: ReadonlySet<status> = new Set([
 
 /** What etcd answers when the bounds of its own disk are reached. */
 export const isFull = (error: unknown): boolean => isServiceError(error) && error.code === status.RESOURCE_EXHAUSTED
+
+/** For what is surely not done when etcd says so. */
+export const refuseWhenFull = (error: unknown): never => {
+  throw isFull(error) && error instanceof Error ? new LogRefused(error.message, error) : error
+}
 
 const isServiceError = (error: unknown): error is ServiceError => error instanceof Error && 'code' in error
 
@@ -104,6 +110,22 @@ export class EtcdConnection {
     }
   }
 
+  /** Asks every member that has an address here, one after the other. Rejects with the first failure when all were asked. */
+  async askEach<N extends keyof EtcdCalls>(
+    name: N,
+    request: Request<N>,
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const ends = AbortSignal.any([signal, this.ended])
+    const failures: unknown[] = []
+    for (const member of this.#members) {
+      ends.throwIfAborted()
+      const call = { metadata: await this.#metadata(), timeoutMs, ends }
+      await this.#call(member, name, request, call).catch((error: unknown) => failures.push(error))
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+
   async watch(): Promise<ClientDuplexStream<object, WatchResponse>> {
     const metadata = await this.#metadata()
     this.ended.throwIfAborted()
@@ -157,17 +179,22 @@ export class EtcdConnection {
 
   async #askOnce<N extends keyof EtcdCalls>(name: N, request: Request<N>, ends: AbortSignal): Promise<Response<N>> {
     const metadata = name === 'Authenticate' ? new Metadata() : await this.#metadata()
-    return this.#call(name, request, metadata, ends)
+    const { requestTimeoutMs: timeoutMs } = this.#options
+    return this.#call(this.#member, name, request, { metadata, timeoutMs, ends })
   }
 
   #call<N extends keyof EtcdCalls>(
+    member: EtcdMember,
     name: N,
     request: Request<N>,
-    metadata: Metadata,
-    ends: AbortSignal,
+    {
+      metadata,
+      timeoutMs,
+      ends,
+    }: { readonly metadata: Metadata; readonly timeoutMs: number; readonly ends: AbortSignal },
   ): Promise<Response<N>> {
-    const deadline = this.#options.clock.now() + this.#options.requestTimeoutMs
-    const ask = this.#member[name] as unknown as (
+    const deadline = this.#options.clock.now() + timeoutMs
+    const ask = member[name] as unknown as (
       request: Request<N>,
       metadata: Metadata,
       options: { deadline: number },

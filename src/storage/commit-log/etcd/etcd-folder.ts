@@ -4,8 +4,8 @@ import { decodeBatch, positionOf } from '../raw-batch.js'
 import { type LogEntry, LogRefused } from '../shared-log.js'
 import type { Compare, RequestOp } from './etcd-api.js'
 import { type EtcdConnection, isFull } from './etcd-connection.js'
-import { imageOperations, inTransactions, type SizedOperation } from './etcd-image.js'
-import { encodeMark, endOf, type EtcdLayout, type LogMark, parseMark } from './etcd-layout.js'
+import { EtcdImageWriter } from './etcd-image-writer.js'
+import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
 import type { EtcdReader } from './etcd-reader.js'
 
 /** What is older than this may be forgotten: whoever reads an image has so long for it. */
@@ -18,6 +18,10 @@ export interface LogBounds {
   readonly bytesFolded: number
   readonly entriesMax: number
   readonly bytesMax: number
+}
+
+export class OtherLeads extends Error {
+  override readonly name = 'OtherLeads'
 }
 
 interface EtcdFolderOptions {
@@ -38,10 +42,10 @@ interface EtcdFolderOptions {
  */
 export class EtcdFolder {
   readonly #options: EtcdFolderOptions
-  /** Keys whose values lie in parts, and in how many. */
-  readonly #parts = new Map<string, number>()
-  #base: LogMark
+  #image: EtcdImageWriter | undefined
+  #base: ImageMark
   #end: LogMark
+  #replacement: ((base: ImageMark) => Promise<void>) | undefined
   #wake: () => void = () => undefined
   #onRoom: (() => void)[] = []
   /** What etcd last said when it had no room for the image. */
@@ -51,7 +55,7 @@ export class EtcdFolder {
 
   constructor(options: EtcdFolderOptions, end: LogMark) {
     this.#options = options
-    this.#base = end
+    this.#base = { ...end, life: 0 }
     this.#end = end
   }
 
@@ -79,6 +83,14 @@ export class EtcdFolder {
     this.#wake()
   }
 
+  /** Runs what replaces the image, given where it stands, while nothing else is done to it; and goes on with what came of it. */
+  whileStill(replace: (base: ImageMark) => Promise<ImageMark | undefined>): Promise<ImageMark | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#replacement = (base) => replace(base).then(resolve, reject)
+      this.#wake()
+    })
+  }
+
   /** Resolves while there is room in the log, or when the term is over. Rejects with `LogRefused` while a full etcd makes none. */
   async whenRoom(): Promise<void> {
     const { bounds, ended } = this.#options
@@ -100,18 +112,21 @@ export class EtcdFolder {
     const { connection, layout, ended } = this.#options
     const { kvs } = await connection.ask('Range', { key: layout.base }, ended)
     this.#base = parseMark(kvs[0]?.value)
-    const start = layout.data('', 1)
-    const range_end = endOf(layout.data('').subarray(0, -'0000/'.length))
-    const parts = await connection.ask('Range', { key: start, range_end, keys_only: true }, ended)
-    this.#parts.clear()
-    for (const { key } of parts.kvs) {
-      const rawKey = layout.rawKeyOf(key)
-      this.#parts.set(rawKey, (this.#parts.get(rawKey) ?? 0) + 1)
-    }
+    const { life } = this.#base
+    this.#image = await EtcdImageWriter.open(layout.image(life), connection, ended, (operations) =>
+      this.change(operations),
+    )
+    await this.change(layout.otherImages(life).map((range) => ({ request_delete_range: range })))
   }
 
   async #step(): Promise<void> {
     const { bounds, reader, ended } = this.#options
+    const replacement = this.#replacement
+    this.#replacement = undefined
+    if (replacement) {
+      await replacement(this.#base)
+      return this.#begin()
+    }
     if (this.#isOver(bounds.entriesFolded, bounds.bytesFolded)) {
       await this.#fold(await reader.entriesAfter(this.#base, ended))
       return
@@ -131,24 +146,16 @@ export class EtcdFolder {
     const values = new Map(
       entries.flatMap((entry) => decodeBatch(entry).map(({ key, value }) => [key, value] as const)),
     )
-    const changes = [...values].flatMap(([key, value]) => this.#operationsOf(key, value))
-    await inTransactions(changes, (operations) => this.#change(operations))
+    await this.#image?.write(values)
     await this.#advance({
       ...positionOf(last),
+      life: this.#base.life,
       bytes: entries.reduce((sum, entry) => sum + entry.bytes.length, this.#base.bytes),
     })
   }
 
-  /** Puts or deletes a key of the image, and the parts that its value has not any more. */
-  #operationsOf(key: string, value: Buffer | undefined): readonly SizedOperation[] {
-    const { operations, parts } = imageOperations(this.#options.layout, key, value, this.#parts.get(key))
-    if (parts > 0) this.#parts.set(key, parts)
-    else this.#parts.delete(key)
-    return operations
-  }
-
   /** The image stands for more, and the entries of it go. */
-  async #advance(base: LogMark): Promise<void> {
+  async #advance(base: ImageMark): Promise<void> {
     const { layout } = this.#options
     const start = layout.log(0)
     const operations = [
@@ -156,7 +163,7 @@ export class EtcdFolder {
       { request_delete_range: { key: start, range_end: layout.log(base.index + 1) } },
       { request_delete_range: { key: layout.part(0, 0), range_end: layout.afterParts(base.index) } },
     ]
-    const revision = await this.#change(operations)
+    const revision = await this.change(operations)
     this.#base = base
     this.#full = undefined
     this.#wakeWriters()
@@ -179,12 +186,12 @@ export class EtcdFolder {
     })
   }
 
-  /** Resolves to the revision of the change. Rejects when this node does not lead any more. */
-  async #change(success: readonly RequestOp[]): Promise<string> {
+  /** Resolves to the revision of the change. Rejects with `OtherLeads` when this node does not lead any more. */
+  async change(success: readonly RequestOp[]): Promise<string> {
     const { connection, layout, term, ended } = this.#options
     const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }
     const { succeeded, header } = await connection.ask('Txn', { compare: [leads], success }, ended)
-    if (!succeeded) throw new Error('another node leads')
+    if (!succeeded) throw new OtherLeads('another node leads')
     return header.revision
   }
 }

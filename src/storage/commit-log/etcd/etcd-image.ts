@@ -3,57 +3,8 @@ import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
 import type { Engine } from '../../engine/engine.js'
 import type { RequestOp } from './etcd-api.js'
 import { EtcdConnection, type EtcdConnectionOptions } from './etcd-connection.js'
-import { encodeMark, EtcdLayout, splitValue } from './etcd-layout.js'
-
-/** etcd takes 128 operations and 1.5 MiB in a transaction. */
-const OPERATIONS_MAX = 100
-const BYTES_MAX = 1024 * 1024
-
-export interface SizedOperation {
-  readonly operation: RequestOp
-  readonly size: number
-}
-
-/** What puts a key of the image, or deletes it, and how many parts its value lies in then, which were `before`. */
-export const imageOperations = (
-  layout: EtcdLayout,
-  key: string,
-  value: Buffer | undefined,
-  before = 0,
-): { readonly operations: readonly SizedOperation[]; readonly parts: number } => {
-  const { first, rest } = value ? splitValue(value) : { first: undefined, rest: [] }
-  const put = (place: Buffer, bytes: Buffer): SizedOperation => ({
-    operation: { request_put: { key: place, value: bytes } },
-    size: bytes.length + key.length,
-  })
-  const remove = (place: Buffer): SizedOperation => ({
-    operation: { request_delete_range: { key: place } },
-    size: key.length,
-  })
-  const operations = rest.map((part, at) => put(layout.data(key, at + 1), part))
-  operations.push(first ? put(layout.data(key), first) : remove(layout.data(key)))
-  for (let part = rest.length + 1; part <= before; part++) operations.push(remove(layout.data(key, part)))
-  return { operations, parts: rest.length }
-}
-
-/** Hands the operations over in as many transactions as they need, one after the other. */
-export const inTransactions = async (
-  all: readonly SizedOperation[],
-  run: (operations: readonly RequestOp[]) => Promise<unknown>,
-): Promise<void> => {
-  let operations: RequestOp[] = []
-  let bytes = 0
-  for (const { operation, size } of all) {
-    if (operations.length === OPERATIONS_MAX || (bytes + size > BYTES_MAX && operations.length > 0)) {
-      await run(operations)
-      operations = []
-      bytes = 0
-    }
-    operations.push(operation)
-    bytes += size
-  }
-  if (operations.length > 0) await run(operations)
-}
+import { EtcdImageWriter } from './etcd-image-writer.js'
+import { encodeMark, EtcdLayout } from './etcd-layout.js'
 
 /**
  * Makes everything in an engine the image of a log that begins there, in an etcd that holds none. Nothing counts before the
@@ -69,12 +20,8 @@ export const beginLog = async (
   const layout = new EtcdLayout(prefix)
   const change = (success: readonly RequestOp[]) => connection.ask('Txn', { compare: [], success }, signal)
   try {
-    for await (const entries of engine.scan({})) {
-      await inTransactions(
-        entries.flatMap(({ key, value }) => imageOperations(layout, key, value).operations),
-        change,
-      )
-    }
+    const writer = new EtcdImageWriter(layout.image(0), change)
+    for await (const entries of engine.scan({})) await writer.write(entries.map(({ key, value }) => [key, value]))
     // No entry has this hash, and none the index: what follows names it all the same.
     const start = encodeMark({ index: 1, hash: random.bytes(SHORT_HASH_BYTES), bytes: 0 })
     await change([layout.base, layout.end].map((key) => ({ request_put: { key, value: start } })))

@@ -10,7 +10,8 @@ import type { LogPosition } from '../shared-log.js'
  * - `leader`: who leads, bound to a lease; the revision of its creation is the term
  * - `log/` + 14 hex digits: an entry, or that it lies in so many parts
  * - `parts/` + 14 hex digits + `/` + 4 hex digits: a part of an entry
- * - `data/` + 4 hex digits + `/` + raw key: the image: the part of the value of a key, from 0; the first says how many there are
+ * - `data/` + 4 hex digits + `/` + raw key: the image: the part of the value of a key, from 0; the first says how many there are.
+ *   Below `data-` + 8 hex digits + `/` instead of `data/` for each that took the place of all that was before; `base` says which
  * - `nodes/` + id: a node, bound to its lease
  */
 export class EtcdLayout {
@@ -43,12 +44,22 @@ export class EtcdLayout {
     return this.#key(`parts/${hex(index + 1, 14)}/`)
   }
 
-  data(rawKey: string, part = 0): Buffer {
-    return this.#key(`data/${hex(part, 4)}/${rawKey}`)
+  /** The image of one life of the cluster's data. */
+  image(life: number): EtcdImageLayout {
+    return new EtcdImageLayout(this.#prefix + (life === 0 ? FIRST_IMAGE : imageName(life)))
   }
 
-  rawKeyOf(key: Buffer): string {
-    return key.toString('utf8').slice(this.#prefix.length + DATA_START)
+  /** Whatever there may be of other lives. */
+  otherImages(life: number): readonly KeyRange[] {
+    const all = rangeOf(this.#key('data-'))
+    if (life === 0) return [all]
+    const { key, range_end } = this.image(life).all
+    return [rangeOf(this.#key(FIRST_IMAGE)), { ...all, range_end: key }, { ...all, key: range_end }]
+  }
+
+  /** All entries and their parts. */
+  get entries(): readonly KeyRange[] {
+    return [rangeOf(this.#key('log/')), rangeOf(this.#key('parts/'))]
   }
 
   node(id: string): Buffer {
@@ -60,7 +71,43 @@ export class EtcdLayout {
   }
 }
 
-const DATA_START = 'data/0000/'.length
+const FIRST_IMAGE = 'data/'
+const imageName = (life: number): string => `data-${hex(life, 8)}/`
+
+interface KeyRange {
+  readonly key: Buffer
+  readonly range_end: Buffer
+}
+
+/** Where the values of an image lie, and their parts. */
+export class EtcdImageLayout {
+  readonly #prefix: string
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  data(rawKey: string, part = 0): Buffer {
+    return Buffer.from(`${this.#prefix}${hex(part, 4)}/${rawKey}`)
+  }
+
+  rawKeyOf(key: Buffer): string {
+    return key.toString('utf8').slice(this.#prefix.length + PART_START)
+  }
+
+  get all(): KeyRange {
+    return rangeOf(Buffer.from(this.#prefix))
+  }
+
+  /** The parts of values that lie in several. */
+  get parts(): KeyRange {
+    return { ...this.all, key: this.data('', 1) }
+  }
+}
+
+const PART_START = '0000/'.length
+
+const rangeOf = (prefix: Buffer): KeyRange => ({ key: prefix, range_end: endOf(prefix) })
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
 
@@ -79,23 +126,37 @@ export interface LogMark extends LogPosition {
   readonly bytes: number
 }
 
-export const START_MARK: LogMark = { ...LOG_START, bytes: 0 }
+/** Where the image stands, and which one it is. */
+export interface ImageMark extends LogMark {
+  readonly life: number
+}
 
-export const encodeMark = ({ index, hash, bytes }: LogMark): Buffer =>
-  Buffer.from(JSON.stringify({ format: 1, index, hash: hash.toString('hex'), bytes }))
+export const START_MARK: ImageMark = { ...LOG_START, bytes: 0, life: 0 }
+
+export const encodeMark = ({ index, hash, bytes, life = 0 }: LogMark & Partial<ImageMark>): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      format: life === 0 ? 1 : 2,
+      index,
+      hash: hash.toString('hex'),
+      bytes,
+      ...(life > 0 && { life }),
+    }),
+  )
 
 /** `LOG_START` where there is none. Throws LogicalError `internal` for what another version has written. */
-export const parseMark = (value: Buffer | undefined): LogMark => {
+export const parseMark = (value: Buffer | undefined): ImageMark => {
   if (!value) return START_MARK
-  const { format, index, hash, bytes } = JSON.parse(value.toString('utf8')) as {
+  const { format, index, hash, bytes, life } = JSON.parse(value.toString('utf8')) as {
     format: number
     index: number
     hash: string
     bytes: number
+    life?: number
   }
-  if (format !== 1)
+  if (format !== 1 && format !== 2)
     throw new LogicalError('internal', `etcd holds data of format ${format}, which is of another version`)
-  return { index, hash: Buffer.from(hash, 'hex'), bytes }
+  return { index, hash: Buffer.from(hash, 'hex'), bytes, life: life ?? 0 }
 }
 
 /** What lies in etcd under one key: within its limit for a request, with room for what goes along. */

@@ -3,7 +3,15 @@ import { previousHashOf, positionOf } from '../raw-batch.js'
 import { ImageNeeded, type LogEntry, type LogImage, type LogPosition } from '../shared-log.js'
 import type { KeyValue, RangeRequest, RangeResponse } from './etcd-api.js'
 import type { EtcdConnection } from './etcd-connection.js'
-import { endOf, entryHashOf, type EtcdLayout, type LogMark, openValue, parseMark } from './etcd-layout.js'
+import {
+  type EtcdImageLayout,
+  endOf,
+  entryHashOf,
+  type EtcdLayout,
+  type LogMark,
+  openValue,
+  parseMark,
+} from './etcd-layout.js'
 
 /** Entries asked for at once: each is a megabyte at most. */
 const PAGE_ENTRIES = 32
@@ -63,16 +71,20 @@ export class EtcdReader {
     const { responses, header } = await this.#connection.ask('Txn', { compare: [], success }, signal)
     const [from, to] = responses.map(({ response_range }) => parseMark(response_range?.kvs[0]?.value))
     if (!from || !to) throw new Error('an answer is missing')
-    return { position: from, wholeAt: to.index, chunks: () => this.#chunks(header.revision, signal) }
+    return {
+      position: from,
+      wholeAt: to.index,
+      chunks: () => this.#chunks(this.#layout.image(from.life), header.revision, signal),
+    }
   }
 
-  async *#chunks(revision: string, signal: AbortSignal): AsyncGenerator<readonly Entry[]> {
-    const start = this.#layout.data('')
+  async *#chunks(image: EtcdImageLayout, revision: string, signal: AbortSignal): AsyncGenerator<readonly Entry[]> {
+    const start = image.data('')
     let key = start
     for (let limit = PAGE_KEYS.min; ; ) {
       const { kvs, more } = await this.#askPast({ key, range_end: endOf(start), limit, revision }, signal)
       const entries: Entry[] = []
-      for (const kv of kvs) entries.push(await this.#openData(kv, revision, signal))
+      for (const kv of kvs) entries.push(await this.#openData(kv, image, { revision, signal }))
       if (entries.length > 0) yield entries
       const last = kvs.at(-1)
       if (!more || !last) return
@@ -83,13 +95,17 @@ export class EtcdReader {
   }
 
   /** A value whose parts are of different moments is put right by the entries that are applied to the image. */
-  async #openData({ key, value }: KeyValue, revision: string, signal: AbortSignal): Promise<Entry> {
-    const rawKey = this.#layout.rawKeyOf(key)
+  async #openData(
+    { key, value }: KeyValue,
+    image: EtcdImageLayout,
+    { revision, signal }: { readonly revision: string; readonly signal: AbortSignal },
+  ): Promise<Entry> {
+    const rawKey = image.rawKeyOf(key)
     const opened = openValue(value)
     if (typeof opened !== 'number') return { key: rawKey, value: opened }
     const parts: Buffer[] = []
     for (let part = 1; part <= opened; part++) {
-      const { kvs } = await this.#askPast({ key: this.#layout.data(rawKey, part), revision }, signal)
+      const { kvs } = await this.#askPast({ key: image.data(rawKey, part), revision }, signal)
       parts.push(kvs[0]?.value ?? Buffer.alloc(0))
     }
     return { key: rawKey, value: Buffer.concat(parts) }

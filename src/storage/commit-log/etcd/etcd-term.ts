@@ -1,8 +1,12 @@
 import type { Clock } from '../../../base/clock.js'
 import { SHORT_HASH_BYTES } from '../../../crypto/digest.js'
-import { LogRefused } from '../shared-log.js'
+import type { Log } from '../../../base/log.js'
+import type { Entry } from '../../engine/engine.js'
+import type { LogPosition } from '../shared-log.js'
 import type { Compare, RequestOp, TxnResponse } from './etcd-api.js'
-import { type EtcdConnection, isFull } from './etcd-connection.js'
+import { type EtcdConnection, isFull, refuseWhenFull } from './etcd-connection.js'
+import { type EtcdFolder, OtherLeads } from './etcd-folder.js'
+import { replaceContent } from './etcd-replacement.js'
 import { encodeMark, entryHashOf, type EtcdLayout, type LogMark, parseMark, splitValue } from './etcd-layout.js'
 
 interface EtcdTermOptions {
@@ -16,9 +20,8 @@ interface EtcdTermOptions {
   readonly end: LogMark
   /** Aborted when the term is over: nothing is asked again then, since its writer was told that nobody knows. */
   readonly ended: AbortSignal
-  /** Waits while the log between the image and the end is as long as it may be. */
-  readonly whenRoom: () => Promise<void>
-  readonly onAppend: (end: LogMark) => void
+  readonly folder: EtcdFolder
+  readonly log: Log
 }
 
 /** What one leader asks of etcd: each change depends on that it leads still. */
@@ -36,7 +39,7 @@ export class EtcdTerm {
    * in the log.
    */
   async append(index: number, entry: Buffer): Promise<boolean> {
-    await this.#options.whenRoom()
+    await this.#options.folder.whenRoom()
     const { layout } = this.#options
     const hash = Buffer.from(entry.subarray(0, SHORT_HASH_BYTES))
     const end = { index, hash, bytes: this.#end.bytes + entry.length }
@@ -49,8 +52,22 @@ export class EtcdTerm {
     }
     if (!(await this.#put(first, end))) return false
     this.#end = end
-    this.#options.onAppend(end)
+    this.#options.folder.appended(end)
     return true
+  }
+
+  /** Undefined when this node does not lead any more. */
+  async replace(content: AsyncIterable<readonly Entry[]>): Promise<LogPosition | undefined> {
+    const { folder } = this.#options
+    const end = this.#end
+    const change = (operations: readonly RequestOp[]) => folder.change(operations)
+    const options = { ...this.#options, end, isEnd: this.#isEnd(), change }
+    const next = await folder.whileStill((base) => replaceContent(options, base, content)).catch(undefinedWhenLost)
+    if (!next) return undefined
+    const { index, hash, bytes } = next
+    this.#end = { index, hash, bytes }
+    folder.appended(this.#end)
+    return { index, hash }
   }
 
   async renew(): Promise<boolean> {
@@ -103,8 +120,8 @@ export class EtcdTerm {
   }
 }
 
-const refuseWhenFull = (error: unknown): never => {
-  throw isFull(error) && error instanceof Error ? new LogRefused(error.message, error) : error
+const undefinedWhenLost = (error: unknown): undefined => {
+  if (!(error instanceof OtherLeads)) throw error
 }
 
 /** Whether an entry is in the log although it was not appended by this answer. Throws when it cannot be told any more. */

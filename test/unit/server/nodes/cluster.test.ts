@@ -146,17 +146,6 @@ test('without an active node a standby says so', async () => {
   }
 })
 
-test('what is not built for several nodes is refused', async () => {
-  const { nodes, b } = await open(['A', 'B'])
-  const client = nodes.clientOf(b)
-  const texts = ['a cluster of several nodes cannot be a secondary yet']
-  for (const kind of ['dr', 'performance']) {
-    const body = { token: 'x' }
-    const secondary = await client.send('POST', `sys/replication/${kind}/secondary/enable`, { body })
-    expect([secondary.status, errorsOf(secondary)]).toEqual([400, texts])
-  }
-})
-
 test('with a seal that opens by itself each node does, those that were there before the cluster was', async () => {
   const key = Buffer.alloc(32, 7).toString('hex')
   const nodes = await startMemoryNodes(NAMES, { more: { seal: { static: { current_key_id: 'k', current_key: key } } } })

@@ -1,0 +1,35 @@
+import type { Clock } from '../../base/clock.js'
+import type { Random } from '../../base/random.js'
+import type { Storage } from '../../logical/storage.js'
+import type { ClusterService } from '../../replication/rpc/service.js'
+import type { ClusterPort } from '../../replication/rpc/transport.js'
+import { ensureAuthority } from './node-authority.js'
+
+interface RelayPortOptions {
+  readonly port: () => ClusterPort
+  /** Answers the standbys while this node is active. */
+  readonly relayService: ClusterService
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** The cluster port of a node as the standbys see it. Once served, they are answered in every state: that it is not active, too. */
+export class RelayPort {
+  readonly #options: RelayPortOptions
+  /** The name under which the standbys reach this node. */
+  #served: string | undefined
+
+  constructor(options: RelayPortOptions) {
+    this.#options = options
+  }
+
+  /** By the authority that the storage holds, or is given. */
+  async serve(storage: Storage): Promise<void> {
+    const { port, relayService, random, clock } = this.#options
+    const { identity } = await ensureAuthority(storage, random, clock.now())
+    if (this.#served === identity.serverName) return
+    if (this.#served !== undefined) port().withdraw(this.#served)
+    port().serve(identity, relayService)
+    this.#served = identity.serverName
+  }
+}

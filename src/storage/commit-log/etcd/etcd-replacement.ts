@@ -1,0 +1,71 @@
+import type { Log } from '../../../base/log.js'
+import type { Entry } from '../../engine/engine.js'
+import { positionBehind } from '../raw-batch.js'
+import type { Compare, RequestOp } from './etcd-api.js'
+import { type EtcdConnection, refuseWhenFull } from './etcd-connection.js'
+import { EtcdImageWriter } from './etcd-image-writer.js'
+import { encodeMark, type EtcdLayout, type ImageMark, type LogMark, parseMark } from './etcd-layout.js'
+
+interface ReplacementOptions {
+  readonly connection: EtcdConnection
+  readonly layout: EtcdLayout
+  readonly log: Log
+  readonly term: string
+  /** Aborted when the term is over. */
+  readonly ended: AbortSignal
+  /** The end of the log that nothing is appended to meanwhile. */
+  readonly end: LogMark
+  readonly isEnd: Compare
+  /** Changes what nobody reads yet, or any more. Rejects when another node leads. */
+  readonly change: (operations: readonly RequestOp[]) => Promise<string>
+}
+
+/**
+ * The data of the cluster gives way to another content: first an image is written that nobody reads, then one transaction makes it
+ * the one that counts and ends the log, then all that was before is deleted, forgotten, and taken out of the files of the members.
+ * Resolves to where the new image stands; undefined when another node leads. A crash leaves one of the two.
+ */
+export const replaceContent = async (
+  options: ReplacementOptions,
+  base: ImageMark,
+  content: AsyncIterable<readonly Entry[]>,
+): Promise<ImageMark | undefined> => {
+  const { layout, change, end } = options
+  const life = base.life + 1
+  const image = layout.image(life)
+  const writer = new EtcdImageWriter(image, (operations) => change(operations).catch(refuseWhenFull))
+  await change([{ request_delete_range: image.all }])
+  for await (const chunk of content) await writer.write(chunk.map(({ key, value }) => [key, value] as const))
+  const next = { ...positionBehind(end), bytes: end.bytes, life }
+  if (!(await makeCount(options, next))) return undefined
+  await forget(options, life).catch((error: unknown) => {
+    if (!options.ended.aborted) options.log.error('what was replaced may lie in the files of etcd still', { error })
+  })
+  return next
+}
+
+const makeCount = async (
+  { connection, layout, term, ended, isEnd }: ReplacementOptions,
+  next: ImageMark,
+): Promise<boolean> => {
+  const { life: _, ...end } = next
+  const leads: Compare = { target: 'CREATE', key: layout.leader, create_revision: term }
+  const success = [
+    { request_put: { key: layout.base, value: encodeMark(next) } },
+    { request_put: { key: layout.end, value: encodeMark(end) } },
+    ...layout.entries.map((range) => ({ request_delete_range: range })),
+  ]
+  const failure = [{ request_range: { key: layout.base } }]
+  const { succeeded, responses } = await connection.ask('Txn', { compare: [leads, isEnd], success, failure }, ended)
+  // Asked again after an answer was lost, it is there already.
+  return succeeded || parseMark(responses[0]?.response_range?.kvs[0]?.value).hash.equals(next.hash)
+}
+
+const forget = async ({ layout, connection, change, ended }: ReplacementOptions, life: number): Promise<void> => {
+  const revision = await change(layout.otherImages(life).map((range) => ({ request_delete_range: range })))
+  await connection.ask('Compact', { revision, physical: true }, ended)
+  await connection.askEach('Defragment', {}, { timeoutMs: DEFRAGMENT_MS, signal: ended })
+}
+
+/** A member does nothing else meanwhile. */
+const DEFRAGMENT_MS = 60_000

@@ -1,0 +1,17 @@
+import type { Engine } from '../engine/engine.js'
+import { readState } from '../load.js'
+import { APPLIED_KEY, WAL_PREFIX, walIndexOf } from '../raw-keys.js'
+
+const CHUNK_BYTES = 1024 * 1024
+
+/** Copies what a store needs that nobody writes to: without the log in front of its cut, and without what is left out. */
+export const copyRest = async (from: Engine, to: Engine, isLeftOut: (rawKey: string) => boolean): Promise<void> => {
+  const base = readState(from)?.base.index ?? 0
+  const goesAlong = (key: string): boolean =>
+    key !== APPLIED_KEY && !isLeftOut(key) && !(key.startsWith(WAL_PREFIX) && walIndexOf(key) <= base)
+  for await (const chunk of from.scan({}, { chunkBytes: CHUNK_BYTES })) {
+    const batch = to.batch()
+    for (const { key, value } of chunk) if (goesAlong(key)) batch.put(key, value)
+    await batch.write({ isDurable: true })
+  }
+}

@@ -1,0 +1,52 @@
+import { afterEach, expect, test } from 'vitest'
+import { startMemoryNodes } from '../../../support/memory-nodes.js'
+import type { TestNodes } from '../../../support/nodes.js'
+import { until } from '../../../support/until.js'
+
+/** A snapshot is restored on all nodes of a cluster. */
+
+const ended: TestNodes[] = []
+afterEach(async () => {
+  for (const nodes of ended.splice(0)) await nodes.close()
+})
+
+const open = async (names: readonly string[]) => {
+  const nodes = await startMemoryNodes(names, { more: { storage: { raft: { path: '/nowhere' } } } })
+  ended.push(nodes)
+  await nodes.open()
+  const active = await nodes.active()
+  const client = nodes.clientOf(active)
+  await client.call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  return { nodes, active, client }
+}
+
+test('a snapshot of the cluster is restored on every node, none of which has to be opened again', async () => {
+  const { nodes, active, client } = await open(['A', 'B', 'C'])
+  await client.call('PUT', 'kv/it', { body: { value: 'before' } })
+  const { bytes: file } = await client.send('GET', 'sys/storage/raft/snapshot')
+  await client.call('PUT', 'kv/it', { body: { value: 'after' } })
+  expect((await client.send('POST', 'sys/storage/raft/snapshot', { raw: file })).status).toBe(204)
+  await until(async () => (await client.send('GET', 'kv/it')).status === 200)
+  expect((await client.send('GET', 'kv/it')).json?.data).toEqual({ value: 'before' })
+  await until(async () => nodes.all.every((node) => node.storageGeneration === 2))
+  for (const node of nodes.without(active)) await until(async () => (await node.health()) === 429)
+  await client.call('PUT', 'sys/step-down')
+  const next = await nodes.active(nodes.without(active))
+  expect((await nodes.clientOf(next).send('GET', 'kv/it')).json?.data).toEqual({ value: 'before' })
+  expect((await nodes.clientOf(next).send('PUT', 'kv/it', { body: { value: 'on' } })).status).toBe(204)
+})
+
+test('with a snapshot of another cluster every node is sealed, and opens with the shares of that one', async () => {
+  const other = await open(['X'])
+  await other.client.call('PUT', 'kv/it', { body: { value: 'other' } })
+  const { bytes: file } = await other.client.send('GET', 'sys/storage/raft/snapshot')
+  const { nodes, client } = await open(['A', 'B'])
+  expect((await client.send('POST', 'sys/storage/raft/snapshot', { raw: file })).status).toBe(400)
+  expect((await client.send('POST', 'sys/storage/raft/snapshot-force', { raw: file })).status).toBe(204)
+  for (const node of nodes.all) await until(async () => (await node.health()) === 503)
+  nodes.keys = other.nodes.keys
+  nodes.rootToken = other.nodes.rootToken
+  for (const node of nodes.all) await nodes.unseal(node)
+  const active = await nodes.active()
+  expect((await nodes.clientOf(active).send('GET', 'kv/it')).json?.data).toEqual({ value: 'other' })
+})
