@@ -20,6 +20,8 @@ RUN if command -v apt-get >/dev/null; then \
       apt-get update -qq \
    && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
         bash ca-certificates coreutils curl findutils jq mawk netcat-openbsd wget \
+   && (DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends etcd-server \
+       || echo "there is no package etcd-server: clusters of several nodes need an etcd of their own") \
    && rm -rf /var/lib/apt/lists/*; \
     fi
 LABEL org.opencontainers.image.title="Understudy" \
@@ -47,7 +49,7 @@ ENV NODE_ENV=production \
     MALLOC_MMAP_THRESHOLD_=131072 \
     MALLOC_TRIM_THRESHOLD_=131072 \
     MALLOC_TOP_PAD_=0
-EXPOSE 8200 8201
+EXPOSE 8200 8201 8202
 # The check itself waits between one time and the next. On a busy machine a server is slow, not ill: each check has time, and
 # until the first one has passed none counts for a minute.
 HEALTHCHECK --interval=1s --timeout=30s --start-period=60s --retries=3 CMD ["understudy-health"]

@@ -50,6 +50,7 @@ const TOOLS = [
     'bash',
     'curl',
     'diff',
+    'etcd',
     'find',
     'hostname',
     'jq',
