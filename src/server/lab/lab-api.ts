@@ -178,7 +178,7 @@ async function losses(server: LabServer): Promise<JsonObject> {
 async function metrics(server: LabServer): Promise<string> {
   const cluster = server.runtime?.cluster
   if (!server.runtime || !cluster) throw sealed()
-  return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server.meter))
+  return renderPrometheus(await readMetrics(server.runtime, cluster.replication, server))
 }
 
 const kindOf = (body: JsonObject): Kind | undefined => {

@@ -5,4 +5,9 @@ export class LabState {
   /** Added to the wall clock. */
   skewMs = 0
   readonly disk = new DiskFaults()
+
+  /** How many of them are active. */
+  get activeFaults(): number {
+    return (this.skewMs === 0 ? 0 : 1) + (this.disk.state === 'ok' ? 0 : 1)
+  }
 }

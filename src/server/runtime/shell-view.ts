@@ -5,6 +5,7 @@ import type { PathRuleTable } from '../../logical/path-rules.js'
 import type { Holds } from '../../replication/holds.js'
 import type { SealJoin } from '../../core/seal/seal-join.js'
 import type { RaftJoining, RaftNodes } from '../../core/system/raft-join-paths.js'
+import type { LabState } from '../lab/lab-state.js'
 import type { StandIns } from '../stand-ins.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { EncryptionCount } from '../../storage/barrier/encryption-count.js'
@@ -14,6 +15,7 @@ export interface ShellView {
   readonly status: ClusterStatus
   readonly holds: Holds
   readonly meter: Meter
+  readonly labState: Pick<LabState, 'activeFaults'>
   readonly encryptions: EncryptionCount
   readonly clusterPort: ClusterPort
   readonly transport: ClusterTransport

@@ -1,8 +1,9 @@
 import { TOKEN_KEYS } from '../../core/tokens/token-record.js'
-import type { Meter, MetricReading, MetricSample } from '../../core/status/metrics.js'
+import type { MetricReading, MetricSample } from '../../core/status/metrics.js'
 import type { Kind } from '../../replication/types.js'
 import type { ReplicationView } from '../../replication/view.js'
 import type { ReplicationParts } from './replication-parts.js'
+import type { ShellView } from '../runtime/shell-view.js'
 import type { RuntimeParts } from '../runtime/runtime-parts.js'
 
 const flag = (value: boolean): number => (value ? 1 : 0)
@@ -13,7 +14,7 @@ const flag = (value: boolean): number => (value ? 1 : 0)
 export const readMetrics = async (
   runtime: Pick<RuntimeParts, 'store' | 'barrier'>,
   parts: ReplicationParts,
-  meter: Meter,
+  { meter, labState }: Pick<ShellView, 'meter' | 'labState'>,
 ): Promise<MetricReading> => {
   const { store, barrier } = runtime
   const { view, replication } = parts
@@ -44,6 +45,8 @@ export const readMetrics = async (
     { name: 'vault.barrier.encryptions', value: barrier.encryptions },
     { name: 'vault.expire.num_leases', value: await count(runtime, TOKEN_KEYS.allLeases) },
     { name: 'vault.token.count', value: await count(runtime, TOKEN_KEYS.id('')) },
+    { name: 'understudy.nodes', value: parts.nodes },
+    { name: 'understudy.faults.active', value: labState.activeFaults },
     { name: 'understudy.replication.ahead_entries', value: aheadEntries(view) },
     ...lags(view),
   ]
@@ -55,6 +58,11 @@ export const readMetrics = async (
         {
           name: 'understudy.replication.lag_entries',
           value: Math.max(0, store.position.index - secondary.appliedIndex),
+          labels,
+        },
+        {
+          name: 'understudy.replication.lag_seconds',
+          value: parts.commitTimes.lackingMs(secondary.appliedIndex) / 1000,
           labels,
         },
       )

@@ -16,6 +16,7 @@ import type { Category } from '../../storage/key-families.js'
 import type { ServerConfig } from '../config/config.js'
 import type { CoreTables } from './core-tables.js'
 import { GenerationMove } from '../../storage/generations/generation-move.js'
+import { CommitTimes } from './commit-times.js'
 import { fetchWrapped } from './fetch-wrapped.js'
 import type { OpenClusterOptions } from './open-cluster-options.js'
 import { nodeRecords } from '../nodes/kept-records.js'
@@ -46,14 +47,18 @@ export class ReplicationParts {
   readonly replication: Replication
   readonly forwarder: RequestForwarder
   readonly destruction: GenerationMove | SharedDestruction
+  /** Of the log of this cluster. */
+  readonly commitTimes: CommitTimes
   readonly #options: PartsOptions
   #unfollow: (() => void) | undefined
+  #unsubscribe: (() => void) | undefined
 
   constructor(options: PartsOptions) {
     this.#options = options
     this.destruction = options.seat
       ? new SharedDestruction(options)
       : new GenerationMove({ ...options, store: options.runtime.store })
+    this.commitTimes = new CommitTimes(options.clock, options.runtime.store.position.index)
     const host = this.#createHost()
     this.replication = new Replication({ host, dataPlane: this.#dataPlane(host), holds: options.shell.holds })
     this.forwarder = this.replication.forwarder
@@ -65,6 +70,11 @@ export class ReplicationParts {
 
   get modes(): { dr: ReplicationMode; performance: ReplicationMode } {
     return this.view.healthModes
+  }
+
+  /** How many servers are this cluster, as far as this one knows. */
+  get nodes(): number {
+    return 1 + (this.#options.seat?.presence.otherAddresses.length ?? 0)
   }
 
   get isDrSecondary(): boolean {
@@ -106,12 +116,15 @@ export class ReplicationParts {
   }
 
   start(services: RoleServices): Promise<void> {
+    const { store } = this.#options.runtime
+    this.#unsubscribe = store.onCommit(() => this.commitTimes.committed(store.position.index))
     this.#unfollow = this.#options.seat?.presence.onOthers(() => this.replication.addressesChanged())
     return this.replication.start(services)
   }
 
   async stop(): Promise<void> {
     this.#unfollow?.()
+    this.#unsubscribe?.()
     try {
       await this.replication.stop()
     } finally {

@@ -132,7 +132,7 @@ const serverFamilies = (
     versions: () => [{ version: config.own.reportedVersion, installedAtMs: openedAtMs }],
     sanitizedConfig: () => sanitizeConfig(config),
   }),
-  ...metricsPaths({ read: () => readMetrics(runtime, replication, shell.meter), now: () => clock.now() }),
+  ...metricsPaths({ read: () => readMetrics(runtime, replication, shell), now: () => clock.now() }),
   ...counterPaths({
     countTokens: () => services.tokens.count(),
     countEntities: () => services.identity.count(),

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LabHome } from '../support/lab-home.js'
+import { Workplace } from '../support/program.js'
+import { until } from '../support/until.js'
+
+/** The metrics of replication on both sides of a link, and the files for Prometheus and Grafana that read them. */
+
+const FILES = path.join(import.meta.dirname, '..', '..', 'docs', 'monitoring')
+const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find((file) => existsSync(file))
+
+let home: LabHome
+
+beforeAll(async () => {
+  home = new LabHome()
+  const up = await home.run('up', 'dr', '--ports', 'random')
+  expect(up.status, up.stderr).toBe(0)
+})
+afterAll(async () => {
+  await home.run('down')
+  await home[Symbol.asyncDispose]()
+})
+
+const cluster = (name: string) => {
+  const found = home.record('default').clusters.find((one) => one.name === name)
+  if (!found) throw new Error(`there is no ${name}`)
+  return found
+}
+const metricsOf = async (name: string): Promise<string> => {
+  const response = await fetch(`${cluster(name).apiAddress}/_understudy/v1/metrics`)
+  expect(response.status).toBe(200)
+  return response.text()
+}
+/** Of the only series of this name whose labels contain a text. */
+const valueOf = async (name: string, metric: string, labels = ''): Promise<number> => {
+  const lines = (await metricsOf(name)).split('\n')
+  const found = lines.filter((line) => line.replace('{', ' {').startsWith(`${metric} `) && line.includes(labels))
+  expect(found, `${metric} of ${name}`).toHaveLength(1)
+  return Number(found[0]?.split(' ').at(-1))
+}
+const lags = async () => ({
+  entries: await valueOf('A', 'understudy_replication_lag_entries', 'kind="dr"'),
+  seconds: await valueOf('A', 'understudy_replication_lag_seconds', 'kind="dr"'),
+  upstream: await valueOf('B', 'understudy_replication_lag_seconds', 'link="upstream"'),
+})
+const write = async () => {
+  const { apiAddress, rootToken } = cluster('A')
+  const headers = { 'X-Vault-Token': rootToken }
+  const body = JSON.stringify({ policy: 'path "x" {}' })
+  expect((await fetch(`${apiAddress}/v1/sys/policies/acl/p`, { method: 'PUT', headers, body })).status).toBe(204)
+}
+
+describe('the lag of a link', () => {
+  it('is 0 on both sides while nothing is outstanding, and grows on the primary while the secondary is cut off', async () => {
+    await until(async () => Object.values(await lags()).every((value) => value === 0))
+    expect((await home.run('fault', 'partition', 'A', 'B')).status).toBe(0)
+    await write()
+    await until(async () => {
+      const { entries, seconds } = await lags()
+      return entries > 0 && seconds > 1
+    })
+    expect((await home.run('heal', '--all')).status).toBe(0)
+    await until(async () => Object.values(await lags()).every((value) => value === 0))
+  })
+
+  it('is told with the nodes of the cluster and the faults that are active', async () => {
+    expect(await valueOf('A', 'understudy_nodes')).toBe(1)
+    expect(await valueOf('A', 'understudy_faults_active')).toBe(0)
+    const set = (skew: string) =>
+      fetch(`${cluster('A').apiAddress}/_understudy/v1/clock`, { method: 'POST', body: JSON.stringify({ skew }) })
+    expect((await set('5s')).status).toBeLessThan(300)
+    expect(await valueOf('A', 'understudy_faults_active')).toBe(1)
+    expect((await set('0s')).status).toBeLessThan(300)
+  })
+})
+
+describe('the files for Prometheus and Grafana', () => {
+  const read = (file: string) => readFileSync(path.join(FILES, file), 'utf8')
+
+  it('ask for nothing that no server tells', async () => {
+    const told = (await metricsOf('A')) + (await metricsOf('B'))
+    const asked = new Set(
+      `${read('alerts.yaml')} ${read('dashboard.json')} ${read('../monitoring.md')}`.match(
+        /\b(?:vault|understudy)_[a-z]+_[a-z_]+|\bunderstudy_nodes\b/g,
+      ),
+    )
+    expect(asked.size).toBeGreaterThan(8)
+    const missing = [...asked].filter((name) => !new RegExp(`^${name}[ {]`, 'm').test(told))
+    expect(missing).toEqual([])
+  })
+
+  it('are a dashboard whose panels have places of their own', () => {
+    const { panels } = JSON.parse(read('dashboard.json')) as {
+      panels: readonly { id: number; gridPos: { x: number; y: number; w: number; h: number } }[]
+    }
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
+    )
+    expect(new Set(cells).size).toBe(cells.length)
+  })
+
+  it.skipIf(PROMTOOL === undefined)(
+    `are rules that do what they say, by promtool${PROMTOOL === undefined ? ' (not run: there is none)' : ''}`,
+    () => {
+      const promtool = (...args: string[]) => execFileSync(PROMTOOL ?? '', args, { cwd: FILES, encoding: 'utf8' })
+      expect(promtool('check', 'rules', 'alerts.yaml')).toContain('6 rules found')
+      expect(promtool('test', 'rules', 'alerts-test.yaml')).toContain('SUCCESS')
+      using place = new Workplace()
+      const queries = [...read('dashboard.json').matchAll(/"expr": "((?:[^"\\]|\\.)*)"/g)].map(
+        ([, text]) => `"${text}"`,
+      )
+      const rules = queries.map((expr, index) => ({ record: `query:${index}`, expr: JSON.parse(expr) as string }))
+      const file = place.write('queries.yaml', JSON.stringify({ groups: [{ name: 'queries', rules }] }))
+      expect(promtool('check', 'rules', file)).toContain(`${rules.length} rules found`)
+      expect(rules.length).toBeGreaterThan(8)
+    },
+  )
+})
