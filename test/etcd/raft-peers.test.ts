@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
+import { joinNodes, level } from '../support/node-replication.js'
 import { expectAll, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
@@ -138,6 +139,24 @@ test('servers that are told of one another at their start join by themselves', a
   const a = await openFirst(nodes)
   for (const node of nodes.without(a)) await nodes.unseal(node)
   expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, true] })
+})
+
+test('servers that have joined follow another cluster together, and go on when the active one of them is killed', async () => {
+  const primary = await open()
+  const secondary = await open(['S', 'T', 'U'])
+  await joinNodes(primary.nodes, secondary.nodes, 'dr')
+  const writers = new Writers(primary.nodes)
+  await writers.more()
+  await secondary.first.crash()
+  await primary.first.crash()
+  await writers.more()
+  await secondary.first.start()
+  await secondary.nodes.unseal(secondary.first)
+  await primary.first.start()
+  await primary.nodes.unseal(primary.first)
+  await writers.stop()
+  await level(primary.nodes, secondary.nodes, 'dr')
+  await expectAll(primary.nodes.clientOf(await primary.nodes.active()), writers)
 })
 
 test('an etcd that ends is started again, and ends with its server however that ends', async () => {
