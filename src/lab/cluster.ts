@@ -16,6 +16,8 @@ export interface ClusterAccess {
   /** Hex. The shares that open this cluster: its own, or after joining those of its primary. */
   readonly unsealKeys: readonly string[]
   readonly threshold: number
+  /** The APIs of all its servers, where they are several. */
+  readonly nodeAddresses?: readonly string[] | undefined
   /** The certificate authority of its address, where that is no public one. */
   readonly caFile?: string | undefined
   /** Token for the endpoints of labs, where not only this machine reaches them. */

@@ -104,6 +104,11 @@ export class LabCluster implements ClusterAccess {
     return this.activeNode.clusterAddress
   }
 
+  /** The APIs of its servers, where they are several. */
+  get nodeAddresses(): readonly string[] | undefined {
+    return this.nodes.length > 1 ? this.nodes.map(({ address }) => address) : undefined
+  }
+
   get clusterAddresses(): readonly string[] {
     return this.nodes.map(({ clusterAddress }) => clusterAddress)
   }

@@ -106,6 +106,13 @@ export class LiveLab implements LabAccess {
     throw new LabError('usage', `the lab "${this.name}" has no cluster "${name}"; it has ${names}`)
   }
 
+  /** Of several nodes it asks the one that is active when it asks, as far as that is known. */
+  #clientOf(name: string, rootToken: string): ApiClient {
+    const cluster = this.cluster(name)
+    const client = clientOf({ ...cluster, rootToken })
+    return cluster.nodeAddresses ? client.with({ address: () => this.cluster(name).apiAddress }) : client
+  }
+
   /** A cluster, or a node of one: drivers know those by name. */
   #requirePlace(name: string): void {
     if (!this.#driver.nodes?.().includes(name)) this.cluster(name)
@@ -115,7 +122,7 @@ export class LiveLab implements LabAccess {
   anonymous(name: string): ApiClient {
     const known = this.#anonymous.get(name)
     if (known) return known
-    const client = clientOf({ ...this.cluster(name), rootToken: '' })
+    const client = this.#clientOf(name, '')
     this.#anonymous.set(name, client)
     return client
   }
@@ -129,7 +136,7 @@ export class LiveLab implements LabAccess {
     const known = this.#holders.get(name)
     if (known?.token === token) return known.client
     known?.client.close()
-    const client = clientOf({ ...this.cluster(name), rootToken: token })
+    const client = this.#clientOf(name, token)
     this.#holders.set(name, { token, client })
     return client
   }
@@ -143,7 +150,7 @@ export class LiveLab implements LabAccess {
 
   /** With a token of one's own, over the connections of `anonymous`. */
   withToken(name: string, token: string): ApiClient {
-    return clientOf({ ...this.cluster(name), rootToken: token })
+    return this.#clientOf(name, token)
   }
 
   keepKeys(name: string, keys: ClusterKeyChange): void {

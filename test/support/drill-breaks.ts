@@ -96,6 +96,34 @@ export const DRILL_BREAKS: readonly DrillBreak[] = [
     fails: /^C does not know the authority/,
   },
   {
+    drill: 'node-failover',
+    what: 'all nodes are lost',
+    change: insteadOf('the active node is lost', { crash: 'A' }),
+    fails: /^clients are served again/,
+  },
+  {
+    drill: 'step-down',
+    what: 'nobody steps down',
+    change: without('the active node steps down'),
+    fails: /^another node is active/,
+  },
+  {
+    drill: 'rolling-restart',
+    what: 'all nodes are stopped instead',
+    change: insteadOf('the active node last', { stop: 'A' }),
+    fails: /^clients are served again/,
+  },
+  {
+    drill: 'primary-node-failover-seen-by-secondaries',
+    what: 'B is cut off from the node that takes over',
+    change: before(
+      'B follows the next active node',
+      { fault: { name: 'partition', between: ['A', 'B'] } },
+      { wait: '3s' },
+    ),
+    fails: /^B follows the next active node/,
+  },
+  {
     drill: 'dr-failover',
     what: 'B is cut off while A goes on',
     change: before('the primary is lost', { fault: { name: 'partition', between: ['A', 'B'] } }, { wait: '3s' }),

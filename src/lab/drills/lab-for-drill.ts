@@ -9,7 +9,7 @@ import { openInProcessLab } from '../live/in-process-driver.js'
 import { openProcessLab } from '../live/process-driver.js'
 import type { LiveLab } from '../live-lab.js'
 import { randomPorts } from '../ports.js'
-import type { Topology } from '../topology.js'
+import { serversOf, type Topology } from '../topology.js'
 import { loadTopology } from '../topology/catalogue.js'
 import type { Drill, Runner } from './drill.js'
 import { requireLinks } from './fitting.js'
@@ -45,7 +45,7 @@ const upProcesses: Up = async (drill, topology, options) => {
   const host: LabHost = thisHost()
   const name = `drill-${drill.name}-${createSystemRandom().bytes(3).toString('hex')}`
   const { shares, threshold, settings } = drill
-  const choosePorts = () => randomPorts(topology.clusters)
+  const choosePorts = () => randomPorts(topology.clusters.flatMap((cluster) => serversOf(topology, cluster)))
   await upLab(
     {
       name,

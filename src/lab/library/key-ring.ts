@@ -27,6 +27,7 @@ export interface KeyOwner {
   readonly name: string
   readonly apiAddress: string
   readonly clusterAddress: string
+  readonly nodeAddresses?: readonly string[] | undefined
   /** Of all its nodes, where it has several. */
   readonly clusterAddresses?: readonly string[]
   readonly caFile?: string | undefined
@@ -83,9 +84,9 @@ export class KeyRing {
 
   /** The clusters with all that is known of their keys, as operations want them. */
   access(): readonly ClusterAccess[] {
-    return this.#owners().map(({ name, apiAddress, caFile }): ClusterAccess => {
+    return this.#owners().map(({ name, apiAddress, nodeAddresses, caFile }): ClusterAccess => {
       const { rootToken, unsealKeys, threshold } = this.#holdingOf(name)
-      return { name, apiAddress, caFile, rootToken, unsealKeys, threshold }
+      return { name, apiAddress, nodeAddresses, caFile, rootToken, unsealKeys, threshold }
     })
   }
 

@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/clock.js'
 import type { ClusterAccess, LabAccess } from '../cluster.js'
+import type { LabNode } from '../in-process-node.js'
 import type { LabCluster } from '../in-process-cluster.js'
 import type { ActiveFault, FaultRequest } from '../keeper/active-fault.js'
 import { Keeper } from '../keeper/keeper.js'
@@ -18,6 +19,7 @@ export interface DrivenLab {
   readonly localEvents: LocalEvents
   access(): LabAccess
   cluster(name: string): LabCluster
+  node(name: `${string}${number}`): LabNode
 }
 
 class InProcessDriver implements LabDriver {
@@ -47,11 +49,16 @@ class InProcessDriver implements LabDriver {
     return this.#lab.access().clusters
   }
 
+  nodes(): readonly string[] {
+    return this.#lab.clusters.flatMap(({ nodes }) => (nodes.length > 1 ? nodes.map((node) => node.name) : []))
+  }
+
   keepKeys(name: string, keys: ClusterKeyChange): void {
     this.#lab.cluster(name).useKeys(keys)
   }
 
   async work(verb: ProcessVerb, name: string): Promise<string> {
+    if (this.nodes().includes(name)) return this.#workOnNode(verb, this.#lab.node(name as `${string}${number}`))
     const cluster = this.#lab.cluster(name)
     switch (verb) {
       case 'start':
@@ -69,6 +76,13 @@ class InProcessDriver implements LabDriver {
       case 'resume':
         throw cannot(`"${verb}"`, this.kind)
     }
+  }
+
+  async #workOnNode(verb: ProcessVerb, node: LabNode): Promise<string> {
+    if (verb === 'pause' || verb === 'resume') throw cannot(`"${verb}"`, this.kind)
+    if (verb === 'restart') await node.stop()
+    await node[verb === 'restart' ? 'start' : verb]()
+    return `${verb} ${node.name}`
   }
 
   async #start(name: string): Promise<string> {

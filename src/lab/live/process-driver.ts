@@ -5,6 +5,7 @@ import { KeeperClient } from '../keeper/keeper-client.js'
 import { LabError } from '../lab-error.js'
 import { requireLab, requireOwnLab, saveLab } from '../lifecycle/lab-directory.js'
 import type { LabHost } from '../lifecycle/lab-host.js'
+import { atActiveNodes } from '../lifecycle/nodes.js'
 import { workOnServers } from '../lifecycle/servers.js'
 import { type ClusterKeyChange, type LabDriver, LiveLab } from '../live-lab.js'
 import type { ProcessVerb } from '../server-verbs.js'
@@ -34,7 +35,9 @@ class ProcessDriver implements LabDriver {
   }
 
   clusters(): readonly ClusterAccess[] {
-    return requireOwnLab(this.name).clusters
+    return requireOwnLab(this.name).clusters.map((cluster) =>
+      cluster.nodes ? { ...cluster, nodeAddresses: cluster.nodes.map(({ apiAddress }) => apiAddress) } : cluster,
+    )
   }
 
   nodes(): readonly string[] {
@@ -55,6 +58,8 @@ class ProcessDriver implements LabDriver {
       { timeoutMs, onProgress: (text) => void done.push(text) },
       this.#host,
     )
+    // Whoever asks the cluster from now on asks the node that is active.
+    if (this.nodes().length > 0) saveLab(await atActiveNodes(requireLab(this.name), this.#host.clock))
     return done.at(-1) ?? ''
   }
 

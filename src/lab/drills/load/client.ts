@@ -40,10 +40,14 @@ export class LoadClient {
     const { lab, home, patienceMs } = options
     const names = lab.clusters.map(({ name }) => name)
     const from = Math.max(0, names.indexOf(home))
-    this.#connections = [...names.slice(from), ...names.slice(0, from)].map((cluster) => ({
-      cluster,
-      client: clientOf({ ...lab.cluster(cluster), rootToken: '' }).with({ timeoutMs: patienceMs }),
-    }))
+    this.#connections = [...names.slice(from), ...names.slice(0, from)].flatMap((cluster) => {
+      const access = lab.cluster(cluster)
+      const { nodeAddresses = [access.apiAddress] } = access
+      return nodeAddresses.map((apiAddress) => ({
+        cluster,
+        client: clientOf({ ...access, apiAddress, rootToken: '' }).with({ timeoutMs: patienceMs }),
+      }))
+    })
   }
 
   get kind(): ClientKind {

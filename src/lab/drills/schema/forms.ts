@@ -15,6 +15,21 @@ export const CLUSTERS: Schema = {
   items: CLUSTER,
 }
 
+/** A cluster, or one of its nodes. */
+export const SERVER: Schema = {
+  type: 'string',
+  pattern: '^[A-Z][1-9]?$',
+  title: 'the letter of a cluster, or a node such as A1',
+}
+
+export const SERVERS: Schema = {
+  type: ['string', 'array'],
+  pattern: '^[A-Z][1-9]?$',
+  title: 'the letter of a cluster, a node such as A1, or a list of such',
+  minItems: 1,
+  items: SERVER,
+}
+
 export const DURATION: Schema = {
   type: 'string',
   pattern: '^(\\d+(\\.\\d+)?(ms|s|m|h))+$',

@@ -1,8 +1,8 @@
 import type { Schema } from '../../documents/schema.js'
-import { ANSWER, CALL, CLUSTER, CLUSTERS, DURATION, KIND, variable, WANTED } from './forms.js'
+import { ANSWER, CALL, CLUSTER, DURATION, KIND, SERVER, SERVERS, variable, WANTED } from './forms.js'
 import { EXPECTATIONS } from './expectations.js'
 
-const process = (description: string): Schema => ({ ...CLUSTERS, description })
+const process = (description: string): Schema => ({ ...SERVERS, description })
 
 const stateFault = (description: string): Schema => ({
   type: 'object',
@@ -50,7 +50,7 @@ export const VERBS = {
           'slow_close',
         ],
       },
-      between: { type: 'array', minItems: 2, items: CLUSTER, title: 'a list of two clusters' },
+      between: { type: 'array', minItems: 2, items: SERVER, title: 'a list of two clusters or nodes' },
       'one-way': { type: 'boolean', default: false, description: 'Only what the first cluster sends is met.' },
       for: { ...DURATION, description: 'It heals by itself after so long.' },
       delay: { ...DURATION, description: 'Of latency; of slicer between two pieces.' },
@@ -70,7 +70,7 @@ export const VERBS = {
     description: 'Ends the faults of one link, or all.',
     additionalProperties: false,
     required: ['between'],
-    properties: { between: { type: 'array', minItems: 2, items: CLUSTER, title: 'a list of two clusters' } },
+    properties: { between: { type: 'array', minItems: 2, items: SERVER, title: 'a list of two clusters or nodes' } },
   },
   hold: stateFault('Keeps the replication of a secondary in a state as soon as it comes to it.'),
   release: {
