@@ -34,16 +34,16 @@ const metricsOf = async (name: string): Promise<string> => {
   return response.text()
 }
 /** Of the only series of this name whose labels contain a text. */
-const valueOf = async (name: string, metric: string, labels = ''): Promise<number> => {
+const readingOf = async (name: string, metric: string, labels = ''): Promise<number> => {
   const lines = (await metricsOf(name)).split('\n')
   const found = lines.filter((line) => line.replace('{', ' {').startsWith(`${metric} `) && line.includes(labels))
   expect(found, `${metric} of ${name}`).toHaveLength(1)
   return Number(found[0]?.split(' ').at(-1))
 }
 const lags = async () => ({
-  entries: await valueOf('A', 'understudy_replication_lag_entries', 'kind="dr"'),
-  seconds: await valueOf('A', 'understudy_replication_lag_seconds', 'kind="dr"'),
-  upstream: await valueOf('B', 'understudy_replication_lag_seconds', 'link="upstream"'),
+  entries: await readingOf('A', 'understudy_replication_lag_entries', 'kind="dr"'),
+  seconds: await readingOf('A', 'understudy_replication_lag_seconds', 'kind="dr"'),
+  upstream: await readingOf('B', 'understudy_replication_lag_seconds', 'link="upstream"'),
 })
 const write = async () => {
   const { apiAddress, rootToken } = cluster('A')
@@ -66,12 +66,12 @@ describe('the lag of a link', () => {
   })
 
   it('is told with the nodes of the cluster and the faults that are active', async () => {
-    expect(await valueOf('A', 'understudy_nodes')).toBe(1)
-    expect(await valueOf('A', 'understudy_faults_active')).toBe(0)
+    expect(await readingOf('A', 'understudy_nodes')).toBe(1)
+    expect(await readingOf('A', 'understudy_faults_active')).toBe(0)
     const set = (skew: string) =>
       fetch(`${cluster('A').apiAddress}/_understudy/v1/clock`, { method: 'POST', body: JSON.stringify({ skew }) })
     expect((await set('5s')).status).toBeLessThan(300)
-    expect(await valueOf('A', 'understudy_faults_active')).toBe(1)
+    expect(await readingOf('A', 'understudy_faults_active')).toBe(1)
     expect((await set('0s')).status).toBeLessThan(300)
   })
 })
