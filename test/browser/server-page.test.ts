@@ -121,6 +121,19 @@ describe('the page of a server', () => {
     await ui.seen(`document.querySelectorAll('.keys .key').length === ${before - 1}`)
   })
 
+  it('shows where requests are written down, and ends that', async () => {
+    await view('Audit')
+    await send('sys/audit/out', { type: 'file', options: { file_path: 'discard' } })
+    await view('Mounts')
+    await view('Audit')
+    await ui.see('tr:has(th:text-is("out/")) td:text-is("discard")')
+    await ui.shoot('audit')
+    await ui.expectNoBarrier()
+    await act('Disable … out/')
+    await isClosed()
+    await ui.see('.nothing:has-text("No requests are written down")')
+  })
+
   it('lets a role log in, with what its policy allows', async () => {
     await ui.press('Log out')
     await ui.page.getByLabel('Way').selectOption('approle')

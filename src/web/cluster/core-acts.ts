@@ -120,3 +120,29 @@ export const revokeToken = (accessor: string): Act => ({
   consequence: 'It, and the tokens that it made, are good for nothing any more.',
   isDestructive: true,
 })
+
+export const NEW_AUDIT: Act = {
+  label: 'Enable a file …',
+  method: 'POST',
+  path: 'sys/audit/{path}',
+  fields: [
+    { ...PATH, initial: 'file' },
+    {
+      name: 'options',
+      label: 'Options, as JSON',
+      kind: 'json',
+      isRequired: true,
+      initial: '{"file_path": "audit.log"}',
+    },
+  ],
+  fixed: { type: 'file' },
+  consequence: 'Every request is written to it before it is answered, with secrets as hashes.',
+}
+/** `path` ends with a slash. */
+export const disableAudit = (path: string): Act => ({
+  label: 'Disable …',
+  method: 'DELETE',
+  path: `sys/audit/${path.replace(/\/$/, '')}`,
+  consequence: 'Nothing is written there any more.',
+  isDestructive: true,
+})

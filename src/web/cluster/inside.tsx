@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useCallback, useMemo } from 'preact/hooks'
+import { Audit } from './audit.js'
 import { apiAt } from './api.js'
 import type { Call } from './call.js'
 import { Gate } from './gate.js'
@@ -28,6 +29,7 @@ const VIEWS: Readonly<Record<string, View>> & { readonly replication: View } = {
   policies: { title: 'Policies', view: Policies },
   approles: { title: 'AppRoles', view: AppRoles },
   tokens: { title: 'Tokens', view: Tokens },
+  audit: { title: 'Audit', view: Audit },
 }
 
 interface InsideProps {
