@@ -1,17 +1,29 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, it } from 'vitest'
+import { MISSED_BUGS } from './bugs/missed-bugs.js'
 import { BUGS } from './bugs.js'
 import { loadPlanted } from './planted.js'
 
 /** Within so many seeds a bug has to be found. */
 const SEEDS = 40
+/** Those that have shown most until now come first: three clusters, two failovers, clients in a hurry. */
+const FIRST = [24, 1, 12, 37, 2, 3]
+const ORDER = [...new Set([...FIRST, ...Array.from({ length: SEEDS }, (_, index) => index + 1)])]
 
 it.each(BUGS)('finds it when $name', async (bug) => {
   const { simulate } = await loadPlanted(bug)
   let found: string | undefined
-  for (let seed = 1; seed <= SEEDS && found === undefined; seed++) {
+  for (const seed of ORDER) {
     const { failure } = await simulate(seed)
     if (failure) found = `seed ${seed}: ${failure.message}`
+    if (found !== undefined) break
   }
   console.log(`${bug.name}: ${found}`)
   expect(found).toBeDefined()
+})
+
+it.each(MISSED_BUGS)('knows the line still with which it misses that $name', ({ file, from }) => {
+  const text = readFileSync(path.join(import.meta.dirname, '..', '..', 'src', file), 'utf8')
+  expect(text.split(from)).toHaveLength(2)
 })

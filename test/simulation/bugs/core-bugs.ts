@@ -1,0 +1,41 @@
+import type { Bug } from '../planted.js'
+
+/** Of tokens, leases, policies and secrets. */
+export const CORE_BUGS: readonly Bug[] = [
+  {
+    name: 'a mount that another cluster has made is not found',
+    file: 'server/wiring/caches.ts',
+    from: 'const left = table.refresh(key)',
+    to: "const left = origin === 'own' ? table.refresh(key) : undefined",
+  },
+  {
+    name: 'version 2 does not look at the version that is replaced',
+    file: 'secrets/kv/cas.ts',
+    from: 'cas !== (metadata?.currentVersion ?? 0)',
+    to: 'cas > (metadata?.currentVersion ?? 0)',
+  },
+  {
+    name: 'a SecretID is looked at before its use is counted',
+    file: 'auth/approle/secret-ids.ts',
+    from: 'if (!record || hasExpired(record, this.#nowMs())) return undefined\n      if (record.numUses === 1)',
+    to: 'if (!record) return seen\n      if (record.numUses === 1)',
+  },
+  {
+    name: 'a SecretID with more than one use loses none',
+    file: 'auth/approle/secret-ids.ts',
+    from: '{ ...record, numUses: record.numUses - 1, updatedAtMs: this.#nowMs() }',
+    to: '{ ...record, updatedAtMs: this.#nowMs() }',
+  },
+  {
+    name: 'the last use of a token leaves one',
+    file: 'core/tokens/tokens.ts',
+    from: 'const isLast = record.numUses === 1',
+    to: 'const isLast = record.numUses === 0',
+  },
+  {
+    name: 'a renewal puts the end off for ever',
+    file: 'core/tokens/tokens.ts',
+    from: 'renewed(record, ttlSeconds, nowMs)',
+    to: 'renewed(record, 3600 + ttlSeconds, nowMs)',
+  },
+]

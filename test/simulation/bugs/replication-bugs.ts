@@ -1,0 +1,35 @@
+import type { Bug } from '../planted.js'
+
+/** Of what goes from a primary to its secondaries. */
+export const REPLICATION_BUGS: readonly Bug[] = [
+  {
+    name: 'a new filter compares only what differs',
+    file: 'replication/primary/shipper.ts',
+    from: "const isFilterNew = filter !== undefined && !('under' in before && before.under === filter.fingerprint)",
+    to: 'const isFilterNew = filter !== undefined && before === undefined',
+  },
+  {
+    name: 'what is filtered is deleted and not destroyed',
+    file: 'replication/filter/purge-states.ts',
+    from: "{ is: 'asked' }, { do: 'destroy' })",
+    to: "{ is: 'asked' })",
+  },
+  {
+    name: 'a resync leaves keys that the primary does not know',
+    file: 'replication/secondary/fetch.ts',
+    from: '[...unknown].filter((key) => !isReplaced.has(key))',
+    to: '[...unknown].filter((key) => isReplaced.has(key))',
+  },
+  {
+    name: 'the leaves that two clusters share are deleted',
+    file: 'replication/primary/sync-sessions.ts',
+    from: "theirs.delete(leaf.toString('latin1'))) missing",
+    to: "theirs.has(leaf.toString('latin1'))) missing",
+  },
+  {
+    name: 'an applied frame does not move the place',
+    file: 'replication/secondary/applier.ts',
+    from: 'index = slice.last_index',
+    to: 'index = Math.max(slice.first_index, slice.last_index - 1)',
+  },
+]

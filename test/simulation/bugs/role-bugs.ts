@@ -1,0 +1,47 @@
+import type { Bug } from '../planted.js'
+
+/** Of the roles of clusters, and of what changes them. */
+export const ROLE_BUGS: readonly Bug[] = [
+  {
+    name: 'a demotion goes on to take writes',
+    file: 'replication/roles/decide-primary.ts',
+    from: "{ do: 'fence-writes', kind },",
+    to: '',
+  },
+  {
+    name: 'a promotion begins no epoch',
+    file: 'replication/roles/decide-secondary.ts',
+    from: "    { do: 'start-epoch', kind },\n  ]\n",
+    to: '  ]\n',
+  },
+  {
+    name: 'a promotion begins no epoch of the performance set',
+    file: 'replication/roles/decide-secondary.ts',
+    from: "change.push({ do: 'start-epoch', kind: 'performance' })",
+    to: '{}',
+  },
+  {
+    name: 'a former primary lists nothing as lost',
+    file: 'replication/roles/keep-losses.ts',
+    from: 'const surplus = findSurplus(epochs, newer)\n  if (!surplus) return',
+    to: 'const surplus = findSurplus(epochs, newer)\n  if (surplus || !surplus) return',
+  },
+  {
+    name: 'the list of losses begins one entry too late',
+    file: 'replication/roles/losses.ts',
+    from: '.filter((entry) => entry.index > index)',
+    to: '.filter((entry) => entry.index > index + 1)',
+  },
+  {
+    name: 'a full disk ends who forgets the former primary',
+    file: 'replication/roles/former-primary.ts',
+    from: '      (error: unknown) => {\n',
+    to: "      (error: unknown) => {\n        if (kind === 'dr') throw error\n",
+  },
+  {
+    name: 'a fork is an entry too far',
+    file: 'replication/roles/epoch.ts',
+    from: 'behind.length === 0) return child && { after: child.forkIndex, isWhole: true }',
+    to: 'behind.length === 0) return child && { after: child.forkIndex + 1, isWhole: true }',
+  },
+]
