@@ -7,6 +7,7 @@ import { LabError } from './lab-error.js'
 import type { ClusterKeys, KeyRing } from './library/key-ring.js'
 import { createLabClient, type LabNode } from './in-process-node.js'
 import { generateRoot, statusOf } from './replication.js'
+import { findBehind } from './status/node-view.js'
 import { NEAR_PAUSE_MS, waitFor } from './wait.js'
 
 export type { ClusterKeys } from './library/key-ring.js'
@@ -198,10 +199,13 @@ export class LabCluster implements ClusterAccess {
   async open(): Promise<void> {
     const [first, ...others] = this.nodes.filter(({ isRunning }) => isRunning)
     await first?.unseal()
-    await this.active()
+    const { appliedIndex } = await (await this.active()).status()
     for (const node of others) {
-      await node.initialized()
-      await node.unseal()
+      const caughtUp = async () => {
+        await node.unseal()
+        return findBehind(await node.status(), appliedIndex ?? 0)
+      }
+      await waitFor(systemClock, `${node.name} to be open`, caughtUp, this.#timeoutMs, undefined, NEAR_PAUSE_MS)
     }
   }
 

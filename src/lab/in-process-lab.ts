@@ -83,13 +83,13 @@ export class InProcessLab<Names extends string = string> extends OperableLab<Nam
     const around = { ...foundation, links: this.#links, clock }
     this.clusters = topology.clusters.map((name) => {
       const { caFile } = provisions.of(name).tls ?? {}
-      const shared = { caFile, timeoutMs, keys, tell }
+      const shared = { caFile, keys, tell }
       const servers = createServers(topology, name, options, around)
       this.#servers.push(...servers)
       const nodes = servers.map(
         (server, at) => new LabNode({ ...shared, name: `${name}${at + 1}`, cluster: name, server }),
       )
-      return new LabCluster({ ...shared, name, nodes, clock })
+      return new LabCluster({ ...shared, timeoutMs, name, nodes, clock })
     })
   }
 

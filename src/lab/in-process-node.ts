@@ -1,4 +1,3 @@
-import { systemClock } from '../base/clock.js'
 import type { ApiClient } from '../client/api-client.js'
 import { clientOf } from './cluster.js'
 import type { EventDraft } from './events/event.js'
@@ -8,7 +7,6 @@ import { unseal } from './replication.js'
 import type { InProcessServer } from './runner/in-process.js'
 import { waitForAutoUnseal } from './seals.js'
 import { askNode, type NodeView } from './status/node-view.js'
-import { NEAR_PAUSE_MS, waitFor } from './wait.js'
 
 export type { NodeState, NodeView } from './status/node-view.js'
 
@@ -22,7 +20,6 @@ interface LabNodeOptions {
   readonly cluster: string
   readonly server: InProcessServer
   readonly caFile: string | undefined
-  readonly timeoutMs: number
   readonly keys: KeyRing
   readonly tell: (draft: EventDraft) => void
 }
@@ -135,15 +132,6 @@ export class LabNode {
         if (at === candidates.length - 1) throw error
       }
     }
-  }
-
-  /** Resolves when it knows that its cluster was initialised. Rejects with LabError `timeout`. */
-  async initialized(): Promise<void> {
-    const fact = async () => {
-      const { initialized } = await this.anonymous.read('sys/seal-status')
-      return initialized === true ? undefined : 'its cluster is not initialised'
-    }
-    await waitFor(systemClock, `${this.name} to have its data`, fact, this.#options.timeoutMs, undefined, NEAR_PAUSE_MS)
   }
 
   /** Closes its connections; the next request makes new ones. */

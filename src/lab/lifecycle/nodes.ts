@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { type ClusterRecord, type LabRecord, type ServerRecord, serversIn, withAnonymousClient } from '../cluster.js'
 import { unsealWithAny } from '../seals.js'
 import { NODE_LEASE_MS } from '../settings.js'
-import { askNode, type NodeView } from '../status/node-view.js'
+import { askNode, findBehind, type NodeView } from '../status/node-view.js'
 import { waitFor } from '../wait.js'
 import type { WireOptions } from '../wire.js'
 
@@ -58,14 +58,17 @@ export const openNodes = async (
   { clock, timeoutMs, signal }: WaitOptions,
 ): Promise<void> => {
   if (!cluster.nodes) return
-  const active = async () => ((await findActive(cluster)) ? undefined : 'none of its nodes is active')
-  await waitFor(clock, `cluster ${cluster.name} to have an active node`, active, timeoutMs, signal)
+  const isActive = async () => ((await findActive(cluster)) ? undefined : 'none of its nodes is active')
+  await waitFor(clock, `cluster ${cluster.name} to have an active node`, isActive, timeoutMs, signal)
+  const active = await findActive(cluster)
+  const { appliedIndex } = await withAnonymousClient({ ...cluster, ...active }, (client) => askNode(cluster, client))
   for (const node of cluster.nodes) {
     await withAnonymousClient({ ...cluster, ...node }, async (client) => {
-      const initialised = async () =>
-        (await client.read('sys/seal-status')).initialized === true ? undefined : 'its cluster is not initialised'
-      await waitFor(clock, `${node.name} to have its data`, initialised, timeoutMs, signal)
-      await unsealWithAny(client, lab, cluster)
+      const caughtUp = async () => {
+        await unsealWithAny(client, lab, cluster)
+        return findBehind(await askNode(node, client), appliedIndex ?? 0)
+      }
+      await waitFor(clock, `${node.name} to be open`, caughtUp, timeoutMs, signal)
     })
   }
 }

@@ -51,3 +51,9 @@ export const askNode = async (
   const { sealed } = await client.read('sys/seal-status').catch(() => ({ sealed: true }))
   return sealed === true ? without('sealed') : { ...without('active'), isActive: true }
 }
+
+/** Why a node is not open with all that is known; undefined when it is. What it has to apply yet may seal it, as a join does. */
+export const findBehind = ({ state, appliedIndex }: NodeView, wanted: number): string | undefined => {
+  if (state !== 'active' && state !== 'standby') return `it is ${state}`
+  return (appliedIndex ?? 0) >= wanted ? undefined : `it has applied ${appliedIndex} of ${wanted} entries`
+}

@@ -116,6 +116,16 @@ describe('a lab in this process with several nodes', () => {
     await lab.A.client.read('sys/mounts')
   })
 
+  it('replicates between clusters of several nodes, and goes on when active nodes are killed', async () => {
+    await using lab = await startLab('pr', { nodes: 3 })
+    expect((await statesOf(lab.C)).sort()).toEqual(['active', 'standby', 'standby'])
+    await mountKv(lab.A)
+    await lab.A.activeNode.crash()
+    await lab.A.client.write('kv/greeting', { word: 'hello' })
+    await lab.converged()
+    expect((await lab.C.client.read('kv/greeting')).data).toEqual({ word: 'hello' })
+  })
+
   it('refuses what it does not have, by name', async () => {
     await expect(startLab('single', { nodes: 2 as 3 })).rejects.toThrow('nodes is 1, 3, 5, not 2')
     await expect(startLab('lb', { nodes: 3 })).rejects.toThrow('load balancer')
