@@ -199,3 +199,20 @@ test('a node that is removed serves nothing, and joins again with an empty path'
   const state = (await client.read('sys/storage/raft/autopilot/state')).data
   expect(state).toMatchObject({ healthy: true, failure_tolerance: 1, leader: 'A', voters: ['A', 'B', 'C'] })
 })
+
+test('a primary that gets other nodes is a primary still, on whichever of them', async () => {
+  const nodes = await launch(['A', 'B', 'C'])
+  const a = await openFirst(nodes)
+  await nodes.clientOf(a).call('POST', 'sys/replication/performance/primary/enable')
+  await until(async () => (await a.health()) === 200)
+  for (const node of nodes.without(a)) {
+    await join(node, a)
+    await nodes.unseal(node)
+  }
+  await until(async () => Object.values(await serversOf(nodes)).filter(([, isVoter]) => isVoter).length === 3)
+  await a.crash()
+  const next = nodes.clientOf(await nodes.active())
+  await next.call('PUT', 'kv/it', { body: { value: 'by the next' } })
+  const { data } = (await next.read('sys/replication/performance/status')) as { data: { mode: string } }
+  expect(data.mode).toBe('primary')
+})

@@ -111,8 +111,8 @@ export class Welcomer {
 export const requireWelcoming = ({ cluster }: Runtime): void => {
   if (!cluster) throw new LogicalError('sealed', 'Vault is sealed')
   const { dr, performance } = cluster.replication.modes
-  if (dr !== 'disabled' || performance !== 'disabled') {
-    throw invalid('no server can join a cluster whose replication is enabled, as yet')
+  if ([dr, performance].some((mode) => mode !== 'disabled' && mode !== 'primary')) {
+    throw invalid('no server can join a cluster that follows another one, as yet')
   }
 }
 
