@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { EtcdProcess } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
-import { expectAll, expectUsesCounted, Writers } from '../support/node-writers.js'
+import { expectAll, expectUsesCounted, killActiveNodes, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
@@ -48,14 +48,7 @@ test('two processes are one cluster, and each goes on where the other has stoppe
 test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
   const { nodes } = await open()
   const writers = new Writers(nodes)
-  for (let turn = 0; turn < 3; turn++) {
-    await writers.more()
-    const active = await nodes.active()
-    await active.crash()
-    await nodes.active()
-    await writers.more()
-    await restart(nodes, active)
-  }
+  await killActiveNodes(nodes, writers)
   await writers.stop()
   await expectAll(nodes.clientOf(await nodes.active()), writers)
 })

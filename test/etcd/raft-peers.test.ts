@@ -3,7 +3,7 @@ import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
 import { joinNodes, level } from '../support/node-replication.js'
-import { expectAll, Writers } from '../support/node-writers.js'
+import { expectAll, killActiveNodes, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
@@ -75,15 +75,7 @@ test('servers join one that was alone, with its shares, and have what it had', a
 test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
   const { nodes } = await open()
   const writers = new Writers(nodes)
-  for (let turn = 0; turn < 3; turn++) {
-    await writers.more()
-    const active = await nodes.active()
-    await active.crash()
-    await nodes.active()
-    await writers.more()
-    await active.start()
-    await nodes.unseal(active)
-  }
+  await killActiveNodes(nodes, writers)
   await writers.stop()
   await expectAll(nodes.clientOf(await nodes.active()), writers)
 })

@@ -39,6 +39,19 @@ export class Writers {
   }
 }
 
+/** Kills three active nodes, one after the other, and brings each back when writes were acknowledged without it. */
+export const killActiveNodes = async <N extends TestNode>(nodes: TestNodes<N>, writers: Writers): Promise<void> => {
+  for (let turn = 0; turn < 3; turn++) {
+    await writers.more()
+    const active = await nodes.active()
+    await active.crash()
+    await nodes.active()
+    await writers.more()
+    await active.start()
+    await nodes.unseal(active)
+  }
+}
+
 /** Everything that was acknowledged is there. */
 export const expectAll = async (client: ApiClient, { acknowledged }: Writers): Promise<void> => {
   const { keys } = ((await client.send('LIST', 'kv/')).json?.data ?? {}) as { keys: string[] }
