@@ -63,12 +63,7 @@ export class RequestHandler {
 
   async handle(state: OpenState, request: IncomingRequest): Promise<Response | undefined> {
     const { router, consistency } = this.#options
-    let route = GATES[state].hasNoCopy ? router.find(ROOT_NAMESPACE, request.path) : this.#locate(request)
-    const { rules = NO_RULES } = route ?? {}
-    if (rules.isRootOnly && request.namespace.id !== ROOT_NAMESPACE.id) {
-      throw invalid('operation unavailable in namespaces')
-    }
-    checkGate(state, rules, request.operation)
+    let route = this.#admit(state, request)
     if (request.headers['x-vault-index'] !== undefined) {
       await consistency.require(request)
       route = router.find(request.namespace, request.path)
@@ -80,8 +75,7 @@ export class RequestHandler {
 
   /** Throws what a request would be refused with that is not executed here, and takes a use of its token. */
   async requireRights(state: OpenState, request: IncomingRequest): Promise<void> {
-    const route = this.#locate(request)
-    checkGate(state, route?.rules ?? NO_RULES, request.operation)
+    const route = this.#admit(state, request)
     const authorised = await this.#authoriser.authorise(request, route)
     try {
       await this.#auditUnexecuted(request, route, authorised)
@@ -98,6 +92,18 @@ export class RequestHandler {
     const route = this.#options.router.find(place.namespace, place.path)
     if (route && isOpen(state, route)) return openAllowance(findPath(route.mount.backend, route.path)?.spec)
     return this.#authoriser.isKnown(sender, place.namespace) ? FULL_ALLOWANCE : openAllowance()
+  }
+
+  /** Where a request goes. Throws what is refused whoever asks. */
+  #admit(state: OpenState, request: IncomingRequest): Route | undefined {
+    const hasCopy = !GATES[state].hasNoCopy
+    const route = hasCopy ? this.#locate(request) : this.#options.router.find(ROOT_NAMESPACE, request.path)
+    const { rules = NO_RULES } = route ?? {}
+    if (rules.isRootOnly && request.namespace.id !== ROOT_NAMESPACE.id) {
+      throw invalid('operation unavailable in namespaces')
+    }
+    checkGate(state, rules, request.operation)
+    return route
   }
 
   /** Undefined where there is no such namespace. */

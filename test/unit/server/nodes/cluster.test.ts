@@ -118,6 +118,22 @@ test('sys/seal seals the node that is asked, alone', async () => {
   expect(await a.health()).toBe(429)
 })
 
+test('who administers a child namespace seals no standby', async () => {
+  const { nodes, a, b } = await open(['A', 'B'])
+  const headers = { 'X-Vault-Namespace': 'ns1' }
+  const client = nodes.clientOf(a)
+  await client.call('PUT', 'sys/namespaces/ns1')
+  const policy = 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo"] }'
+  await client.call('PUT', 'sys/policies/acl/admin', { headers, body: { policy } })
+  const made = await client.call('POST', 'auth/token/create', { headers, body: { policies: ['admin'] } })
+  const token = (made.auth as { client_token: string }).client_token
+  for (const node of [a, b]) {
+    const answer = await node.send('PUT', 'sys/seal', { token, headers })
+    expect([answer.status, errorsOf(answer)]).toEqual([400, ['operation unavailable in namespaces']])
+  }
+  expect(await Promise.all([a.health(), b.health()])).toEqual([200, 429])
+})
+
 test('after sys/step-down another node is active, and the one that stepped down a standby', async () => {
   const { nodes, a, b, c } = await open()
   await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
