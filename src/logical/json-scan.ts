@@ -42,10 +42,10 @@ const LOWER_F = 0x66
 const LOWER_U = 0x75
 
 /**
- * Fails with `invalid-request` for nesting beyond 300, for endless numbers, and for more than `valuesMax` members and
+ * Fails with `invalid-request` for nesting beyond `depthMax`, for endless numbers, and for more than `valuesMax` members and
  * elements, counting each container once more. Judges nothing else: what is no JSON at all is the parser's to refuse.
  */
-export const scanJson = (bytes: Uint8Array, valuesMax: number): JsonCare => {
+export const scanJson = (bytes: Uint8Array, valuesMax: number, depthMax: number = LIMITS.jsonDepthMax): JsonCare => {
   const end = bytes.length
   let care: JsonCare = 'plain'
   let depth = 0
@@ -67,7 +67,7 @@ export const scanJson = (bytes: Uint8Array, valuesMax: number): JsonCare => {
     } else if (byte === COMMA) values++
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       values++
-      if (++depth > LIMITS.jsonDepthMax) throw refusal(`nested deeper than ${LIMITS.jsonDepthMax} levels`)
+      if (++depth > depthMax) throw refusal(`nested deeper than ${depthMax} levels`)
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
     else if (byte === MINUS || (byte >= ZERO && byte <= NINE)) {
       const start = at

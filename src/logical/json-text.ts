@@ -12,9 +12,9 @@ import { type JsonCare, scanJson } from './json-scan.js'
 export const parseJson = (text: string, valuesMax = Number.POSITIVE_INFINITY): JsonValue =>
   parseAs(text, scanJson(Buffer.from(text), valuesMax))
 
-/** The same of a text that came as bytes. */
-export const parseJsonBytes = (bytes: Buffer, valuesMax = Number.POSITIVE_INFINITY): JsonValue =>
-  parseAs(bytes.toString('utf8'), scanJson(bytes, valuesMax))
+/** The same of a text that came as bytes, with nesting up to `depthMax`. */
+export const parseJsonBytes = (bytes: Buffer, depthMax?: number): JsonValue =>
+  parseAs(bytes.toString('utf8'), scanJson(bytes, Number.POSITIVE_INFINITY, depthMax))
 
 /** The parse that a scan of the text's bytes has asked for: the text is read once, in one way or the other. */
 export const parseAs = (text: string, care: JsonCare): JsonValue => {

@@ -9,9 +9,12 @@ import { refusalError } from '../rpc/refusal.js'
 
 export const junk = (what: string) => refusalError('invalid', `a forwarded request with an unusable ${what}`)
 
+/** What a client may send is one level deeper among the other fields of its request. */
+const DEPTH_MAX = LIMITS.jsonDepthMax + 1
+
 const parsed = (payload: Buffer): JsonValue => {
   try {
-    return parseJsonBytes(payload)
+    return parseJsonBytes(payload, DEPTH_MAX)
   } catch {
     throw junk('text')
   }
@@ -23,8 +26,9 @@ export const objectOf = (what: string, value: JsonValue | undefined): JsonObject
   return value as JsonObject
 }
 
+/** `bytesMax`: as it came from the client, where each character of a header is one byte, whatever it is in UTF-8. */
 export const textOf = (what: string, value: JsonValue | undefined, bytesMax: number): string => {
-  if (typeof value !== 'string' || Buffer.byteLength(value) > bytesMax) throw junk(what)
+  if (typeof value !== 'string' || value.length > bytesMax) throw junk(what)
   return value
 }
 
@@ -44,7 +48,7 @@ export const headersOf = (
   let bytes = 0
   for (const [name, given] of Object.entries(objectOf('headers', value))) {
     const values = (Array.isArray(given) ? given : [given]).map((text) => textOf('header', text, LIMITS.headerBytesMax))
-    bytes += Buffer.byteLength(name) + values.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+    bytes += values.reduce((sum, text) => sum + text.length, name.length)
     if (bytes > LIMITS.headerBytesMax) throw junk('header')
     if (isKept(name)) headers[name] = Array.isArray(given) ? values : (values[0] ?? '')
   }

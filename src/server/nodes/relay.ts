@@ -63,7 +63,7 @@ export class Relay {
   }
 
   /**
-   * The answer of the active node; rejects with its error, with 503 where it cannot be asked, with 502 for a write that it may
+   * The answer of the active node; rejects with its error, with 400 for what it cannot read, with 503 where it cannot be asked, with 502 for a write that it may
    * have done, and with `OwnTurn`. `isRightsOnly`: it only says whether that may be done.
    */
   async send(request: IncomingRequest, { isRightsOnly = false } = {}): Promise<Rendered> {
@@ -102,7 +102,9 @@ export class Relay {
       const reply = await connection.call('forward', { who: null, payload }, { timeoutMs: this.#options.timeoutMs })
       return { is: 'answered', payload: reply.payload }
     } catch (cause) {
-      return { is: refusalCodeOf(cause) === undefined ? 'lost' : 'untaken', term, cause }
+      const code = refusalCodeOf(cause)
+      if (code === 'invalid') throw new LogicalError('invalid-request', textOf(cause), { cause })
+      return { is: code === 'unavailable' ? 'untaken' : 'lost', term, cause }
     }
   }
 }

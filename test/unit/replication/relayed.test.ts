@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { RawNumber } from '../../../src/base/json.js'
 import { LIMITS } from '../../../src/base/limits.js'
+import type { JsonValue } from '../../../src/logical/json.js'
 import type { IncomingRequest, Rendered } from '../../../src/logical/incoming.js'
 import { LogicalError } from '../../../src/logical/errors.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
@@ -47,6 +48,21 @@ test('a request without token, namespace and wish for wrapping arrives without',
     remoteAddress: '',
   })
   expect(isRightsOnly).toBe(false)
+})
+
+test('a body and headers as large as the listener takes them arrive', async () => {
+  const nested = (depth: number): JsonValue => (depth === 0 ? 1 : [nested(depth - 1)])
+  const data = { deep: nested(LIMITS.jsonDepthMax - 1) }
+  const headers = { 'x-long': '\u00e9'.repeat(LIMITS.headerBytesMax - 'x-long'.length) }
+  const token = '\u00e9'.repeat(LIMITS.headerBytesMax)
+  const large = { ...REQUEST, data, headers, clientToken: token }
+  const { request } = decodeRelayed(await encodeRelayed({ request: large, isRightsOnly: false }))
+  expect({ ...request.data }).toEqual(data)
+  expect({ ...request.headers }).toEqual(headers)
+  expect(request.clientToken).toBe(token)
+  const deeper = { ...large, data: { deep: nested(LIMITS.jsonDepthMax) } }
+  const sent = await encodeRelayed({ request: deeper, isRightsOnly: false })
+  expect(() => decodeRelayed(sent)).toThrow('unusable text')
 })
 
 const JUNK: readonly (readonly [string, unknown])[] = [

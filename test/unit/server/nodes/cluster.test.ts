@@ -77,6 +77,19 @@ test('a standby hands everything else on, and the active node sees the client', 
   expect([missing.status, missing.json]).toEqual([404, { errors: [] }])
 })
 
+test('what is deep or long gets on a standby what it gets on the active node', async () => {
+  const { nodes, a, b } = await open(['A', 'B'])
+  await nodes.clientOf(a).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
+  const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+  const body = { value: nested(299) }
+  const headers = { 'X-Long': '\u00e9'.repeat(17_000) }
+  for (const node of [a, b]) {
+    expect((await nodes.clientOf(node).send('PUT', 'kv/it', { body, headers })).status).toBe(204)
+    expect((await node.send('PUT', 'kv/it', { token: 'unknown', body })).status).toBe(403)
+  }
+  expect((await nodes.clientOf(b).send('GET', 'kv/it')).json?.data).toEqual(body)
+})
+
 test('addresses that a token is bound to are judged by where the client is', async () => {
   const { nodes, b } = await open()
   const client = nodes.clientOf(b)

@@ -35,7 +35,7 @@ const request = (operation: Operation): IncomingRequest => ({
 
 const OK: Rendered = { status: 200, contentType: 'application/json', headers: {}, body: '{"data":1}' }
 
-type Step = 'unreachable' | 'not active' | 'cut' | Rendered | LogicalError
+type Step = 'unreachable' | 'not active' | 'unreadable' | 'failed' | 'cut' | Rendered | LogicalError
 
 /** A relay whose attempts end as the steps say; another node is active as soon as somebody waits for one. */
 const relayOver = (...steps: Step[]) => relayFor(1, steps)
@@ -48,6 +48,8 @@ const relayFor = (waitMs: number, steps: Step[]) => {
     const step = steps.shift()
     if (step === undefined) throw new Error('no more attempts were expected')
     if (step === 'cut') throw new LogicalError('unavailable', 'the connection was lost')
+    if (step === 'unreadable') throw refusalError('invalid', 'a forwarded request with an unusable text')
+    if (step === 'failed') throw refusalError('failed', 'a bug')
     if (step === 'not active') throw refusalError('unavailable', 'this node is not the active one')
     const payload = step instanceof LogicalError ? encodeRelayFailure(step) : encodeRendered(step as Rendered)
     return { who: null, payload }
@@ -125,6 +127,18 @@ describe('a request that a standby hands on', () => {
     const { relay, seen } = relayOver(step, OK)
     expect((await relay.send(request('update'))).status).toBe(200)
     expect(seen.waited).toEqual([1])
+  })
+
+  test('is refused at once when the active node cannot read it', async () => {
+    const { relay, seen } = relayOver('unreadable')
+    await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'invalid-request' })
+    expect(seen).toMatchObject({ sent: 1, waited: [] })
+  })
+
+  test('a write is not sent again to an active node that has failed inside', async () => {
+    const { relay, seen } = relayOver('failed')
+    await expect(relay.send(request('update'))).rejects.toMatchObject({ code: 'bad-gateway' })
+    expect(seen.sent).toBe(1)
   })
 
   test('is for this node to answer when it has become the active one meanwhile', async () => {
