@@ -5,10 +5,12 @@ import { HANDLED, type Meter, REFUSED } from '../core/status/metrics.js'
 import { dispatch } from '../logical/dispatch.js'
 import { renderAnswer } from '../logical/envelope.js'
 import { LogicalError } from '../logical/errors.js'
-import type { IncomingRequest, Rendered } from '../logical/incoming.js'
+import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../logical/incoming.js'
+import type { Asked } from '../replication/forwarding/relayed-request.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
 import type { Response } from '../logical/request.js'
 import { LeadershipLost } from '../storage/commit-log/shared-log.js'
+import { headOf, renderAllowance } from './nodes/body-question.js'
 import type { ClusterNode } from './nodes/cluster-node.js'
 import { NotActive } from './nodes/relay-service.js'
 import { OwnTurn } from './nodes/relay.js'
@@ -48,15 +50,32 @@ export class Requests {
     return this.#counted(request, () => this.#answer(request))
   }
 
+  /** The limits of a body, before it is read. */
+  async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
+    const { host } = this.#options
+    const nodes = this.#options.nodes()
+    const head = headOf(sender, gone)
+    if (nodes && host.state.name === 'standby') await nodes.standby.awaitActive(head)
+    const allowance = await host.allowBody(sender, gone)
+    if (!nodes || host.state.name !== 'standby') return allowance
+    try {
+      return (await nodes.standby.allowBody(head)) ?? allowance
+    } catch (error) {
+      if (error instanceof OwnTurn) return this.allowBody(sender, gone)
+      throw error
+    }
+  }
+
   /** Serves what a standby of this cluster hands on, or throws `NotActive` and has done nothing. */
-  async handleRelayed(request: IncomingRequest, { isRightsOnly }: { isRightsOnly: boolean }): Promise<Rendered> {
+  async handleRelayed(request: IncomingRequest, { asks }: { readonly asks: Asked }): Promise<Rendered> {
     const { host } = this.#options
     const nodes = this.#options.nodes()
     if (!nodes?.node.isServing && !nodes?.node.isTakingOver) throw new NotActive()
     await host.admit(request)
     const { state } = host
     if (!('pipeline' in state)) throw new NotActive()
-    if (!isRightsOnly) return this.#counted(request, () => this.#answerOpen(state, request))
+    if (asks === 'allowance') return renderAllowance(state.pipeline.allowBody(state.name, request))
+    if (asks === 'answer') return this.#counted(request, () => this.#answerOpen(state, request))
     await state.pipeline.requireRights(state.name, request)
     return renderAnswer(request, { status: 204 })
   }

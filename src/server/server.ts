@@ -106,7 +106,7 @@ export class Server implements ShellView {
     this.#listeners = new ApiListeners({
       handle: (request) => this.handle(request),
       rulesOf: (path) => systemRulesOf(this.systemRules, path),
-      allowBody: (sender, gone) => this.host.allowBody(sender, gone),
+      allowBody: (sender, gone) => this.#requests.allowBody(sender, gone),
       lab: createLabApi(this, config),
       hasPage: config.hasPage,
       clock,

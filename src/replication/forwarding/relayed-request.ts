@@ -1,10 +1,17 @@
 import { printJson } from '../../base/json-print.js'
 import { LIMITS } from '../../base/limits.js'
 import { turnFor } from '../../base/turn.js'
+import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest } from '../../logical/incoming.js'
 import type { JsonValue } from '../../logical/json.js'
 import { type Operation, ROOT_NAMESPACE, type WrapRequest } from '../../logical/request.js'
 import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf } from './travelling-fields.js'
+
+/**
+ * What the standby wants: the answer; whether the token may do that, which the standby does itself then; or how large a body
+ * its sender may send there, who has sent no more than the head of the request.
+ */
+export type Asked = 'answer' | 'rights' | 'allowance'
 
 /**
  * How a client's request travels from a standby to the active node of the same cluster: as it came in, with its token and the
@@ -12,13 +19,12 @@ import { addressOf, dataOf, fieldsOf, headersOf, junk, objectOf, portOf, textOf 
  */
 interface Relayed {
   readonly request: IncomingRequest
-  /** The standby does itself what is asked for, once it knows that it may. */
-  readonly isRightsOnly: boolean
+  readonly asks: Asked
 }
 
-export const encodeRelayed = async ({ request, isRightsOnly }: Relayed): Promise<Buffer> => {
+export const encodeRelayed = async ({ request, asks }: Relayed): Promise<Buffer> => {
   const { id, operation, path, namespaceHeader, data, headers, remoteAddress, remotePort, clientToken, wrap } = request
-  const { isHead, bodyBytes = 0 } = request
+  const { isHead, bodyBytes = 0, bodyRefusal } = request
   const where = {
     id,
     operation,
@@ -30,8 +36,9 @@ export const encodeRelayed = async ({ request, isRightsOnly }: Relayed): Promise
     wrap,
     isHead,
     bodyBytes,
+    bodyRefusal: bodyRefusal && { code: bodyRefusal.code, message: bodyRefusal.message },
   }
-  const text = printJson({ ...where, data, headers, isRightsOnly })
+  const text = printJson({ ...where, data, headers, asks })
   await turnFor(text.length)
   return Buffer.from(text)
 }
@@ -53,8 +60,9 @@ export const decodeRelayed = (payload: Buffer): Relayed => {
     wrap: wrapOf(fields.wrap),
     isHead: fields.isHead === true,
     bodyBytes: typeof fields.bodyBytes === 'number' ? fields.bodyBytes : 0,
+    bodyRefusal: bodyRefusalOf(fields.bodyRefusal),
   }
-  return { request, isRightsOnly: fields.isRightsOnly === true }
+  return { request, asks: askedOf(fields.asks) }
 }
 
 const OPERATIONS: Readonly<Record<Operation, true>> = {
@@ -70,6 +78,19 @@ const OPERATIONS: Readonly<Record<Operation, true>> = {
 const operationOf = (value: JsonValue | undefined): Operation => {
   if (typeof value !== 'string' || !Object.hasOwn(OPERATIONS, value)) throw junk('operation')
   return value as Operation
+}
+
+const askedOf = (value: JsonValue | undefined): Asked => {
+  if (value !== 'answer' && value !== 'rights' && value !== 'allowance') throw junk('question')
+  return value
+}
+
+/** A request whose body was not read is executed nowhere. */
+const bodyRefusalOf = (value: JsonValue | undefined): LogicalError | undefined => {
+  if (value === undefined) return undefined
+  const { code, message } = objectOf('refusal', value)
+  if (code !== 'body-too-large' && code !== 'unavailable') throw junk('refusal')
+  return new LogicalError(code, textOf('refusal', message, LIMITS.headerBytesMax))
 }
 
 const textIn = (what: string, value: JsonValue | undefined): string | undefined =>

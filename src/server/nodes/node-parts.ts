@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
+import type { Asked } from '../../replication/forwarding/relayed-request.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
 import type { ServerConfig } from '../config/config.js'
@@ -28,7 +29,7 @@ interface NodePartsOptions {
   readonly host: () => RuntimeHost
   readonly port: () => ClusterPort
   /** Serves a request that a standby hands on. */
-  readonly serve: (request: IncomingRequest, options: { readonly isRightsOnly: boolean }) => Promise<Rendered>
+  readonly serve: (request: IncomingRequest, options: { readonly asks: Asked }) => Promise<Rendered>
   /** Answers what concerns this node alone, whatever its state. */
   readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
   readonly clock: Clock

@@ -2,14 +2,14 @@ import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { encodeRelayFailure, encodeRendered } from '../../replication/forwarding/relayed-answer.js'
-import { decodeRelayed } from '../../replication/forwarding/relayed-request.js'
+import { type Asked, decodeRelayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalError } from '../../replication/rpc/refusal.js'
 import { refusingService } from '../../replication/rpc/refusing-service.js'
 import type { ClusterService } from '../../replication/rpc/service.js'
 
 interface RelayServiceOptions {
   /** Serves a request as if it had come here. Throws `NotActive` where this node does not serve, and nothing was done. */
-  readonly serve: (request: IncomingRequest, options: { readonly isRightsOnly: boolean }) => Promise<Rendered>
+  readonly serve: (request: IncomingRequest, options: { readonly asks: Asked }) => Promise<Rendered>
   readonly log: Log
 }
 
@@ -24,9 +24,9 @@ export const createRelayService = ({ serve, log }: RelayServiceOptions): Cluster
   return {
     ...refusing,
     forward: async (_, { payload }) => {
-      const { request, isRightsOnly } = decodeRelayed(payload)
+      const { request, asks } = decodeRelayed(payload)
       try {
-        return { who: null, payload: encodeRendered(await serve(request, { isRightsOnly })) }
+        return { who: null, payload: encodeRendered(await serve(request, { asks })) }
       } catch (error) {
         if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')
         return { who: null, payload: encodeRelayFailure(asLogical(error, log)) }

@@ -5,7 +5,7 @@ import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
 import { isWrite } from '../../logical/request.js'
 import { decodeRelayedAnswer } from '../../replication/forwarding/relayed-answer.js'
-import { encodeRelayed } from '../../replication/forwarding/relayed-request.js'
+import { type Asked, encodeRelayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalCodeOf } from '../../replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../replication/rpc/transport.js'
 import type { LeaderRecord } from '../../storage/commit-log/shared-log.js'
@@ -64,21 +64,22 @@ export class Relay {
 
   /**
    * The answer of the active node; rejects with its error, with 400 for what it cannot read, with 503 where it cannot be asked, with 502 for a write that it may
-   * have done, and with `OwnTurn`. `isRightsOnly`: it only says whether that may be done.
+   * have done, and with `OwnTurn`. What changes nothing is asked again.
    */
-  async send(request: IncomingRequest, { isRightsOnly = false } = {}): Promise<Rendered> {
-    const payload = await encodeRelayed({ request, isRightsOnly })
+  async send(request: IncomingRequest, asks: Asked = 'answer'): Promise<Rendered> {
+    const payload = await encodeRelayed({ request, asks })
     if (payload.length > PAYLOAD_BYTES_MAX) throw new LogicalError('body-too-large', 'http: request body too large')
     await turnFor(payload.length)
-    const last = await this.#attempts(request, payload)
+    const isRepeatable = asks === 'allowance' || !isWrite(request.operation)
+    const last = await this.#attempts(request, payload, isRepeatable)
     if (last.is === 'answered') return decodeRelayedAnswer(last.payload)
-    throw last.is === 'lost' && isWrite(request.operation) ? outcomeUnknown(last.cause) : unreachable(last.cause)
+    throw last.is === 'lost' && !isRepeatable ? outcomeUnknown(last.cause) : unreachable(last.cause)
   }
 
   /** What nobody has taken waits for another active node; a read that was lost is tried once more. */
-  async #attempts(request: IncomingRequest, payload: Buffer): Promise<Attempt> {
+  async #attempts(request: IncomingRequest, payload: Buffer, isRepeatable: boolean): Promise<Attempt> {
     let attempt = await this.#attempt(payload)
-    if (attempt.is === 'lost' && !isWrite(request.operation)) attempt = await this.#attempt(payload)
+    if (attempt.is === 'lost' && isRepeatable) attempt = await this.#attempt(payload)
     const { clock, waitMs, awaitOther, isOwnTurn } = this.#options
     const deadlineMs = clock.monotonic() + waitMs
     for (let isLate = false; attempt.is === 'untaken' && !isLate; ) {

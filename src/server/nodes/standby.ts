@@ -1,9 +1,10 @@
 import { isServedWhile } from '../../core/pipeline/gate.js'
 import { LogicalError } from '../../logical/errors.js'
-import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import type { BodyAllowance, IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { PathRules } from '../../logical/path-rules.js'
 import type { NodeSeat } from '../runtime/node-seat.js'
 import type { WaitingRoom } from '../runtime/waiting-room.js'
+import { readAllowance } from './body-question.js'
 import type { Relay } from './relay.js'
 
 interface StandbyOptions {
@@ -38,12 +39,18 @@ export class Standby {
     const { relay, rulesOf, answerHere } = this.#options
     if (this.#isAnsweredHere(request)) return answerHere(request)
     if (request.path === SEAL_PATH) {
-      await relay.send(request, { isRightsOnly: true })
+      await relay.send(request, 'rights')
       return answerHere(request)
     }
     // A file does not fit into a message between nodes.
     const isRedirected = rulesOf(request.path).body === 'file' || (request.headers[NO_FORWARDING] ?? '') !== ''
     return isRedirected ? this.#redirect(request) : relay.send(request)
+  }
+
+  /** How large a body may be, as the active node says; undefined for what is answered here. Its head is all there is yet. */
+  async allowBody(head: IncomingRequest): Promise<BodyAllowance | undefined> {
+    if (this.#isAnsweredHere(head)) return undefined
+    return readAllowance(await this.#options.relay.send(head, 'allowance'))
   }
 
   #isAnsweredHere({ path, operation }: IncomingRequest): boolean {

@@ -5,7 +5,7 @@ import type { PathRuleTable } from '../../logical/path-rules.js'
 import { isWrite } from '../../logical/request.js'
 import { systemRulesOf } from '../system-rules.js'
 import type { InFlightRequests } from './in-flight.js'
-import { WaitingRoom } from './waiting-room.js'
+import { goneOf, WaitingRoom } from './waiting-room.js'
 
 interface AdmissionOptions {
   readonly systemRules: PathRuleTable
@@ -44,11 +44,7 @@ export class Admission {
 
   /** The same for a large body, before it is read: nobody knows its token while the runtime is replaced. */
   admitBody(gone: AbortSignal): Promise<void> {
-    const onGone = (listener: () => void) => {
-      gone.addEventListener('abort', listener, { once: true })
-      return () => gone.removeEventListener('abort', listener)
-    }
-    return this.#room.pass({ onGone }, this.#options.isRestarting)
+    return this.#room.pass({ onGone: goneOf(gone) }, this.#options.isRestarting)
   }
 
   /** From now on new writes of clients wait. Resolves when those under way are answered, or have taken `settleMs`. */

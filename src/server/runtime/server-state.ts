@@ -1,4 +1,4 @@
-import { FULL_ALLOWANCE, openAllowance } from '../../core/pipeline/body-allowance.js'
+import { openAllowance } from '../../core/pipeline/body-allowance.js'
 import type { ClosedState, OpenState } from '../../core/pipeline/gate.js'
 import type { RequestHandler } from '../../core/pipeline/request-handler.js'
 import type { Backend } from '../../logical/backend.js'
@@ -45,10 +45,9 @@ export const removedStateOf = (runtime: Runtime | undefined, standIn: Backend | 
   backend: runtime?.closedBackend ?? standIn ?? NOTHING,
 })
 
-/** The limits of a body, before it is read. Who sends it, a standby does not know: the active node judges what it is handed. */
+/** The limits of a body, before it is read. On a standby they hold for what that answers itself: it knows no tokens. */
 export const allowanceIn = (state: ServerState, sender: BodySender): BodyAllowance => {
   if ('pipeline' in state) return state.pipeline.allowBody(state.name, sender)
-  if (state.name === 'standby' && sender.clientToken !== undefined) return FULL_ALLOWANCE
   const allowance = openAllowance(findPath(state.backend, sender.path.replace(/^sys\//, ''))?.spec)
   if (state.name !== 'restarting') return allowance
   return { ...allowance, refusal: new LogicalError('unavailable', RESTARTING_REFUSAL) }

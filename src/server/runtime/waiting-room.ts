@@ -11,6 +11,14 @@ interface WaitingRoomOptions {
 
 type Waiting = Pick<IncomingRequest, 'bodyBytes' | 'onGone'>
 
+/** As a request tells that its client has gone away. */
+export const goneOf =
+  (gone: AbortSignal): NonNullable<IncomingRequest['onGone']> =>
+  (listener) => {
+    gone.addEventListener('abort', listener, { once: true })
+    return () => gone.removeEventListener('abort', listener)
+  }
+
 /**
  * Requests that wait for a change of the cluster to be over, instead of being refused. They are as they came: whoever lets
  * them in judges them by what holds then. Bounded in number and in bytes; whose client leaves is dropped.

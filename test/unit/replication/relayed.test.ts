@@ -32,22 +32,22 @@ const REQUEST: IncomingRequest = {
 }
 
 test('a request arrives as it came to the standby', async () => {
-  const { request, isRightsOnly } = decodeRelayed(await encodeRelayed({ request: REQUEST, isRightsOnly: true }))
+  const { request, asks } = decodeRelayed(await encodeRelayed({ request: REQUEST, asks: 'rights' }))
   expect({ ...request, data: { ...request.data }, headers: { ...request.headers } }).toEqual(REQUEST)
   expect(Object.getPrototypeOf(request.data)).toBeNull()
-  expect(isRightsOnly).toBe(true)
+  expect(asks).toBe('rights')
 })
 
 test('a request without token, namespace and wish for wrapping arrives without', async () => {
   const bare = { ...REQUEST, clientToken: undefined, namespaceHeader: undefined, wrap: undefined, remoteAddress: '' }
-  const { request, isRightsOnly } = decodeRelayed(await encodeRelayed({ request: bare, isRightsOnly: false }))
+  const { request, asks } = decodeRelayed(await encodeRelayed({ request: bare, asks: 'answer' }))
   expect(request).toMatchObject({
     clientToken: undefined,
     namespaceHeader: undefined,
     wrap: undefined,
     remoteAddress: '',
   })
-  expect(isRightsOnly).toBe(false)
+  expect(asks).toBe('answer')
 })
 
 test('a body and headers as large as the listener takes them arrive', async () => {
@@ -56,12 +56,12 @@ test('a body and headers as large as the listener takes them arrive', async () =
   const headers = { 'x-long': '\u00e9'.repeat(LIMITS.headerBytesMax - 'x-long'.length) }
   const token = '\u00e9'.repeat(LIMITS.headerBytesMax)
   const large = { ...REQUEST, data, headers, clientToken: token }
-  const { request } = decodeRelayed(await encodeRelayed({ request: large, isRightsOnly: false }))
+  const { request } = decodeRelayed(await encodeRelayed({ request: large, asks: 'answer' }))
   expect({ ...request.data }).toEqual(data)
   expect({ ...request.headers }).toEqual(headers)
   expect(request.clientToken).toBe(token)
   const deeper = { ...large, data: { deep: nested(LIMITS.jsonDepthMax) } }
-  const sent = await encodeRelayed({ request: deeper, isRightsOnly: false })
+  const sent = await encodeRelayed({ request: deeper, asks: 'answer' })
   expect(() => decodeRelayed(sent)).toThrow('unusable text')
 })
 
@@ -77,11 +77,13 @@ const JUNK: readonly (readonly [string, unknown])[] = [
   ['wrap', { ttlSeconds: '60', format: 'token' }],
   ['wrap', { ttlSeconds: 60, format: 'other' }],
   ['data', []],
+  ['bodyRefusal', { code: 'internal', message: 'x' }],
+  ['asks', undefined],
   ['headers', 'x'],
 ]
 
 test.each(JUNK)('one whose %s is %j is refused with a code', async (name, value) => {
-  const whole = JSON.parse(String(await encodeRelayed({ request: REQUEST, isRightsOnly: false })))
+  const whole = JSON.parse(String(await encodeRelayed({ request: REQUEST, asks: 'answer' })))
   try {
     decodeRelayed(Buffer.from(JSON.stringify({ ...whole, [name]: value })))
     expect.unreachable()
