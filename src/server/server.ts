@@ -184,11 +184,11 @@ export class Server implements ShellView {
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data. */
+  /** Stops accepting, lets requests in flight finish for `drainMs`, and closes the data, also where the runtime does not end well. */
   async close(drainMs: number = LIMITS.drainMs): Promise<void> {
     this.host.refuseChanges()
+    this.peers?.stop()
     await this.#listeners.close(drainMs)
-    // A runtime whose storage has failed may not end well; ports and data are given back all the same.
     try {
       await this.host.end()
     } finally {

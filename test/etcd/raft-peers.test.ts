@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
 import { joinNodes, level } from '../support/node-replication.js'
 import { expectAll, killActiveNodes, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
+import { etcdsOf, join, openFirst, serversOf } from '../support/raft-nodes.js'
 import { until } from '../support/until.js'
 
 /** Servers with storage "raft", each a process, that come to be one cluster. */
@@ -21,21 +22,6 @@ const launch = async (names: readonly string[], isJoining = false): Promise<Test
   return nodes
 }
 
-/** The first node has a cluster, alone. */
-const openFirst = async (nodes: TestNodes<NodeProcess>): Promise<NodeProcess> => {
-  const [first] = nodes.all
-  if (!first) throw new Error('no nodes')
-  const made = await first.anonymous.call('PUT', 'sys/init', { body: { secret_shares: 3, secret_threshold: 2 } })
-  nodes.keys = made.keys as string[]
-  nodes.rootToken = String(made.root_token)
-  await nodes.unseal(first)
-  await nodes.clientOf(first).call('POST', 'sys/mounts/kv', { body: { type: 'kv' } })
-  return first
-}
-
-const join = (node: NodeProcess, leader: NodeProcess) =>
-  node.anonymous.call('PUT', 'sys/storage/raft/join', { body: { leader_api_addr: leader.address } })
-
 const open = async (names = ['A', 'B', 'C']) => {
   const nodes = await launch(names)
   const first = await openFirst(nodes)
@@ -44,12 +30,6 @@ const open = async (names = ['A', 'B', 'C']) => {
     await nodes.unseal(node)
   }
   return { nodes, first }
-}
-
-const serversOf = async (nodes: TestNodes<NodeProcess>): Promise<Record<string, [boolean, boolean]>> => {
-  const { data } = await nodes.clientOf(await nodes.active()).read('sys/storage/raft/configuration')
-  const { servers } = (data as { config: { servers: { node_id: string; leader: boolean; voter: boolean }[] } }).config
-  return Object.fromEntries(servers.map(({ node_id, leader, voter }) => [node_id, [leader, voter]]))
 }
 
 test('servers join one that was alone, with its shares, and have what it had', async () => {
@@ -111,20 +91,6 @@ test('a server with other shares is not let in, and the cluster stays as it was'
   await nodes.unseal(b)
   await until(async () => Object.keys(await serversOf(nodes)).length === 2)
 })
-
-/** The processes of etcd on the data of a node. */
-const etcdsOf = ({ directory }: NodeProcess): number[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const [program = '', ...flags] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-        return path.basename(program) === 'etcd' && flags.some((flag) => flag.startsWith(directory))
-      } catch {
-        return false
-      }
-    })
 
 test('servers that are told of one another at their start join by themselves', async () => {
   const nodes = await launch(['A', 'B'], true)

@@ -15,21 +15,7 @@ import type { SealHooks } from './seal-hooks.js'
 import type { SealJoin } from './seal-join.js'
 import type { SealKeys } from './seal-keys.js'
 import type { SealBarrier, SealStorage } from './seal-records.js'
-
-interface SealStatus {
-  /** `shamir`, or the type of the auto-unseal seal. */
-  readonly type: string
-  readonly isInitialized: boolean
-  readonly isSealed: boolean
-  /** 0 while not initialised. */
-  readonly shares: number
-  readonly threshold: number
-  /** Shares taken in towards unsealing, and the attempt's id; 0 and empty when none is. */
-  readonly progress: number
-  readonly nonce: string
-  readonly isRecoverySeal: boolean
-  readonly isMigrating: boolean
-}
+import type { SealStatus } from './seal-status.js'
 
 interface SealManagerOptions {
   readonly keys: SealKeys
@@ -85,7 +71,11 @@ export class SealManager {
 
   /** Of the cluster that is here, or of that which this server is to join. */
   get #config(): SealConfig | undefined {
-    return this.keys.config ?? this.#joining()?.config
+    return this.keys.config ?? this.#otherCluster?.config
+  }
+
+  get #otherCluster(): SealJoin | undefined {
+    return this.keys.config ? undefined : this.#joining()
   }
 
   status(): SealStatus {
@@ -122,12 +112,20 @@ export class SealManager {
     })
   }
 
+  /** Nothing is initialised while `join` makes this server a node of another cluster. LogicalError 400 where there is one here. */
+  joinOther<T>(join: () => Promise<T>): Promise<T> {
+    return this.#lock.run('seal', async () => {
+      if (this.keys.config) throw invalid('Vault is already initialized')
+      return join()
+    })
+  }
+
   /** Takes one share in; the one that completes the threshold opens the cluster. An open cluster ignores it. */
   unseal(share: Buffer): Promise<void> {
     return this.#lock.run('seal', async () => {
       const config = this.#config
       if (!config) throw invalid('Vault is not initialized')
-      if (!this.isSealed) return
+      if (!this.isSealed || this.#otherCluster?.hasJoined) return
       if (this.keys.isAutoUnseal && !this.keys.isMigrating) {
         throw invalid('this cluster unseals by itself when it starts; recovery keys do not unseal it')
       }
@@ -142,7 +140,7 @@ export class SealManager {
 
   /** False when they are not those of the cluster. */
   async #openWithShares(shares: readonly Buffer[], config: SealConfig): Promise<boolean> {
-    const joining = this.keys.config ? undefined : this.#joining()
+    const joining = this.#otherCluster
     if (joining) {
       const shareKey = await combineShares(shares, config)
       return shareKey !== undefined && joining.open(shareKey)
@@ -165,7 +163,7 @@ export class SealManager {
   /** Opens the cluster by its auto-unseal seal. False when there is none, or nothing that it could unwrap. */
   autoUnseal(): Promise<boolean> {
     return this.#lock.run('seal', async () => {
-      if (!this.keys.isAutoUnseal || !this.isSealed || !this.isInitialized || this.keys.isMigrating) return false
+      if (!this.keys.isAutoUnseal || !this.isSealed || !this.keys.config || this.keys.isMigrating) return false
       const unwrapped = await this.keys.findAutoWrapped()
       if (unwrapped) await this.#open(unwrapped.key, unwrapped.isCurrent ? 'wrapped' : 'stale')
       else this.#log.error('auto-unseal failed: neither the current nor the previous seal key fits')

@@ -1,9 +1,10 @@
 import { Backoff } from '../../base/backoff.js'
 import type { SealJoin } from '../../core/seal/seal-join.js'
 import { LogicalError } from '../../logical/errors.js'
+import type { JsonObject } from '../../logical/json.js'
 import type { SealConfig } from '../../seal/config.js'
-import { askLeader, JoinRefused, type LeaderAddress } from './leader-api.js'
-import { clusterHost, peerAddressOf } from './peer-address.js'
+import { askLeader, hasCluster, JoinRefused, type LeaderAddress } from './leader-api.js'
+import { clusterHost, findEtcd, peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import { answerTo, openWelcome, type Welcome } from './proof.js'
 
@@ -14,6 +15,11 @@ interface JoinerOptions extends PeersOptions {
   readonly signal: AbortSignal
 }
 
+interface Pending extends SealJoin {
+  readonly leader: LeaderAddress
+  hasJoined: boolean
+}
+
 const RETRY = { initialMs: 500, maxMs: 4000 }
 /** How long the leader may take to become one of several, and to have a place for another member. */
 const ANSWER_MS = 60_000
@@ -21,7 +27,10 @@ const ANSWER_MS = 60_000
 /** A server without data that is to become a node of a cluster: it knows the leader, and waits for what opens the seal. */
 export class Joiner {
   readonly #options: JoinerOptions
-  #pending: SealJoin | undefined
+  #pending: Pending | undefined
+  #proving: Promise<void> | undefined
+  /** Those that are asked in the background until one lets this server in. */
+  #leaders: readonly (() => LeaderAddress)[] = []
   #retrying = false
 
   constructor(options: JoinerOptions) {
@@ -29,7 +38,7 @@ export class Joiner {
   }
 
   /** Undefined while there is no leader whose shares are wanted. */
-  get pending(): SealJoin | undefined {
+  get pending(): Pending | undefined {
     return this.#pending
   }
 
@@ -38,38 +47,63 @@ export class Joiner {
     this.#pending = undefined
   }
 
-  /** Rejects with a LogicalError when the leader cannot be asked, or refuses. */
+  /** Instead of any other leader that no share was shown to yet. Rejects with a LogicalError when it cannot be asked, or refuses. */
   async join(leader: LeaderAddress): Promise<void> {
-    if (this.#pending) return
+    const { config, host, log } = this.#options
+    findEtcd(config.own.etcdPath)
+    if (this.#isFor(leader)) return this.#proving
     const { sealConfig } = await this.#askChallenge(leader)
-    const { seal } = this.#options.host().requireRuntime()
-    this.#options.log.info('this server is to join a cluster', { leader: leader.address })
-    if (seal.keys.isAutoUnseal) {
-      if (!(await this.#prove(leader, undefined))) {
-        throw new LogicalError(
-          'internal',
-          `the seal of this server does not open what that of ${leader.address} has closed`,
-        )
-      }
-      return
+    if (this.#isFor(leader)) return this.#proving
+    const { seal } = host().requireRuntime()
+    if (seal.keys.config) throw hasCluster()
+    if (this.#pending) seal.resetUnseal()
+    log.info('this server is to join a cluster', { leader: leader.address })
+    const pending = {
+      leader,
+      config: sealConfig,
+      hasJoined: false,
+      open: (shareKey: Buffer) => this.#prove(pending, shareKey),
     }
-    this.#pending = { config: sealConfig, open: (shareKey) => this.#prove(leader, shareKey) }
+    this.#pending = pending
+    if (!seal.keys.isAutoUnseal) return
+    this.#proving = seal
+      .joinOther(() => this.#proveSeal(pending))
+      .catch((error: unknown) => {
+        this.#pending = undefined
+        throw error
+      })
+      .finally(() => {
+        this.#proving = undefined
+      })
+    return this.#proving
+  }
+
+  /** True where this leader, or one that has let this server in, is the pending one, so that another question changes nothing. */
+  #isFor({ address }: LeaderAddress): boolean {
+    return this.#pending?.leader.address === address || this.#pending?.hasJoined === true || this.#proving !== undefined
+  }
+
+  async #proveSeal(pending: Pending): Promise<void> {
+    if (await this.#prove(pending, undefined)) return
+    const { address } = pending.leader
+    throw new LogicalError('internal', `the seal of this server does not open what that of ${address} has closed`)
   }
 
   /** The same until one of them lets this server in, or refuses for good; in the background. */
   keepJoining(leaders: readonly (() => LeaderAddress)[]): void {
+    this.#leaders = leaders
     if (this.#retrying) return
     this.#retrying = true
-    void this.#keepJoining(leaders).finally(() => {
+    void this.#keepJoining().finally(() => {
       this.#retrying = false
     })
   }
 
-  async #keepJoining(leaders: readonly (() => LeaderAddress)[]): Promise<void> {
+  async #keepJoining(): Promise<void> {
     const { clock, random, log, signal, host } = this.#options
     const backoff = new Backoff(RETRY, random)
     for (;;) {
-      for (const readLeader of leaders) {
+      for (const readLeader of this.#leaders) {
         // It was initialised meanwhile, or it has joined.
         if (signal.aborted || this.#pending || host().requireRuntime().seal.isInitialized) return
         try {
@@ -89,28 +123,41 @@ export class Joiner {
   async #askChallenge(leader: LeaderAddress): Promise<{ sealConfig: SealConfig; challenge: Buffer }> {
     const { config } = this.#options
     const data = await askLeader(leader, 'challenge', { server_id: config.storage.nodeId }, this.#options)
-    const { type, secret_shares: shares, secret_threshold: threshold } = data.seal_config as Record<string, unknown>
+    const { challenge, seal_config: sealConfig } = data
+    if (typeof challenge !== 'string' || !isObject(sealConfig)) throw unreadable(leader)
+    const { type, secret_shares: shares, secret_threshold: threshold } = sealConfig
     const own = this.#options.host().requireRuntime().seal.keys.type
     if (type !== own)
       throw new LogicalError('internal', `the seal of ${leader.address} is "${type}", and here it is "${own}"`)
-    return {
-      sealConfig: { shares: Number(shares), threshold: Number(threshold) },
-      challenge: Buffer.from(String(data.challenge), 'base64'),
-    }
+    if (!isCount(shares) || !isCount(threshold) || threshold > shares) throw unreadable(leader)
+    return { sealConfig: { shares, threshold }, challenge: Buffer.from(challenge, 'base64') }
   }
 
   /** False when the share key is not the cluster's. */
-  async #prove(leader: LeaderAddress, shareKey: Buffer | undefined): Promise<boolean> {
-    const { clock, random, signal, host, enter } = this.#options
+  async #prove(pending: Pending, shareKey: Buffer | undefined): Promise<boolean> {
+    const welcome = await this.#askWelcome(pending.leader, shareKey)
+    if (!welcome) return false
+    try {
+      await this.#options.enter(welcome)
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new LogicalError('internal', `what a node needs could not be kept here: ${reason}`, { cause })
+    }
+    pending.hasJoined = true
+    // Another leader may have been named meanwhile.
+    this.#pending = pending
+    return true
+  }
+
+  async #askWelcome(leader: LeaderAddress, shareKey: Buffer | undefined): Promise<Welcome | undefined> {
+    const { clock, random, signal, host } = this.#options
     const endMs = clock.monotonic() + ANSWER_MS
     const backoff = new Backoff(RETRY, random)
     for (;;) {
       try {
         const { challenge } = await this.#askChallenge(leader)
         const secret = await host().requireRuntime().seal.keys.openChallenge(challenge, shareKey)
-        if (!secret) return false
-        await enter(await this.#answer(leader, secret))
-        return true
+        return secret && (await this.#answer(leader, secret))
       } catch (error) {
         if (error instanceof JoinRefused || clock.monotonic() >= endMs) throw error
       }
@@ -120,16 +167,22 @@ export class Joiner {
 
   async #answer(leader: LeaderAddress, secret: Buffer): Promise<Welcome> {
     const { config } = this.#options
-    const serverId = config.storage.nodeId
-    const body = {
-      server_id: serverId,
-      answer: answerTo(secret, serverId),
-      cluster_addr: clusterHost(config),
-      peer_addr: peerAddressOf(config),
-    }
+    const { nodeId } = config.storage
+    const [peerAddress, clusterAddress] = [peerAddressOf(config), clusterHost(config)]
+    const answer = answerTo(secret, { nodeId, peerAddress, clusterAddress })
+    const body = { server_id: nodeId, answer, cluster_addr: clusterAddress, peer_addr: peerAddress }
     const { welcome } = await askLeader(leader, 'answer', body, this.#options)
     const opened = openWelcome(secret, String(welcome))
     if (!opened) throw new LogicalError('internal', `what ${leader.address} has answered cannot be read`)
     return opened
   }
 }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isCount = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 255
+
+const unreadable = ({ address }: LeaderAddress): LogicalError =>
+  new LogicalError('internal', `what ${address} has answered is no challenge; is it the address of the API?`)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../../base/clock.js'
 import type { Network } from '../../base/network.js'
-import { LogicalError } from '../../logical/errors.js'
+import { invalid, LogicalError } from '../../logical/errors.js'
 import type { JsonObject } from '../../logical/json.js'
 import { parseJson } from '../../logical/json-text.js'
 import type { RetryJoin } from '../config/config.js'
@@ -33,11 +33,16 @@ const readPem = (file: string): string => {
   }
 }
 
+const FORBIDDEN = 403
 /** For the leader's first peer, its cluster goes over to another storage before the answer. */
 const CALL_MS = 30_000
 
 /** The leader refuses, and will when it is asked again. */
 export class JoinRefused extends LogicalError {}
+
+/** Where a server has data of its own that joining would take away. */
+export const hasCluster = (): LogicalError =>
+  invalid('this server has a cluster already; to join another one it must be given an empty path')
 
 /**
  * Asks the leader something of `sys/storage/raft/bootstrap/`. Rejects with `JoinRefused`, and with another LogicalError where it
@@ -75,7 +80,9 @@ const readData = (address: string, { status, body }: { status: number; body: str
   if (status === 200) return asObject(json.data)
   const errors = Array.isArray(json.errors) ? json.errors.map(String).join('; ').trim() : ''
   const text = `${address} does not let this server join: ${status}${errors === '' ? '' : ` ${errors}`}`
-  if (status >= 400 && status < 500) throw new JoinRefused('internal', text)
+  // A challenge is answered too late, or what leads has changed since: the next one may do.
+  const isFinal = status >= 400 && status < 500 && status !== FORBIDDEN
+  if (isFinal) throw new JoinRefused('internal', text)
   throw new LogicalError('internal', text)
 }
 

@@ -1,23 +1,22 @@
-import { uuid } from '../../base/id.js'
 import type { SealJoin } from '../../core/seal/seal-join.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SharedLog } from '../../storage/commit-log/shared-log.js'
-import { beginLog } from '../../storage/commit-log/etcd/etcd-image.js'
 import type { EngineSource } from '../../storage/engine/engine-source.js'
 import { removeGenerations } from '../../storage/engine/generation-record.js'
 import type { RaftServer } from '../../core/system/raft-join-paths.js'
 import { openCopy } from '../data/shared-storage.js'
+import { GoingOver } from './going-over.js'
 import { Joiner } from './joiner.js'
-import { JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
-import { type MemberRecord, type Membership, readMembership, writeMembership } from './membership.js'
-import { memberName, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
-import { clusterHost, peerAddressOf } from './peer-address.js'
+import { hasCluster, JoinRefused, type LeaderAddress, leaderOf } from './leader-api.js'
+import { type Membership, readMembership, writeMembership } from './membership.js'
+import { OwnEtcd } from './own-etcd.js'
+import { peerAddressOf } from './peer-address.js'
 import type { PeersHost, PeersOptions } from './peers-options.js'
 import type { Welcome } from './proof.js'
-import { keepPeer, type PeerRecord } from './roster.js'
+import type { PeerRecord } from './roster.js'
 import { aloneServer, findServers, removeServer } from './servers.js'
 import { Tending } from './tending.js'
-import { requireWelcoming, Welcomer } from './welcomer.js'
+import { requireEtcd, requireWelcoming, Welcomer } from './welcomer.js'
 
 /** The other nodes of a server whose storage is labelled `raft`: how it comes to have some, and its member of their etcd. */
 export class Peers {
@@ -25,11 +24,11 @@ export class Peers {
   readonly #stop = new AbortController()
   readonly #joiner: Joiner
   readonly #welcomer: Welcomer
+  readonly #goingOver: GoingOver
   readonly #tending: Tending
   #membership: Membership
   #etcd: OwnEtcd | undefined
   #host: PeersHost | undefined
-  #goingOver: Promise<void> | undefined
 
   private constructor(options: PeersOptions, membership: Membership) {
     this.#options = options
@@ -38,6 +37,18 @@ export class Peers {
     const { signal } = this.#stop
     this.#joiner = new Joiner({ ...options, host, signal, enter: (welcome) => this.#enter(welcome) })
     this.#welcomer = new Welcomer({ ...options, runtime: () => host().requireRuntime() })
+    this.#goingOver = new GoingOver({
+      ...options,
+      host,
+      signal,
+      certify: (address) => this.#welcomer.certify(address),
+      decide: async (member, etcd) => {
+        await this.#keep({ state: 'joined', member })
+        this.#etcd = etcd
+      },
+      undo: () => this.#keep(this.#membership),
+      onRemoved: () => this.#removed(),
+    })
     this.#tending = new Tending({
       ...options,
       members: () => (this.#host?.node?.isServing ? this.#etcd?.members : undefined),
@@ -83,10 +94,8 @@ export class Peers {
   /** False when it goes on trying in the background. Rejects with LogicalError 500 with the cause. */
   async join(leader: LeaderAddress, { isRetried }: { readonly isRetried: boolean }): Promise<boolean> {
     const { config } = this.#options
-    if (this.#membership.state === 'joined' || this.#joiner.pending || leader.address === config.apiAddress) return true
-    if (this.#requireHost().requireRuntime().seal.isInitialized) {
-      throw invalid('this server has a cluster already; to join another one it must be given an empty path')
-    }
+    if (this.#membership.state === 'joined' || leader.address === config.apiAddress) return true
+    if (this.#requireHost().requireRuntime().seal.keys.config) throw hasCluster()
     try {
       await this.#joiner.join(leader)
       return true
@@ -101,18 +110,18 @@ export class Peers {
 
   /** For a server that is to join. */
   challenge(serverId: string) {
-    requireWelcoming(this.#requireHost().requireRuntime())
+    this.#requireWelcoming()
     return this.#welcomer.challenge(serverId)
   }
 
   /** What the server with this id is given for its answer. LogicalError 503 while this cluster becomes one of several nodes. */
   async answer(peer: PeerRecord, answer: string): Promise<string> {
-    requireWelcoming(this.#requireHost().requireRuntime())
-    const secret = this.#welcomer.requireProof(peer.nodeId, answer)
+    this.#requireWelcoming()
+    const secret = this.#welcomer.requireProof(peer, answer)
     await this.#welcomer.requireNew(peer, this.#etcd)
     if (this.#membership.state !== 'joined' || !this.#etcd) {
-      this.#goOverSoon()
-      throw new LogicalError('unavailable', 'this cluster is about to have several nodes, try again')
+      this.#goingOver.begin()
+      throw this.#goingOver.refusal
     }
     const welcome = await this.#welcomer.admit(peer, secret, this.#etcd, this.#membership.member.token)
     this.#options.log.info('a server joins the cluster', { node: peer.nodeId, address: peer.peerAddress })
@@ -140,65 +149,34 @@ export class Peers {
     this.#options.log.info('a node was removed from the cluster', { node: nodeId })
   }
 
-  async close(): Promise<void> {
+  /** Nothing is waited for any more. */
+  stop(): void {
     this.#stop.abort(new LogicalError('unavailable', 'the server is stopping'))
+  }
+
+  async close(): Promise<void> {
+    this.stop()
     this.#tending.close()
-    await this.#goingOver
+    await this.#goingOver.settled()
     await this.#etcd?.close()
-  }
-
-  #goOverSoon(): void {
-    const { log } = this.#options
-    this.#goingOver ??= this.#goOver()
-      .catch((error: unknown) => log.error('this cluster could not become one of several nodes', { error }))
-      .finally(() => {
-        this.#goingOver = undefined
-      })
-  }
-
-  /** From LevelDB alone to a log in an etcd, of one member at first; what is written as the membership decides. */
-  async #goOver(): Promise<void> {
-    const { config, directory, random, log } = this.#options
-    const host = this.#requireHost()
-    const { nodeId } = config.storage
-    const peerAddress = peerAddressOf(config)
-    const clusterAddress = clusterHost(config)
-    await OwnEtcd.prepare(this.#options, await this.#welcomer.certify(peerAddress))
-    await keepPeer(host.requireRuntime().barrier.view(''), { nodeId, peerAddress, clusterAddress })
-    const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
-    const member: MemberRecord = { nodeId, peerAddress, initialCluster, token: uuid(random), isFirst: true }
-    const etcd = await startFirst(this.#options, member, () => this.#removed())
-    const { signal } = this.#stop
-    await host.pauseWrites()
-    try {
-      await host.moveData('the cluster is to have several nodes', async (engine) => {
-        await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
-        const sharedLog = await etcd.openLog(signal)
-        const copy = await openCopy(directory, log)
-        // Nothing may fail from here on.
-        await this.#join(member, etcd)
-        host.becomeNode(sharedLog)
-        return copy
-      })
-    } catch (error) {
-      host.resumeWrites()
-      if (this.#etcd !== etcd) {
-        await writeMembership(directory, this.#membership)
-        await etcd.close()
-      }
-      throw error
-    }
-    await removeGenerations(directory)
   }
 
   async #enter({ initialCluster, token, rootKey, ...tls }: Welcome): Promise<void> {
     const { config } = this.#options
     const { nodeId } = config.storage
     const member = { nodeId, peerAddress: peerAddressOf(config), initialCluster, token, isFirst: false }
+    const before = this.#membership
+    if (before.state !== 'alone') throw invalid('this server has joined a cluster already')
     await OwnEtcd.prepare(this.#options, tls)
-    const etcd = await OwnEtcd.start(this.#options, member, () => this.#removed())
-    await this.#join(member, etcd)
-    void this.#follow(etcd, Buffer.from(rootKey, 'base64'))
+    try {
+      // Once its etcd is there, the others may give it a vote and count on it.
+      await this.#keep({ state: 'joined', member })
+      this.#etcd = await OwnEtcd.start(this.#options, member, () => this.#removed())
+    } catch (error) {
+      await this.#keep(before).catch(() => undefined)
+      throw error
+    }
+    void this.#follow(this.#etcd, Buffer.from(rootKey, 'base64'))
   }
 
   /** As soon as the new member takes part in the decisions of the others. */
@@ -220,11 +198,9 @@ export class Peers {
     }
   }
 
-  async #join(member: MemberRecord, etcd: OwnEtcd): Promise<void> {
-    const membership: Membership = { state: 'joined', member }
+  async #keep(membership: Membership): Promise<void> {
     await writeMembership(this.#options.directory, membership)
     this.#membership = membership
-    this.#etcd = etcd
   }
 
   #removed(): void {
@@ -238,6 +214,11 @@ export class Peers {
     writeMembership(directory, membership).catch((error: unknown) => {
       log.error('that this node was removed could not be written', { error })
     })
+  }
+
+  #requireWelcoming(): void {
+    requireWelcoming(this.#requireHost().requireRuntime())
+    if (this.#membership.state === 'alone') requireEtcd(this.#options.config)
   }
 
   #requireHost(): PeersHost {

@@ -6,6 +6,7 @@ import type { Random } from '../../base/random.js'
 import { deriveKey } from '../../crypto/digest.js'
 import { hmacSha256Hex } from '../../crypto/hmac.js'
 import { unwrapKey, wrapKey } from '../../seal/key-wrapping.js'
+import type { PeerRecord } from './roster.js'
 
 /** All that a new node needs. */
 export interface Welcome {
@@ -21,7 +22,9 @@ export interface Welcome {
 
 export const SECRET_BYTES = 32
 
-export const answerTo = (secret: Buffer, serverId: string): string => hmacSha256Hex(secret, `join ${serverId}`)
+/** Whoever is between the two can change nothing of what the server has said of itself. */
+export const answerTo = (secret: Buffer, { nodeId, peerAddress, clusterAddress }: PeerRecord): string =>
+  hmacSha256Hex(secret, JSON.stringify(['join', nodeId, peerAddress, clusterAddress]))
 
 const PURPOSE = 'welcome'
 

@@ -1,12 +1,16 @@
 import { isSameSecret } from '../../crypto/constant-time.js'
 import { issueCertificate } from '../../crypto/certificates.js'
+import { hmacSha256 } from '../../crypto/hmac.js'
 import { certificatePem, privateKeyPem } from '../../crypto/pem.js'
-import { parseHostPort } from '../../base/network.js'
+import { type Network, parseHostPort } from '../../base/network.js'
 import { invalid, LogicalError } from '../../logical/errors.js'
 import type { SealConfig } from '../../seal/config.js'
+import type { Member } from '../../storage/commit-log/etcd/etcd-api.js'
+import type { ServerConfig } from '../config/config.js'
 import { ensureAuthority, type NodeAuthority } from '../nodes/node-authority.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { memberName, type MemberTls, nodeIdOf, type OwnEtcd, peerUrl } from './own-etcd.js'
+import { findEtcd } from './peer-address.js'
 import type { PeersOptions } from './peers-options.js'
 import { answerTo, SECRET_BYTES, sealWelcome } from './proof.js'
 import { findPeer, keepPeer, type PeerRecord } from './roster.js'
@@ -15,42 +19,49 @@ interface WelcomerOptions extends PeersOptions {
   readonly runtime: () => Runtime
 }
 
-/** How many servers may be about to join, and for how long each. */
-const CHALLENGES_MAX = 64
+/** A challenge is good for so long at least, and at most for twice as long. */
 const CHALLENGE_MS = 600_000
+/** For the etcd of a server that was let in to start. */
+const START_MS = 10_000
+const DIAL_MS = 1000
 
 /** What the active node does with servers that ask to be let in. */
 export class Welcomer {
   readonly #options: WelcomerOptions
-  readonly #challenges = new Map<string, { readonly secret: Buffer; readonly untilMs: number }>()
+  /** Challenges are made with it, and none is kept: nobody who asks for many can take another's away. */
+  readonly #key: Buffer
+  /** How often each server was let in; none of its challenges of before counts then. */
+  readonly #admissions = new Map<string, number>()
+  /** Members without a vote, and when they were first seen. */
+  readonly #learners = new Map<string, number>()
 
   constructor(options: WelcomerOptions) {
     this.#options = options
+    this.#key = options.random.bytes(SECRET_BYTES)
   }
 
   /** A secret that only who has the shares, or the seal, can read; and how the shares are made. */
   async challenge(serverId: string): Promise<{ challenge: Buffer; type: string; config: SealConfig }> {
-    const { random, clock, runtime } = this.#options
-    const { keys } = runtime().seal
+    const { keys } = this.#options.runtime().seal
     if (!keys.config) throw new Error('an open cluster without a seal')
-    const secret = random.bytes(SECRET_BYTES)
-    const challenge = await keys.sealChallenge(secret)
-    this.#forgetOld()
-    this.#challenges.delete(serverId)
-    this.#challenges.set(serverId, { secret, untilMs: clock.monotonic() + CHALLENGE_MS })
+    const challenge = await keys.sealChallenge(this.#secretOf(serverId, this.#period))
     return { challenge, type: keys.type, config: keys.config }
   }
 
-  /** The secret of the server's challenge. Throws LogicalError 403 where the answer is not its; 400 where there is none. */
-  requireProof(serverId: string, answer: string): Buffer {
-    this.#forgetOld()
-    const known = this.#challenges.get(serverId)
-    if (!known) throw invalid(`no challenge is open for the server "${serverId}"`)
-    if (!isSameSecret(Buffer.from(answerTo(known.secret, serverId)), Buffer.from(answer))) {
-      this.#challenges.delete(serverId)
-      throw new LogicalError('permission-denied', 'the answer to the challenge is wrong')
-    }
-    return known.secret
+  /** The secret of the server's challenge. Throws LogicalError 403 where the answer is not its, or is too late. */
+  requireProof(peer: PeerRecord, answer: string): Buffer {
+    const secrets = [this.#period, this.#period - 1].map((period) => this.#secretOf(peer.nodeId, period))
+    const secret = secrets.find((one) => isSameSecret(Buffer.from(answerTo(one, peer)), Buffer.from(answer)))
+    if (!secret) throw new LogicalError('permission-denied', 'the answer to the challenge is wrong, or late')
+    return secret
+  }
+
+  get #period(): number {
+    return Math.floor(this.#options.clock.monotonic() / CHALLENGE_MS)
+  }
+
+  #secretOf(serverId: string, period: number): Buffer {
+    return hmacSha256(this.#key, JSON.stringify([serverId, period, this.#admissions.get(serverId) ?? 0]))
   }
 
   /** Throws LogicalError 400 where another server has its id or its address. */
@@ -63,6 +74,7 @@ export class Welcomer {
     if (nodeId !== config.storage.nodeId && (!member || member.isLearner)) {
       // It was let in before, and has never come so far as to count.
       if (member) await etcd?.members.remove(member.ID)
+      for (const one of members) if (one.isLearner && one !== member) await this.#makeRoom(one, etcd)
       return
     }
     const other = member && member.name !== '' ? nodeIdOf(member.name) : nodeId
@@ -70,6 +82,22 @@ export class Welcomer {
       `the server "${other}" at ${url} is a node of this cluster already: give the new one another node_id and address, or ` +
         'remove the old one first (operator raft remove-peer)',
     )
+  }
+
+  /** There is room for one member without a vote. LogicalError 503 while another server may still come. */
+  async #makeRoom({ ID, name, peerURLs }: Member, etcd: OwnEtcd | undefined): Promise<void> {
+    const { clock, network, log } = this.#options
+    const nowMs = clock.monotonic()
+    const sinceMs = this.#learners.get(ID) ?? nowMs
+    this.#learners.set(ID, sinceMs)
+    const addresses = peerURLs.map((url) => url.replace(peerUrl(''), ''))
+    if (nowMs - sinceMs < START_MS || (await isThere(network, addresses))) {
+      const server = name === '' ? addresses.join(', ') : nodeIdOf(name)
+      throw new LogicalError('unavailable', `another server is joining (${server}), try again`)
+    }
+    log.warn('a server that was let in has not come, and is taken out again', { addresses })
+    await etcd?.members.remove(ID)
+    this.#learners.delete(ID)
   }
 
   /** Makes it a member that has no vote yet; what it needs, encrypted with its secret. */
@@ -80,7 +108,8 @@ export class Welcomer {
     if (!rootKey) throw new LogicalError('sealed', 'Vault is sealed')
     const tls = await this.certify(peer.peerAddress)
     await keepPeer(barrier.view(''), peer)
-    await etcd.members.addLearner(peerUrl(peer.peerAddress))
+    const { ID } = await etcd.members.addLearner(peerUrl(peer.peerAddress))
+    this.#learners.set(ID, this.#options.clock.monotonic())
     const members = await etcd.members.list()
     const own = (url: string) => url === peerUrl(peer.peerAddress)
     const initialCluster = members
@@ -88,7 +117,7 @@ export class Welcomer {
         peerURLs.map((url) => `${own(url) ? memberName(peer.nodeId) : name || `m${ID}`}=${url}`),
       )
       .join(',')
-    this.#challenges.delete(peer.nodeId)
+    this.#admissions.set(peer.nodeId, (this.#admissions.get(peer.nodeId) ?? 0) + 1)
     return sealWelcome(random, secret, { ...tls, initialCluster, token, rootKey: rootKey.toString('base64') })
   }
 
@@ -98,12 +127,24 @@ export class Welcomer {
     const authority = await ensureAuthority(runtime().barrier.view(''), random, clock.now())
     return memberTls(authority, peerAddress, clock.now())
   }
+}
 
-  #forgetOld(): void {
-    const nowMs = this.#options.clock.monotonic()
-    for (const [id, { untilMs }] of this.#challenges) {
-      if (untilMs <= nowMs || this.#challenges.size >= CHALLENGES_MAX) this.#challenges.delete(id)
-    }
+/** Whether something listens at one of these addresses. */
+const isThere = async (network: Network, addresses: readonly string[]): Promise<boolean> => {
+  for (const address of addresses) {
+    const socket = await network.dial(address, { timeoutMs: DIAL_MS }).catch(() => undefined)
+    socket?.destroy()
+    if (socket) return true
+  }
+  return false
+}
+
+/** Throws LogicalError 400 where the program is missing that other nodes need. */
+export const requireEtcd = ({ own }: ServerConfig): void => {
+  try {
+    findEtcd(own.etcdPath)
+  } catch (error) {
+    throw invalid(`no server can join this one: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -161,6 +161,7 @@ export class RuntimeHost implements RuntimeChanges {
   /** The data goes over to another source: see `PeersHost`. */
   moveData(reason: string, move: (engine: Engine) => Promise<EngineSource>, rootKey?: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (this.#isClosing) return reject(new LogicalError('unavailable', STOPPING_REFUSAL))
       this.#change(reason, () => this.#move(move, rootKey).then(resolve, reject))
     })
   }
@@ -282,9 +283,8 @@ export class RuntimeHost implements RuntimeChanges {
   }
 
   #openRuntime(): Promise<Runtime> {
-    const { config } = this.#options
-    this.#autoSeal ??= createAutoSeal(config, { ...this.#options, signal: this.#stop.signal })
     const { signal } = this.#stop
+    this.#autoSeal ??= createAutoSeal(this.#options.config, { ...this.#options, signal })
     const source = this.#requireSource()
     const seat = this.#options.seat()
     return Runtime.open({ ...this.#options, seat, autoSeal: this.#autoSeal, changes: this, source, signal })

@@ -1,0 +1,96 @@
+import { uuid } from '../../base/id.js'
+import { LogicalError } from '../../logical/errors.js'
+import { beginLog } from '../../storage/commit-log/etcd/etcd-image.js'
+import { removeGenerations } from '../../storage/engine/generation-record.js'
+import { openCopy } from '../data/shared-storage.js'
+import type { MemberRecord } from './membership.js'
+import { memberName, type MemberTls, OwnEtcd, peerUrl, PREFIX, startFirst } from './own-etcd.js'
+import { clusterHost, peerAddressOf } from './peer-address.js'
+import type { PeersHost, PeersOptions } from './peers-options.js'
+import { keepPeer } from './roster.js'
+
+interface GoingOverOptions extends PeersOptions {
+  readonly host: () => PeersHost
+  readonly signal: AbortSignal
+  /** The certificate for an address. */
+  readonly certify: (peerAddress: string) => Promise<MemberTls>
+  /** From now on the etcd has the data. Resolves when that is durable. */
+  readonly decide: (member: MemberRecord, etcd: OwnEtcd) => Promise<void>
+  /** What was decided before is durable again. */
+  readonly undo: () => Promise<void>
+  readonly onRemoved: () => void
+}
+
+/** How a cluster of one node becomes one of several: from LevelDB alone to a log in an etcd, of one member at first. */
+export class GoingOver {
+  readonly #options: GoingOverOptions
+  #running: Promise<void> | undefined
+  #failure = ''
+
+  constructor(options: GoingOverOptions) {
+    this.#options = options
+  }
+
+  /** What a server is told that asks meanwhile. */
+  get refusal(): LogicalError {
+    const failure = this.#failure && `; it could not at the last attempt: ${this.#failure}`
+    return new LogicalError('unavailable', `this cluster is about to have several nodes, try again${failure}`)
+  }
+
+  /** In the background. */
+  begin(): void {
+    this.#running ??= this.#run()
+      .catch((error: unknown) => {
+        this.#failure = error instanceof Error ? error.message : String(error)
+        this.#options.log.error('this cluster could not become one of several nodes', { error })
+      })
+      .finally(() => {
+        this.#running = undefined
+      })
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { config, directory, random, host, certify, onRemoved } = this.#options
+    const { nodeId } = config.storage
+    const peerAddress = peerAddressOf(config)
+    const clusterAddress = clusterHost(config)
+    await OwnEtcd.prepare(this.#options, await certify(peerAddress))
+    await keepPeer(host().requireRuntime().barrier.view(''), { nodeId, peerAddress, clusterAddress })
+    const initialCluster = `${memberName(nodeId)}=${peerUrl(peerAddress)}`
+    const member: MemberRecord = { nodeId, peerAddress, initialCluster, token: uuid(random), isFirst: true }
+    await this.#move(member, await startFirst(this.#options, member, onRemoved))
+    await removeGenerations(directory)
+  }
+
+  /** What is written as the membership decides. */
+  async #move(member: MemberRecord, etcd: OwnEtcd): Promise<void> {
+    const { directory, random, log, signal, decide, undo } = this.#options
+    const host = this.#options.host()
+    let isDecided = false
+    await host.pauseWrites()
+    try {
+      await host.moveData('the cluster is to have several nodes', async (engine) => {
+        await beginLog({ ...etcd.connection, prefix: PREFIX }, engine, random, signal)
+        const sharedLog = await etcd.openLog(signal)
+        const copy = await openCopy(directory, log)
+        // Nothing may fail from here on.
+        await decide(member, etcd)
+        isDecided = true
+        host.becomeNode(sharedLog)
+        return copy
+      })
+    } catch (error) {
+      host.resumeWrites()
+      if (!isDecided) {
+        await undo()
+        await etcd.close()
+      }
+      throw error
+    }
+  }
+}

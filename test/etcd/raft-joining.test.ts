@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
+import type { TestNodes } from '../support/nodes.js'
+import { etcdsOf, join, openFirst, serversOf } from '../support/raft-nodes.js'
+import { until } from '../support/until.js'
+
+/** What goes wrong while a server joins another one with storage "raft". */
+
+const ended: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ended.splice(0).reverse()) await end()
+})
+
+type More = (name: string) => object
+
+/** Nodes that run; what `more` says of one is in its configuration as well. */
+const launch = async (names: readonly string[], more: More = () => ({})): Promise<TestNodes<NodeProcess>> => {
+  const nodes = await raftProcesses(names)
+  for (const node of nodes.all) {
+    const configOf = node.configOf.bind(node)
+    node.configOf = (storage, settings) => {
+      const { seal, ...own } = more(node.name) as { seal?: object }
+      return { ...configOf(storage, { ...settings, ...own }), ...(seal && { seal }) }
+    }
+    ended.push(() => node.destroy())
+  }
+  await Promise.all(nodes.all.map((node) => node.start()))
+  return nodes
+}
+
+const pair = async (more?: More) => {
+  const nodes = await launch(['A', 'B'], more)
+  const [a, b] = nodes.all as [NodeProcess, NodeProcess]
+  return { nodes, a, b }
+}
+
+const tryJoin = (node: NodeProcess, leader_api_addr: string) =>
+  node.send('PUT', 'sys/storage/raft/join', { body: { leader_api_addr } })
+
+const unsealed = (nodes: TestNodes<NodeProcess>, node: NodeProcess) =>
+  Promise.allSettled(nodes.keys.slice(0, 2).map((key) => node.send('PUT', 'sys/unseal', { body: { key } })))
+
+/** A server that answers everything as `answer` says, until the test ends. Resolves to its address. */
+const serve = async (answer: (url: string, body: string) => Promise<{ status: number; text: string }>) => {
+  const server = http.createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    const { status, text } = await answer(request.url ?? '', body)
+    response.writeHead(status).end(text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  ended.push(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('shares that are shown again while a server joins start nothing twice', async () => {
+  const { nodes, a, b } = await pair()
+  await openFirst(nodes)
+  await join(b, a)
+  const answers: number[] = []
+  await until(async () => {
+    for (const key of nodes.keys) answers.push((await b.send('PUT', 'sys/unseal', { body: { key } })).status)
+    return (await b.health()) === 429
+  })
+  expect(new Set(answers)).toEqual(new Set([200]))
+  expect(etcdsOf(b).length).toBe(1)
+  await until(async () => (await serversOf(nodes)).B?.[1] === true)
+})
+
+test('a server that cannot keep what it was given gets no vote', async () => {
+  const { nodes, a, b } = await pair()
+  await openFirst(nodes)
+  mkdirSync(path.join(b.directory, 'data', 'peers.json', 'taken'), { recursive: true })
+  await join(b, a)
+  const answers = await unsealed(nodes, b)
+  expect(JSON.stringify(answers)).toContain('could not be kept here')
+  expect(etcdsOf(b)).toEqual([])
+  expect(await serversOf(nodes)).toEqual({ A: [true, true], B: [false, false] })
+  await b.crash()
+  await nodes.clientOf(a).call('PUT', 'kv/it', { body: { value: 'alone' } })
+})
+
+test('a leader is stopped while it goes over, and has its data when it is started again', async () => {
+  const { nodes, a, b } = await pair()
+  await openFirst(nodes)
+  await nodes.clientOf(a).call('PUT', 'kv/it', { body: { value: 'kept' } })
+  await join(b, a)
+  const joining = unsealed(nodes, b)
+  await until(() => etcdsOf(a).length > 0)
+  await a.stop()
+  expect(etcdsOf(a)).toEqual([])
+  await b.crash()
+  await joining
+  await a.start()
+  await nodes.unseal(a)
+  expect((await nodes.clientOf(a).send('GET', 'kv/it')).json?.data).toEqual({ value: 'kept' })
+})
+
+test('a server that was let in and never came does not keep others out', async () => {
+  const nodes = await launch(['A', 'B', 'C'])
+  const [a, b, c] = nodes.all as [NodeProcess, NodeProcess, NodeProcess]
+  await openFirst(nodes)
+  mkdirSync(path.join(b.directory, 'data', 'peers.json', 'taken'), { recursive: true })
+  await join(b, a)
+  await unsealed(nodes, b)
+  await join(c, a)
+  await nodes.unseal(c)
+  expect(Object.keys(await serversOf(nodes))).toEqual(['A', 'C'])
+})
+
+test('nobody without shares keeps a server out', async () => {
+  const { nodes, a, b } = await pair()
+  await openFirst(nodes)
+  await join(b, a)
+  const ask = (what: string, body: object) => a.send('PUT', `sys/storage/raft/bootstrap/${what}`, { body })
+  let isOver = false
+  const noise = (async () => {
+    for (let at = 0; !isOver; at++) {
+      const wrong = { server_id: 'B', answer: 'no', cluster_addr: '127.0.0.1:1', peer_addr: '127.0.0.1:2' }
+      for (const id of ['B', `other-${at}`]) await ask('challenge', { server_id: id }).catch(() => undefined)
+      await ask('answer', wrong).catch(() => undefined)
+    }
+  })()
+  await nodes.unseal(b)
+  isOver = true
+  await noise
+  expect(Object.keys(await serversOf(nodes))).toEqual(['A', 'B'])
+})
+
+test('a leader that is none is told of, and another one can be named instead', async () => {
+  const { nodes, a, b } = await pair()
+  await openFirst(nodes)
+  const answers = ['<html>', '{"data":{"challenge":"AAAA","seal_config":{"type":"shamir"}}}']
+  for (const text of answers) {
+    const refused = await tryJoin(b, await serve(async () => ({ status: 200, text })))
+    expect(refused.status).toBe(500)
+    expect(refused.json?.errors).toEqual([expect.stringContaining('is no challenge')])
+  }
+  const other = { type: 'shamir', secret_shares: 1, secret_threshold: 1 }
+  const text = JSON.stringify({ data: { challenge: 'AAAA', seal_config: other } })
+  expect((await tryJoin(b, await serve(async () => ({ status: 200, text })))).status).toBe(200)
+  expect(await b.anonymous.read('sys/seal-status')).toMatchObject({ sealed: true, n: 1 })
+  await join(b, a)
+  expect(await b.anonymous.read('sys/seal-status')).toMatchObject({ sealed: true, n: 3 })
+  await nodes.unseal(b)
+})
+
+test('who stands between two servers puts no other address into the cluster', async () => {
+  const { nodes, a, b } = await pair()
+  await openFirst(nodes)
+  const tried = { count: 0 }
+  const between = await serve(async (url, text) => {
+    const body = JSON.parse(text) as Record<string, string>
+    if (body.peer_addr !== undefined && tried.count++ < 3) body.cluster_addr = 'other.example:1'
+    const answer = await fetch(`${a.address}${url}`, { method: 'PUT', body: JSON.stringify(body) })
+    return { status: answer.status, text: await answer.text() }
+  })
+  await tryJoin(b, between)
+  await nodes.unseal(b)
+  expect(tried.count).toBeGreaterThan(3)
+  const configuration = await nodes.clientOf(a).read('sys/storage/raft/configuration')
+  expect(JSON.stringify(configuration)).not.toContain('other.example')
+})
+
+test.each(['A', 'B'])('where the program etcd is missing on %s, joining says so at once', async (name) => {
+  const missing = (node: string) => (node === name ? { etcd_path: '/nowhere/etcd' } : {})
+  const { nodes, a, b } = await pair(missing)
+  await openFirst(nodes)
+  const refused = await tryJoin(b, a.address)
+  expect(refused.status).toBe(500)
+  expect(refused.json?.errors).toEqual([expect.stringContaining('/nowhere/etcd')])
+})
+
+test('a server whose seal opens by itself joins once, however often it is told to, and is not initialised meanwhile', async () => {
+  const seal = { static: { current_key_id: '1', current_key: randomBytes(32).toString('base64') } }
+  const { nodes, a, b } = await pair(() => ({ seal }))
+  const init = (node: NodeProcess) =>
+    node.send('PUT', 'sys/init', { body: { recovery_shares: 1, recovery_threshold: 1 } })
+  nodes.rootToken = String((await init(a)).json?.root_token)
+  await until(async () => (await a.health()) === 200)
+  const joins = [tryJoin(b, a.address), tryJoin(b, a.address)]
+  await until(async () => (await b.health()) !== 501)
+  expect((await init(b)).json?.errors).toEqual(['Vault is already initialized'])
+  expect((await Promise.all(joins)).map(({ status }) => status)).toEqual([200, 200])
+  await until(async () => (await b.health()) === 429)
+  expect(etcdsOf(b).length).toBe(1)
+})
