@@ -190,3 +190,20 @@ test('a server whose seal opens by itself joins once, however often it is told t
   await until(async () => (await b.health()) === 429)
   expect(etcdsOf(b).length).toBe(1)
 })
+
+test('a node that waits for the others at its start ends when it is told to', async () => {
+  const { nodes, a, b } = await pair()
+  await openFirst(nodes)
+  await join(b, a)
+  await nodes.unseal(b)
+  await until(async () => (await serversOf(nodes)).B?.[1] === true)
+  await Promise.all([a.crash(), b.crash()])
+  const started = a.start().then(
+    () => 'it has started',
+    (error: unknown) => String(error),
+  )
+  await until(() => a.lastLogLines.includes('the other members are waited for'))
+  await a.stop()
+  expect(await started).toContain('the server stops before it has started')
+  await until(() => etcdsOf(a).length === 0)
+})

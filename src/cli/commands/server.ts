@@ -11,6 +11,7 @@ import { endWithParent } from '../../lab/runner/end-with-parent.js'
 import { EXIT } from '../exit-codes.js'
 import type { Output } from '../output.js'
 
+const STOPS = ['SIGTERM', 'SIGINT'] as const
 /** Exit status when a port or the data directory is taken. */
 const TAKEN = 5
 
@@ -34,6 +35,12 @@ export const runServer = async (args: readonly string[], output: Output): Promis
     if (config.pidFile !== '') rmSync(config.pidFile, { force: true })
     if (certificates?.isTemporary) rmSync(certificates.directory, { recursive: true, force: true })
   }
+  const endEarly = (signal: NodeJS.Signals) => {
+    log.info('the server stops before it has started', { signal })
+    cleanUp()
+    process.exit(EXIT.ok)
+  }
+  for (const signal of STOPS) process.on(signal, endEarly)
   const server = await startServerFrom(config, log).catch((error: unknown) => error)
   if (!isServer(server)) {
     cleanUp()
@@ -48,6 +55,7 @@ export const runServer = async (args: readonly string[], output: Output): Promis
   tellAddresses(config.own.addressFile, lines, log)
   process.on('SIGHUP', () => void reload(server, log, args))
   endWithParent()
+  for (const signal of STOPS) process.off(signal, endEarly)
   const status = await serveUntilStopped(server, log)
   if (config.own.addressFile !== '') removeAddressFile(config.own.addressFile, lines)
   cleanUp()
@@ -103,6 +111,5 @@ const serveUntilStopped = (server: Server, log: PinoLog): Promise<number> =>
         },
       )
     }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
+    for (const signal of STOPS) process.on(signal, stop)
   })
