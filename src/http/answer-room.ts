@@ -1,4 +1,4 @@
-import type { EventEmitter } from 'node:events'
+import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../base/clock.js'
@@ -85,6 +85,12 @@ export class AnswerRoom {
       expected: (path) => (this.#expected.size === 0 ? undefined : this.#expected.get(path)),
       note: (path, bytes) => this.#note(path, bytes),
     }
+  }
+
+  /** The same for an answer to another node: it is taken when its call has ended, and nobody is cut for being slow. */
+  placeForCall(ended: AbortSignal): AnswerPlace {
+    const end = new CallEnd(ended)
+    return this.placeFor({ response: end, socket: end })
   }
 
   #note(path: string, bytes: number | undefined): void {
@@ -187,6 +193,27 @@ export class AnswerRoom {
     this.#impatience?.cancel()
     this.#impatience = undefined
   }
+}
+
+class CallEnd extends EventEmitter {
+  readonly writableEnded = false
+  readonly #ended: AbortSignal
+
+  constructor(ended: AbortSignal) {
+    super()
+    this.#ended = ended
+    ended.addEventListener('abort', () => this.emit('close'), { once: true })
+  }
+
+  get closed(): boolean {
+    return this.#ended.aborted
+  }
+
+  get destroyed(): boolean {
+    return this.#ended.aborted
+  }
+
+  destroy(): void {}
 }
 
 /** Calls back once: a connection that ends tells the answer that it carries, and not those that wait behind it. */

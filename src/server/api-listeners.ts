@@ -1,4 +1,5 @@
 import { AnswerRoom } from '../http/answer-room.js'
+import type { AnswerPlace } from '../logical/request.js'
 import { BodyRoom } from '../http/body-room.js'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../http/http-server.js'
 import type { ListenerConfig } from './config/config.js'
@@ -27,6 +28,9 @@ export class ApiListeners {
     this.#bodies = new BodyRoom(options.clock)
     this.#answers = new AnswerRoom(options.clock)
   }
+
+  /** Room for the answer to a request that another node hands on, until that has it. */
+  readonly placeForCall = (ended: AbortSignal): AnswerPlace => this.#answers.placeForCall(ended)
 
   /** The addresses really bound, `host:port`. */
   get addresses(): readonly string[] {

@@ -243,8 +243,8 @@ export class Server implements ShellView {
       transport: this.transport,
       host: () => this.host,
       port: () => this.clusterPort,
-      serve: (request, options) => this.#requests.handleRelayed(request, options),
-      answerHere: (request) => this.#requests.answerHere(request),
+      requests: () => this.#requests,
+      placeForCall: (ended) => this.#listeners.placeForCall(ended),
     })
   }
 }

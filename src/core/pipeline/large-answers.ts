@@ -8,12 +8,13 @@ const LARGE_BYTES = 64 * 1024
 /**
  * Runs a read. An answer that turns out to be large and finds no room is dropped, and read anew once there is room for it:
  * how large it is nobody knows before, and small reads never wait. Where one was read lately another of that size is
- * expected, and gets its room first.
+ * expected, and gets its room first. `sizeOf`: bytes of what was read.
  */
-export const readInRoom = async (
+export const readInRoom = async <Answer>(
   request: Pick<Request, 'operation' | 'answerRoom' | 'namespace' | 'path'>,
-  run: () => Promise<Response | undefined>,
-): Promise<Response | undefined> => {
+  run: () => Promise<Answer>,
+  sizeOf: (answer: Answer) => number,
+): Promise<Answer> => {
   const { operation, answerRoom } = request
   if (!answerRoom || operation !== 'read') return run()
   const place = `${request.namespace.id}/${request.path}`
@@ -26,7 +27,7 @@ export const readInRoom = async (
     if (!isOurTurn || !answerRoom.tryEnter(expected)) await answerRoom.enter(expected)
   }
   const response = await run()
-  const size = rawSize(response)
+  const size = sizeOf(response)
   const isLarge = size >= LARGE_BYTES
   if (isLarge) letGo(size)
   if (isLarge || expected !== undefined) answerRoom.note(place, isLarge ? size : undefined)
@@ -35,7 +36,8 @@ export const readInRoom = async (
   return answerRoom.enter(size).then(run)
 }
 
-const rawSize = (response: Response | undefined): number => {
+/** Bytes of the stored texts that an answer consists of. */
+export const rawSize = (response: Response | undefined): number => {
   const data = response?.data
   if (!data) return 0
   if (data instanceof RawJson) return data.size

@@ -17,7 +17,7 @@ import { FULL_ALLOWANCE, openAllowance } from './body-allowance.js'
 import type { Consistency, LogState } from './consistency.js'
 import { checkGate, GATES, isServedWhile, type OpenState } from './gate.js'
 import { LoginIssuer } from '../tokens/login-issuer.js'
-import { readInRoom } from './large-answers.js'
+import { rawSize, readInRoom } from './large-answers.js'
 import type { NamespaceStore } from '../namespaces/namespaces.js'
 import type { PrimaryEntities } from '../identity/primary-entities.js'
 import type { Route, Router } from '../mounts/router.js'
@@ -234,7 +234,7 @@ export class RequestHandler {
       throw new LogicalError('unavailable', 'this primary is fenced: a newer epoch of its replication set exists')
     }
     try {
-      return { response: await readInRoom(request, () => dispatch(route.mount.backend, request, route.path)) }
+      return { response: await readInRoom(request, () => dispatch(route.mount.backend, request, route.path), rawSize) }
     } catch (error) {
       if (!isReadOnly(error)) throw error
       if (!this.#options.mayForward({ ...route, request })) {

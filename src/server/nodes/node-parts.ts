@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import type { Random } from '../../base/random.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import type { AnswerPlace } from '../../logical/request.js'
 import type { PathRuleTable } from '../../logical/path-rules.js'
 import type { Asked } from '../../replication/forwarding/relayed-request.js'
 import type { ClusterPort, ClusterTransport } from '../../replication/rpc/transport.js'
@@ -21,6 +22,13 @@ import { createRelayService } from './relay-service.js'
 import { Standby } from './standby.js'
 import { StandbyPort } from './standby-port.js'
 
+interface NodeRequests {
+  /** Serves a request that a standby hands on. */
+  handleRelayed(request: IncomingRequest, options: { readonly asks: Asked }): Promise<Rendered>
+  /** Answers what concerns this node alone, whatever its state. */
+  answerHere(request: IncomingRequest): Promise<Rendered>
+}
+
 interface NodePartsOptions {
   readonly config: ServerConfig
   readonly status: ServerStatus
@@ -28,10 +36,9 @@ interface NodePartsOptions {
   readonly transport: ClusterTransport
   readonly host: () => RuntimeHost
   readonly port: () => ClusterPort
-  /** Serves a request that a standby hands on. */
-  readonly serve: (request: IncomingRequest, options: { readonly asks: Asked }) => Promise<Rendered>
-  /** Answers what concerns this node alone, whatever its state. */
-  readonly answerHere: (request: IncomingRequest) => Promise<Rendered>
+  readonly requests: () => NodeRequests
+  /** Room for a large answer to a standby, until the call has ended. */
+  readonly placeForCall: (ended: AbortSignal) => AnswerPlace
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -49,7 +56,7 @@ export interface NodeParts {
 }
 
 export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions): NodeParts => {
-  const { config, status, transport, host, clock, random, log } = options
+  const { config, status, transport, host, requests, clock, random, log } = options
   const times = replicationTimes(config)
   const waitMs = config.own.roleChangeWaitMs
   const room = new WaitingRoom({ clock, waitMs })
@@ -69,7 +76,10 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
       version: config.own.reportedVersion,
     },
     restMs: config.own.stepDownRestMs,
-    relayPort: new RelayPort({ ...options, relayService: createRelayService({ serve: options.serve, log }) }),
+    relayPort: new RelayPort({
+      ...options,
+      relayService: createRelayService({ ...options, serve: (request, how) => requests().handleRelayed(request, how) }),
+    }),
     onChange: () => {
       host().wake()
       wake()
@@ -109,7 +119,7 @@ export const createNodeParts = (sharedLog: SharedLog, options: NodePartsOptions)
     relay,
     room,
     rulesOf: (path) => systemRulesOf(options.systemRules, path),
-    answerHere: options.answerHere,
+    answerHere: (request) => requests().answerHere(request),
   })
   const unsubscribe = sharedLog.onLeader(wake)
   return {

@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { IncomingRequest, Rendered } from '../../logical/incoming.js'
+import type { AnswerPlace } from '../../logical/request.js'
 import { encodeRelayFailure, encodeRendered } from '../../replication/forwarding/relayed-answer.js'
 import { type Asked, decodeRelayed } from '../../replication/forwarding/relayed-request.js'
 import { refusalError } from '../../replication/rpc/refusal.js'
@@ -10,6 +11,8 @@ import type { ClusterService } from '../../replication/rpc/service.js'
 interface RelayServiceOptions {
   /** Serves a request as if it had come here. Throws `NotActive` where this node does not serve, and nothing was done. */
   readonly serve: (request: IncomingRequest, options: { readonly asks: Asked }) => Promise<Rendered>
+  /** Room for a large answer, until the call has ended. */
+  readonly placeForCall: (ended: AbortSignal) => AnswerPlace
   readonly log: Log
 }
 
@@ -19,14 +22,15 @@ export class NotActive extends Error {
 }
 
 /** The calls that the active node answers to the standbys of its cluster. */
-export const createRelayService = ({ serve, log }: RelayServiceOptions): ClusterService => {
+export const createRelayService = ({ serve, placeForCall, log }: RelayServiceOptions): ClusterService => {
   const refusing = refusingService(() => refusalError('forbidden', 'a node of the cluster has no use for this'))
   return {
     ...refusing,
-    forward: async (_, { payload }) => {
+    forward: async ({ gone }, { payload }) => {
       const { request, asks } = decodeRelayed(payload)
       try {
-        return { who: null, payload: encodeRendered(await serve(request, { asks })) }
+        const rendered = await serve({ ...request, answerRoom: placeForCall(gone) }, { asks })
+        return { who: null, payload: encodeRendered(rendered) }
       } catch (error) {
         if (error instanceof NotActive) throw refusalError('unavailable', 'this node is not the active one')
         return { who: null, payload: encodeRelayFailure(asLogical(error, log)) }

@@ -1,4 +1,5 @@
 import { isServedWhile } from '../../core/pipeline/gate.js'
+import { readInRoom } from '../../core/pipeline/large-answers.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { BodyAllowance, IncomingRequest, Rendered } from '../../logical/incoming.js'
 import type { PathRules } from '../../logical/path-rules.js'
@@ -44,7 +45,8 @@ export class Standby {
     }
     // A file does not fit into a message between nodes.
     const isRedirected = rulesOf(request.path).body === 'file' || (request.headers[NO_FORWARDING] ?? '') !== ''
-    return isRedirected ? this.#redirect(request) : relay.send(request)
+    if (isRedirected) return this.#redirect(request)
+    return readInRoom(request, () => relay.send(request), bodySize)
   }
 
   /** How large a body may be, as the active node says; undefined for what is answered here. Its head is all there is yet. */
@@ -64,3 +66,6 @@ export class Standby {
     return { status: 307, contentType: 'application/json', body: '', headers }
   }
 }
+
+/** What the active node sends comes as bytes. */
+const bodySize = ({ body }: Rendered): number => (Buffer.isBuffer(body) ? body.length : 0)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
+import { rawSize, readInRoom } from '../../../src/core/pipeline/large-answers.js'
 import { RawJson } from '../../../src/base/json.js'
 import { ROOT_NAMESPACE } from '../../../src/logical/request.js'
 
@@ -23,10 +23,11 @@ describe('a read whose answer is large', () => {
         else known.set(place, bytes)
       },
     }
-    await readInRoom({ operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path }, async () => {
+    const run = async () => {
       steps.push('read')
       return response
-    })
+    }
+    await readInRoom({ operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path }, run, rawSize)
     return steps
   }
   const tries = `try ${text.length}`

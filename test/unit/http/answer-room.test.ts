@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { RawJson } from '../../../src/base/json.js'
 import { ManualClock } from '../../../src/base/manual-clock.js'
 import { nextTurn } from '../../../src/base/turn.js'
 import { readInRoom } from '../../../src/core/pipeline/large-answers.js'
@@ -127,13 +126,13 @@ describe('the room for large answers', () => {
   })
 
   describe('where large answers are expected', () => {
-    const LARGE = { data: { data: new RawJson(`"${'x'.repeat(100_000)}"`) } }
     const ROOMY = { bytesMax: 10_000_000, waitingMax: 10, patienceMs: 5000 }
     const read = (answerRoom: AnswerPlace, run: () => void) =>
-      readInRoom({ operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path: 'a' }, async () => {
-        run()
-        return LARGE
-      })
+      readInRoom(
+        { operation: 'read', answerRoom, namespace: ROOT_NAMESPACE, path: 'a' },
+        async () => run(),
+        () => 100_000,
+      )
 
     it('has one read in a turn, however many are asked for at once', async () => {
       const { client } = world(ROOMY)

@@ -115,12 +115,12 @@ const answer = (service: ClusterService, commonName: string, method: string, cal
 }
 
 /** The caller of a call whose end is of interest to nobody else. */
-const callerOf = (commonName: string, call: WireCall): Caller => {
+const callerOf = (commonName: string, call: WireCall): Caller & { readonly end: () => void } => {
   const gone = new AbortController()
   call.onEnd((end) => {
     if ('lost' in end) gone.abort(end.lost)
   })
-  return { commonName, gone: gone.signal }
+  return { commonName, gone: gone.signal, end: () => gone.abort() }
 }
 
 const answerUnary = <M extends UnaryMethod>(
@@ -139,6 +139,7 @@ const answerUnary = <M extends UnaryMethod>(
         call.end()
       })
       .catch((error: unknown) => call.end(carriedRefusal(error)))
+      .finally(caller.end)
   })
 }
 
