@@ -40,6 +40,8 @@ export interface LabDriver {
   nodes?(): readonly string[]
   /** As they are known now; keys change with joins and promotions. */
   clusters(): readonly ClusterAccess[]
+  /** Looks which of several nodes are active, where that is not known at any moment: `clusters()` has their addresses then. */
+  followActiveNodes?(): Promise<void>
   /** Remembers what opens a cluster from now on. */
   keepKeys(cluster: string, keys: ClusterKeyChange): void
   /** Does one thing to the server of a cluster and says what was done. `start` unseals with the keys that the lab holds. */
@@ -111,6 +113,11 @@ export class LiveLab implements LabAccess {
     const cluster = this.cluster(name)
     const client = clientOf({ ...cluster, rootToken })
     return cluster.nodeAddresses ? client.with({ address: () => this.cluster(name).apiAddress }) : client
+  }
+
+  /** Looks which of several nodes are active, for whoever asks clusters from now on. */
+  async followActiveNodes(): Promise<void> {
+    await this.#driver.followActiveNodes?.()
   }
 
   /** A cluster, or a node of one: drivers know those by name. */

@@ -67,6 +67,20 @@ it.each([[[]], [['--in-process']]])(
   },
 )
 
+it('drills on nodes are played again and again on a lab that is up', { timeout: 300_000 }, async () => {
+  await using home = new LabHome()
+  const up = await home.run('up', 'single', '--nodes', '3', '--ports', 'random', '--in-process')
+  expect(up, up.stderr).toMatchObject({ status: 0 })
+  for (const drill of ['step-down', 'step-down', 'rolling-restart', 'node-failover']) {
+    const before = await activeOf(home)
+    const run = await home.run('drill', 'run', drill, '--name', 'default')
+    expect(run, `${drill} with ${before?.name} active`).toMatchObject({ status: 0 })
+    if (drill === 'rolling-restart')
+      expect([...run.stdout.matchAll(/\$ understudy restart (A\d)\n/g)].at(-1)?.[1]).toBe(before?.name)
+  }
+  await until(async () => (await home.run('status')).status === 0)
+})
+
 it('the etcd of a lab ends with its keeper, however that ends, and comes back with it', {
   timeout: 300_000,
 }, async () => {

@@ -1,8 +1,10 @@
 import { LabError } from '../lab-error.js'
 import { cannot, type LabKind, type LiveLab } from '../live-lab.js'
+import { serversOf, type Topology } from '../topology.js'
 import { loadTopology, topologyName } from '../topology/catalogue.js'
 import { describeStep } from './describe.js'
 import type { Drill } from './drill.js'
+import { viewNodes } from './nodes-now.js'
 import { linksOf, Witness } from './picture.js'
 
 /** Whether a drill can be played on a lab that was brought up for something else; throws a usage error that says why not. */
@@ -14,7 +16,23 @@ export const requireFitting = (drill: Drill, lab: Pick<LiveLab, 'clusters' | 'na
       'usage',
       `the drill ${drill.name} is for the topology ${topologyName(drill.topology)}: the lab "${lab.name}" has no cluster ${missing.join(', ')}`,
     )
+  requireNodes(drill, lab)
   requireLinks(drill, lab.kind)
+}
+
+/** Steps on nodes need as many as the topology has. */
+const requireNodes = ({ name, topology }: Drill, lab: Pick<LiveLab, 'clusters' | 'name'>): void => {
+  const wanted = loadTopology(topology)
+  for (const { name: cluster, nodeAddresses = [] } of lab.clusters.filter((one) =>
+    wanted.clusters.includes(one.name),
+  )) {
+    const servers = serversOf(wanted, cluster)
+    if (servers.length > Math.max(nodeAddresses.length, 1))
+      throw new LabError(
+        'usage',
+        `the drill ${name} is for the topology ${topologyName(topology)}: the lab "${lab.name}" has no nodes ${servers.join(', ')}`,
+      )
+  }
 }
 
 /** Said before anything is started or changed: no proxy of a lab stands between containers, or servers of somebody else. */
@@ -44,7 +62,9 @@ const HINT: Readonly<Record<LabKind, string>> = {
  * On a lab where another drill has moved the roles the first steps would wait for what never comes.
  */
 export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Promise<void> => {
-  const { clusters, links } = loadTopology(topology)
+  const wanted = loadTopology(topology)
+  const { clusters, links } = wanted
+  await lab.followActiveNodes()
   const witness = new Witness(lab, ANSWER_MS)
   try {
     const testimonies = await witness.ask()
@@ -58,10 +78,20 @@ export const requireRoles = async ({ name, topology }: Drill, lab: LiveLab): Pro
       silent.length > 0
         ? silent.map((one) => `${one.name} ${one.health === null ? 'does not answer' : 'is sealed'}`)
         : missing.map(({ kind, primary, secondary }) => `${secondary} is no ${kind} secondary of ${primary}`)
+    problems.push(...(await findAbsentNodes(wanted, lab)))
     if (problems.length === 0) return
     const where = `the drill ${name} is for the topology ${topologyName(topology)}, and in the lab "${lab.name}"`
     throw new LabError('conflict', `${where} ${problems.join(', ')}${HINT[lab.kind]}`)
   } finally {
     witness.close()
   }
+}
+
+/** Nodes that are neither active nor standbys, where the drill is for several. */
+const findAbsentNodes = async (wanted: Topology, lab: LiveLab): Promise<string[]> => {
+  const several = wanted.clusters.filter((name) => serversOf(wanted, name).length > 1)
+  const nodes = (await Promise.all(several.map((name) => viewNodes(lab, name)))).flat()
+  return nodes
+    .filter(({ state }) => state !== 'active' && state !== 'standby')
+    .map(({ name, state }) => `the node ${name} is ${state}`)
 }

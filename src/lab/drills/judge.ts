@@ -44,6 +44,9 @@ const CLUSTER_KEYS = new Set(
 )
 const FOREIGN_KEYS = new Set('body fields is save headers query expect settings labels'.split(' '))
 
+/** The cluster of a variable such as `${A.active_node}`. */
+const letterOf = (text: string): string => /^\$\{([A-Z])\./.exec(text)?.[1] ?? text
+
 const findStrangers = (document: YamlDocument, given: unknown, clusters: readonly string[]): Problem[] => {
   const { isMap, isScalar, isSeq } = loadYaml()
   const node = document.resolve(given)
@@ -57,7 +60,7 @@ const findStrangers = (document: YamlDocument, given: unknown, clusters: readonl
     if (!CLUSTER_KEYS.has(key)) return findStrangers(document, value, clusters)
     const letters: unknown[] = isSeq(value) ? value.items : [value]
     return letters
-      .filter((one) => isScalar(one) && !clusters.includes(String(one.value)))
+      .filter((one) => isScalar(one) && !clusters.includes(letterOf(String(one.value))))
       .map((one) => ({
         ...document.placeOf(one),
         text: `the topology has no cluster ${String(isScalar(one) && one.value)}; it has ${clusters.join(', ')}`,

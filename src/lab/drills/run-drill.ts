@@ -75,7 +75,8 @@ class DrillRun {
     let load: Load | undefined
     let sampler: Sampler | undefined
     try {
-      await this.#context.variables.learnAddresses()
+      await this.#lab.followActiveNodes()
+      await this.#context.variables.learn()
       await this.#player.play(this.#drill.setup, 'setup')
       load = await this.#startLoad()
       this.#before = toPicture(now(), await this.#witness.ask())

@@ -1,11 +1,13 @@
 import { LabError } from '../lab-error.js'
 import type { LiveLab } from '../live-lab.js'
+import { viewNodes } from './nodes-now.js'
 
 const NAME = /\$\{([\w.-]+)\}/g
 
 /**
  * Variables that steps saved, and facts about the clusters: `${B.address}`, `${B.cluster_address}` (host and port, as others
- * dial it), `${B.root_token}` and `${B.ca_file}`, the certificate authority of its API.
+ * dial it), `${B.root_token}` and `${B.ca_file}`, the certificate authority of its API. Of several nodes `${A.active_node}` is
+ * the name of the one that was active when the drill began, and `${A.standby_1}` of the first of the others.
  */
 export class Variables {
   readonly #lab: LiveLab
@@ -44,6 +46,8 @@ export class Variables {
   async #get(name: string): Promise<unknown> {
     if (this.#saved.has(name)) return this.#saved.get(name)
     const [, cluster, what] = /^([A-Z])\.(address|cluster_address|root_token|ca_file)$/.exec(name) ?? []
+    if (/^[A-Z]\.(active_node|standby_\d)$/.test(name))
+      throw new LabError('usage', `no node of the lab was "\${${name}}" when the drill began`)
     if (cluster === undefined) throw new LabError('usage', `no step has saved anything as "\${${name}}"`)
     if (what === 'address') return this.#lab.cluster(cluster).apiAddress
     if (what === 'ca_file') return this.#caFile(cluster)
@@ -60,10 +64,20 @@ export class Variables {
     return caFile
   }
 
-  /** Asked while all clusters answer: later one may be down when its address is wanted. */
-  async learnAddresses(): Promise<void> {
-    const names = this.#lab.clusters.map(({ name }) => `${name}.cluster_address`)
-    await Promise.all(names.map((name) => this.#get(name).catch(() => undefined)))
+  /** Asked while all clusters answer: later one may be down when its address is wanted, and another node active. */
+  async learn(): Promise<void> {
+    const names = this.#lab.clusters.map(({ name }) => name)
+    await Promise.all(names.map((name) => this.#get(`${name}.cluster_address`).catch(() => undefined)))
+    await Promise.all(names.map((name) => this.#learnNodes(name)))
+  }
+
+  async #learnNodes(cluster: string): Promise<void> {
+    const nodes = await viewNodes(this.#lab, cluster)
+    const active = nodes.find(({ isActive }) => isActive)
+    if (!active) return
+    this.save(`${cluster}.active_node`, active.name)
+    const standbys = nodes.filter((node) => node !== active)
+    for (const [index, { name }] of standbys.entries()) this.save(`${cluster}.standby_${index + 1}`, name)
   }
 }
 

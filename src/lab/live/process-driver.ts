@@ -58,9 +58,19 @@ class ProcessDriver implements LabDriver {
       { timeoutMs, onProgress: (text) => void done.push(text) },
       this.#host,
     )
-    // Whoever asks the cluster from now on asks the node that is active.
-    if (this.nodes().length > 0) saveLab(await atActiveNodes(requireLab(this.name), this.#host.clock))
+    await this.followActiveNodes()
     return done.at(-1) ?? ''
+  }
+
+  async followActiveNodes(): Promise<void> {
+    if (this.nodes().length === 0) return
+    const { clusters } = await atActiveNodes(requireLab(this.name), this.#host.clock)
+    const addresses = new Map(
+      clusters.map(({ name, apiAddress, clusterAddress }) => [name, { apiAddress, clusterAddress }]),
+    )
+    // Read again: other commands may have changed it while a node took over.
+    const lab = requireLab(this.name)
+    saveLab({ ...lab, clusters: lab.clusters.map((one) => ({ ...one, ...addresses.get(one.name) })) })
   }
 
   setFault(request: FaultRequest): Promise<ActiveFault> {

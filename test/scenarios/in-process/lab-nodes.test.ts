@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.js'
-import { type LabCluster, LabError, startLab, waitFor } from '../../../src/index.js'
+import { loadDrill } from '../../../src/lab/drills/catalogue.js'
+import { loadTopology } from '../../../src/lab/topology/catalogue.js'
+import { type DrillResult, type LabCluster, LabError, startLab, waitFor } from '../../../src/index.js'
 
 const mountKv = (cluster: LabCluster) =>
   cluster.client.write('sys/mounts/kv', { type: 'kv', options: { version: '1' } })
@@ -133,5 +135,51 @@ describe('a lab in this process with several nodes', () => {
     expect(() => lab.node('A4')).toThrow('there is no node A4; there are A1, A2, A3')
     await expect(lab.reset()).rejects.toThrow(LabError)
     await expect(lab.snapshot()).rejects.toThrow('no snapshots and no reset')
+  })
+})
+
+describe('drills on nodes', () => {
+  const commandsOf = ({ steps }: DrillResult) => steps.flatMap(({ commands }) => commands)
+
+  it('are played on the node that is active when they begin, and can be played again', {
+    timeout: 120_000,
+  }, async () => {
+    await using lab = await startLab('single', { nodes: 3 })
+    await lab.A.nodes[0]?.crash()
+    expect((await lab.A.active()).name).not.toBe('A1')
+    await lab.A.nodes[0]?.start()
+    for (const drill of ['rolling-restart', 'node-failover', 'step-down', 'step-down']) {
+      const active = (await lab.A.active()).name
+      const standbys = lab.A.nodes.map(({ name }) => name).filter((name) => name !== active)
+      const result = await lab.drill(drill)
+      expect(result, JSON.stringify([result.error, result.steps])).toMatchObject({ verdict: 'passed' })
+      if (drill === 'rolling-restart')
+        expect(commandsOf(result).slice(0, 3)).toEqual(
+          [...standbys]
+            .reverse()
+            .concat(active)
+            .map((name) => `understudy restart ${name}`),
+        )
+      if (drill === 'node-failover') expect(commandsOf(result)).toContain(`understudy crash ${active}`)
+      expect(lab.A.nodes.every(({ isRunning }) => isRunning)).toBe(true)
+    }
+  })
+
+  it('leave a primary and its secondaries as they were', { timeout: 120_000 }, async () => {
+    const { name, topology } = loadDrill('primary-node-failover-seen-by-secondaries')
+    await using lab = await startLab(loadTopology(topology))
+    for (const _ of ['first', 'second']) {
+      const result = await lab.drill(name)
+      expect(result, JSON.stringify([result.error, result.steps])).toMatchObject({ verdict: 'passed' })
+      expect(lab.clusters.flatMap(({ nodes }) => nodes).every(({ isRunning }) => isRunning)).toBe(true)
+    }
+  })
+
+  it('are refused where nodes are missing or do not run', async () => {
+    await using single = await startLab('single')
+    await expect(single.drill('rolling-restart')).rejects.toThrow(/"single" has no nodes A1, A2, A3/)
+    await using lab = await startLab('single', { nodes: 3 })
+    await lab.A.nodes[2]?.stop()
+    await expect(lab.drill('rolling-restart')).rejects.toThrow(/the node A3 is silent/)
   })
 })

@@ -64,6 +64,7 @@ export const login = async (
 
 /** Clusters that serve clients now. */
 export const findActive = async (lab: LiveLab): Promise<string[]> => {
+  await lab.followActiveNodes()
   const names = lab.clusters.map(({ name }) => name)
   const healths = await Promise.all(
     names.map((name) =>

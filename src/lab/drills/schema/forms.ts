@@ -15,17 +15,20 @@ export const CLUSTERS: Schema = {
   items: CLUSTER,
 }
 
-/** A cluster, or one of its nodes. */
+/** A cluster, one of its nodes, or a variable that names a node by what it was when the drill began. */
+const SERVER_PATTERN = '^([A-Z][1-9]?|\\$\\{[A-Z]\\.(active_node|standby_[1-9])\\})$'
+const NODE_FORMS = `a node such as A1, "${variable('A.active_node')}" or "${variable('A.standby_1')}"`
+
 export const SERVER: Schema = {
   type: 'string',
-  pattern: '^[A-Z][1-9]?$',
-  title: 'the letter of a cluster, or a node such as A1',
+  pattern: SERVER_PATTERN,
+  title: `the letter of a cluster, or ${NODE_FORMS}`,
 }
 
 export const SERVERS: Schema = {
   type: ['string', 'array'],
-  pattern: '^[A-Z][1-9]?$',
-  title: 'the letter of a cluster, a node such as A1, or a list of such',
+  pattern: SERVER_PATTERN,
+  title: `the letter of a cluster, ${NODE_FORMS}, or a list of such`,
   minItems: 1,
   items: SERVER,
 }

@@ -1,0 +1,20 @@
+import { withAnonymousClient } from '../cluster.js'
+import type { LiveLab } from '../live-lab.js'
+import { askNode, type NodeView } from '../status/node-view.js'
+
+const ANSWER_MS = 1000
+
+/** The servers of a cluster as they are now, `A1` first; none where it has one alone. */
+export const viewNodes = (lab: LiveLab, name: string): Promise<NodeView[]> => {
+  const cluster = lab.cluster(name)
+  const { nodeAddresses = [] } = cluster
+  return Promise.all(
+    nodeAddresses.map((apiAddress, index) =>
+      withAnonymousClient(
+        { ...cluster, apiAddress },
+        (client) => askNode({ name: `${name}${index + 1}`, apiAddress }, client),
+        ANSWER_MS,
+      ),
+    ),
+  )
+}
