@@ -134,6 +134,9 @@ export const withProcess = (lab: LabRecord, server: string, process: ServerRecor
   return { ...lab, clusters }
 }
 
+/** `cluster A`, or `node A2` by the name of one of several. */
+export const describeServer = (name: string): string => `${/\d$/.test(name) ? 'node' : 'cluster'} ${name}`
+
 /** Throws LabError `usage` where a cluster has several servers. */
 export const requireSingles = ({ clusters }: Pick<LabRecord, 'clusters'>, what: string): void => {
   const several = clusters.find(({ nodes }) => nodes)

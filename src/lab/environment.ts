@@ -1,3 +1,4 @@
+import type { ApiClient } from '../client/api-client.js'
 import { type ClusterAccess, clientOf, type LabAccess, withAnonymousClient } from './cluster.js'
 import type { Kind } from './kinds.js'
 import { LabError } from './lab-error.js'
@@ -43,9 +44,8 @@ export const environmentOf = async (
   const base = { cluster: cluster.name, address: cluster.apiAddress, caFile: cluster.caFile, token: undefined }
   const client = clientOf({ ...cluster, rootToken: '' }).with({ timeoutMs: ANSWER_MS })
   try {
-    const { json } = await client.send('GET', 'sys/health')
-    if (json?.initialized !== true) return { ...base, note: `${cluster.name} is not initialised` }
-    if (json.sealed === true) return { ...base, note: `${cluster.name} is sealed: no token works until it is unsealed` }
+    const closed = await whyClosed(client, cluster.name)
+    if (closed !== undefined) return { ...base, note: closed }
     const { mode } = await statusOf(client, 'dr')
     if (mode === 'secondary' || mode === 'bootstrapping') {
       return { ...base, note: `${cluster.name} is a DR secondary: it serves no token until it is promoted` }
@@ -62,6 +62,29 @@ export const environmentOf = async (
   } finally {
     client.close()
   }
+}
+
+/**
+ * The same at the address of one of several nodes. What works there is asked where `cluster` is now, at the active node: the
+ * two may be cut from each other.
+ */
+export const environmentOfNode = async (
+  lab: LabAccess,
+  cluster: ClusterAccess,
+  { name, apiAddress: address }: Pick<ClusterAccess, 'name' | 'apiAddress'>,
+  onToken: (token: string) => void,
+): Promise<ClientEnvironment> => {
+  const ask = (client: ApiClient) => whyClosed(client, name)
+  const note = await withAnonymousClient({ ...cluster, apiAddress: address }, ask, ANSWER_MS)
+  if (note !== undefined) return { cluster: cluster.name, address, caFile: cluster.caFile, token: undefined, note }
+  return { ...(await environmentOf(lab, cluster, onToken)), address }
+}
+
+/** Why nobody is served there; undefined where somebody may be. */
+const whyClosed = async (client: ApiClient, name: string): Promise<string | undefined> => {
+  const { json } = await client.send('GET', 'sys/health')
+  if (json?.initialized !== true) return `${name} is not initialised`
+  return json.sealed === true ? `${name} is sealed: no token works until it is unsealed` : undefined
 }
 
 const modeOf = (cluster: ClusterAccess, kind: Kind): Promise<string> =>

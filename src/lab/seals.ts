@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.js'
 import { type ApiClient, ApiUnreachable } from '../client/api-client.js'
-import { type ClusterAccess, clientOf, type LabAccess } from './cluster.js'
+import { type ClusterAccess, clientOf, describeServer, type LabAccess } from './cluster.js'
 import { LabError } from './lab-error.js'
 import { unseal } from './replication.js'
 import { nameSilent } from './unreachable.js'
@@ -16,10 +16,10 @@ export const unsealCluster = async (lab: LabAccess, cluster: ClusterAccess): Pro
     if (isSealed && isAuto)
       throw new LabError(
         'remote',
-        `cluster ${cluster.name} unseals by itself when it starts, and its recovery keys open nothing: "understudy restart ${cluster.name}" opens it`,
+        `${describeServer(cluster.name)} unseals by itself when it starts, and its recovery keys open nothing: "understudy restart ${cluster.name}" opens it`,
       )
     if (isSealed) await tryKeys(client, lab, cluster)
-    return `cluster ${cluster.name} is unsealed`
+    return `${describeServer(cluster.name)} is unsealed`
   } finally {
     client.close()
   }
@@ -55,7 +55,10 @@ const tryKeys = async (client: ApiClient, lab: Pick<LabAccess, 'clusters'>, clus
     await unseal(client, keys).catch(() => undefined)
     if (!(await sealOf(client)).isSealed) return
   }
-  throw new LabError('remote', `cluster ${cluster.name} stays sealed: none of the keys that the lab holds opens it`)
+  throw new LabError(
+    'remote',
+    `${describeServer(cluster.name)} stays sealed: none of the keys that the lab holds opens it`,
+  )
 }
 
 /** A machine that starts much at once is slow. */
@@ -76,7 +79,7 @@ export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promi
     const client = clientOf({ ...cluster, rootToken })
     try {
       await client.write('sys/seal')
-      return `cluster ${cluster.name} is sealed`
+      return `${describeServer(cluster.name)} is sealed`
     } catch (error) {
       if (error instanceof ApiUnreachable) throw nameSilent(cluster, error)
       failure = error
@@ -85,5 +88,5 @@ export const sealCluster = async (lab: LabAccess, cluster: ClusterAccess): Promi
     }
   }
   const reason = failure instanceof Error ? failure.message : 'the lab holds no token'
-  throw new LabError('remote', `cluster ${cluster.name} could not be sealed: ${reason}`)
+  throw new LabError('remote', `${describeServer(cluster.name)} could not be sealed: ${reason}`)
 }

@@ -1,6 +1,6 @@
 import { linkText } from '../base/link-text.js'
 import { ApiUnreachable } from '../client/api-client.js'
-import type { ClusterAccess } from './cluster.js'
+import { type ClusterAccess, describeServer } from './cluster.js'
 import { LabError } from './lab-error.js'
 
 const HINT = 'is it the authority of this lab?'
@@ -18,7 +18,11 @@ export const nameSilent = (
 ): unknown => {
   const silence = describeSilence(error)
   if (silence === undefined) return error
-  return new LabError('remote', `cluster ${name} ${silence} at ${apiAddress}, and has to for this: start it first`, {
-    cause: error,
-  })
+  return new LabError(
+    'remote',
+    `${describeServer(name)} ${silence} at ${apiAddress}, and has to for this: start it first`,
+    {
+      cause: error,
+    },
+  )
 }

@@ -1,3 +1,4 @@
+import { describeServer } from '../cluster.js'
 import { KINDS, type Kind } from '../kinds.js'
 import { LabError } from '../lab-error.js'
 import { type Answer, ask } from './ask.js'
@@ -112,9 +113,13 @@ const post = async ({ name, apiAddress, labApiToken }: Server, path: string, bod
     return await ask({ method: 'POST', url, body, headers, timeoutMs: ANSWER_MS })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new LabError('remote', `cluster ${name} does not answer at ${apiAddress}, and has to for this: ${reason}`, {
-      cause: error,
-    })
+    throw new LabError(
+      'remote',
+      `${describeServer(name)} does not answer at ${apiAddress}, and has to for this: ${reason}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type ClusterAccess,
   type ClusterRecord,
   clientOf,
+  describeServer,
   isAttached,
   type LabRecord,
   type ServerRecord,
@@ -76,6 +77,10 @@ export const chooseServers = (lab: LabRecord, names: readonly string[]): ServerR
   })
 }
 
+/** The nodes of a cluster that has several; any other name as it is. */
+export const serverNames = ({ clusters }: LabRecord, name: string): readonly string[] =>
+  clusters.find((cluster) => cluster.name === name)?.nodes?.map((node) => node.name) ?? [name]
+
 const findRecords = (lab: LabRecord, name: string): Pick<Work, 'cluster' | 'server'> => {
   for (const cluster of lab.clusters) {
     const server = serversIn(cluster).find((one) => one.name === name)
@@ -114,7 +119,7 @@ const keepProcess = ({ lab, server }: Work, process: ServerRecord['process']): v
   saveLab(withProcess(lab, server.name, process))
 
 /** `cluster A`, or `node A2`. */
-const nameOf = ({ cluster, server }: Work): string => `${cluster.nodes ? 'node' : 'cluster'} ${server.name}`
+const nameOf = ({ server }: Work): string => describeServer(server.name)
 
 const notRunning = (work: Work): LabError => {
   const { name } = work.server

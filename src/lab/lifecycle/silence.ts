@@ -1,4 +1,4 @@
-import { type AnyLab, isAttached } from '../cluster.js'
+import { type AnyLab, describeServer, isAttached, serversOfLab } from '../cluster.js'
 import { commandIn, findLab } from './lab-directory.js'
 import { listLabs } from './state-directory.js'
 import type { LabHost } from './lab-host.js'
@@ -10,12 +10,13 @@ import type { LabHost } from './lab-host.js'
 export const explainSilence = (url: string, { servers }: Pick<LabHost, 'servers'>): string | undefined => {
   for (const lab of listLabs().map(findReadable)) {
     if (!lab || isAttached(lab)) continue
-    const cluster = lab.clusters.find(({ apiAddress }) => url.startsWith(`${apiAddress}/`))
-    if (!cluster) continue
-    const found = servers.find(cluster.configFile, cluster.process ?? undefined)
-    if (!found) return `cluster ${cluster.name} is stopped; "${commandIn(lab.name, `start ${cluster.name}`)}" starts it`
+    const server = serversOfLab(lab).find(({ apiAddress }) => url.startsWith(`${apiAddress}/`))
+    if (!server) continue
+    const { name } = server
+    const found = servers.find(server.configFile, server.process ?? undefined)
+    if (!found) return `${describeServer(name)} is stopped; "${commandIn(lab.name, `start ${name}`)}" starts it`
     if (found.isFrozen)
-      return `cluster ${cluster.name} is paused; "${commandIn(lab.name, `resume ${cluster.name}`)}" lets it go on`
+      return `${describeServer(name)} is paused; "${commandIn(lab.name, `resume ${name}`)}" lets it go on`
   }
   return undefined
 }

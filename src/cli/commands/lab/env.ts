@@ -1,7 +1,21 @@
 import { systemClock } from '../../../base/clock.js'
 import { Command, type ErrorOptions, Option } from 'commander'
-import { type AnyLab, type ClusterAccess, isAttached, type LabRecord, withRootToken } from '../../../lab/cluster.js'
-import { type ClientEnvironment, environmentOf, findByRole, ROLES, type Role } from '../../../lab/environment.js'
+import {
+  type AnyLab,
+  type ClusterAccess,
+  isAttached,
+  type LabRecord,
+  type ServerRecord,
+  withRootToken,
+} from '../../../lab/cluster.js'
+import {
+  type ClientEnvironment,
+  environmentOf,
+  environmentOfNode,
+  findByRole,
+  ROLES,
+  type Role,
+} from '../../../lab/environment.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireAnyLab, saveLab } from '../../../lab/lifecycle/lab-directory.js'
 import { atActiveNodes } from '../../../lab/lifecycle/nodes.js'
@@ -74,27 +88,28 @@ export const shellCommand = (finish: (status: number) => void): Command =>
 const findEnvironment = async (name: string | undefined, flags: EnvFlags): Promise<ClientEnvironment> => {
   const record = requireAnyLab(flags.name)
   const lab = isAttached(record) ? record : await atActiveNodes(record, systemClock)
-  const cluster = await chooseCluster(lab, name, flags.role)
+  const found = isAttached(record) || name === undefined ? undefined : findNode(record, name)
+  const cluster = await chooseCluster(lab, found?.cluster ?? name, flags.role)
   const keep = (rootToken: string) => saveLab(withRootToken(record, cluster.name, rootToken))
-  return environmentOf(lab, cluster, keep)
+  return found ? environmentOfNode(lab, cluster, found.node, keep) : environmentOf(lab, cluster, keep)
 }
 
 const chooseCluster = async (lab: AnyLab, name: string | undefined, role: Role | undefined): Promise<ClusterAccess> => {
   if (name !== undefined && role !== undefined) throw new LabError('usage', 'give a cluster or a --role, not both')
   if (role !== undefined) return findByRole(lab, role)
-  const node = isAttached(lab) || name === undefined ? undefined : findNode(lab, name)
-  if (node) return node
   const [found] = chooseClusters(lab, name === undefined ? [] : [name])
   if (!found) throw new LabError('usage', `the lab "${lab.name}" has no clusters`)
   return found
 }
 
-/** The cluster at the address of one of its nodes. */
-const findNode = ({ clusters }: LabRecord, name: string): ClusterAccess | undefined => {
-  const cluster = clusters.find(({ nodes = [] }) => nodes.some((node) => node.name === name))
-  const node = cluster?.nodes?.find((one) => one.name === name)
-  return cluster && node && { ...cluster, apiAddress: node.apiAddress }
-}
+/** One of several nodes, with the name of its cluster. */
+const findNode = (
+  { clusters }: LabRecord,
+  name: string,
+): { readonly cluster: string; readonly node: ServerRecord } | undefined =>
+  clusters
+    .flatMap(({ name: cluster, nodes = [] }) => nodes.map((node) => ({ cluster, node })))
+    .find(({ node }) => node.name === name)
 
 const variablesOf = ({ address, caFile, token }: ClientEnvironment): Record<string, string> => ({
   VAULT_ADDR: address,

@@ -1,21 +1,23 @@
 import { Command, Option } from 'commander'
 import { type Clock, systemClock } from '../../../base/clock.js'
+import { serversOfLab } from '../../../lab/cluster.js'
 import {
   type ActiveFault,
   describeFault,
   describePlace,
   type FaultRequest,
-  isOfLink,
   isShown,
 } from '../../../lab/keeper/active-fault.js'
-import { findBetween, healEach } from '../../../lab/keeper/heal-faults.js'
+import { healEach } from '../../../lab/keeper/heal-faults.js'
 import { KeeperClient } from '../../../lab/keeper/keeper-client.js'
+import { isDoneAtOnce } from '../../../lab/keeper/server-fault.js'
 import type { Kind } from '../../../lab/kinds.js'
 import { LabError } from '../../../lab/lab-error.js'
 import { requireLab } from '../../../lab/lifecycle/lab-directory.js'
-import { chooseClusters } from '../../../lab/lifecycle/servers.js'
+import { chooseServers, serverNames } from '../../../lab/lifecycle/servers.js'
 import { commandTerm, examples } from '../../help.js'
 import { formatTable, type Output } from '../../output.js'
+import { chooseFaults, setOn } from './fault-places.js'
 import { LINK_FAULTS, type LinkFaultFlags, type LinkFaultKind } from './link-faults.js'
 import { nameOption } from './options.js'
 import { milliseconds } from './quantities.js'
@@ -36,7 +38,9 @@ interface HoldFlags extends FaultFlags {
 /** `understudy fault ...`: what is wrong with the links and the servers of a lab. */
 export const faultCommand = (output: Output, clock: Clock = systemClock): Command => {
   const command = new Command('fault')
-    .description('set faults on the links between clusters and on their servers, and list them')
+    .description(
+      'set faults on links and servers, and list them; a cluster of several nodes stands for each, A2 for one',
+    )
     .configureHelp({ subcommandTerm: commandTerm })
     .exitOverride()
   for (const [name, kind] of Object.entries(LINK_FAULTS))
@@ -76,7 +80,10 @@ const makeLinkFault = (
   { about, argument, example, flags: own = [], make }: LinkFaultKind,
   output: Output,
 ): Command => {
-  const command = new Command(name).description(about).argument('<cluster>').argument('<other>')
+  const command = new Command(name)
+    .description(about)
+    .argument('<cluster>', 'or a node, such as A2')
+    .argument('<other>', 'the other end of the link')
   if (argument) command.argument(`<${argument}>`)
   const typed = [name, 'A', 'B', ...(example ? [example] : [])].join(' ')
   for (const [flag, what] of own) command.option(flag, what)
@@ -103,7 +110,7 @@ const makeHold = (output: Output): Command =>
   addLinkFlags(
     new Command('hold')
       .description('let the bytes of a link wait, or with --state the replication of one cluster, until it is released')
-      .argument('<cluster>')
+      .argument('<cluster>', 'all its nodes, or one such as A2')
       .argument('[other]', 'the other end of the link')
       .addOption(new Option('--state <state>', 'hold replication of the cluster there').choices([...STATES]))
       .addOption(kindOption()),
@@ -122,74 +129,76 @@ const makeHold = (output: Output): Command =>
       }
     })
 
-const setOnLink = (
+const setOnLink = async (
   between: readonly [string, string],
   fault: ReturnType<LinkFaultKind['make']>,
   flags: FaultFlags,
   output: Output,
-): Promise<void> => setAndSay({ between, isOneWay: flags.oneWay === true, fault }, flags, output)
+): Promise<void> => {
+  const set = await setAndSay({ between, isOneWay: flags.oneWay === true, fault }, flags, output)
+  if (flags.json) output.data(JSON.stringify(set, undefined, 2))
+}
 
-/** Without a cluster every one is asked, and the first that takes it has it. */
+/** A cluster of several nodes has the fault on each of them; what is done at once is done to the first that takes it. */
 const setterOf =
   (output: Output): SetServerFault =>
-  async (cluster, fault, flags) => {
-    const names = cluster === undefined ? requireLab(flags.name).clusters.map(({ name }) => name) : [cluster]
-    const refusals: unknown[] = []
-    for (const name of names) {
-      try {
-        return await setAndSay({ cluster: name, fault }, flags, output)
-      } catch (error) {
-        refusals.push(error)
-      }
-    }
-    throw refusals.find((error) => error instanceof LabError && error.code === 'usage') ?? refusals[0]
+  async (place, fault, flags) => {
+    const lab = requireLab(flags.name, NO_LINKS)
+    const names = place === undefined ? serversOfLab(lab).map(({ name }) => name) : serverNames(lab, place)
+    const { set, refusals } = await setOn(names, isDoneAtOnce(fault), (cluster) =>
+      setAndSay({ cluster, fault }, flags, output),
+    )
+    if (flags.json && set.length > 0)
+      output.data(JSON.stringify(names.length === 1 || isDoneAtOnce(fault) ? set[0] : set, undefined, 2))
+    if (refusals.length > 0 && !(isDoneAtOnce(fault) && set.length > 0))
+      throw refusals.find((error) => error instanceof LabError && error.code === 'usage') ?? refusals[0]
   }
 
 const setAndSay = async (
   request: FaultRequest,
-  flags: { readonly name: string; readonly for?: string; readonly json?: true },
+  flags: { readonly name: string; readonly for?: string },
   output: Output,
-): Promise<void> => {
+): Promise<ActiveFault> => {
   const forMs = flags.for === undefined ? undefined : milliseconds(flags.for)
   const set = await keeperOf(flags.name).set({ ...request, forMs })
   output.progress(`fault ${set.id}: ${describeActive(set)}${flags.for ? ` for ${flags.for}` : ''}`)
-  if (flags.json) output.data(JSON.stringify(set, undefined, 2))
+  return set
 }
 
 /** `understudy heal`: ends one fault, those of a link or a server, or all. */
 export const healCommand = (output: Output): Command =>
   new Command('heal')
-    .description('end faults: one by its id, those between two clusters, those of a server, or with --all every one')
-    .argument('[what...]', 'an id, one cluster or two')
+    .description(
+      'end faults: one by its id, those between two clusters or nodes, those of a cluster or node, or with --all every one',
+    )
+    .argument('[what...]', 'an id, or one or two clusters or nodes')
     .addOption(nameOption())
     .option('--all', 'every fault')
     .addOption(jsonOption('the faults that were ended'))
-    .addHelpText('after', examples('heal 3', 'heal A B', 'heal --all'))
+    .addHelpText('after', examples('heal 3', 'heal A B', 'heal A2', 'heal --all'))
     .action(async (what: string[], flags: HealFlags & { all?: true }) => {
       const keeper = keeperOf(flags.name)
-      chooseClusters(
-        requireLab(flags.name, NO_LINKS),
+      const lab = requireLab(flags.name, NO_LINKS)
+      chooseServers(
+        lab,
         what.filter((one) => !/^\d+$/.test(one)),
       )
       const heal = (id: number) => keeper.heal(id)
       const isAll = flags.all === true && what.length === 0
-      const healed = isAll ? await keeper.heal() : await healEach(heal, chooseFaults(await keeper.list(), what))
+      const healed = isAll ? await keeper.heal() : await healEach(heal, chooseFaults(await keeper.list(), what, lab))
       sayHealed(healed, what.length === 0 ? 'there are no faults' : `there is no fault ${placeOf(what)}`, flags, output)
     })
 
 const placeOf = ([one, other]: readonly string[]): string =>
   other === undefined ? `of the server ${one}` : `between ${one} and ${other}`
 
-interface HealFlags {
-  readonly name: string
-  readonly json?: true
-}
+type HealFlags = Pick<FaultFlags, 'name' | 'json'>
 
 /** `understudy release`, and `understudy fault release`: what is held goes on, a link or the replication of a cluster. */
 export const releaseCommand = (output: Output): Command =>
   new Command('release')
     .description('let go on what "fault hold" holds: the link between two clusters, or the replication of one')
-    .argument('<cluster>')
+    .argument('<cluster>', 'all its nodes, or one such as A2')
     .argument('[other]', 'the other end of the link')
     .addOption(nameOption())
     .addOption(new Option('--state <state>', 'only in this state').choices([...STATES]))
@@ -199,9 +208,10 @@ export const releaseCommand = (output: Output): Command =>
       const { name, state } = flags
       if (other !== undefined && state !== undefined) throw new LabError('usage', '--state goes with one cluster')
       const what = other === undefined ? [cluster] : [cluster, other]
-      chooseClusters(requireLab(name, NO_LINKS), what)
+      const lab = requireLab(name, NO_LINKS)
+      chooseServers(lab, what)
       const keeper = keeperOf(name)
-      const chosen = chooseFaults(await keeper.list(), what).filter(({ fault }) =>
+      const chosen = chooseFaults(await keeper.list(), what, lab).filter(({ fault }) =>
         other === undefined
           ? fault.name === 'hold-state' && (state === undefined || fault.state === state)
           : fault.name === 'hold',
@@ -222,18 +232,6 @@ const sayHealed = (
   const shown = healed.slice(0, SHOWN_MAX).map(describeActive).join('; ')
   const more = healed.length > SHOWN_MAX ? ` and ${healed.length - SHOWN_MAX} more` : ''
   output.progress(healed.length === 0 ? nothing : `healed ${shown}${more}`)
-}
-
-const chooseFaults = (active: readonly ActiveFault[], what: readonly string[]): readonly ActiveFault[] => {
-  const [first = '', second] = what
-  if (what.length === 1 && /^\d+$/.test(first)) {
-    const found = active.find(({ id }) => id === Number(first))
-    if (!found) throw new LabError('usage', `there is no fault ${first}`)
-    return [found]
-  }
-  if (what.length === 1) return active.filter((one) => !isOfLink(one) && one.cluster === first)
-  if (what.length === 2) return findBetween(active, first, second ?? '')
-  throw new LabError('usage', 'say which: an id, one cluster or two, or --all')
 }
 
 const NO_LINKS = 'the links between its clusters do not go through the lab, so it cannot set faults on them'

@@ -5,9 +5,9 @@ import { LabError } from '../../../lab/lab-error.js'
 import { examples } from '../../help.js'
 import { milliseconds, skew } from './quantities.js'
 
-/** Sets a fault of a server and says so. */
+/** Sets a fault of the servers of a cluster or of one node, and says so; without a name it finds the server that takes it. */
 export type SetServerFault = (
-  cluster: string | undefined,
+  place: string | undefined,
   fault: ServerFault,
   flags: { readonly name: string; readonly for?: string; readonly json?: true },
 ) => Promise<void>
@@ -18,6 +18,7 @@ export const STATES = ['bootstrapping', 'merkle-diff', 'merkle-sync', 'reindex',
 export const kindOption = (): Option =>
   new Option('--kind <kind>', 'of replication; both by default').choices(['dr', 'performance'])
 
+const EACH = 'all its nodes, or one such as A2'
 const PAGE_MAX = 255
 const SLOW = '200ms'
 
@@ -25,7 +26,7 @@ const SLOW = '200ms'
 export const serverFaultCommands = (set: SetServerFault): Command[] => [
   new Command('skew')
     .description('let the clock of a server show another time, such as +5m or -30s')
-    .argument('<cluster>')
+    .argument('<cluster>', EACH)
     .argument('<skew>')
     // A time that begins with "-" is no flag.
     .allowUnknownOption()
@@ -34,7 +35,7 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
     .action((cluster: string, text: string, flags) => set(cluster, { name: 'skew', ms: skew(text) }, flags)),
   new Command('disk')
     .description('let a server find its disk full, broken (fail) or slow')
-    .argument('<cluster>')
+    .argument('<cluster>', EACH)
     .addArgument(new Command().createArgument('<how>').choices(['full', 'fail', 'slow']))
     .option('--delay <duration>', `what each write takes longer on a slow one; ${SLOW} by default`)
     .option('--for <duration>', 'put it right after so long')
@@ -46,7 +47,7 @@ export const serverFaultCommands = (set: SetServerFault): Command[] => [
     }),
   new Command('corrupt')
     .description('damage a page of a merkle tree of a server, as a broken disk would')
-    .argument('<cluster>')
+    .argument('<cluster>', 'its active node, or one such as A2')
     .addOption(new Option('--tree <tree>', 'which').choices(['replicated', 'local']).default('replicated'))
     .option('--page <number>', `0 to ${PAGE_MAX}`, '0')
     .addHelpText('after', examples('fault corrupt B', 'fault corrupt B --tree replicated --page 7'))

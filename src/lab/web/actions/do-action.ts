@@ -85,7 +85,7 @@ const setOnLink =
   }
 
 const heal: Doing = async ({ clusters: [one = '', other = ''] }, { lab }) => {
-  const found = findBetween(await lab.faults(), lab.cluster(one).name, lab.cluster(other).name)
+  const found = findBetween(await lab.faults(), [lab.cluster(one).name], [lab.cluster(other).name])
   const healed = await healEach((id) => lab.heal([id]), found)
   if (healed.length === 0) return `there is no fault between ${one} and ${other}`
   return `healed ${healed.map((fault) => `${describePlace(fault)}, ${describeFault(fault)}`).join('; ')}`

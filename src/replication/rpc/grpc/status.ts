@@ -35,6 +35,12 @@ export const fromServiceError = (error: ServiceError): LogicalError => {
   const [overtaker] = error.metadata?.get(OVERTAKER_KEY) ?? []
   return (
     fromCarried({ code, text: error.details, overtaker }) ??
-    new LogicalError('unavailable', error.details || error.message, { cause: error })
+    new LogicalError('unavailable', describeLink(error), { cause: error })
   )
+}
+
+/** Words of the library on its frames and streams are for nobody who only asked something. */
+const describeLink = ({ code, details, message }: ServiceError): string => {
+  if (code === status.DEADLINE_EXCEEDED) return 'there was no answer in time'
+  return /HTTP\/2|RST_STREAM|stream/i.test(details) ? 'the connection was lost' : details || message
 }

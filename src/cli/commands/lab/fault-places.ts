@@ -1,0 +1,41 @@
+import type { LabRecord } from '../../../lab/cluster.js'
+import { type ActiveFault, isOfLink } from '../../../lab/keeper/active-fault.js'
+import { findBetween } from '../../../lab/keeper/heal-faults.js'
+import { LabError } from '../../../lab/lab-error.js'
+import { serverNames } from '../../../lab/lifecycle/servers.js'
+
+/** Tries each, or until one takes it. */
+export const setOn = async (
+  names: readonly string[],
+  isOneEnough: boolean,
+  setOne: (name: string) => Promise<ActiveFault>,
+): Promise<{ readonly set: readonly ActiveFault[]; readonly refusals: readonly unknown[] }> => {
+  const set: ActiveFault[] = []
+  const refusals: unknown[] = []
+  for (const name of names) {
+    if (isOneEnough && set.length > 0) break
+    await setOne(name).then(
+      (one) => set.push(one),
+      (error: unknown) => refusals.push(error),
+    )
+  }
+  return { set, refusals }
+}
+
+/** Those of an id, of a cluster or node, or between two of them. Throws LabError `usage` for an id that there is not. */
+export const chooseFaults = (
+  active: readonly ActiveFault[],
+  what: readonly string[],
+  lab: LabRecord,
+): readonly ActiveFault[] => {
+  const [first = '', second] = what
+  if (what.length === 1 && /^\d+$/.test(first)) {
+    const found = active.find(({ id }) => id === Number(first))
+    if (!found) throw new LabError('usage', `there is no fault ${first}`)
+    return [found]
+  }
+  const placesOf = (name: string) => [name, ...serverNames(lab, name)]
+  if (what.length === 1) return active.filter((one) => !isOfLink(one) && placesOf(first).includes(one.cluster))
+  if (what.length === 2) return findBetween(active, placesOf(first), placesOf(second ?? ''))
+  throw new LabError('usage', 'say which: an id, one cluster or node or two, or --all')
+}
