@@ -8,8 +8,8 @@ import { LogicalError } from '../logical/errors.js'
 import type { BodyAllowance, BodySender, IncomingRequest, Rendered } from '../logical/incoming.js'
 import type { Asked } from '../replication/forwarding/relayed-request.js'
 import type { PathRuleTable } from '../logical/path-rules.js'
-import type { Response } from '../logical/request.js'
-import { LeadershipLost } from '../storage/commit-log/shared-log.js'
+import { isWrite, type Response } from '../logical/request.js'
+import { LeadershipLost, OutcomeUnknown } from '../storage/commit-log/shared-log.js'
 import { headOf, renderAllowance } from './nodes/body-question.js'
 import type { ClusterNode } from './nodes/cluster-node.js'
 import { NotActive } from './nodes/relay-service.js'
@@ -106,10 +106,10 @@ export class Requests {
     if (!this.#options.nodes()) return renderAnswer(request, await pipeline.handle(name, request))
     try {
       const response = await pipeline.handle(name, request)
-      if (this.#isOutdated(request) && !hasWritten(response)) throw new LeadershipLost()
+      if (this.#isOutdated(request) && !hasWritten(response)) throw lost(request)
       return renderAnswer(request, response)
     } catch (error) {
-      throw this.#isOutdated(request) && !isUnavailable(error) ? new LeadershipLost(error) : error
+      throw this.#isOutdated(request) && !isUnavailable(error) ? lost(request, error) : error
     }
   }
 
@@ -144,5 +144,9 @@ export class Requests {
 }
 
 const hasWritten = (response: Response | undefined): boolean => response?.headers?.['X-Vault-Index'] !== undefined
+
+/** What is closed meanwhile may fail behind a write that is in the log already. */
+const lost = ({ operation }: IncomingRequest, cause?: unknown): LogicalError =>
+  isWrite(operation) ? new OutcomeUnknown(cause) : new LeadershipLost(cause)
 
 const isUnavailable = (error: unknown): boolean => error instanceof LogicalError && error.code === 'unavailable'

@@ -1,4 +1,4 @@
-import type { ApiAnswer, ApiClient } from '../../src/client/api-client.js'
+import type { ApiClient } from '../../src/client/api-client.js'
 import { findViolation, type Model, type Timed, type Violation } from './linearizability.js'
 
 /** What clients asked of one key of a KV engine of version 2 that is never deleted, and were answered. */
@@ -108,8 +108,7 @@ export class KvClient {
       this.#add(key, calledMs, { kind: 'conflict', cas })
       return true
     }
-    if (!isRefused(answer))
-      this.#history.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
+    this.#history.add(key, { operation: { ...write, version: undefined }, calledMs, answeredMs: Infinity })
     return false
   }
 
@@ -117,7 +116,3 @@ export class KvClient {
     this.#history.add(key, { operation, calledMs, answeredMs: performance.now() })
   }
 }
-
-/** A write that a server says it has not done: if a reader finds it nevertheless, no order explains that. */
-const isRefused = (answer: ApiAnswer | undefined): boolean =>
-  answer?.status === 503 && !JSON.stringify(answer.json ?? '').includes('outcome unknown')
