@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { EtcdProcess } from '../support/etcd.js'
 import { type NodeProcess, nodeProcesses } from '../support/node-processes.js'
-import { expectAll, expectUsesCounted, killActiveNodes, Writers } from '../support/node-writers.js'
+import { expectAll, expectKillsSurvived, expectUsesCounted, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { until } from '../support/until.js'
 
@@ -47,10 +47,7 @@ test('two processes are one cluster, and each goes on where the other has stoppe
 
 test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
   const { nodes } = await open()
-  const writers = new Writers(nodes)
-  await killActiveNodes(nodes, writers)
-  await writers.stop()
-  await expectAll(nodes.clientOf(await nodes.active()), writers)
+  await expectKillsSurvived(nodes)
 })
 
 test('an active node that was frozen for longer than its lease acknowledges nothing when it wakes up', async () => {

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { type NodeProcess, raftProcesses } from '../support/node-processes.js'
 import { joinNodes, level } from '../support/node-replication.js'
-import { expectAll, killActiveNodes, Writers } from '../support/node-writers.js'
+import { expectAll, expectKillsSurvived, Writers } from '../support/node-writers.js'
 import type { TestNodes } from '../support/nodes.js'
 import { etcdsOf, join, openFirst, serversOf } from '../support/raft-nodes.js'
 import { until } from '../support/until.js'
@@ -54,10 +54,7 @@ test('servers join one that was alone, with its shares, and have what it had', a
 
 test('active nodes are killed one after the other under load, and nothing acknowledged is lost', async () => {
   const { nodes } = await open()
-  const writers = new Writers(nodes)
-  await killActiveNodes(nodes, writers)
-  await writers.stop()
-  await expectAll(nodes.clientOf(await nodes.active()), writers)
+  await expectKillsSurvived(nodes)
 })
 
 test('all nodes are killed, and go on when they are started again', async () => {

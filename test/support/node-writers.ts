@@ -39,8 +39,19 @@ export class Writers {
   }
 }
 
-/** Kills three active nodes, one after the other, and brings each back when writes were acknowledged without it. */
-export const killActiveNodes = async <N extends TestNode>(nodes: TestNodes<N>, writers: Writers): Promise<void> => {
+/** Everything that was acknowledged is there. */
+export const expectAll = async (client: ApiClient, { acknowledged }: Writers): Promise<void> => {
+  const { keys } = ((await client.send('LIST', 'kv/')).json?.data ?? {}) as { keys: string[] }
+  const there = new Set(keys)
+  expect([...acknowledged].filter((key) => !there.has(key))).toEqual([])
+  for (const key of [...acknowledged].slice(-10)) {
+    expect((await client.send('GET', `kv/${key}`)).json?.data).toEqual({ value: key })
+  }
+}
+
+/** Kills three active nodes under load, one after the other, and brings each back: nothing that was acknowledged is lost. */
+export const expectKillsSurvived = async <N extends TestNode>(nodes: TestNodes<N>): Promise<void> => {
+  const writers = new Writers(nodes)
   for (let turn = 0; turn < 3; turn++) {
     await writers.more()
     const active = await nodes.active()
@@ -50,16 +61,8 @@ export const killActiveNodes = async <N extends TestNode>(nodes: TestNodes<N>, w
     await active.start()
     await nodes.unseal(active)
   }
-}
-
-/** Everything that was acknowledged is there. */
-export const expectAll = async (client: ApiClient, { acknowledged }: Writers): Promise<void> => {
-  const { keys } = ((await client.send('LIST', 'kv/')).json?.data ?? {}) as { keys: string[] }
-  const there = new Set(keys)
-  expect([...acknowledged].filter((key) => !there.has(key))).toEqual([])
-  for (const key of [...acknowledged].slice(-10)) {
-    expect((await client.send('GET', `kv/${key}`)).json?.data).toEqual({ value: key })
-  }
+  await writers.stop()
+  await expectAll(nodes.clientOf(await nodes.active()), writers)
 }
 
 const LOGIN = 'auth/approle/login'

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { PageAction, PageChoices, PagePlan } from '../../lab/web/page-facts.js'
+import { ConfirmButtons } from '../confirm-buttons.js'
 import { begin, choices, planOf } from './ask.js'
 import { ActionForm, ForceBox } from './action-form.js'
 import { type Offer, type Subject, titleOf } from './offers.js'
@@ -101,17 +102,13 @@ const Confirmation = ({ offer, topology, onBack, onDone }: ConfirmationProps) =>
       {shown && <PlanView plan={shown} />}
       {!shown && isSaid && problem === '' && <p>asking what it would do …</p>}
       {offer.canForce && <ForceBox action={action} onChange={setAction} />}
-      <p role="alert" class="error">
-        {problem}
-      </p>
-      <p class="buttons">
-        <button type="button" onClick={onBack}>
-          Back
-        </button>
-        <button type="submit" class={plan?.isDestructive ? 'danger' : 'main'} disabled={!plan || isBusy}>
-          {plan?.isDestructive ? 'Yes, do it' : 'Do it'}
-        </button>
-      </p>
+      <ConfirmButtons
+        problem={problem}
+        back="Back"
+        onBack={onBack}
+        isDestructive={plan?.isDestructive === true}
+        isDisabled={!plan || isBusy}
+      />
     </form>
   )
 }

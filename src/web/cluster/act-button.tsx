@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Copy } from '../copy.js'
+import { ConfirmButtons } from '../confirm-buttons.js'
 import { type Act, callOf, initialValues, lineOf, type Values } from './acts.js'
 import { answerRows, warningsOf } from './answer.js'
 import type { Json } from './call.js'
@@ -109,17 +110,13 @@ const ActForm = ({ act, onDone, onCancel }: ActFormProps) => {
         ))}
       </fieldset>
       <CallLine act={act} values={values} />
-      <p role="alert" class="error">
-        {problem}
-      </p>
-      <p class="buttons">
-        <button type="button" onClick={onCancel}>
-          Cancel
-        </button>
-        <button type="submit" class={act.isDestructive ? 'danger' : 'main'} disabled={isBusy}>
-          {act.isDestructive ? 'Yes, do it' : 'Do it'}
-        </button>
-      </p>
+      <ConfirmButtons
+        problem={problem}
+        back="Cancel"
+        onBack={onCancel}
+        isDestructive={act.isDestructive === true}
+        isDisabled={isBusy}
+      />
     </form>
   )
 }

@@ -1,4 +1,5 @@
-import { isOfLink, type LinkFault } from '../../keeper/active-fault.js'
+import type { LinkFault } from '../../keeper/active-fault.js'
+import { findBetween } from '../../keeper/heal-faults.js'
 import type { FaultValue, VerbValues } from '../drill.js'
 import { durationOf } from '../parse.js'
 import type { DrillContext } from '../drill-context.js'
@@ -23,12 +24,8 @@ export const heal = async (context: DrillContext, value: VerbValues['heal']): Pr
   }
   const [one, other] = value.between
   context.line(`understudy heal ${one} ${other}`)
-  const active = await context.lab.faults()
-  const ids = active
-    .filter(isOfLink)
-    .filter(({ between }) => between.includes(one) && between.includes(other))
-    .map(({ id }) => id)
-  if (ids.length > 0) await context.lab.heal(ids)
+  const found = findBetween(await context.lab.faults(), [one], [other])
+  if (found.length > 0) await context.lab.heal(found.map(({ id }) => id))
 }
 
 /** The argument behind the two clusters on the command line. */

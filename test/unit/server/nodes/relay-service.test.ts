@@ -2,27 +2,11 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.js'
 import { silentLog } from '../../../../src/base/log.js'
 import { AnswerRoom } from '../../../../src/http/answer-room.js'
-import type { IncomingRequest } from '../../../../src/logical/incoming.js'
-import { ROOT_NAMESPACE } from '../../../../src/logical/request.js'
 import { encodeRelayed } from '../../../../src/replication/forwarding/relayed-request.js'
 import { createRelayService } from '../../../../src/server/nodes/relay-service.js'
+import { request } from './request.js'
 
 /** What the active node does with the calls of standbys. */
-
-const REQUEST: IncomingRequest = {
-  id: 'r1',
-  operation: 'read',
-  path: 'kv/it',
-  namespace: ROOT_NAMESPACE,
-  namespaceHeader: undefined,
-  data: {},
-  headers: {},
-  remoteAddress: '10.0.0.9',
-  remotePort: 1,
-  clientToken: 'hvs.x',
-  wrap: undefined,
-  isHead: false,
-}
 
 test('a large answer holds its room until its call has ended', async () => {
   const room = new AnswerRoom(systemClock, { bytesMax: 100 })
@@ -35,7 +19,7 @@ test('a large answer holds its room until its call has ended', async () => {
     placeForCall: (ended) => room.placeForCall(ended),
     log: silentLog,
   })
-  const payload = await encodeRelayed({ request: REQUEST, asks: 'answer' })
+  const payload = await encodeRelayed({ request: request('read'), asks: 'answer' })
   const calls = [new AbortController(), new AbortController(), new AbortController()]
   for (const [number, call] of calls.entries()) {
     if (number === 2) calls[0]?.abort()

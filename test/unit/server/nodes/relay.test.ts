@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { LogicalError } from '../../../../src/logical/errors.js'
-import type { IncomingRequest, Rendered } from '../../../../src/logical/incoming.js'
-import { type Operation, ROOT_NAMESPACE } from '../../../../src/logical/request.js'
+import type { Rendered } from '../../../../src/logical/incoming.js'
 import { encodeRelayFailure, encodeRendered } from '../../../../src/replication/forwarding/relayed-answer.js'
 import { refusalError } from '../../../../src/replication/rpc/refusal.js'
 import type { PrimaryConnection } from '../../../../src/replication/rpc/transport.js'
 import { OwnTurn, Relay } from '../../../../src/server/nodes/relay.js'
 import type { LeaderRecord } from '../../../../src/storage/commit-log/shared-log.js'
+import { request } from './request.js'
 
 /** What becomes of a request that a standby hands on, by what the active node makes of it. */
 
@@ -16,21 +16,6 @@ const leader = (term: number): LeaderRecord => ({
   apiAddress: `http://127.0.0.${term}:8200`,
   clusterAddress: `https://127.0.0.${term}:8201`,
   activeSinceMs: 0,
-})
-
-const request = (operation: Operation): IncomingRequest => ({
-  id: 'r1',
-  operation,
-  path: 'kv/it',
-  namespace: ROOT_NAMESPACE,
-  namespaceHeader: undefined,
-  data: {},
-  headers: {},
-  remoteAddress: '10.0.0.9',
-  remotePort: 1,
-  clientToken: 'hvs.x',
-  wrap: undefined,
-  isHead: false,
 })
 
 const OK: Rendered = { status: 200, contentType: 'application/json', headers: {}, body: '{"data":1}' }
