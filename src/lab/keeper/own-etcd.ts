@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { accessSync, closeSync, constants, openSync } from 'node:fs'
-import path from 'node:path'
+import { closeSync, openSync } from 'node:fs'
 import type { Clock } from '../../base/clock.js'
+import { directoriesOf, findProgram } from '../../base/programs.js'
 import type { EventDraft } from '../events/event.js'
 import { LabError } from '../lab-error.js'
 
@@ -22,23 +22,12 @@ const PLACES = ['/usr/bin', '/usr/local/bin', '/usr/sbin']
 
 /** Throws LabError `usage`, with the package to install, where there is no etcd on this machine. */
 export const findEtcd = (searchPath: string): Pick<OwnEtcdPlan, 'program' | 'binder'> => {
-  const program = findProgram('etcd', searchPath)
+  const directories = [...directoriesOf(searchPath), ...PLACES]
+  const program = findProgram('etcd', directories)
   const mend = 'Debian has it in the package etcd-server; "--in-process" needs none'
   if (program === undefined) throw new LabError('usage', `clusters of several nodes need the program etcd: ${mend}`)
-  return { program, binder: findProgram('setpriv', searchPath) }
+  return { program, binder: findProgram('setpriv', directories) }
 }
-
-const findProgram = (name: string, searchPath: string): string | undefined =>
-  [...searchPath.split(path.delimiter).filter(Boolean), ...PLACES]
-    .map((directory) => path.join(directory, name))
-    .find((file) => {
-      try {
-        accessSync(file, constants.X_OK)
-        return true
-      } catch {
-        return false
-      }
-    })
 
 export const etcdAddress = ({ ports: [client] }: OwnEtcdPlan): string => `http://127.0.0.1:${client}`
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { lookup } from 'node:dns/promises'
 import net from 'node:net'
-import path from 'node:path'
 import { formatHostPort, parseHostPort } from '../../base/network.js'
+import { directoriesOf, findProgram } from '../../base/programs.js'
 import { LogicalError } from '../../logical/errors.js'
 import type { ServerConfig } from '../config/config.js'
 
@@ -46,10 +46,8 @@ export const findEtcd = (configured: string, searched = process.env.PATH ?? ''):
     if (existsSync(configured)) return configured
     throw new LogicalError('unavailable', `understudy { etcd_path } names ${configured}, which is not there`)
   }
-  for (const directory of searched.split(path.delimiter)) {
-    const file = path.join(directory, 'etcd')
-    if (directory !== '' && existsSync(file)) return file
-  }
+  const program = findProgram('etcd', directoriesOf(searched))
+  if (program !== undefined) return program
   throw new LogicalError(
     'unavailable',
     'several nodes with storage "raft" need the program etcd, which is not in PATH: install it (Debian: the package ' +
