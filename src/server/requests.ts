@@ -54,10 +54,11 @@ export class Requests {
   async allowBody(sender: BodySender, gone: AbortSignal): Promise<BodyAllowance> {
     const { host } = this.#options
     const nodes = this.#options.nodes()
+    if (!nodes) return host.allowBody(sender, gone)
     const head = headOf(sender, gone)
-    if (nodes && host.state.name === 'standby') await nodes.standby.awaitActive(head)
+    if (host.state.name === 'standby') await nodes.standby.awaitActive(head)
     const allowance = await host.allowBody(sender, gone)
-    if (!nodes || host.state.name !== 'standby') return allowance
+    if (host.state.name !== 'standby') return allowance
     try {
       return (await nodes.standby.allowBody(head)) ?? allowance
     } catch (error) {
